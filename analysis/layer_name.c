@@ -105,7 +105,7 @@ void identifier_append(StrBuf *out, Str raw)
 
 Str layer_name_source(const Op *op)
 {
-    const Attr *name = op_attr(op, "dfg.name");
+    const Attr *name = op_attr(op, DFG_ATTR_NAME);
     return name && name->kind == ATTR_STRING ? name->u.string : (Str){"", 0};
 }
 

@@ -3,6 +3,7 @@
  * Tests: lit/lowering/dfg_to_emithls/packing.mir */
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 
 enum { MAX_BITS = 62, MAX_DEPTH = 8 };
@@ -63,7 +64,7 @@ static uint32_t map_loops(const AffineMap *map)
 /* Loops along which a reorder repeats the operand's elements: attribute dfg.repeated. */
 static uint32_t repeated_loops(const Op *generic, uint32_t index)
 {
-    const Attr *masks = op_attr(generic, "dfg.repeated");
+    const Attr *masks = op_attr(generic, DFG_ATTR_REPEATED);
     int64_t mask[KERNEL_MAX_LOOPS];
     size_t count = 0;
     if (!masks || !attr_int_list(masks, mask, KERNEL_MAX_LOOPS, &count) || index >= count) return 0;

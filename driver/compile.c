@@ -9,6 +9,7 @@
  * Tests: lit/driver/ming-compile-reserve.mir, test/unit/driver/compile_test.c */
 #include <string.h>
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "driver/internal.h"
 #include "ir/asm/print/print.h"
@@ -36,7 +37,7 @@ static int64_t top_number(const Op *module, const char *attr, const char *name)
 static bool exceeds_budget(const Op *module)
 {
     const Op *top = emithls_top(module);
-    return top && op_attr(top, "emithls.excess");
+    return top && op_attr(top, EMITHLS_ATTR_EXCESS);
 }
 
 /* Whether one design is to be preferred to another. */
@@ -44,25 +45,25 @@ static bool is_better(const Op *module, const Op *other, const CompileOptions *o
 {
     const char *objective = options->search.objective;
     bool is_latency = objective && strcmp(objective, "latency") == 0;
-    const char *name = is_latency ? "latency_cycles" : "interval_cycles";
+    const char *name = is_latency ? EMITHLS_TIMING_LATENCY : EMITHLS_TIMING_INTERVAL;
     if (exceeds_budget(module) != exceeds_budget(other)) return exceeds_budget(other);
-    int64_t cycles = top_number(module, "emithls.timing", name);
-    int64_t others = top_number(other, "emithls.timing", name);
+    int64_t cycles = top_number(module, EMITHLS_ATTR_TIMING, name);
+    int64_t others = top_number(other, EMITHLS_ATTR_TIMING, name);
     return cycles > 0 && (others == 0 || cycles < others); /* 0: not known */
 }
 
 static bool is_short(const Op *module)
 {
     const Op *top = emithls_top(module);
-    return top && op_attr(top, "emithls.shortage");
+    return top && op_attr(top, EMITHLS_ATTR_SHORTAGE);
 }
 
 /* Sets aside what the FIFOs of a design's best interval lack, some times over. False: nothing that
  * can be. */
 static bool set_aside(const Op *module, int64_t times, SearchOptions *search)
 {
-    int64_t bram18 = times * top_number(module, "emithls.shortage", "bram18");
-    int64_t lut = times * top_number(module, "emithls.shortage", "lut");
+    int64_t bram18 = times * top_number(module, EMITHLS_ATTR_SHORTAGE, DFG_COST_BRAM18);
+    int64_t lut = times * top_number(module, EMITHLS_ATTR_SHORTAGE, DFG_COST_LUT);
     search->reserved_bram += bram18;
     search->reserved_lut += lut;
     return bram18 > 0 || lut > 0;
@@ -186,7 +187,7 @@ static Op *within_budget(Op *design, const Messages *messages, Context *ctx)
     }
     const Op *top = emithls_top(design);
     for (int k = 0; k < COST_KINDS; k++) {
-        int64_t excess = top_number(design, "emithls.excess", cost_names[k].key);
+        int64_t excess = top_number(design, EMITHLS_ATTR_EXCESS, cost_names[k].key);
         if (excess > 0)
             strbuf_printf(&short_of, "%s%lld %s", short_of.len ? " and " : "", (long long)excess,
                           cost_names[k].title);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "driver/internal.h"
+#include "dialects/dfg/dfg.h"
+#include "driver/driver.h"
 #include "ir/core/core.h"
 
 #define SEARCH_FIELD(field) offsetof(SearchOptions, field)
@@ -88,11 +90,11 @@ static int64_t result(const Attr *budget, const char *name)
 
 void driver_print_objective(const Op *design, StrBuf *out)
 {
-    const Attr *budget = op_attr(design, "dfg.budget");
+    const Attr *budget = op_attr(design, DFG_ATTR_BUDGET);
     const Attr *objective =
-        budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "objective") : NULL;
+        budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, DFG_BUDGET_OBJECTIVE) : NULL;
     if (!objective || objective->kind != ATTR_STRING) return;
-    int64_t value = result(budget, "value"), bound = result(budget, "bound");
+    int64_t value = result(budget, DFG_BUDGET_VALUE), bound = result(budget, DFG_BUDGET_BOUND);
     bool is_share = str_eq_c(objective->u.string, "fps");
     strbuf_printf(out, "\nObjective %.*s: %lld %s, ", STR_ARG(objective->u.string),
                   (long long)value, is_share ? "millionths of the budget" : "cycles");
@@ -100,5 +102,6 @@ void driver_print_objective(const Op *design, StrBuf *out)
         strbuf_add_c(out, "optimal");
     else
         strbuf_printf(out, "not proven: no design is below %lld", (long long)bound);
-    strbuf_printf(out, "; a frame every %lld cycles\n", (long long)result(budget, "interval"));
+    strbuf_printf(out, "; a frame every %lld cycles\n",
+                  (long long)result(budget, DFG_BUDGET_INTERVAL));
 }

@@ -3,6 +3,7 @@
  * Tests: lit/emit/build-files.mir, test/e2e */
 #include <string.h>
 
+#include "dialects/dfg/dfg.h"
 #include "emit/internal.h"
 
 /* Defaults for people to change: the Kria KV260's part, 250 MHz. */
@@ -11,7 +12,7 @@ enum { CLOCK_MHZ = 250 };
 
 static const Attr *budget_item(const Emitter *e, const char *name)
 {
-    const Attr *budget = op_attr(e->module, "dfg.budget");
+    const Attr *budget = op_attr(e->module, DFG_ATTR_BUDGET);
     return budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, name) : NULL;
 }
 
@@ -19,7 +20,7 @@ static const Attr *budget_item(const Emitter *e, const char *name)
 static Str part_of(const Emitter *e)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    const Attr *part = budget_item(e, "part");
+    const Attr *part = budget_item(e, DFG_BUDGET_PART);
     bool usable = part && part->kind == ATTR_STRING && part->u.string.len > 0 &&
                   strspn(part->u.string.data, plain) == part->u.string.len;
     return usable ? part->u.string : STR(PART);
@@ -28,7 +29,7 @@ static Str part_of(const Emitter *e)
 /* The clock's period in nanoseconds, rounded down to picoseconds. */
 static void add_period(const Emitter *e, StrBuf *out)
 {
-    const Attr *clock = budget_item(e, "clock_mhz");
+    const Attr *clock = budget_item(e, DFG_BUDGET_CLOCK_MHZ);
     int64_t mhz = clock && clock->kind == ATTR_INTEGER ? attr_int_value(clock) : CLOCK_MHZ;
     int64_t picoseconds = 1000000 / (mhz > 0 ? mhz : CLOCK_MHZ);
     strbuf_printf(out, "%lld", (long long)(picoseconds / 1000));

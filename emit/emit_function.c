@@ -3,6 +3,7 @@
  * Tests: lit/emit/functions.mir, lit/emit/memory-ports.mir, test/e2e */
 #include <string.h>
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
 #include "ir/core/core.h"
@@ -67,20 +68,20 @@ static Str string_item(const Attr *dict, const char *name)
 /* "Conv_0, sliding-window: 1 x 16 x 32 x 32 trips, unrolled 1 x 4 x 1 x 1, 4104 cycles" */
 static void add_report(StrBuf *text, const Attr *report)
 {
-    const Attr *cycles = attr_dict_get_c(report, "cycles");
-    Str source = string_item(report, "source");
-    emit_comment_text(text, string_item(report, "class"));
+    const Attr *cycles = attr_dict_get_c(report, DFG_COST_CYCLES);
+    Str source = string_item(report, DFG_REPORT_SOURCE);
+    emit_comment_text(text, string_item(report, DFG_REPORT_CLASS));
     if (source.len) {
         strbuf_add_c(text, " of ");
         emit_comment_text(text, source);
     }
     strbuf_add_c(text, ": trips ");
-    add_numbers(text, attr_dict_get_c(report, "trip_counts"), " x ");
+    add_numbers(text, attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS), " x ");
     strbuf_add_c(text, ", unrolled ");
-    add_numbers(text, attr_dict_get_c(report, "unroll"), " x ");
+    add_numbers(text, attr_dict_get_c(report, DFG_REPORT_UNROLL), " x ");
     if (cycles && cycles->kind == ATTR_INTEGER)
         strbuf_printf(text, ", %lld cycles", (long long)attr_int_value(cycles));
-    const Attr *buffer = attr_dict_get_c(report, "buffer");
+    const Attr *buffer = attr_dict_get_c(report, DFG_REPORT_BUFFER);
     if (buffer && buffer->kind == ATTR_INTEGER)
         strbuf_printf(text, ", buffer of %lld words", (long long)attr_int_value(buffer));
 }
@@ -103,7 +104,7 @@ static void print_doc_lines(Function *f, Str doc)
 /* What the process computes (its doc), then layer, class, trip counts and factors (its report). */
 static void print_comment(Function *f, Op *func)
 {
-    const Attr *report = op_attr(func, "report"), *doc = op_attr(func, "doc");
+    const Attr *report = op_attr(func, DFG_ATTR_REPORT), *doc = op_attr(func, EMITHLS_ATTR_DOC);
     StrBuf text = {0}, notes = {0};
     if (report && report->kind == ATTR_DICT) add_report(&text, report);
     if (text.len) emit_line(f, "// %s", text.data);
@@ -169,7 +170,7 @@ static void print_signature(Function *f, const Op *func)
 {
     Emitter *e = f->e;
     Block *body = region_entry(op_region(func, 0));
-    const Attr *names = op_attr(func, "arg_names");
+    const Attr *names = op_attr(func, EMITHLS_ATTR_ARG_NAMES);
     VEC(const char *) parameters = {0};
     bool has_memory = false;
     for (uint32_t i = 0; i < body->arg_count; i++) {

@@ -20,7 +20,7 @@ static int64_t copies(const Op *loop)
 {
     int64_t product = 1;
     for (const Op *op = loop; op && op->def != EMITHLS(FUNC); op = op_parent(op))
-        if (op->def == EMITHLS(FOR) && op_attr(op, "unroll")) product *= iterations(op);
+        if (op->def == EMITHLS(FOR) && op_attr(op, EMITHLS_ATTR_UNROLL)) product *= iterations(op);
     return product;
 }
 
@@ -42,7 +42,7 @@ static int64_t parts(const Op *partition)
 static bool add_note(Op *op, void *user)
 {
     StrBuf *out = user;
-    if (op->def == EMITHLS(FOR) && op_attr(op, "unroll") && copies(op) > MAX_COPIES) {
+    if (op->def == EMITHLS(FOR) && op_attr(op, EMITHLS_ATTR_UNROLL) && copies(op) > MAX_COPIES) {
         strbuf_printf(out, "unrolls a loop %lld times\n", (long long)copies(op));
         op_warning(op, "a loop is unrolled %lld times: synthesis may take long",
                    (long long)copies(op));

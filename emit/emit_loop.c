@@ -16,10 +16,10 @@ typedef struct PrintedLoop {
 
 static void loop_pragma(Function *f, const Op *op, bool is_innermost)
 {
-    const Attr *ii = op_attr(op, "ii");
+    const Attr *ii = op_attr(op, EMITHLS_ATTR_II);
     if (ii) emit_pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
-    if (op_attr(op, "unroll")) emit_pragma(f, "unroll");
-    if (is_innermost && op_attr(op, "ordered")) emit_pragma(f, "expression_balance off");
+    if (op_attr(op, EMITHLS_ATTR_UNROLL)) emit_pragma(f, "unroll");
+    if (is_innermost && op_attr(op, EMITHLS_ATTR_ORDERED)) emit_pragma(f, "expression_balance off");
 }
 
 static void declare_counters(Function *f, PrintedLoop *loop)
@@ -36,7 +36,7 @@ static void declare_counters(Function *f, PrintedLoop *loop)
  * innermost. */
 static bool print_nest(Function *f, PrintedLoop *loop)
 {
-    bool unroll = op_attr(loop->op, "unroll") != NULL, ok;
+    bool unroll = op_attr(loop->op, EMITHLS_ATTR_UNROLL) != NULL, ok;
     for (size_t i = 0; i < loop->count; i++) {
         if (i == 0) emit_label(f, loop->label);
         emit_line(f, "for (int %s = 0; %s < %lld; ++%s) {", loop->names[i], loop->names[i],

@@ -140,7 +140,7 @@ static void collect_packed(Emitter *e, const Op *reshape)
     const Op *get = value_def(array);
     if (get && get->def == EMITHLS(GET) &&
         attr_int_value(op_attr(reshape, "dim")) == emithls_array_rank(array->type))
-        ptrmap_put(&e->packed, op_attr(get, "table")->u.symbol.names[0], e);
+        ptrmap_put(&e->packed, op_attr(get, EMITHLS_ATTR_TABLE)->u.symbol.names[0], e);
 }
 
 static bool collect_op(Op *op, void *user)
@@ -210,7 +210,7 @@ static bool check_top_level(Emitter *e, Op *op)
     if (op->def == EMITHLS(TABLE)) return check_table(e, op);
     if (op->def != EMITHLS(FUNC))
         return op_error(op, "has no C++ form: only functions and tables of emithls have one");
-    if (e->top && e->top != op && op_attr(op, "top"))
+    if (e->top && e->top != op && op_attr(op, EMITHLS_ATTR_TOP))
         return op_error(op, "is a second top function; an accelerator has one");
     return op_walk(op, collect_op, e);
 }
@@ -224,6 +224,6 @@ bool emit_prepare(Emitter *e)
     if (!e->top) return op_emit_error(e->module, "there is no top function to emit");
     name_top(e);
     FOR_EACH_OP(op, body)
-        if (op != e->top && !op_attr(op, "loaded")) name_symbol(e, op);
+        if (op != e->top && !op_attr(op, EMITHLS_ATTR_LOADED)) name_symbol(e, op);
     return emit_ports(e);
 }

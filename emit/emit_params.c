@@ -125,7 +125,7 @@ static void add_box(TableWriter *w, const int64_t *dims, uint32_t rank)
 
 static void add_doc(StrBuf *out, const Op *table)
 {
-    const Attr *doc = op_attr(table, "doc");
+    const Attr *doc = op_attr(table, EMITHLS_ATTR_DOC);
     if (!doc) return;
     strbuf_add_c(out, "// ");
     emit_comment_text(out, doc->u.string);
@@ -182,7 +182,8 @@ void emit_params(Emitter *e, StrBuf *out)
 {
     StrBuf tables = {0};
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-        if (op->def == EMITHLS(TABLE) && !op_attr(op, "loaded")) emit_table(e, &tables, op);
+        if (op->def == EMITHLS(TABLE) && !op_attr(op, EMITHLS_ATTR_LOADED))
+            emit_table(e, &tables, op);
     strbuf_printf(out, "// Constants of %s.\n", e->top_name);
     emit_begin_guard(e, out, "_PARAMS_H");
     strbuf_printf(out, "#include \"%s.h\"\n\n#include <cstdint>\n", e->top_name);

@@ -1,6 +1,7 @@
 /* The accelerator's boundary: from the top function's port_attrs, what each stream carries and how
  * it relates to the model's tensors. Everything that the testbench relies on is checked here.
  * Tests: lit/emit/testbench.mir, lit/emit/invalid-ports.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
 #include "ir/asm/print/print.h"
@@ -49,7 +50,7 @@ static bool read_rounding(const Op *top, const Attr *dict, Str *out)
 {
     static const char *const modes[] = {"ROUND", "HALF_EVEN", "HALF_UP", "HALF_DOWN",
                                         "UP",    "DOWN",      "CEIL",    "FLOOR"};
-    const Attr *mode = attr_dict_get_c(dict, "rounding");
+    const Attr *mode = attr_dict_get_c(dict, DFG_QUANT_ROUNDING);
     *out = mode && mode->kind == ATTR_STRING ? mode->u.string : STR("ROUND");
     for (size_t i = 0; i < COUNT_OF(modes); i++)
         if (str_eq_c(*out, modes[i])) return true;
@@ -76,15 +77,16 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
     int64_t bits, is_signed, narrow;
     if (dict->kind != ATTR_DICT || !type_is_integer(elem))
         return op_error(top, "dfg.quant must be a dictionary at a port of integers");
-    const Attr *scale = attr_dict_get_c(dict, "scale");
+    const Attr *scale = attr_dict_get_c(dict, DFG_QUANT_SCALE);
     q->scale = scale && scale->kind == ATTR_FLOAT ? attr_float_value(scale) : 0;
     if (!(q->scale > 0) || q->scale - q->scale != 0)
         return op_error(top, "dfg.quant: 'scale' must be a positive number");
-    if (!read_int(top, dict, "zero_point", 0, &q->zero_point) ||
-        !read_int(top, dict, "divisor", 1, &q->divisor) ||
-        !read_int(top, dict, "bits", type_width(elem), &bits) ||
-        !read_int(top, dict, "signed", 1, &is_signed) ||
-        !read_int(top, dict, "narrow", 0, &narrow) || !read_rounding(top, dict, &q->rounding))
+    if (!read_int(top, dict, DFG_QUANT_ZERO_POINT, 0, &q->zero_point) ||
+        !read_int(top, dict, DFG_QUANT_DIVISOR, 1, &q->divisor) ||
+        !read_int(top, dict, DFG_QUANT_BITS, type_width(elem), &bits) ||
+        !read_int(top, dict, DFG_QUANT_SIGNED, 1, &is_signed) ||
+        !read_int(top, dict, DFG_QUANT_NARROW, 0, &narrow) ||
+        !read_rounding(top, dict, &q->rounding))
         return false;
     if (q->divisor < 1) return op_error(top, "dfg.quant: 'divisor' must be positive");
     q->is_signed = is_signed != 0;
@@ -98,7 +100,7 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
 
 static bool read_order(Emitter *e, const Attr *attrs, EmitPort *port)
 {
-    const Attr *layout = attr_dict_get_c(attrs, "dfg.layout");
+    const Attr *layout = attr_dict_get_c(attrs, DFG_ATTR_LAYOUT);
     for (uint32_t i = 0; i < port->rank; i++) port->order[i] = i;
     if (!layout) return true;
     if (layout->kind != ATTR_AFFINE_MAP || !map_is_permutation(layout->u.map) ||
@@ -112,7 +114,7 @@ static bool read_order(Emitter *e, const Attr *attrs, EmitPort *port)
 /* Extents of a word; absent: one element. Their product must be the stream's lanes. */
 static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, EmitPort *port)
 {
-    const Attr *word = attr_dict_get_c(attrs, "emithls.word");
+    const Attr *word = attr_dict_get_c(attrs, EMITHLS_ATTR_WORD);
     size_t count = port->rank;
     int64_t lanes = 1, elements;
     if (!type_element_count(frame, &elements) || elements == 0)
@@ -139,7 +141,7 @@ static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, EmitPort
 
 static bool read_frame(Emitter *e, const Attr *attrs, EmitPort *port)
 {
-    const Attr *frame = attr_dict_get_c(attrs, "emithls.frame");
+    const Attr *frame = attr_dict_get_c(attrs, EMITHLS_ATTR_FRAME);
     if (port->bus && frame && frame->kind == ATTR_TYPE) port->word = type_elem(frame->u.type_value);
     const Type *elem = emithls_scalar(port->word);
     if (!frame || frame->kind != ATTR_TYPE || frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
@@ -173,14 +175,14 @@ static bool check_memory(const Emitter *e, const EmitPort *port)
 static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, EmitPort *port)
 {
     Uses uses = {false, false};
-    const Attr *name = attr_dict_get_c(attrs, "dfg.name");
-    const Attr *quant = attr_dict_get_c(attrs, "dfg.quant");
+    const Attr *name = attr_dict_get_c(attrs, DFG_ATTR_NAME);
+    const Attr *quant = attr_dict_get_c(attrs, DFG_ATTR_QUANT);
     find_uses(arg, &uses);
     if (uses.reads == uses.writes)
         return op_error(e->top, "argument %u must be either read or written", arg->index);
     port->tensor = name && name->kind == ATTR_STRING ? name->u.string : str_from(port->name);
     port->is_input = uses.reads;
-    port->is_weights = attr_dict_get_c(attrs, "emithls.weights") != NULL;
+    port->is_weights = attr_dict_get_c(attrs, EMITHLS_ATTR_WEIGHTS) != NULL;
     if (type_is_a(arg->type, &emithls_type_array)) {
         port->bus = emithls_array_elem(arg->type);
         port->bus_words = emithls_array_dim(arg->type, 0);
@@ -193,7 +195,8 @@ static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, EmitPort 
 
 bool emit_ports(Emitter *e)
 {
-    const Attr *all = op_attr(e->top, "port_attrs"), *names = op_attr(e->top, "arg_names");
+    const Attr *all = op_attr(e->top, DFG_ATTR_PORT_ATTRS),
+               *names = op_attr(e->top, EMITHLS_ATTR_ARG_NAMES);
     Block *body = region_entry(op_region(e->top, 0));
     VEC(const char *) used = {0};
     bool ok = (all && body->arg_count > 0) ||

@@ -1,6 +1,7 @@
 /* Pragmas that are ops of emithls.
  * Tests: lit/emit/functions.mir */
 #include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
 
@@ -13,7 +14,7 @@ bool emit_array_pragma(Function *f, Op *op)
 
 bool emit_bind_storage(Function *f, Op *op)
 {
-    Str type = op_attr(op, "type")->u.string, impl = op_attr(op, "impl")->u.string;
+    Str type = op_attr(op, "type")->u.string, impl = op_attr(op, EMITHLS_ATTR_IMPL)->u.string;
     if (str_eq_c(impl, "auto"))
         emit_pragma(f, "bind_storage variable=%s type=%.*s", emit_name_of(f, op_operand(op, 0)),
                     STR_ARG(type));
@@ -27,7 +28,7 @@ bool emit_dependence(Function *f, Op *op)
 {
     emit_pragma(f, "dependence variable=%s type=inter direction=RAW distance=%lld dependent=true",
                 emit_name_of(f, op_operand(op, 0)),
-                (long long)attr_int_value(op_attr(op, "distance")));
+                (long long)attr_int_value(op_attr(op, EMITHLS_ATTR_DISTANCE)));
     return true;
 }
 
@@ -40,9 +41,9 @@ bool emit_interface(Function *f, Op *op)
         return true;
     }
     StrBuf bundle = {0};
-    identifier_append(&bundle, op_attr(op, "bundle")->u.string);
+    identifier_append(&bundle, op_attr(op, EMITHLS_ATTR_BUNDLE)->u.string);
     emit_pragma(f, "interface mode=m_axi port=%s bundle=gmem_%s offset=slave depth=%lld", port,
-                bundle.data, (long long)attr_int_value(op_attr(op, "depth")));
+                bundle.data, (long long)attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
     emit_pragma(f, "interface mode=s_axilite port=%s", port);
     strbuf_free(&bundle);
     return true;

@@ -1,6 +1,7 @@
 /* report.json, and the same as a short table for people. Everything in it was decided earlier and
  * is read from the module: `report` of each process, dfg.budget of the module.
  * Tests: lit/emit/report.mir, lit/driver/ming-compile.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
 #include "ir/core/core.h"
@@ -28,7 +29,7 @@ static Str text(const Attr *dict, const char *name)
 
 static bool is_process(const Op *op)
 {
-    return op->def == EMITHLS(FUNC) && !op_attr(op, "top");
+    return op->def == EMITHLS(FUNC) && !op_attr(op, EMITHLS_ATTR_TOP);
 }
 
 /* Sum over all processes; those without the number count as 0. */
@@ -36,7 +37,7 @@ static int64_t total(const Op *module, const char *name)
 {
     int64_t sum = 0;
     FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
-        int64_t value = is_process(op) ? number(op_attr(op, "report"), name) : 0;
+        int64_t value = is_process(op) ? number(op_attr(op, DFG_ATTR_REPORT), name) : 0;
         sum += value > 0 ? value : 0;
     }
     return sum;
@@ -47,7 +48,7 @@ static int64_t largest(const Op *module, const char *name)
 {
     int64_t most = 0;
     FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
-        int64_t value = is_process(op) ? number(op_attr(op, "report"), name) : 0;
+        int64_t value = is_process(op) ? number(op_attr(op, DFG_ATTR_REPORT), name) : 0;
         most = value > most ? value : most;
     }
     return most;
@@ -56,8 +57,9 @@ static int64_t largest(const Op *module, const char *name)
 /* The clock that the timing was simulated for, or the budget's; -1: none. */
 static int64_t clock_mhz(const Emitter *e)
 {
-    int64_t simulated = number(op_attr(e->top, "emithls.timing"), "clock_mhz");
-    return simulated > 0 ? simulated : number(op_attr(e->module, "dfg.budget"), "clock_mhz");
+    int64_t simulated = number(op_attr(e->top, EMITHLS_ATTR_TIMING), EMITHLS_TIMING_CLOCK_MHZ);
+    return simulated > 0 ? simulated
+                         : number(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ);
 }
 
 static void add_number(StrBuf *out, int64_t value)
@@ -132,12 +134,14 @@ static void add_fps(StrBuf *out, int64_t clock_mhz, int64_t interval)
  * processes' cycles. */
 static void add_totals(Emitter *e, StrBuf *out)
 {
-    static const char *const resources[] = {"dsp", "bram18", "uram", "lut", "ff"};
-    const Attr *timing = op_attr(e->top, "emithls.timing");
-    int64_t cycles = total(e->module, "cycles"), slowest = largest(e->module, "cycles");
-    int64_t interval = timing ? number(timing, "interval_cycles") : slowest;
+    static const char *const resources[] = {DFG_COST_DSP, DFG_COST_BRAM18, DFG_COST_URAM,
+                                            DFG_COST_LUT, DFG_COST_FF};
+    const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
+    int64_t cycles = total(e->module, DFG_COST_CYCLES),
+            slowest = largest(e->module, DFG_COST_CYCLES);
+    int64_t interval = timing ? number(timing, EMITHLS_TIMING_INTERVAL) : slowest;
     strbuf_add_c(out, "  \"totals\": {");
-    add_count(out, "latency_cycles", timing ? number(timing, "latency_cycles") : cycles);
+    add_count(out, "latency_cycles", timing ? number(timing, EMITHLS_TIMING_LATENCY) : cycles);
     add_separator(out);
     add_count(out, "interval_cycles", interval);
     add_separator(out);
@@ -158,13 +162,13 @@ static void add_totals(Emitter *e, StrBuf *out)
 /* What a simulation of the final depths proved. */
 static void add_timing(Emitter *e, StrBuf *out)
 {
-    static const char *const names[] = {"clock_mhz", "latency_cycles", "interval_cycles",
-                                        "fifo_bits"};
-    const Attr *timing = op_attr(e->top, "emithls.timing");
+    static const char *const names[] = {EMITHLS_TIMING_CLOCK_MHZ, EMITHLS_TIMING_LATENCY,
+                                        EMITHLS_TIMING_INTERVAL, EMITHLS_TIMING_FIFO_BITS};
+    const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
     strbuf_add_c(out, "  \"simulated\": ");
     if (timing)
         strbuf_printf(out, "{\"deadlock_free\": %s",
-                      attr_dict_get_c(timing, "deadlock_free") ? "true" : "false");
+                      attr_dict_get_c(timing, EMITHLS_TIMING_DEADLOCK_FREE) ? "true" : "false");
     for (size_t i = 0; timing && i < COUNT_OF(names); i++) {
         add_separator(out);
         add_count(out, names[i], number(timing, names[i]));
@@ -175,15 +179,16 @@ static void add_timing(Emitter *e, StrBuf *out)
 /* A process works `cycles` for a frame and can begin the next one then. */
 static void add_costs(StrBuf *out, const Attr *report)
 {
-    static const char *const costs[] = {"cycles", "dsp", "bram18", "uram", "lut", "ff"};
-    add_count(out, "interval_cycles", number(report, "cycles"));
+    static const char *const costs[] = {DFG_COST_CYCLES, DFG_COST_DSP, DFG_COST_BRAM18,
+                                        DFG_COST_URAM,   DFG_COST_LUT, DFG_COST_FF};
+    add_count(out, "interval_cycles", number(report, DFG_COST_CYCLES));
     for (size_t i = 0; i < COUNT_OF(costs); i++) {
         add_separator(out);
         add_count(out, costs[i], number(report, costs[i]));
     }
-    if (number(report, "buffer") >= 0) {
+    if (number(report, DFG_REPORT_BUFFER) >= 0) {
         add_separator(out);
-        add_count(out, "buffer_words", number(report, "buffer"));
+        add_count(out, "buffer_words", number(report, DFG_REPORT_BUFFER));
     }
 }
 
@@ -192,18 +197,18 @@ static void add_processes(Emitter *e, StrBuf *out)
     bool first = true;
     strbuf_add_c(out, "  \"processes\": [");
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
-        const Attr *report = op_attr(op, "report");
+        const Attr *report = op_attr(op, DFG_ATTR_REPORT);
         if (!is_process(op)) continue;
         begin_item(out, &first);
         add_string(out, "name", str_from(cpp_global(e, symbol_name(op))));
         add_separator(out);
-        add_string(out, "source", text(report, "source"));
+        add_string(out, "source", text(report, DFG_REPORT_SOURCE));
         add_separator(out);
-        add_string(out, "class", text(report, "class"));
+        add_string(out, "class", text(report, DFG_REPORT_CLASS));
         strbuf_add_c(out, ",\n     ");
-        add_list(out, "trip_counts", item(report, "trip_counts"));
+        add_list(out, "trip_counts", item(report, DFG_REPORT_TRIP_COUNTS));
         add_separator(out);
-        add_list(out, "unroll", item(report, "unroll"));
+        add_list(out, "unroll", item(report, DFG_REPORT_UNROLL));
         strbuf_add_c(out, ",\n     ");
         add_costs(out, report);
         strbuf_add_char(out, '}');
@@ -223,9 +228,9 @@ static void add_fifos(Emitter *e, StrBuf *out)
         add_separator(out);
         add_count(out, "width", emithls_lanes(word) * type_width(emithls_scalar(word)));
         add_separator(out);
-        add_count(out, "depth", attr_int_value(op_attr(op, "depth")));
+        add_count(out, "depth", attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
         add_separator(out);
-        add_text_or_null(out, "kind", op_attr(op, "impl"));
+        add_text_or_null(out, "kind", op_attr(op, EMITHLS_ATTR_IMPL));
         strbuf_add_char(out, '}');
     }
     strbuf_add_c(out, "\n  ],\n");
@@ -269,17 +274,18 @@ static void add_ports(Emitter *e, StrBuf *out)
 /* What the design was chosen by: limits of the budget, goal, and what no design is below. */
 static void add_choice(Emitter *e, StrBuf *out)
 {
-    static const char *const limits[] = {"dsp", "bram18", "uram", "lut", "ff"};
-    const Attr *budget = op_attr(e->module, "dfg.budget");
-    add_text_or_null(out, "device", item(budget, "device"));
+    static const char *const limits[] = {DFG_COST_DSP, DFG_COST_BRAM18, DFG_COST_URAM, DFG_COST_LUT,
+                                         DFG_COST_FF};
+    const Attr *budget = op_attr(e->module, DFG_ATTR_BUDGET);
+    add_text_or_null(out, "device", item(budget, DFG_BUDGET_DEVICE));
     strbuf_add_c(out, ",\n  ");
     add_count(out, "clock_mhz", clock_mhz(e));
     strbuf_add_c(out, ",\n  ");
-    add_text_or_null(out, "objective", item(budget, "objective"));
+    add_text_or_null(out, "objective", item(budget, DFG_BUDGET_OBJECTIVE));
     strbuf_add_c(out, ",\n  ");
-    add_count(out, "value", number(budget, "value"));
+    add_count(out, "value", number(budget, DFG_BUDGET_VALUE));
     strbuf_add_c(out, ",\n  ");
-    add_count(out, "bound", number(budget, "bound"));
+    add_count(out, "bound", number(budget, DFG_BUDGET_BOUND));
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         strbuf_printf(out, ",\n  \"%s_limit\": ", limits[i]);
         add_number(out, number(budget, limits[i]));
@@ -304,7 +310,8 @@ void emit_report(Emitter *e, StrBuf *out)
 enum { COLUMNS = 10, FIRST_NUMBER = 4 };
 
 /* Of the columns behind FIRST_NUMBER. */
-static const char *const table_costs[] = {"cycles", "dsp", "bram18", "uram", "lut", "ff"};
+static const char *const table_costs[] = {DFG_COST_CYCLES, DFG_COST_DSP, DFG_COST_BRAM18,
+                                          DFG_COST_URAM,   DFG_COST_LUT, DFG_COST_FF};
 
 static void add_product(StrBuf *out, const Attr *list)
 {
@@ -322,11 +329,11 @@ static void add_titles(TextTable *table)
 
 static void add_process_row(TextTable *table, const Op *op)
 {
-    const Attr *report = op_attr(op, "report");
+    const Attr *report = op_attr(op, DFG_ATTR_REPORT);
     emit_comment_text(text_table_cell(table), symbol_name(op)->str);
-    emit_comment_text(text_table_cell(table), text(report, "class"));
-    add_product(text_table_cell(table), item(report, "trip_counts"));
-    add_product(text_table_cell(table), item(report, "unroll"));
+    emit_comment_text(text_table_cell(table), text(report, DFG_REPORT_CLASS));
+    add_product(text_table_cell(table), item(report, DFG_REPORT_TRIP_COUNTS));
+    add_product(text_table_cell(table), item(report, DFG_REPORT_UNROLL));
     for (size_t i = 0; i < COUNT_OF(table_costs); i++)
         text_table_add_count(table, number(report, table_costs[i]));
 }

@@ -12,7 +12,7 @@ enum { DEFAULT_CLOCK_MHZ = 250 };
 
 static bool is_marked(const HlsLoop *loop)
 {
-    return loop->op && op_attr(loop->op, "ii");
+    return loop->op && op_attr(loop->op, EMITHLS_ATTR_II);
 }
 
 /* One access per stream, or several that all iterations make: the next one is then known by its
@@ -99,14 +99,15 @@ static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
 
 static Clock clock_of(const Attr *timing)
 {
-    const Attr *mhz = timing->kind == ATTR_DICT ? attr_dict_get_c(timing, "clock_mhz") : NULL;
+    const Attr *mhz =
+        timing->kind == ATTR_DICT ? attr_dict_get_c(timing, EMITHLS_TIMING_CLOCK_MHZ) : NULL;
     int64_t clock = mhz && mhz->kind == ATTR_INTEGER ? attr_int_value(mhz) : DEFAULT_CLOCK_MHZ;
     return clock_of_period(1000000 / (clock > 0 ? clock : DEFAULT_CLOCK_MHZ));
 }
 
 bool emit_schedule(Emitter *e, StrBuf *out)
 {
-    const Attr *timing = op_attr(e->top, "emithls.timing");
+    const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
     HlsDesign *design = timing ? design_create(e->module, clock_of(timing)) : NULL;
     if (!timing) return true;
     if (!design) return false;

@@ -7,6 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
 #include "ir/asm/print/print.h"
@@ -114,7 +115,7 @@ static bool always_nests(const Value *value)
     const Op *user = value->uses->owner;
     const OpDef *def = value_def(value)->def;
     return user->def == EMITHLS(STORE) || user->def == EMITHLS(WRITE) ||
-           op_attr(user, "emithls.name") || def == EMITHLS(LOAD) || def == ARITH(EXTSI) ||
+           op_attr(user, EMITHLS_ATTR_NAME) || def == EMITHLS(LOAD) || def == ARITH(EXTSI) ||
            def == ARITH(EXTUI) || def == ARITH(TRUNCI);
 }
 
@@ -126,8 +127,8 @@ static void print_bind_op(Function *f, const Value *value, Str impl)
 
 static void define(Function *f, Value *value, const Expr *expr)
 {
-    const Attr *name = op_attr(value_def(value), "emithls.name");
-    const Attr *bind = op_attr(value_def(value), "emithls.bind");
+    const Attr *name = op_attr(value_def(value), EMITHLS_ATTR_NAME);
+    const Attr *bind = op_attr(value_def(value), EMITHLS_ATTR_BIND);
     if (!value_has_uses(value)) return;
     set_expr(f, value, expr);
     if (name && name->kind == ATTR_STRING) {
@@ -213,7 +214,7 @@ static const char *condition(Function *f, const Op *op)
     CounterList list;
     if (!collect_counters(f, op, 0, &list)) return NULL;
     Counters counters = {list.names, list.extents};
-    return cpp_condition(f->e, op_attr(op, "condition")->u.set, &counters);
+    return cpp_condition(f->e, op_attr(op, EMITHLS_ATTR_CONDITION)->u.set, &counters);
 }
 
 static bool print_scalar(Function *f, Op *op)
@@ -231,7 +232,8 @@ static bool print_scalar(Function *f, Op *op)
 static const Op *table_of(const Value *array)
 {
     Op *get = value_def(array);
-    return get && get->def == EMITHLS(GET) ? symbol_lookup(get, op_attr(get, "table")) : NULL;
+    return get && get->def == EMITHLS(GET) ? symbol_lookup(get, op_attr(get, EMITHLS_ATTR_TABLE))
+                                           : NULL;
 }
 
 /* An element of a table in the form that the parameter header gives it. */
@@ -351,7 +353,7 @@ static bool print_variable(Function *f, Op *op)
 
 static bool print_get(Function *f, Op *op)
 {
-    const Ident *symbol = op_attr(op, "table")->u.symbol.names[0];
+    const Ident *symbol = op_attr(op, EMITHLS_ATTR_TABLE)->u.symbol.names[0];
     ptrmap_put(&f->names, op_result(op, 0), (void *)(uintptr_t)cpp_global(f->e, symbol));
     return true;
 }
@@ -359,11 +361,11 @@ static bool print_get(Function *f, Op *op)
 static bool print_stream(Function *f, Op *op)
 {
     const char *name = emit_declare_name(f, op_result(op, 0), op_attr(op, "name")->u.string);
-    const Attr *impl = op_attr(op, "impl");
+    const Attr *impl = op_attr(op, EMITHLS_ATTR_IMPL);
     ptrmap_put(&f->e->fifos, op, (void *)(uintptr_t)name);
     emit_line(f, "%s %s(\"%s\");", cpp_type(f->e, op_result(op, 0)->type), name, name);
     emit_pragma(f, "stream variable=%s depth=%lld", name,
-                (long long)attr_int_value(op_attr(op, "depth")));
+                (long long)attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
     if (impl)
         emit_pragma(f, "bind_storage variable=%s type=fifo impl=%.*s", name,
                     STR_ARG(impl->u.string));
@@ -398,12 +400,13 @@ static bool print_cond(Function *f, Op *op)
 {
     const char *text = condition(f, op);
     if (!text) return false;
-    bool conjunction = op_attr(op, "condition")->u.set->constraint_count > 1;
+    bool conjunction = op_attr(op, EMITHLS_ATTR_CONDITION)->u.set->constraint_count > 1;
     Expr expr = {
         .text = text, .prec = conjunction ? PREC_AND : PREC_EQUAL, .kind = CPP_BOOL, .high = 1};
     if (conjunction && value_has_uses(op_result(op, 0))) {
         set_expr(f, op_result(op, 0), &expr);
-        materialize_as(f, op_result(op, 0), condition_name(op_attr(op, "condition")->u.set));
+        materialize_as(f, op_result(op, 0),
+                       condition_name(op_attr(op, EMITHLS_ATTR_CONDITION)->u.set));
         return true;
     }
     define(f, op_result(op, 0), &expr);

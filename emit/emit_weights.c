@@ -35,6 +35,6 @@ void emit_weights(Emitter *e, StrBuf *out)
     uint32_t bytes = type_width(e->weights->word) / 8;
     add_npy_header(out, e->weights->words_per_frame, bytes);
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-        if (op->def == EMITHLS(TABLE) && op_attr(op, "loaded"))
+        if (op->def == EMITHLS(TABLE) && op_attr(op, EMITHLS_ATTR_LOADED))
             add_elements(out, op_attr(op, "value"), bytes);
 }

@@ -29,7 +29,7 @@ static Value *append(Importer *im, const NodeParts *parts, const OpDef *def, Val
         if (!operands[i]) return NULL;
     Op *op = import_append(im, def, operands, count, attrs, 1);
     if (!op) return NULL;
-    op_set_attr(op, ONNX_NAME, parts->name);
+    op_set_attr(op, ONNX_ATTR_NAME, parts->name);
     return op_result(op, 0);
 }
 

@@ -2,6 +2,7 @@
  * order, as ONNX demands, so every input must be defined before it is used; that alone refuses
  * cycles.
  * Tests: test/unit/import/import_test.c, lit/import */
+#include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"
@@ -127,7 +128,7 @@ const Type *import_known_type(Importer *im, const Ident *name)
 /* The dictionary {dfg.name = name} of an argument or result. */
 static const Attr *boundary_attrs(Importer *im, Str name)
 {
-    NamedAttr attr = attr_named(im->ctx, "dfg.name", attr_string(im->ctx, name));
+    NamedAttr attr = attr_named(im->ctx, DFG_ATTR_NAME, attr_string(im->ctx, name));
     return attr_dict(im->ctx, &attr, 1);
 }
 
@@ -178,7 +179,7 @@ static bool import_initializer(Importer *im, const Ident *name, const Attr *valu
     if (!value) return import_error(im, "initializer", name->str);
     im->b.loc = import_loc(im, name->str);
     Value *constant = onnx_build_constant(&im->b, value);
-    op_set_attr(value_def(constant), ONNX_NAME, attr_string(im->ctx, name->str));
+    op_set_attr(value_def(constant), ONNX_ATTR_NAME, attr_string(im->ctx, name->str));
     return import_define(im, name, constant) || import_error(im, "initializer", name->str);
 }
 

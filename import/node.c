@@ -299,7 +299,7 @@ static bool append_node(Importer *im, NodeParts *parts)
     Op *op = import_append(im, parts->def, parts->operands.data, parts->operands.len, parts->attrs,
                            parts->result_count);
     if (!op) return false;
-    op_set_attr(op, ONNX_NAME, parts->name);
+    op_set_attr(op, ONNX_ATTR_NAME, parts->name);
     Value *first = is_wrapped ? append_after(im, parts, input, op_result(op, 0)) : op_result(op, 0);
     return first && define_results(im, parts, op, first);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
 #include "schedule/schedule.h"
@@ -95,7 +96,7 @@ static bool check_unroll(const ComputeSchedule *sched, const int64_t *unroll)
 
 bool sched_compute_unroll_attr(const ComputeSchedule *sched, int64_t *unroll)
 {
-    const Attr *attr = op_attr(sched->main, "dfg.unroll");
+    const Attr *attr = op_attr(sched->main, DFG_ATTR_UNROLL);
     size_t count = sched->kernel.loop_count;
     for (uint32_t i = 0; i < sched->kernel.loop_count; i++) unroll[i] = 1;
     if (attr && (!attr_int_list(attr, unroll, KERNEL_MAX_LOOPS, &count) ||

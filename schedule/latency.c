@@ -75,7 +75,7 @@ OpTiming latency_lut_product(const Op *op)
 
 static OpTiming multiply(const Op *op)
 {
-    if (op_attr(op, "emithls.bind")) return latency_lut_product(op);
+    if (op_attr(op, EMITHLS_ATTR_BIND)) return latency_lut_product(op);
     int64_t dsp = product_dsp_of(op);
     return dsp > 0 ? (OpTiming){DSP_STAGES + log2_up(dsp), DSP_OUT} : latency_lut_product(op);
 }
@@ -200,7 +200,7 @@ static int64_t expr_delay(const AffineExpr *expr)
 
 static OpTiming condition_timing(const Op *op)
 {
-    const IntegerSet *set = op_attr(op, "condition")->u.set;
+    const IntegerSet *set = op_attr(op, EMITHLS_ATTR_CONDITION)->u.set;
     int64_t longest = 0;
     for (uint32_t i = 0; i < set->constraint_count; i++) {
         int64_t delay = expr_delay(set->constraints[i]);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "schedule/schedule.h"
 
@@ -120,7 +121,7 @@ const Op *sched_payload_product(const Op *generic)
 
 bool sched_has_lut_products(const Op *main)
 {
-    const Attr *multiplier = op_attr(main, "dfg.multiplier");
+    const Attr *multiplier = op_attr(main, DFG_ATTR_MULTIPLIER);
     return multiplier && multiplier->kind == ATTR_STRING && str_eq_c(multiplier->u.string, "lut");
 }
 
@@ -154,7 +155,7 @@ static DspShape dsp_shape(const Op *process)
     } kinds[] = {{"DSP48E1", {25, 18, 48}}, {"DSP48E2", {27, 18, 48}}, {"DSP58", {27, 24, 58}}};
     const Op *module = process;
     while (op_parent(module)) module = op_parent(module);
-    const Attr *kind = op_attr(module, "dfg.dsp_kind");
+    const Attr *kind = op_attr(module, DFG_ATTR_DSP_KIND);
     for (size_t i = 0; kind && kind->kind == ATTR_STRING && i < COUNT_OF(kinds); i++)
         if (str_eq_c(kind->u.string, kinds[i].kind)) return kinds[i].shape;
     return kinds[1].shape;

@@ -183,7 +183,7 @@ static bool explore_module(Exploration *e, Op *module)
 {
     Str dsp_kind = e->target.device.dsp_kind;
     if (!str_eq_c(dsp_kind, "DSP48E2"))
-        op_set_attr(module, "dfg.dsp_kind", attr_string(module->ctx, dsp_kind));
+        op_set_attr(module, DFG_ATTR_DSP_KIND, attr_string(module->ctx, dsp_kind));
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
         if (op->def == DFG(REGION) && !explore_region(e, op)) return false;
     return e->points.len > 0 ? write_results(e)

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/dialects.h"
 #include "dialects/emithls/emithls.h"
 #include "driver/driver.h"
@@ -71,9 +72,9 @@ static bool module_path(const Tool *tool, const char *given, StrBuf *path)
 
 static Clock clock_of(const SimFlags *flags, const Op *module)
 {
-    const Attr *budget = op_attr(module, "dfg.budget");
+    const Attr *budget = op_attr(module, DFG_ATTR_BUDGET);
     const Attr *clock =
-        budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "clock_mhz") : NULL;
+        budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, DFG_BUDGET_CLOCK_MHZ) : NULL;
     int64_t mhz = clock && clock->kind == ATTR_INTEGER ? attr_int_value(clock) : 0;
     mhz = flags->clock > 0 ? flags->clock : mhz > 0 ? mhz : DEFAULT_CLOCK_MHZ;
     return clock_of_period(1000000 / mhz);
@@ -88,8 +89,8 @@ static uint32_t argument_count(const Simulation *s)
 static bool init_ports(Simulation *s, bool is_input, PortFiles *ports, uint32_t **numbers)
 {
     const HlsDesign *design = s->design;
-    const Attr *all = op_attr(design->top, "port_attrs"),
-               *names = op_attr(design->top, "arg_names");
+    const Attr *all = op_attr(design->top, DFG_ATTR_PORT_ATTRS),
+               *names = op_attr(design->top, EMITHLS_ATTR_ARG_NAMES);
     uint32_t count = argument_count(s);
     *ports = (PortFiles){
         .errors = tool_errors(s->tool), .what = is_input ? "input" : "output", .frames = 1};
@@ -101,8 +102,7 @@ static bool init_ports(Simulation *s, bool is_input, PortFiles *ports, uint32_t 
             continue;
         if (!frame)
             return op_error(design->top,
-                            "cannot be simulated with data: port '%.*s' has no "
-                            "emithls.frame",
+                            "cannot be simulated with data: port '%.*s' has no " EMITHLS_ATTR_FRAME,
                             STR_ARG(names->u.array.items[i]->u.string));
         (*numbers)[ports->count] = i;
         if (!boundary_init(design->top, frame, all->u.array.items[i],

@@ -389,12 +389,12 @@ static bool verify_window(Op *op)
 static bool verify_boundary_attr(Op *func, uint32_t index, const NamedAttr *attr)
 {
     (void)index;
-    if (str_eq_c(attr->name->str, "dfg.name") && attr->value->kind != ATTR_STRING)
+    if (str_eq_c(attr->name->str, DFG_ATTR_NAME) && attr->value->kind != ATTR_STRING)
         return op_error(func, "dfg.name must be a string");
-    if (str_eq_c(attr->name->str, "dfg.layout") &&
+    if (str_eq_c(attr->name->str, DFG_ATTR_LAYOUT) &&
         (attr->value->kind != ATTR_AFFINE_MAP || !map_is_permutation(attr->value->u.map)))
         return op_error(func, "dfg.layout must be a permutation map");
-    if (str_eq_c(attr->name->str, "dfg.quant") && attr->value->kind != ATTR_DICT)
+    if (str_eq_c(attr->name->str, DFG_ATTR_QUANT) && attr->value->kind != ATTR_DICT)
         return op_error(func, "dfg.quant must be a dictionary");
     return true;
 }

@@ -20,6 +20,101 @@ enum {
 #undef OP
 #define DFG(ID) (&dfg_ops[DFG_##ID])
 
+/* Attributes of this level that one stage writes and another reads: on which op, the value, who
+ * writes it, who reads it. scripts/check-keys.py sees to it that nobody spells them out. */
+
+/* On linalg ops, the layer's name in the model, and on processes, the layers that they compute; of
+ * an argument, result or port, the tensor's name. A string. Written by import, onnx_to_linalg,
+ * name-layers, linalg_to_dfg and converters; read by analysis/layer_name.c, sim/io and emit. */
+#define DFG_ATTR_NAME "dfg.name"
+/* Of an argument, result or port: the order of its elements in the model, an affine map. Written by
+ * normalize-layout; read by sim/io and emit. */
+#define DFG_ATTR_LAYOUT "dfg.layout"
+/* Of an argument, result or port of integers: what reals they stand for, a dictionary of DFG_QUANT
+ * keys. Written by onnx_to_linalg; read by sim/io and emit. */
+#define DFG_ATTR_QUANT "dfg.quant"
+/* On linalg.generic: what class of kernel it is, a dictionary. Written by analyze-kernels, dropped
+ * by normalize-layout; read by target/dse, else for people. */
+#define DFG_ATTR_KERNEL "dfg.kernel"
+/* On linalg.generic: per input a mask of the loops that repeat its elements, an i64 array. Written
+ * by insert-reorders; read by analysis/payload_range.c. */
+#define DFG_ATTR_REPEATED "dfg.repeated"
+/* On a process's kernel: unroll factors of its loops, an i64 array. Written by choose-unroll and
+ * apply-folding; read by schedule and target/dse. */
+#define DFG_ATTR_UNROLL "dfg.unroll"
+/* On a process's kernel: what multiplies, "dsp" or "lut". Written by choose-unroll and
+ * apply-folding; read by schedule and target/cost. */
+#define DFG_ATTR_MULTIPLIER "dfg.multiplier"
+/* On constants, kernels, windows and reorders: what their memory is built of, "auto", "lutram",
+ * "bram" or "uram", or an array of them, one per dimension of a window. Written by choose-unroll
+ * and apply-folding; read by target/cost and dfg_to_emithls. */
+#define DFG_ATTR_STORAGE "dfg.storage"
+/* On processes: the words of each input and output, an array of i64 arrays. Written by
+ * apply-folding; read by target/dse. */
+#define DFG_ATTR_WORDS "dfg.words"
+/* On the module: limits, goal and result of the search, a dictionary of DFG_BUDGET keys and of the
+ * DFG_COST keys that have a limit. Written by choose-unroll; read by target/fifo, emit, driver and
+ * tools. */
+#define DFG_ATTR_BUDGET "dfg.budget"
+/* On the module: the device's DSP slices, "DSP48E1" or "DSP58"; none for DFG_DSP_KIND_DEFAULT.
+ * Written by choose-unroll and `ming explore`; read by schedule. */
+#define DFG_ATTR_DSP_KIND "dfg.dsp_kind"
+#define DFG_DSP_KIND_DEFAULT "DSP48E2"
+/* On processes and the emithls.func that each becomes: what was chosen for it and what it costs, a
+ * dictionary of DFG_REPORT and DFG_COST keys. Written by choose-unroll and add-memory-ports, the
+ * costs of FIFOs added by fit-fifos; read by emit. */
+#define DFG_ATTR_REPORT "report"
+/* On regions, processes and emithls.func: one dictionary per port. */
+#define DFG_ATTR_PORT_ATTRS "port_attrs"
+/* On channels and emithls.stream: words that fit, an i64; and whether less may do, a unit. Written
+ * by size-fifos, pin-fifos and fit-fifos; read by sim/design and emit. */
+#define DFG_ATTR_DEPTH "depth"
+#define DFG_ATTR_CAUTIOUS "cautious"
+
+/* Of DFG_ATTR_QUANT, where x = (q - zero_point) * scale / divisor. */
+#define DFG_QUANT_BITS "bits"             /* i64: of q */
+#define DFG_QUANT_SCALE "scale"           /* f64 */
+#define DFG_QUANT_SIGNED "signed"         /* i1 */
+#define DFG_QUANT_NARROW "narrow"         /* i1: without the least number */
+#define DFG_QUANT_ZERO_POINT "zero_point" /* i64 */
+#define DFG_QUANT_DIVISOR "divisor"       /* i64 */
+#define DFG_QUANT_ROUNDING "rounding"     /* a string, as onnx_rounding_name() has it */
+
+/* Of DFG_ATTR_KERNEL what is read again, and of DFG_ATTR_REPORT the same: a string. */
+#define DFG_REPORT_CLASS "class"
+/* Of DFG_ATTR_REPORT. */
+#define DFG_REPORT_SOURCE "source"           /* a string: the layer */
+#define DFG_REPORT_TRIP_COUNTS "trip_counts" /* i64 array, per loop */
+#define DFG_REPORT_UNROLL "unroll"           /* i64 array, per loop */
+#define DFG_REPORT_BUFFER "buffer"           /* i64: words, of processes that hold some */
+#define DFG_REPORT_FOLDING "folding"         /* a dictionary of DFG_FOLDING keys */
+
+/* What a process's designer may choose; also members of a layer in folding.json. Written by
+ * target/dse/folding_record.c and emit; read by emit and apply-folding. */
+#define DFG_FOLDING_UNROLL "unroll"
+#define DFG_FOLDING_MULTIPLIER "multiplier"
+#define DFG_FOLDING_WORDS "words"
+#define DFG_FOLDING_STORAGE "storage"
+
+/* Costs, each an i64, in DFG_ATTR_REPORT, DFG_ATTR_BUDGET (limits), EMITHLS_ATTR_SHORTAGE and
+ * EMITHLS_ATTR_EXCESS. cost_names[] in target/cost has them by CostKind. */
+#define DFG_COST_CYCLES "cycles"
+#define DFG_COST_DSP "dsp"
+#define DFG_COST_BRAM18 "bram18"
+#define DFG_COST_URAM "uram"
+#define DFG_COST_LUT "lut"
+#define DFG_COST_FF "ff"
+#define DFG_COST_FILL "fill"
+
+/* Of DFG_ATTR_BUDGET. */
+#define DFG_BUDGET_DEVICE "device" /* strings */
+#define DFG_BUDGET_PART "part"
+#define DFG_BUDGET_OBJECTIVE "objective"
+#define DFG_BUDGET_CLOCK_MHZ "clock_mhz" /* i64, as all below */
+#define DFG_BUDGET_VALUE "value"         /* of the objective */
+#define DFG_BUDGET_BOUND "bound"         /* that no design is below */
+#define DFG_BUDGET_INTERVAL "interval"   /* cycles from frame to frame */
+
 /* Ranks of tensors that windows slide over; their windows have up to twice that. */
 enum { DFG_MAX_RANK = 16, DFG_MAX_ELEMENT_BITS = 4096 };
 

@@ -19,6 +19,54 @@ enum {
 #undef OP
 #define EMITHLS(ID) (&emithls_ops[EMITHLS_##ID])
 
+/* Attributes that one stage writes and another reads: on which op, the value, who writes it, who
+ * reads it. scripts/check-keys.py sees to it that nobody spells them out. Reports, channels' depths
+ * and ports' dictionaries are those of dfg (dialects/dfg/dfg.h). */
+
+/* On scalar ops: the constant of that name that C++ gets for them, a string. Written by
+ * dfg_to_emithls and target/dse/binding.c; read by emit. */
+#define EMITHLS_ATTR_NAME "emithls.name"
+/* On products: what makes them, "dsp" or "fabric". Written by dfg_to_emithls and
+ * target/dse/binding.c; read by schedule/latency.c and emit. */
+#define EMITHLS_ATTR_BIND "emithls.bind"
+/* Among the port_attrs of the top function: the tensor of a frame, a type; the shape of a word, an
+ * i64 array; and whether it is the port of loaded weights, a unit. The first two written by
+ * dfg_to_emithls, load-weights has the frame and the last; read by add-memory-ports, sim/design and
+ * emit. */
+#define EMITHLS_ATTR_FRAME "emithls.frame"
+#define EMITHLS_ATTR_WORD "emithls.word"
+#define EMITHLS_ATTR_WEIGHTS "emithls.weights"
+/* On the top function: what a simulation proved, a dictionary of EMITHLS_TIMING keys. Written by
+ * fit-fifos; read by emit and driver. */
+#define EMITHLS_ATTR_TIMING "emithls.timing"
+/* On the top function: what the FIFOs of the best interval would take beyond the budget, and what
+ * the design does take beyond it, dictionaries of DFG_COST keys. Written by fit-fifos; read by
+ * driver, which then searches again. */
+#define EMITHLS_ATTR_SHORTAGE "emithls.shortage"
+#define EMITHLS_ATTR_EXCESS "emithls.excess"
+
+/* Of EMITHLS_ATTR_TIMING; i64 but for deadlock_free, a unit. */
+#define EMITHLS_TIMING_CLOCK_MHZ "clock_mhz"
+#define EMITHLS_TIMING_DEADLOCK_FREE "deadlock_free"
+#define EMITHLS_TIMING_FIFO_BITS "fifo_bits"
+#define EMITHLS_TIMING_INTERVAL "interval_cycles"
+#define EMITHLS_TIMING_LATENCY "latency_cycles"
+
+/* Of the ops' own attributes, which emithls_ops.def describes, those that other modules spell. */
+#define EMITHLS_ATTR_TOP "top"
+#define EMITHLS_ATTR_ARG_NAMES "arg_names"
+#define EMITHLS_ATTR_DOC "doc"
+#define EMITHLS_ATTR_LOADED "loaded"
+#define EMITHLS_ATTR_TABLE "table"
+#define EMITHLS_ATTR_FIXED "fixed"
+#define EMITHLS_ATTR_IMPL "impl"
+#define EMITHLS_ATTR_UNROLL "unroll"
+#define EMITHLS_ATTR_ORDERED "ordered"
+#define EMITHLS_ATTR_II "ii"
+#define EMITHLS_ATTR_CONDITION "condition"
+#define EMITHLS_ATTR_BUNDLE "bundle"
+#define EMITHLS_ATTR_DISTANCE "distance"
+
 /* !emithls.stream<word>: word is a scalar or a one-dimensional vector. */
 const Type *emithls_stream(const Type *word);
 const Type *emithls_stream_word(const Type *stream);

@@ -34,7 +34,7 @@ bool onnx_why(StrBuf *why, const char *fmt, ...)
 
 Str onnx_node_name(const Op *op)
 {
-    const Attr *name = op_attr(op, ONNX_NAME);
+    const Attr *name = op_attr(op, ONNX_ATTR_NAME);
     return name && name->kind == ATTR_STRING ? name->u.string : str_from(op->def->name);
 }
 

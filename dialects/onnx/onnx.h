@@ -19,8 +19,12 @@ extern const OpDef onnx_ops[];
 extern const DialectDef onnx_dialect;
 #define ONNX(ID) (&onnx_ops[ONNX_##ID])
 
-/* Discardable attribute with the name of the op's node in the file. */
-#define ONNX_NAME "onnx.name"
+/* On any op: its node's name in the file, a string. Written by import, kept by decompositions; read
+ * by messages and by onnx_to_linalg, which gives it on as DFG_ATTR_NAME. */
+#define ONNX_ATTR_NAME "onnx.name"
+/* On ops, arguments: see onnx_range() below. Written by onnx_set_*_ranges(), which calibration
+ * calls; read by onnx_range(). */
+#define ONNX_ATTR_RANGE "onnx.range"
 
 enum { ONNX_MAX_RANK = 32, ONNX_MAX_SPATIAL = ONNX_MAX_RANK - 2 };
 

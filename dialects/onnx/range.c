@@ -5,8 +5,6 @@
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 
-#define RANGE "onnx.range"
-
 static const Attr *ranges_attr(Context *ctx, const ValueRange *ranges, uint32_t count)
 {
     const Type *f64 = type_float(ctx, TYPE_F64);
@@ -22,14 +20,14 @@ static const Attr *ranges_attr(Context *ctx, const ValueRange *ranges, uint32_t 
 
 void onnx_set_result_ranges(Op *op, const ValueRange *ranges)
 {
-    op_set_attr(op, RANGE, ranges_attr(op->ctx, ranges, op->result_count));
+    op_set_attr(op, ONNX_ATTR_RANGE, ranges_attr(op->ctx, ranges, op->result_count));
 }
 
 /* ranges: NULL to remove. */
 static void set_arg_ranges(Op *func, const ValueRange *ranges)
 {
     uint32_t count = func_type(func)->u.function.input_count;
-    const Ident *name = ident_get_c(func->ctx, RANGE);
+    const Ident *name = ident_get_c(func->ctx, ONNX_ATTR_RANGE);
     const Attr **attrs = xcalloc(count, sizeof *attrs);
     for (uint32_t i = 0; i < count; i++) {
         const Attr *old = func_arg_attrs(func, i);
@@ -50,7 +48,7 @@ void onnx_clear_ranges(Op *func)
     if (op_attr(func, "arg_attrs")) set_arg_ranges(func, NULL);
     FOR_EACH_BLOCK(block, op_region(func, 0)) {
         FOR_EACH_OP(op, block) {
-            if (op_attr(op, RANGE)) op_set_attr(op, RANGE, NULL);
+            if (op_attr(op, ONNX_ATTR_RANGE)) op_set_attr(op, ONNX_ATTR_RANGE, NULL);
         }
     }
 }
@@ -68,7 +66,7 @@ static bool read_range(const Attr *attr, uint32_t index, uint32_t count, ValueRa
 bool onnx_range(const Op *func, const Value *value, ValueRange *out)
 {
     const Op *op = value_def(value);
-    if (op) return read_range(op_attr(op, RANGE), value->index, op->result_count, out);
+    if (op) return read_range(op_attr(op, ONNX_ATTR_RANGE), value->index, op->result_count, out);
     const Attr *attrs = func_arg_attrs(func, value->index);
-    return attrs && read_range(attr_dict_get_c(attrs, RANGE), 0, 1, out);
+    return attrs && read_range(attr_dict_get_c(attrs, ONNX_ATTR_RANGE), 0, 1, out);
 }

@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
@@ -27,7 +28,7 @@ Value *to_emithls_port_stream(const EmithlsLowering *l, uint32_t port)
 
 Str to_emithls_storage_of(const Op *op, uint32_t level)
 {
-    const Attr *storage = op_attr(op, "dfg.storage");
+    const Attr *storage = op_attr(op, DFG_ATTR_STORAGE);
     if (storage && storage->kind == ATTR_ARRAY && level < storage->u.array.count)
         storage = storage->u.array.items[level];
     return storage && storage->kind == ATTR_STRING ? storage->u.string : STR("auto");
@@ -45,7 +46,7 @@ static Op *create_func(const Op *graph, const Attr *names, const NamedAttr *extr
     NamedAttr attrs[8] = {
         attr_named(ctx, "sym_name", op_attr(graph, "sym_name")),
         attr_named(ctx, "function_type", attr_type(type)),
-        attr_named(ctx, "arg_names", names),
+        attr_named(ctx, EMITHLS_ATTR_ARG_NAMES, names),
     };
     assert(count + 3 <= COUNT_OF(attrs));
     for (uint32_t i = 0; i < count; i++) attrs[3 + i] = extra[i];
@@ -94,12 +95,13 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
 {
     Context *ctx = process->ctx;
     ProcessKind kind;
-    const Attr *report = op_attr(process, "report");
+    const Attr *report = op_attr(process, DFG_ATTR_REPORT);
     if (!sched_process_kind(process, &kind)) return NULL;
     StrBuf doc = {0};
     to_emithls_process_doc(&doc, process, kind);
-    const NamedAttr extra[2] = {attr_named(ctx, "doc", attr_string(ctx, strbuf_str(&doc))),
-                                attr_named(ctx, "report", report)};
+    const NamedAttr extra[2] = {
+        attr_named(ctx, EMITHLS_ATTR_DOC, attr_string(ctx, strbuf_str(&doc))),
+        attr_named(ctx, DFG_ATTR_REPORT, report)};
     strbuf_free(&doc);
     const Attr *names = numbered_names(ctx, dfg_input_count(process), dfg_output_count(process));
     EmithlsLowering l = {.process = process,
@@ -152,7 +154,7 @@ static const Attr *port_names(const Op *region)
     StrBuf text = {0};
     uint32_t inputs = dfg_input_count(region);
     for (uint32_t i = 0; i < inputs + dfg_output_count(region); i++) {
-        const Attr *name = attr_dict_get_c(dfg_port_attrs(region, i), "dfg.name");
+        const Attr *name = attr_dict_get_c(dfg_port_attrs(region, i), DFG_ATTR_NAME);
         strbuf_clear(&text);
         identifier_append(&text, name ? name->u.string : i < inputs ? STR("in") : STR("out"));
         make_unique(&text, names.data, names.len);
@@ -175,8 +177,8 @@ static const Attr *boundary_attrs(const Op *region)
         int64_t word[DFG_MAX_RANK];
         dfg_word(end, word);
         const Attr *dict = dfg_port_attrs(region, i);
-        dict = attr_dict_set(dict, ident_get_c(ctx, "emithls.frame"), attr_type(frame));
-        dict = attr_dict_set(dict, ident_get_c(ctx, "emithls.word"),
+        dict = attr_dict_set(dict, ident_get_c(ctx, EMITHLS_ATTR_FRAME), attr_type(frame));
+        dict = attr_dict_set(dict, ident_get_c(ctx, EMITHLS_ATTR_WORD),
                              attr_i64_array(ctx, word, frame->u.shaped.rank));
         *vec_push(&all) = dict;
     }
@@ -188,8 +190,8 @@ static const Attr *boundary_attrs(const Op *region)
 static void create_top(Top *top)
 {
     Context *ctx = top->region->ctx;
-    const NamedAttr extra[2] = {attr_named(ctx, "top", attr_unit(ctx)),
-                                attr_named(ctx, "port_attrs", boundary_attrs(top->region))};
+    const NamedAttr extra[2] = {attr_named(ctx, EMITHLS_ATTR_TOP, attr_unit(ctx)),
+                                attr_named(ctx, DFG_ATTR_PORT_ATTRS, boundary_attrs(top->region))};
     top->func = create_func(top->region, port_names(top->region), extra, 2);
     op_insert_after(top->func, top->region);
     Block *body = region_entry(op_region(top->func, 0));
@@ -230,13 +232,13 @@ static const Ident *stream_name(Top *top, const Op *channel)
 static void lower_channel(Top *top, Op *channel)
 {
     Context *ctx = channel->ctx;
-    const Attr *depth = op_attr(channel, "depth");
+    const Attr *depth = op_attr(channel, DFG_ATTR_DEPTH);
     const Type *type = emithls_stream(to_emithls_word_type(op_result(channel, 0)->type));
-    const Attr *cautious = op_attr(channel, "cautious");
+    const Attr *cautious = op_attr(channel, DFG_ATTR_CAUTIOUS);
     const NamedAttr attrs[3] = {
         attr_named(ctx, "name", attr_string(ctx, stream_name(top, channel)->str)),
-        attr_named(ctx, "depth", depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
-        attr_named(ctx, "cautious", cautious)};
+        attr_named(ctx, DFG_ATTR_DEPTH, depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
+        attr_named(ctx, DFG_ATTR_CAUTIOUS, cautious)};
     Value *stream = op_result(
         build(&top->nest.b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, cautious ? 3 : 2), 0);
     ptrmap_put(&top->streams, op_result(channel, 0), stream);

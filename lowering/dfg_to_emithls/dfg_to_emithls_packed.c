@@ -49,7 +49,7 @@ static Value *shifted(PackedLowering *p, const OpDef *shift, Value *value, int64
 
 static Value *named(PackedLowering *p, Value *value, const char *name)
 {
-    op_set_attr(value_def(value), "emithls.name", attr_string_c(p->c->ctx, name));
+    op_set_attr(value_def(value), EMITHLS_ATTR_NAME, attr_string_c(p->c->ctx, name));
     return value;
 }
 

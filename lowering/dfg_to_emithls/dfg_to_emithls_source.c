@@ -187,7 +187,7 @@ Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str ro
     const Ident *symbol = symtab_insert(l->symbols, table);
     const Type *type = emithls_array(type_elem(elements->type), elements->type->u.shaped.dims,
                                      elements->type->u.shaped.rank);
-    NamedAttr ref = attr_named(ctx, "table", attr_symbol(ctx, symbol));
+    NamedAttr ref = attr_named(ctx, EMITHLS_ATTR_TABLE, attr_symbol(ctx, symbol));
     Value *array = op_result(build(&nest->b, EMITHLS(GET), NULL, 0, &type, 1, &ref, 1), 0);
     uint32_t rank = emithls_array_rank(type);
     bool is_memory = rank > (has_lanes ? 1u : 0u);

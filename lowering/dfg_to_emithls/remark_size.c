@@ -20,7 +20,7 @@ static int64_t body_copies(const Op *loop)
 {
     int64_t copies = 1, extents[MAX_EXTENTS];
     for (; loop && loop->def != EMITHLS(FUNC); loop = op_parent(loop)) {
-        bool is_unrolled = loop->def == EMITHLS(FOR) && op_attr(loop, "unroll");
+        bool is_unrolled = loop->def == EMITHLS(FOR) && op_attr(loop, EMITHLS_ATTR_UNROLL);
         size_t count = is_unrolled ? emithls_for_extents(loop, extents, MAX_EXTENTS) : 0;
         for (size_t i = 0; i < count && copies <= INT32_MAX; i++) copies *= extents[i];
     }
@@ -42,7 +42,7 @@ static int64_t array_parts(const Op *variable)
 static bool remark_op(Op *op, void *func)
 {
     Str name = name_of(op);
-    if (op->def == EMITHLS(FOR) && op_attr(op, "unroll") && body_copies(op) > MAX_COPIES)
+    if (op->def == EMITHLS(FOR) && op_attr(op, EMITHLS_ATTR_UNROLL) && body_copies(op) > MAX_COPIES)
         op_remark(func,
                   "unrolls loop '%.*s' into %lld copies; synthesis rarely copes with more than %d",
                   STR_ARG(name), (long long)body_copies(op), MAX_COPIES);

@@ -245,7 +245,7 @@ static void note_repeated(const OrderFitting *f, uint32_t operand, const AffineM
                           const Order *dims)
 {
     uint32_t inputs = linalg_input_count(f->op);
-    const Attr *known = op_attr(f->op, "dfg.repeated");
+    const Attr *known = op_attr(f->op, DFG_ATTR_REPEATED);
     VEC(int64_t) masks = {0};
     for (uint32_t i = 0; i < inputs; i++) *vec_push(&masks) = known ? dense_array_i64(known, i) : 0;
     for (uint32_t i = 0; i < dims->count; i++) {
@@ -255,7 +255,7 @@ static void note_repeated(const OrderFitting *f, uint32_t operand, const AffineM
         masks.data[operand] |= is_used ? 0 : (int64_t)1 << dims->loops[i];
     }
     if (known || masks.data[operand])
-        op_set_attr(f->op, "dfg.repeated", attr_i64_array(f->op->ctx, masks.data, inputs));
+        op_set_attr(f->op, DFG_ATTR_REPEATED, attr_i64_array(f->op->ctx, masks.data, inputs));
     vec_free(&masks);
 }
 

@@ -47,8 +47,8 @@ void to_dfg_join_reorders(Op *reorder)
 static bool replace(Op *op, Value *value)
 {
     Op *def = value_def(value);
-    if (def && op_attr(op, "dfg.name") && !op_attr(def, "dfg.name"))
-        op_set_attr(def, "dfg.name", op_attr(op, "dfg.name"));
+    if (def && op_attr(op, DFG_ATTR_NAME) && !op_attr(def, DFG_ATTR_NAME))
+        op_set_attr(def, DFG_ATTR_NAME, op_attr(op, DFG_ATTR_NAME));
     value_replace_all(op_result(op, 0), value);
     op_erase(op);
     return true;

@@ -7,6 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
@@ -187,7 +188,7 @@ static Op *new_process(SymbolTable *symbols, Str name, const Op *kernel, const T
     Op *process = dfg_create_graph(symbols->op->ctx, DFG(PROCESS), name, kernel->loc, ports, inputs,
                                    outputs, NULL);
     Str source = layer_name_source(kernel);
-    if (source.len) op_set_attr(process, "dfg.name", attr_string(kernel->ctx, source));
+    if (source.len) op_set_attr(process, DFG_ATTR_NAME, attr_string(kernel->ctx, source));
     symtab_insert(symbols, process);
     return process;
 }

@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
@@ -53,13 +54,13 @@ static Quantizer boundary_quantizer(const Op *op, const QuantizerSpec *target)
 static const Attr *arg_quant_attr(OnnxLowering *lw, const Quantizer *quant, double scale)
 {
     const NamedAttr items[] = {
-        attr_named(lw->ctx, "bits", attr_i64(lw->ctx, quant->bits)),
-        attr_named(lw->ctx, "narrow", attr_bool(lw->ctx, quant->is_narrow)),
-        attr_named(lw->ctx, "rounding",
+        attr_named(lw->ctx, DFG_QUANT_BITS, attr_i64(lw->ctx, quant->bits)),
+        attr_named(lw->ctx, DFG_QUANT_NARROW, attr_bool(lw->ctx, quant->is_narrow)),
+        attr_named(lw->ctx, DFG_QUANT_ROUNDING,
                    attr_string_c(lw->ctx, onnx_rounding_name(quant->rounding))),
-        attr_named(lw->ctx, "scale", attr_float(type_float(lw->ctx, TYPE_F64), scale)),
-        attr_named(lw->ctx, "signed", attr_bool(lw->ctx, quant->is_signed)),
-        attr_named(lw->ctx, "zero_point", attr_i64(lw->ctx, quant->zero)),
+        attr_named(lw->ctx, DFG_QUANT_SCALE, attr_float(type_float(lw->ctx, TYPE_F64), scale)),
+        attr_named(lw->ctx, DFG_QUANT_SIGNED, attr_bool(lw->ctx, quant->is_signed)),
+        attr_named(lw->ctx, DFG_QUANT_ZERO_POINT, attr_i64(lw->ctx, quant->zero)),
     };
     return attr_dict(lw->ctx, items, COUNT_OF(items));
 }
@@ -96,7 +97,7 @@ static Value *clamp_arg(OnnxLowering *lw, Value *arg, int64_t low, int64_t high)
 /* Adds an entry to an argument's or result's attributes. */
 static const Attr *with_quant(OnnxLowering *lw, const Attr *old, const Attr *quant)
 {
-    return attr_dict_set(old, ident_get_c(lw->ctx, "dfg.quant"), quant);
+    return attr_dict_set(old, ident_get_c(lw->ctx, DFG_ATTR_QUANT), quant);
 }
 
 /* An argument of integers that the caller quantizes; all its users are done with that. */
@@ -256,11 +257,11 @@ static const Attr *result_quant_attr(OnnxLowering *lw, const Fixed *fixed)
     const Type *elem = type_elem(fixed->value->type);
     double scale = fixed->unit * onnx_exact_pow2(fixed->exponent);
     const NamedAttr items[] = {
-        attr_named(lw->ctx, "bits", attr_i64(lw->ctx, type_width(elem))),
-        attr_named(lw->ctx, "scale", attr_float(type_float(lw->ctx, TYPE_F64), scale)),
-        attr_named(lw->ctx, "signed", attr_bool(lw->ctx, !fixed->is_unsigned)),
-        attr_named(lw->ctx, "zero_point", attr_i64(lw->ctx, 0)),
-        attr_named(lw->ctx, "divisor", attr_i64(lw->ctx, fixed->divisor)),
+        attr_named(lw->ctx, DFG_QUANT_BITS, attr_i64(lw->ctx, type_width(elem))),
+        attr_named(lw->ctx, DFG_QUANT_SCALE, attr_float(type_float(lw->ctx, TYPE_F64), scale)),
+        attr_named(lw->ctx, DFG_QUANT_SIGNED, attr_bool(lw->ctx, !fixed->is_unsigned)),
+        attr_named(lw->ctx, DFG_QUANT_ZERO_POINT, attr_i64(lw->ctx, 0)),
+        attr_named(lw->ctx, DFG_QUANT_DIVISOR, attr_i64(lw->ctx, fixed->divisor)),
     };
     return attr_dict(lw->ctx, items, COUNT_OF(items) - (fixed->divisor == 1));
 }

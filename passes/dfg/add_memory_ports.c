@@ -11,6 +11,7 @@
  * weights.
  * Tests: lit/passes/dfg/add-memory-ports.mir, test/e2e */
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
@@ -91,8 +92,8 @@ static bool is_read(const Value *stream)
 
 static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
 {
-    const Attr *attrs = op_attr(top, "port_attrs")->u.array.items[index];
-    const Attr *frame = attr_dict_get_c(attrs, "emithls.frame");
+    const Attr *attrs = op_attr(top, DFG_ATTR_PORT_ATTRS)->u.array.items[index];
+    const Attr *frame = attr_dict_get_c(attrs, EMITHLS_ATTR_FRAME);
     Value *stream = region_entry(op_region(top, 0))->args[index];
     int64_t elements;
     if (!type_is_a(stream->type, &emithls_type_stream) || !frame || frame->kind != ATTR_TYPE ||
@@ -100,13 +101,14 @@ static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
         !type_element_count(frame->u.type_value, &elements))
         return op_error(top, "argument %u must be a stream with emithls.frame", index);
     const Type *word = emithls_stream_word(stream->type);
-    *out = (MemoryPort){.top = top,
-                        .stream = stream,
-                        .word = word,
-                        .is_input = is_read(stream),
-                        .name = op_attr(top, "arg_names")->u.array.items[index]->u.string,
-                        .lanes = emithls_lanes(word),
-                        .element = memory_element(emithls_scalar(word))};
+    *out =
+        (MemoryPort){.top = top,
+                     .stream = stream,
+                     .word = word,
+                     .is_input = is_read(stream),
+                     .name = op_attr(top, EMITHLS_ATTR_ARG_NAMES)->u.array.items[index]->u.string,
+                     .lanes = emithls_lanes(word),
+                     .element = memory_element(emithls_scalar(word))};
     if (type_width(out->element) > 64)
         return op_error(top, "argument %u has elements of more than 64 bits", index);
     out->words = elements / out->lanes;
@@ -235,15 +237,15 @@ static const Attr *process_report(const MemoryPort *port)
     int64_t trips = port->words * port->chunks, trip_counts[2] = {port->words, port->lanes};
     int64_t unroll[2] = {1, port->chunks > 1 ? port->bus_lanes : port->lanes};
     const NamedAttr items[] = {
-        attr_named(ctx, "class", attr_string_c(ctx, port->is_input ? "reader" : "writer")),
-        attr_named(ctx, "trip_counts", attr_i64_array(ctx, trip_counts, 2)),
-        attr_named(ctx, "unroll", attr_i64_array(ctx, unroll, 2)),
-        attr_named(ctx, "cycles", attr_i64(ctx, trips)),
-        attr_named(ctx, "dsp", attr_i64(ctx, 0)),
-        attr_named(ctx, "bram18", attr_i64(ctx, 0)),
-        attr_named(ctx, "uram", attr_i64(ctx, 0)),
-        attr_named(ctx, "lut", attr_i64(ctx, 0)),
-        attr_named(ctx, "ff", attr_i64(ctx, 0)),
+        attr_named(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, port->is_input ? "reader" : "writer")),
+        attr_named(ctx, DFG_REPORT_TRIP_COUNTS, attr_i64_array(ctx, trip_counts, 2)),
+        attr_named(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, unroll, 2)),
+        attr_named(ctx, DFG_COST_CYCLES, attr_i64(ctx, trips)),
+        attr_named(ctx, DFG_COST_DSP, attr_i64(ctx, 0)),
+        attr_named(ctx, DFG_COST_BRAM18, attr_i64(ctx, 0)),
+        attr_named(ctx, DFG_COST_URAM, attr_i64(ctx, 0)),
+        attr_named(ctx, DFG_COST_LUT, attr_i64(ctx, 0)),
+        attr_named(ctx, DFG_COST_FF, attr_i64(ctx, 0)),
     };
     return attr_dict(ctx, items, COUNT_OF(items));
 }
@@ -265,8 +267,8 @@ static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *plac
     const NamedAttr attrs[] = {
         attr_named(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
         attr_named(ctx, "function_type", attr_type(type_function(ctx, types, 2, NULL, 0))),
-        attr_named(ctx, "arg_names", attr_array(ctx, names, 2)),
-        attr_named(ctx, "report", process_report(port)),
+        attr_named(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, names, 2)),
+        attr_named(ctx, DFG_ATTR_REPORT, process_report(port)),
     };
     strbuf_free(&name);
     OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name,
@@ -307,7 +309,7 @@ static bool find_places(Op *top, Places *out)
             out->process = op;
             break;
         }
-    if (!out->dataflow || !out->call || !op_attr(top, "port_attrs"))
+    if (!out->dataflow || !out->call || !op_attr(top, DFG_ATTR_PORT_ATTRS))
         return op_error(top, "needs port_attrs, an emithls.dataflow and calls");
     out->stream = out->dataflow;
     return true;
@@ -319,8 +321,9 @@ static void set_interface(const MemoryPort *port, Value *memory, const Places *p
     Builder b = builder_before(places->dataflow);
     const NamedAttr attrs[3] = {
         attr_named(ctx, "mode", attr_string_c(ctx, "m_axi")),
-        attr_named(ctx, "bundle", attr_string(ctx, port->name)),
-        attr_named(ctx, "depth", attr_i64(ctx, emithls_array_dim(memory->type, 0) * FRAMES))};
+        attr_named(ctx, EMITHLS_ATTR_BUNDLE, attr_string(ctx, port->name)),
+        attr_named(ctx, DFG_ATTR_DEPTH,
+                   attr_i64(ctx, emithls_array_dim(memory->type, 0) * FRAMES))};
     build(&b, EMITHLS(INTERFACE), &memory, 1, NULL, 0, attrs, 3);
 }
 
@@ -332,8 +335,8 @@ static Value *add_stream(const MemoryPort *port, Places *places)
     StrBuf name = {0};
     strbuf_printf(&name, "%.*s_words", STR_ARG(port->name));
     const NamedAttr attrs[3] = {attr_named(ctx, "name", attr_string(ctx, strbuf_str(&name))),
-                                attr_named(ctx, "depth", attr_i64(ctx, STREAM_DEPTH)),
-                                attr_named(ctx, "fixed", attr_unit(ctx))};
+                                attr_named(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, STREAM_DEPTH)),
+                                attr_named(ctx, EMITHLS_ATTR_FIXED, attr_unit(ctx))};
     strbuf_free(&name);
     places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &port->stream->type, 1, attrs, 3);
     return op_result(places->stream, 0);
@@ -385,8 +388,8 @@ static bool add_memory_ports(Pass *pass, Op *module)
     symtab_init(&symbols, module);
     for (uint32_t i = 0; ok && i < region_entry(op_region(top, 0))->arg_count; i++) {
         MemoryPort port = {0};
-        const Attr *attrs = op_attr(top, "port_attrs")->u.array.items[i];
-        if (attr_dict_get_c(attrs, "emithls.weights")) continue;
+        const Attr *attrs = op_attr(top, DFG_ATTR_PORT_ATTRS)->u.array.items[i];
+        if (attr_dict_get_c(attrs, EMITHLS_ATTR_WEIGHTS)) continue;
         ok = describe_port(top, i, &port);
         if (ok) connect_port(&symbols, &port, &places);
     }

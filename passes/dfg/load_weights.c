@@ -9,6 +9,7 @@
  * Changes: functions that hold tables get arguments for the chain, the top function gets the port.
  * Tests: lit/passes/dfg/load-weights.mir, test/e2e */
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
@@ -49,7 +50,7 @@ static bool count_get(Op *op, void *user)
 {
     PtrMap *gets = user;
     if (op->def != EMITHLS(GET)) return true;
-    const Ident *table = op_attr(op, "table")->u.symbol.names[0];
+    const Ident *table = op_attr(op, EMITHLS_ATTR_TABLE)->u.symbol.names[0];
     ptrmap_put(gets, table, (void *)((uintptr_t)ptrmap_get(gets, table) + 1));
     return true;
 }
@@ -64,7 +65,7 @@ static bool has_many_ports(const Op *bind)
 static bool is_loadable(const LoadChain *chain, const Op *get)
 {
     const Value *array = op_result(get, 0);
-    const Ident *table = op_attr(get, "table")->u.symbol.names[0];
+    const Ident *table = op_attr(get, EMITHLS_ATTR_TABLE)->u.symbol.names[0];
     const Op *bind = pragma_of(array, EMITHLS(BIND_STORAGE));
     return (uintptr_t)ptrmap_get(&chain->gets, table) == 1 && bind && !has_many_ports(bind) &&
            type_is_integer(emithls_array_elem(array->type)) &&
@@ -80,7 +81,7 @@ static void rebind(Op *bind)
 static void declare_variable(LoadChain *chain, Op *func, Op *get)
 {
     Context *ctx = chain->ctx;
-    const Attr *ref = op_attr(get, "table");
+    const Attr *ref = op_attr(get, EMITHLS_ATTR_TABLE);
     Op *table = symbol_lookup(get, ref);
     Builder b = builder_before(get);
     const NamedAttr name = attr_named(ctx, "name", attr_string(ctx, symbol_name(table)->str));
@@ -88,7 +89,7 @@ static void declare_variable(LoadChain *chain, Op *func, Op *get)
     Value *variable = op_result(build(&b, EMITHLS(VARIABLE), NULL, 0, &type, 1, &name, 1), 0);
     value_replace_all(op_result(get, 0), variable);
     rebind(pragma_of(variable, EMITHLS(BIND_STORAGE)));
-    op_set_attr(table, "loaded", attr_unit(ctx));
+    op_set_attr(table, EMITHLS_ATTR_LOADED, attr_unit(ctx));
     op_unlink(table);
     op_insert_before(table, func);
     op_erase(get);
@@ -211,7 +212,8 @@ static Value *add_argument(Op *func, const char *name, const Type *type, const A
     Context *ctx = func->ctx;
     Block *body = region_entry(op_region(func, 0));
     const Type *old = op_attr(func, "function_type")->u.type_value;
-    const Attr *names = op_attr(func, "arg_names"), *ports = op_attr(func, "port_attrs");
+    const Attr *names = op_attr(func, EMITHLS_ATTR_ARG_NAMES),
+               *ports = op_attr(func, DFG_ATTR_PORT_ATTRS);
     uint32_t count = body->arg_count;
     VEC(const Type *) types = {0};
     VEC(const Attr *) items = {0};
@@ -221,11 +223,11 @@ static Value *add_argument(Op *func, const char *name, const Type *type, const A
     *vec_push(&items) = attr_string_c(ctx, name);
     op_set_attr(func, "function_type",
                 attr_type(type_function(ctx, types.data, count + 1, NULL, 0)));
-    op_set_attr(func, "arg_names", attr_array(ctx, items.data, count + 1));
+    op_set_attr(func, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, items.data, count + 1));
     if (ports) {
         for (uint32_t i = 0; i < count; i++) items.data[i] = ports->u.array.items[i];
         items.data[count] = port;
-        op_set_attr(func, "port_attrs", attr_array(ctx, items.data, count + 1));
+        op_set_attr(func, DFG_ATTR_PORT_ATTRS, attr_array(ctx, items.data, count + 1));
     }
     vec_free(&types);
     vec_free(&items);
@@ -279,8 +281,8 @@ static Value *add_link(const LoadChain *chain, Op *place, Str from, Str to)
     strbuf_printf(&name, "weights_%.*s_to_%.*s", STR_ARG(from), STR_ARG(to));
     const NamedAttr attrs[3] = {
         attr_named(chain->ctx, "name", attr_string(chain->ctx, strbuf_str(&name))),
-        attr_named(chain->ctx, "depth", attr_i64(chain->ctx, CHAIN_DEPTH)),
-        attr_named(chain->ctx, "fixed", attr_unit(chain->ctx))};
+        attr_named(chain->ctx, DFG_ATTR_DEPTH, attr_i64(chain->ctx, CHAIN_DEPTH)),
+        attr_named(chain->ctx, EMITHLS_ATTR_FIXED, attr_unit(chain->ctx))};
     strbuf_free(&name);
     return op_result(build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, 3), 0);
 }
@@ -294,8 +296,8 @@ static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words)
 {
     Context *ctx = chain->ctx;
     const Type *frame = type_tensor(chain->word, &words, 1, NULL);
-    const NamedAttr items[2] = {attr_named(ctx, "emithls.frame", attr_type(frame)),
-                                attr_named(ctx, "emithls.weights", attr_unit(ctx))};
+    const NamedAttr items[2] = {attr_named(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
+                                attr_named(ctx, EMITHLS_ATTR_WEIGHTS, attr_unit(ctx))};
     Value *port =
         add_argument(chain->top, "weights", emithls_stream(chain->word), attr_dict(ctx, items, 2));
     Builder b = builder_before(dataflow);
@@ -339,7 +341,7 @@ static bool load_weights(Pass *pass, Op *module)
     (void)pass;
     LoadChain chain = {.ctx = module->ctx, .top = emithls_top(module)};
     Op *dataflow = chain.top ? find_dataflow(chain.top) : NULL;
-    if (!dataflow || !op_attr(chain.top, "port_attrs"))
+    if (!dataflow || !op_attr(chain.top, DFG_ATTR_PORT_ATTRS))
         return op_emit_error(module,
                              "there is no top function with port_attrs and emithls.dataflow");
     bool counted = op_walk(module, count_get, &chain.gets);

@@ -4,6 +4,7 @@
  * Requires: named ops generalized.  Changes: attributes only.
  * Tests: lit/passes/linalg/analyze-kernels.mir */
 #include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
@@ -25,7 +26,7 @@ static const Attr *kernel_attr(const Kernel *kernel)
     const AffineMap *originals =
         map_get(ctx, kernel->loop_count, 0, kernel->original_count, kernel->originals);
     const NamedAttr items[] = {
-        attr_named(ctx, "class", attr_string_c(ctx, kernel_class_name(kernel->class))),
+        attr_named(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, kernel_class_name(kernel->class))),
         attr_named(ctx, "stride", attr_i64_array(ctx, kernel->strides, kernel->window_count)),
         attr_named(ctx, "dilation", attr_i64_array(ctx, kernel->dilations, kernel->window_count)),
         attr_named(ctx, "P", loop_set(kernel, kernel->parallel_set)),
@@ -42,7 +43,7 @@ static bool annotate(Op *op, void *user)
     Kernel kernel;
     if (op->def != LINALG(GENERIC)) return true;
     if (kernel_analyze(op, &kernel))
-        op_set_attr(op, "dfg.kernel", kernel_attr(&kernel));
+        op_set_attr(op, DFG_ATTR_KERNEL, kernel_attr(&kernel));
     else
         *ok = false;
     return true;

@@ -2,6 +2,7 @@
  * dfg.name, so that the name survives printing without locations. An op that has one keeps it.
  * Changes: attributes only.
  * Tests: lit/passes/linalg/name-layers.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
@@ -22,8 +23,8 @@ static bool name_layer(Op *op, void *user)
 {
     (void)user;
     Str name = name_of_loc(op->loc);
-    if (name.len && linalg_is_structured(op) && !op_attr(op, "dfg.name"))
-        op_set_attr(op, "dfg.name", attr_string(op->ctx, name));
+    if (name.len && linalg_is_structured(op) && !op_attr(op, DFG_ATTR_NAME))
+        op_set_attr(op, DFG_ATTR_NAME, attr_string(op->ctx, name));
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
@@ -126,10 +127,10 @@ static void regroup(Op *op)
 static const Attr *with_layout(const Attr *dict, const Layout *layout)
 {
     Context *ctx = dict->ctx;
-    const Attr *old = attr_dict_get_c(dict, "dfg.layout");
+    const Attr *old = attr_dict_get_c(dict, DFG_ATTR_LAYOUT);
     const AffineMap *map = map_permutation(ctx, layout->rank, layout->perm);
     if (old && old->kind == ATTR_AFFINE_MAP) map = map_compose(map, old->u.map);
-    return attr_dict_set(dict, ident_get_c(ctx, "dfg.layout"), attr_map(map));
+    return attr_dict_set(dict, ident_get_c(ctx, DFG_ATTR_LAYOUT), attr_map(map));
 }
 
 /* Records reordered values in arg_attrs or res_attrs. */

@@ -9,6 +9,7 @@
 
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
@@ -206,7 +207,7 @@ static Op *apply_split(const SinkSplit *s)
     }
     split_iterators(s);
     op_set_attr(generic, "indexing_maps", linalg_maps_attr(generic->ctx, maps.data, maps.len));
-    op_set_attr(generic, "dfg.kernel", NULL);
+    op_set_attr(generic, DFG_ATTR_KERNEL, NULL);
     vec_free(&maps);
     return collapse_result(s, type, groups); /* those of the last operand, the initial value */
 }

@@ -5,6 +5,7 @@
  * What a result accumulates with stays beside it as results that nothing reads: the position of a
  * maximum keeps the maximum.
  * Tests: lit/passes/linalg/split-results.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/core/core.h"
@@ -95,7 +96,8 @@ static Value *build_one(Arena *scratch, Op *generic, uint32_t result)
     Op *one = linalg_build_generic(&b, operands.data, inputs, inits.data, kept.count,
                                    linalg_maps_attr(b.ctx, maps.data, maps.len),
                                    linalg_iterator_types(generic));
-    if (op_attr(generic, "dfg.name")) op_set_attr(one, "dfg.name", op_attr(generic, "dfg.name"));
+    if (op_attr(generic, DFG_ATTR_NAME))
+        op_set_attr(one, DFG_ATTR_NAME, op_attr(generic, DFG_ATTR_NAME));
     copy_body(&b, generic, kept, &used, linalg_body(one));
     vec_free(&operands);
     vec_free(&inits);

@@ -9,6 +9,7 @@
  * Tests: lit/passes/linalg/stream-initials.mir */
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
@@ -142,7 +143,8 @@ static void make_input(Op *generic)
     Op *made = linalg_build_generic(&b, operands.data, inputs + 1, &init, 1,
                                     linalg_maps_attr(b.ctx, maps.data, maps.len),
                                     linalg_iterator_types(generic));
-    if (op_attr(generic, "dfg.name")) op_set_attr(made, "dfg.name", op_attr(generic, "dfg.name"));
+    if (op_attr(generic, DFG_ATTR_NAME))
+        op_set_attr(made, DFG_ATTR_NAME, op_attr(generic, DFG_ATTR_NAME));
     for (uint32_t i = 0; i <= inputs; i++)
         ptrmap_put(&copies, linalg_body(generic)->args[i], linalg_body(made)->args[i]);
     FOR_EACH_OP(op, linalg_body(generic)) op_append(op_clone(op, &copies), linalg_body(made));

@@ -29,7 +29,7 @@ static Value *make(Decomposition *d, const OpDef *def, Value *const *operands, u
     StrBuf why = {0};
     if (onnx_infer(op, &type, &why)) op_result(op, 0)->type = type;
     strbuf_free(&why);
-    op_set_attr(op, ONNX_NAME, op_attr(d->op, ONNX_NAME));
+    op_set_attr(op, ONNX_ATTR_NAME, op_attr(d->op, ONNX_ATTR_NAME));
     return op_result(op, 0);
 }
 

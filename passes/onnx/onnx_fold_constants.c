@@ -75,7 +75,7 @@ static void replace_result(Op *op, uint32_t index, const Attr *value)
 {
     Builder b = builder_before(op);
     Value *constant = onnx_build_constant(&b, value);
-    op_set_attr(value_def(constant), ONNX_NAME, op_attr(op, ONNX_NAME));
+    op_set_attr(value_def(constant), ONNX_ATTR_NAME, op_attr(op, ONNX_ATTR_NAME));
     value_replace_all(op_result(op, index), constant);
 }
 

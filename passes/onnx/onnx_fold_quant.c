@@ -101,7 +101,7 @@ static Value *named_constant(Builder *b, const Attr *value, const Op *like)
 {
     Value *constant = onnx_build_constant(b, value);
     value_def(constant)->loc = like->loc;
-    op_set_attr(value_def(constant), ONNX_NAME, op_attr(like, ONNX_NAME));
+    op_set_attr(value_def(constant), ONNX_ATTR_NAME, op_attr(like, ONNX_ATTR_NAME));
     return constant;
 }
 
@@ -112,7 +112,7 @@ static void replace_by_dequantize(Builder *b, Op *op, Value *const *operands, ui
     NamedAttr attr = attr_named(b->ctx, "axis", attr_i64(b->ctx, axis));
     const Type *type = op_result(op, 0)->type;
     Op *dequantize = build(b, ONNX(DEQUANTIZE_LINEAR), operands, count, &type, 1, &attr, axis >= 0);
-    op_set_attr(dequantize, ONNX_NAME, op_attr(op, ONNX_NAME));
+    op_set_attr(dequantize, ONNX_ATTR_NAME, op_attr(op, ONNX_ATTR_NAME));
     value_replace_all(op_result(op, 0), op_result(dequantize, 0));
 }
 

@@ -98,7 +98,7 @@ static bool quantize_constant(Quantize *q, Op *op, uint32_t index, const Attr *s
                          onnx_build_constant(&b, scalar_attr(ctx, BITS))};
     const NamedAttr attr = attr_named(ctx, "narrow", attr_i64(ctx, 1));
     Op *quant = build(&b, ONNX(QUANT), operands, COUNT_OF(operands), &weight->type, 1, &attr, 1);
-    op_set_attr(quant, ONNX_NAME, op_attr(op, ONNX_NAME));
+    op_set_attr(quant, ONNX_ATTR_NAME, op_attr(op, ONNX_ATTR_NAME));
     op_set_operand(op, index, op_result(quant, 0));
     return onnx_fold_quant(q->pass, quant);
 }
@@ -169,8 +169,8 @@ static void insert_pair(Quantize *q, Builder *b, Value *value, ValueRange range)
     operands[0] = op_result(quantize, 0);
     Op *dequantize = build(b, ONNX(DEQUANTIZE_LINEAR), operands, 3, &value->type, 1, NULL, 0);
     if (like) {
-        op_set_attr(quantize, ONNX_NAME, op_attr(like, ONNX_NAME));
-        op_set_attr(dequantize, ONNX_NAME, op_attr(like, ONNX_NAME));
+        op_set_attr(quantize, ONNX_ATTR_NAME, op_attr(like, ONNX_ATTR_NAME));
+        op_set_attr(dequantize, ONNX_ATTR_NAME, op_attr(like, ONNX_ATTR_NAME));
     }
     value_replace_all(value, op_result(dequantize, 0));
     op_set_operand(quantize, 0, value);

@@ -237,7 +237,7 @@ static bool has_ranges(const AffineExpr *expr)
 
 static bool add_condition(Finder *f, const Op *op)
 {
-    const IntegerSet *set = op_attr(op, "condition")->u.set;
+    const IntegerSet *set = op_attr(op, EMITHLS_ATTR_CONDITION)->u.set;
     if (op->operand_count > HLS_MAX_LOOPS)
         return op_error(op, "cannot be simulated: it has more than %d indices", HLS_MAX_LOOPS);
     for (uint32_t i = 0; i < set->constraint_count; i++) {

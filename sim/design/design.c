@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
@@ -38,7 +39,7 @@ static bool takes_no_time(const Op *op)
 
 static bool is_rolled_loop(const Op *op)
 {
-    return op->def == EMITHLS(FOR) && !op_attr(op, "unroll");
+    return op->def == EMITHLS(FOR) && !op_attr(op, EMITHLS_ATTR_UNROLL);
 }
 
 /* What is a step of its own. */
@@ -94,7 +95,7 @@ static bool push_counters(const Op *op, const Value **counters, int64_t *extents
 static bool add_inner_loop(LoopBuilder *b, const Op *op)
 {
     HlsLoop loop = loop_here(b);
-    const Attr *ii = op_attr(op, "ii");
+    const Attr *ii = op_attr(op, EMITHLS_ATTR_II);
     loop.op = op;
     loop.first = region_entry(op_region(op, 0))->first;
     loop.requested_ii = ii ? attr_int_value(ii) : 0;
@@ -151,7 +152,8 @@ static bool add_once(LoopBuilder *b, const Op *op)
 static bool add_steps(LoopBuilder *b, const Op *op)
 {
     if (op->def == EMITHLS(ONCE)) return add_once(b, op);
-    return holds_steps(op) && !op_attr(op, "ii") ? add_plain_loop(b, op) : add_inner_loop(b, op);
+    return holds_steps(op) && !op_attr(op, EMITHLS_ATTR_II) ? add_plain_loop(b, op)
+                                                            : add_inner_loop(b, op);
 }
 
 static bool add_block(LoopBuilder *b, const Block *block)
@@ -324,9 +326,9 @@ static bool connect_port(HlsDesign *design, uint32_t index, uint32_t port)
 /* Words of a frame at a port, by its description; 0: there is none. */
 static int64_t described_words(const HlsDesign *design, uint32_t port)
 {
-    const Attr *all = op_attr(design->top, "port_attrs");
+    const Attr *all = op_attr(design->top, DFG_ATTR_PORT_ATTRS);
     const Attr *dict = all ? all->u.array.items[design->streams.data[port].arg] : NULL;
-    const Attr *frame = dict ? attr_dict_get_c(dict, "emithls.frame") : NULL;
+    const Attr *frame = dict ? attr_dict_get_c(dict, EMITHLS_ATTR_FRAME) : NULL;
     int64_t elements = 0;
     if (!frame || frame->kind != ATTR_TYPE || !type_element_count(frame->u.type_value, &elements))
         return 0;
@@ -355,7 +357,7 @@ static bool add_top_op(HlsDesign *design, const Op *op, PtrMap *streams)
 {
     if (op->def == EMITHLS(STREAM)) {
         add_stream(design, streams, op_result(op, 0), op_attr(op, "name")->u.string, op,
-                   attr_int_value(op_attr(op, "depth")));
+                   attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
         return true;
     }
     if (op->def == EMITHLS(CALL)) return add_call(design, op, streams);
@@ -366,7 +368,7 @@ static bool add_top_op(HlsDesign *design, const Op *op, PtrMap *streams)
 static bool build_top(HlsDesign *design, PtrMap *streams)
 {
     Block *body = region_entry(op_region(design->top, 0));
-    const Attr *names = op_attr(design->top, "arg_names");
+    const Attr *names = op_attr(design->top, EMITHLS_ATTR_ARG_NAMES);
     for (uint32_t i = 0; i < body->arg_count; i++) {
         if (!type_is_a(body->args[i]->type, &emithls_type_stream)) continue;
         add_stream(design, streams, body->args[i], names->u.array.items[i]->u.string, NULL,

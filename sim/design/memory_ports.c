@@ -16,9 +16,9 @@ static void apply_pragma(HlsMemory *m, const Op *op)
         m->wide |= bit;
     } else if (op->def == EMITHLS(BIND_STORAGE)) {
         m->type = op_attr(op, "type")->u.string;
-        m->impl = op_attr(op, "impl")->u.string;
+        m->impl = op_attr(op, EMITHLS_ATTR_IMPL)->u.string;
     } else if (op->def == EMITHLS(DEPENDENCE)) {
-        m->distance = attr_int_value(op_attr(op, "distance"));
+        m->distance = attr_int_value(op_attr(op, EMITHLS_ATTR_DISTANCE));
     }
 }
 
@@ -26,12 +26,13 @@ static void apply_pragma(HlsMemory *m, const Op *op)
 static HlsMemory external_memory(const Value *array)
 {
     const Op *func = block_parent_op(array->owner.block);
-    return (HlsMemory){.array = array,
-                       .is_constant = true,
-                       .distance = 1,
-                       .name = op_attr(func, "arg_names")->u.array.items[array->index]->u.string,
-                       .type = STR("ram_s2p"),
-                       .impl = STR("external")};
+    return (HlsMemory){
+        .array = array,
+        .is_constant = true,
+        .distance = 1,
+        .name = op_attr(func, EMITHLS_ATTR_ARG_NAMES)->u.array.items[array->index]->u.string,
+        .type = STR("ram_s2p"),
+        .impl = STR("external")};
 }
 
 HlsMemory design_memory(const Value *array)
@@ -39,7 +40,8 @@ HlsMemory design_memory(const Value *array)
     if (array->is_arg) return external_memory(array);
     const Op *def = value_def(array);
     uint32_t rank = emithls_array_rank(array->type);
-    const Attr *name = def->def == EMITHLS(GET) ? op_attr(def, "table") : op_attr(def, "name");
+    const Attr *name =
+        def->def == EMITHLS(GET) ? op_attr(def, EMITHLS_ATTR_TABLE) : op_attr(def, "name");
     HlsMemory m = {.array = array, .is_constant = def->def == EMITHLS(GET), .distance = 1};
     m.name = m.is_constant ? name->u.symbol.names[0]->str : name->u.string;
     FOR_EACH_USE(use, array) apply_pragma(&m, use->owner);

@@ -189,7 +189,7 @@ static bool schedule_chains(Schedule *s, const Op *loop, const PtrMap *before)
         const Value *other = NULL;
         int64_t copies = op->def == EMITHLS(STORE) ? copies_per_element(loop, op) : 1;
         if (copies == 1) continue;
-        if (accumulated(op, &other) && op_attr(loop, "ordered"))
+        if (accumulated(op, &other) && op_attr(loop, EMITHLS_ATTR_ORDERED))
             cascade(s, op, other, copies);
         else if (accumulated(op, &other))
             balance(s, op, copies, (int64_t)(uintptr_t)ptrmap_get(before, op_operand(op, 1)) - 1);
@@ -334,7 +334,7 @@ static void place_accesses(const HlsDesign *design, const Schedule *s, HlsLoop *
                 last_read = later(last_read, a->offset);
             next[a->port] = a->offset + 1;
             loop->depth = later(loop->depth, a->offset + 1);
-            const Attr *name = op_attr(func, "arg_names")->u.array.items[a->port];
+            const Attr *name = op_attr(func, EMITHLS_ATTR_ARG_NAMES)->u.array.items[a->port];
             require_ii(design, loop, ++uses[a->port], "accesses to", name->u.string);
         }
 }

@@ -1,13 +1,14 @@
 /* The order of elements comes from emithls.frame and emithls.word: words row by row over the frame,
  * elements row by row inside a word.
  * Tests: lit/sim/hls/values.mir, lit/sim/hls/once.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "sim/design/design.h"
 
 static const Attr *argument_attr(const HlsDesign *design, uint32_t arg, const char *name)
 {
-    const Attr *all = op_attr(design->top, "port_attrs");
+    const Attr *all = op_attr(design->top, DFG_ATTR_PORT_ATTRS);
     return all ? attr_dict_get_c(all->u.array.items[arg], name) : NULL;
 }
 
@@ -26,7 +27,7 @@ HlsDirection design_argument_direction(const HlsDesign *design, uint32_t arg)
 
 const Type *design_argument_frame(const HlsDesign *design, uint32_t arg)
 {
-    const Attr *frame = argument_attr(design, arg, "emithls.frame");
+    const Attr *frame = argument_attr(design, arg, EMITHLS_ATTR_FRAME);
     bool is_known = frame && frame->kind == ATTR_TYPE && type_is_static(frame->u.type_value);
     return is_known ? frame->u.type_value : NULL;
 }
@@ -56,7 +57,7 @@ static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPo
     port->weights = array_new(type_tensor(emithls_scalar(stream->word), &port->count, 1, NULL));
     port->array = port->weights;
     FOR_EACH_OP(op, design->top->block) {
-        bool is_loaded = op->def == EMITHLS(TABLE) && op_attr(op, "loaded");
+        bool is_loaded = op->def == EMITHLS(TABLE) && op_attr(op, EMITHLS_ATTR_LOADED);
         Array *table = is_loaded ? array_from_attr(op_attr(op, "value")) : NULL;
         for (int64_t i = 0; table && port->weights && i < table->count && used < port->count; i++)
             array_set_i64(port->weights, used++, array_get_i64(table, i));
@@ -72,20 +73,21 @@ bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t
 {
     enum { MAX_RANK = 32 };
     const Type *frame = design_argument_frame(design, arg);
-    const Attr *words = argument_attr(design, arg, "emithls.word");
+    const Attr *words = argument_attr(design, arg, EMITHLS_ATTR_WORD);
     int64_t word[MAX_RANK];
     size_t rank = 0;
     *out = (HlsPort){.arg = arg, .lanes = 1};
-    if (argument_attr(design, arg, "emithls.weights")) {
+    if (argument_attr(design, arg, EMITHLS_ATTR_WEIGHTS)) {
         out->elements = NULL;
         return !stream || init_weights(design, stream, out);
     }
     if (!frame || !words || !attr_int_list(words, word, MAX_RANK, &rank) ||
         rank != frame->u.shaped.rank || !type_element_count(frame, &out->count))
-        return op_error(design->top,
-                        "cannot be simulated with data: port '%.*s' has no "
-                        "emithls.frame and emithls.word",
-                        STR_ARG(op_attr(design->top, "arg_names")->u.array.items[arg]->u.string));
+        return op_error(
+            design->top,
+            "cannot be simulated with data: port '%.*s' has no "
+            "emithls.frame and emithls.word",
+            STR_ARG(op_attr(design->top, EMITHLS_ATTR_ARG_NAMES)->u.array.items[arg]->u.string));
     for (size_t i = 0; i < rank; i++) out->lanes *= word[i];
     out->elements = ARENA_ARRAY(arena, int64_t, out->count);
     fill_order(out->elements, out->count, out->lanes, frame, word);

@@ -58,7 +58,7 @@ static uint8_t spare_of(const Type *type)
 /* Register of 1 where the counters are in the op's set; it is known before the body. */
 static bool compile_condition(HlsCompiler *c, const Op *op, uint32_t *reg)
 {
-    const IntegerSet *set = op_attr(op, "condition")->u.set;
+    const IntegerSet *set = op_attr(op, EMITHLS_ATTR_CONDITION)->u.set;
     const AffineExpr *exprs[HLS_MAX_LOOPS];
     if (set->constraint_count > HLS_MAX_LOOPS || op->operand_count > HLS_MAX_LOOPS)
         return op_error(op, "cannot be simulated: it has more than %d constraints or indices",
@@ -291,7 +291,8 @@ static bool declare_array(HlsCompiler *c, const Op *op)
     if (!place_array(c, op, array)) return false;
     uint32_t first = hls_sim_reg_find(&c->arrays, array);
     if (op->def != EMITHLS(GET)) return true;
-    Array *contents = array_from_attr(op_attr(symbol_lookup(op, op_attr(op, "table")), "value"));
+    Array *contents =
+        array_from_attr(op_attr(symbol_lookup(op, op_attr(op, EMITHLS_ATTR_TABLE)), "value"));
     if (!contents) return op_error(op, "cannot be simulated with data: its table has no elements");
     *vec_push(&c->tables) = contents;
     *vec_push(&c->table_regs) = first;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "sim/interp/interp.h"
@@ -142,7 +143,7 @@ static void add_value(StrBuf *out, const Op *func, const Value *value)
 {
     const Op *op = value_def(value);
     const Attr *attrs = op ? NULL : func_arg_attrs(func, value->index);
-    const Attr *name = attrs ? attr_dict_get_c(attrs, "dfg.name") : NULL;
+    const Attr *name = attrs ? attr_dict_get_c(attrs, DFG_ATTR_NAME) : NULL;
     Str known = name && name->kind == ATTR_STRING ? name->u.string : STR("argument");
     add_padded(out, op ? onnx_node_name(op) : known, NAME_WIDTH);
     add_padded(out, op ? str_from(op->def->name) : STR("input"), OPERATOR_WIDTH);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dialects/dfg/dfg.h"
 #include "ir/asm/print/print.h"
 #include "sim/io/io.h"
 #include "sim/vm/vm.h"
@@ -45,18 +46,18 @@ static void set_range(Boundary *b, int64_t bits, bool is_narrow)
 static bool read_quantizer(const Op *func, const Attr *quant, Boundary *b)
 {
     int64_t width = type_width(b->tensor->u.shaped.elem), bits, is_signed, is_narrow;
-    const Attr *scale = quant->kind == ATTR_DICT ? attr_dict_get_c(quant, "scale") : NULL;
-    const Attr *mode = quant->kind == ATTR_DICT ? attr_dict_get_c(quant, "rounding") : NULL;
+    const Attr *scale = quant->kind == ATTR_DICT ? attr_dict_get_c(quant, DFG_QUANT_SCALE) : NULL;
+    const Attr *mode = quant->kind == ATTR_DICT ? attr_dict_get_c(quant, DFG_QUANT_ROUNDING) : NULL;
     b->scale = scale && scale->kind == ATTR_FLOAT ? attr_float_value(scale) : 0;
     if (type_is_float(b->tensor->u.shaped.elem) || !(b->scale > 0) || !isfinite(b->scale))
         return op_error(func, "dfg.quant needs a value of integers and a positive 'scale'");
     if (mode && (mode->kind != ATTR_STRING || !onnx_rounding_parse(mode->u.string, &b->rounding)))
         return op_error(func, "dfg.quant: unknown rounding mode");
-    if (!read_int(func, quant, "zero_point", 0, &b->zero) ||
-        !read_int(func, quant, "divisor", 1, &b->divisor) ||
-        !read_int(func, quant, "bits", width, &bits) ||
-        !read_int(func, quant, "signed", 1, &is_signed) ||
-        !read_int(func, quant, "narrow", 0, &is_narrow))
+    if (!read_int(func, quant, DFG_QUANT_ZERO_POINT, 0, &b->zero) ||
+        !read_int(func, quant, DFG_QUANT_DIVISOR, 1, &b->divisor) ||
+        !read_int(func, quant, DFG_QUANT_BITS, width, &bits) ||
+        !read_int(func, quant, DFG_QUANT_SIGNED, 1, &is_signed) ||
+        !read_int(func, quant, DFG_QUANT_NARROW, 0, &is_narrow))
         return false;
     if (bits < 1 || bits > width || b->divisor < 1)
         return op_error(func, "dfg.quant: 'bits' must fit the type, 'divisor' be positive");
@@ -96,9 +97,9 @@ bool boundary_init(const Op *func, const Type *type, const Attr *attrs, Boundary
     out->is_signed = !(type_is_integer(elem) &&
                        (elem->u.integer.sign == UNSIGNED || elem->u.integer.width == 1));
     if (!type_is_float(elem)) set_range(out, type_width(elem), false);
-    const Attr *name = attrs ? attr_dict_get_c(attrs, "dfg.name") : NULL;
-    const Attr *layout = attrs ? attr_dict_get_c(attrs, "dfg.layout") : NULL;
-    const Attr *quant = attrs ? attr_dict_get_c(attrs, "dfg.quant") : NULL;
+    const Attr *name = attrs ? attr_dict_get_c(attrs, DFG_ATTR_NAME) : NULL;
+    const Attr *layout = attrs ? attr_dict_get_c(attrs, DFG_ATTR_LAYOUT) : NULL;
+    const Attr *quant = attrs ? attr_dict_get_c(attrs, DFG_ATTR_QUANT) : NULL;
     if (name && name->kind == ATTR_STRING) out->name = name->u.string;
     if (layout && !read_layout(func, layout, out)) return false;
     return !quant || read_quantizer(func, quant, out);

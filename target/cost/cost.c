@@ -1,19 +1,20 @@
 /* Costs of processes: cycles from their pipelines, arithmetic from their payloads, memories from
  * their lists, and what steers them: counters, conditions, multiplexers, registers.
  * Tests: test/unit/target/cost/cost_test.c, test/e2e/cost_check.py */
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "schedule/schedule.h"
 #include "target/cost/cost.h"
 #include "target/cost/internal.h"
 
 const CostName cost_names[COST_KINDS] = {
-    [COST_CYCLES] = {"cycles", "cycles"},
-    [COST_DSP] = {"dsp", "DSP"},
-    [COST_BRAM18] = {"bram18", "BRAM18"},
-    [COST_URAM] = {"uram", "URAM"},
-    [COST_LUT] = {"lut", "LUT"},
-    [COST_FF] = {"ff", "FF"},
-    [COST_FILL] = {"fill", "cycles to the first word"},
+    [COST_CYCLES] = {DFG_COST_CYCLES, "cycles"},
+    [COST_DSP] = {DFG_COST_DSP, "DSP"},
+    [COST_BRAM18] = {DFG_COST_BRAM18, "BRAM18"},
+    [COST_URAM] = {DFG_COST_URAM, "URAM"},
+    [COST_LUT] = {DFG_COST_LUT, "LUT"},
+    [COST_FF] = {DFG_COST_FF, "FF"},
+    [COST_FILL] = {DFG_COST_FILL, "cycles to the first word"},
 };
 
 void cost_add(Cost *sum, const Cost *part)
@@ -82,7 +83,7 @@ static void close_choices(MemoryList *memories, const CostTarget *target, Style 
 /* The dfg.multiplier that a kernel came with: "dsp" or "lut"; empty: none. */
 static Str given_multiplier(const Op *generic)
 {
-    const Attr *given = op_attr(generic, "dfg.multiplier");
+    const Attr *given = op_attr(generic, DFG_ATTR_MULTIPLIER);
     return given && given->kind == ATTR_STRING ? given->u.string : STR("");
 }
 

@@ -2,6 +2,7 @@
  * Sources: RAMB18 and URAM288 modes, 6-input LUTs as 64 x 1 ROM (UltraScale architecture); LUTs of
  * a small RAM from FINN's cost model.
  * Tests: test/unit/target/cost/memory_test.c */
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "target/cost/cost.h"
@@ -58,7 +59,7 @@ Str memory_kind_name(MemoryKind kind)
 /* The dfg.storage that an op came with; false: none, or "auto". */
 static bool given_kind(const Op *holder, uint32_t level, MemoryKind *out)
 {
-    const Attr *storage = op_attr(holder, "dfg.storage");
+    const Attr *storage = op_attr(holder, DFG_ATTR_STORAGE);
     if (storage && storage->kind == ATTR_ARRAY && level < storage->u.array.count)
         storage = storage->u.array.items[level];
     for (uint32_t k = 0; storage && storage->kind == ATTR_STRING && k < MEMORY_KINDS; k++)

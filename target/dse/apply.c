@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/core/core.h"
 #include "target/dse/internal.h"
@@ -53,7 +54,7 @@ static void set_unroll(Op *process, const Config *config)
     assert(ok);
     (void)ok;
     Op *main = value_def(op_result(base.main, 0));
-    op_set_attr(main, "dfg.unroll",
+    op_set_attr(main, DFG_ATTR_UNROLL,
                 attr_i64_array(process->ctx, config->unroll, base.kernel.loop_count));
 }
 
@@ -74,9 +75,9 @@ static void add_trip(ReportShape *shape, int64_t trip, int64_t unroll)
 /* What analyze-kernels found, or the class of the kernel as it is now. */
 static const char *compute_class(const ComputeSchedule *sched)
 {
-    const Attr *kernel = op_attr(sched->main, "dfg.kernel");
+    const Attr *kernel = op_attr(sched->main, DFG_ATTR_KERNEL);
     const Attr *class =
-        kernel && kernel->kind == ATTR_DICT ? attr_dict_get_c(kernel, "class") : NULL;
+        kernel && kernel->kind == ATTR_DICT ? attr_dict_get_c(kernel, DFG_REPORT_CLASS) : NULL;
     return class && class->kind == ATTR_STRING ? class->u.string.data
                                                : kernel_class_name(sched->kernel.class);
 }
@@ -131,16 +132,17 @@ static void write_report(Op *process, const ReportShape *shape, const Cost *cost
 {
     Context *ctx = process->ctx;
     NamedAttr items[5 + COST_KINDS] = {
-        attr_named(ctx, "class", attr_string_c(ctx, shape->class)),
-        attr_named(ctx, "source", attr_string(ctx, layer_name_source(process))),
-        attr_named(ctx, "trip_counts", attr_i64_array(ctx, shape->trips, shape->count)),
-        attr_named(ctx, "unroll", attr_i64_array(ctx, shape->unroll, shape->count)),
+        attr_named(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, shape->class)),
+        attr_named(ctx, DFG_REPORT_SOURCE, attr_string(ctx, layer_name_source(process))),
+        attr_named(ctx, DFG_REPORT_TRIP_COUNTS, attr_i64_array(ctx, shape->trips, shape->count)),
+        attr_named(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, shape->unroll, shape->count)),
     };
     uint32_t count = 4;
     for (int k = 0; k < COST_KINDS; k++)
         items[count++] = attr_named(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
-    if (shape->buffer) items[count++] = attr_named(ctx, "buffer", attr_i64(ctx, shape->buffer));
-    op_set_attr(process, "report", attr_dict(ctx, items, count));
+    if (shape->buffer)
+        items[count++] = attr_named(ctx, DFG_REPORT_BUFFER, attr_i64(ctx, shape->buffer));
+    op_set_attr(process, DFG_ATTR_REPORT, attr_dict(ctx, items, count));
 }
 
 void dse_set_converter_report(Op *process, const Type *from, const Type *to,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
@@ -153,7 +154,7 @@ static bool pin_unroll(FoldingLayer *layer, const char *key, const json_t *value
     int count = read_numbers(layer, key, value, unroll, COUNT_OF(unroll));
     if (count < 0) return false;
     Op *main = value_def(op_result(layer->base.main, 0));
-    op_set_attr(main, "dfg.unroll", attr_i64_array(main->ctx, unroll, (size_t)count));
+    op_set_attr(main, DFG_ATTR_UNROLL, attr_i64_array(main->ctx, unroll, (size_t)count));
     return check_pins(layer, key, value);
 }
 
@@ -164,7 +165,7 @@ static bool pin_multiplier(FoldingLayer *layer, const char *key, const json_t *v
         computes(layer, key, value) ? read_choice(layer, key, value, choices) : NULL;
     if (!choice) return false;
     Op *main = value_def(op_result(layer->base.main, 0));
-    op_set_attr(main, "dfg.multiplier", attr_string_c(main->ctx, choice));
+    op_set_attr(main, DFG_ATTR_MULTIPLIER, attr_string_c(main->ctx, choice));
     return true;
 }
 
@@ -185,7 +186,7 @@ static bool pin_words(FoldingLayer *layer, const char *key, const json_t *value)
         ok = count >= 0;
         if (ok) *vec_push(&lists) = attr_i64_array(ctx, word, (size_t)count);
     }
-    if (ok) op_set_attr(layer->process, "dfg.words", attr_array(ctx, lists.data, lists.len));
+    if (ok) op_set_attr(layer->process, DFG_ATTR_WORDS, attr_array(ctx, lists.data, lists.len));
     vec_free(&lists);
     return ok && check_pins(layer, key, value);
 }
@@ -200,7 +201,7 @@ static size_t count_role(const FoldingMemories *memories, const char *role)
 /* Appends the kind to those of a window's outer levels, or sets it. */
 static void set_storage(const FoldingMemory *memory, const char *kind)
 {
-    const Attr *kinds[DFG_MAX_RANK], *old = op_attr(memory->op, "dfg.storage");
+    const Attr *kinds[DFG_MAX_RANK], *old = op_attr(memory->op, DFG_ATTR_STORAGE);
     const Attr *value = attr_string_c(memory->op->ctx, kind);
     if (memory->op->def == DFG(WINDOW)) {
         for (uint32_t i = 0; i < memory->level; i++) kinds[i] = old->u.array.items[i];
@@ -209,7 +210,7 @@ static void set_storage(const FoldingMemory *memory, const char *kind)
     } else if (strcmp(kind, "auto") == 0) {
         value = NULL;
     }
-    op_set_attr(memory->op, "dfg.storage", value);
+    op_set_attr(memory->op, DFG_ATTR_STORAGE, value);
 }
 
 /* One kind for all memories of a role, or a list with one for each. */
@@ -258,8 +259,9 @@ static bool pin_key(FoldingLayer *layer, const char *key, const json_t *value)
         const char *key;
         bool (*pin)(FoldingLayer *layer, const char *key, const json_t *value);
     } rows[] = {
-        {"layer", check_source},        {"loops", check_loops}, {"unroll", pin_unroll},
-        {"multiplier", pin_multiplier}, {"words", pin_words},   {"storage", pin_storage},
+        {"layer", check_source},          {"loops", check_loops},
+        {DFG_FOLDING_UNROLL, pin_unroll}, {DFG_FOLDING_MULTIPLIER, pin_multiplier},
+        {DFG_FOLDING_WORDS, pin_words},   {DFG_FOLDING_STORAGE, pin_storage},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (strcmp(rows[i].key, key) == 0) return rows[i].pin(layer, key, value);

@@ -4,6 +4,8 @@
  * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-style.mir */
 #include <assert.h>
 
+#include "dialects/dfg/dfg.h"
+#include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
 #include "schedule/schedule.h"
@@ -48,8 +50,8 @@ bool dse_check_given_style(const Op *process, const CostTarget *target)
 {
     static const char *const multipliers[] = {"dsp", "lut"};
     FOR_EACH_OP(op, region_entry(op_region(process, 0))) {
-        const Attr *storage = op_attr(op, "dfg.storage"),
-                   *multiplier = op_attr(op, "dfg.multiplier");
+        const Attr *storage = op_attr(op, DFG_ATTR_STORAGE),
+                   *multiplier = op_attr(op, DFG_ATTR_MULTIPLIER);
         if (storage && !check_storage(op, storage, target->loads_tables)) return false;
         if (multiplier && !is_one_of(multiplier, multipliers, COUNT_OF(multipliers)))
             return op_error(op, "has a dfg.multiplier that is neither \"dsp\" nor \"lut\"");
@@ -61,7 +63,7 @@ static void set_multiplier(const ComputeSchedule *sched, const Style *style)
 {
     Op *main = value_def(op_result(sched->main, 0));
     if (cost_payload_may_use_luts(main))
-        op_set_attr(main, "dfg.multiplier",
+        op_set_attr(main, DFG_ATTR_MULTIPLIER,
                     attr_string_c(main->ctx, cost_multiplies_in_luts(main, style) ? "lut" : "dsp"));
 }
 
@@ -74,8 +76,8 @@ static void bind_constant_products(Op *process)
         if (generic->def != LINALG(GENERIC)) continue;
         FOR_EACH_OP(op, linalg_body(generic))
             if (product_is_sum_of_shifts(op)) {
-                op_set_attr(op, "emithls.name", attr_string_c(ctx, "scaled"));
-                op_set_attr(op, "emithls.bind", attr_string_c(ctx, "fabric"));
+                op_set_attr(op, EMITHLS_ATTR_NAME, attr_string_c(ctx, "scaled"));
+                op_set_attr(op, EMITHLS_ATTR_BIND, attr_string_c(ctx, "fabric"));
             }
     }
 }
@@ -106,7 +108,7 @@ static bool list_memories(const Op *process, ProcessKind kind, const Style *styl
 static void set_history(const MemoryUse *use)
 {
     Context *ctx = use->holder->ctx;
-    const Attr *items[DFG_MAX_RANK], *given = op_attr(use->holder, "dfg.storage");
+    const Attr *items[DFG_MAX_RANK], *given = op_attr(use->holder, DFG_ATTR_STORAGE);
     WindowParams params;
     bool ok = dfg_window_params(use->holder, &params);
     assert(ok);
@@ -116,7 +118,7 @@ static void set_history(const MemoryUse *use)
                        ? given->u.array.items[i]
                        : attr_string_c(ctx, "auto");
     items[use->level] = attr_string(ctx, memory_kind_name(use->memory.kind));
-    op_set_attr(use->holder, "dfg.storage", attr_array(ctx, items, params.count));
+    op_set_attr(use->holder, DFG_ATTR_STORAGE, attr_array(ctx, items, params.count));
 }
 
 void dse_apply_style(Op *process, ProcessKind kind, const Style *style)
@@ -131,7 +133,7 @@ void dse_apply_style(Op *process, ProcessKind kind, const Style *style)
         if (kind == PROCESS_WINDOW)
             set_history(use);
         else if (!use->memory.is_given)
-            op_set_attr(use->holder, "dfg.storage",
+            op_set_attr(use->holder, DFG_ATTR_STORAGE,
                         attr_string(process->ctx, memory_kind_name(use->memory.kind)));
     }
     vec_free(&memories);

@@ -81,19 +81,19 @@ static void record_budget(const Pass *pass, Op *module, const DseSpace *space,
     Context *ctx = module->ctx;
     Cost limits = given_limits(pass);
     NamedAttr items[7 + COST_KINDS] = {
-        attr_named(ctx, "device", attr_string(ctx, pass_string(pass, "device"))),
-        attr_named(ctx, "part", attr_string(ctx, pass_string(pass, "part"))),
-        attr_named(ctx, "clock_mhz", attr_i64(ctx, pass_int(pass, "clock"))),
-        attr_named(ctx, "objective", attr_string(ctx, pass_string(pass, "objective"))),
-        attr_named(ctx, "value", attr_i64(ctx, answer->value)),
-        attr_named(ctx, "bound", attr_i64(ctx, answer->bound)),
-        attr_named(ctx, "interval", attr_i64(ctx, dse_interval(space))),
+        attr_named(ctx, DFG_BUDGET_DEVICE, attr_string(ctx, pass_string(pass, "device"))),
+        attr_named(ctx, DFG_BUDGET_PART, attr_string(ctx, pass_string(pass, "part"))),
+        attr_named(ctx, DFG_BUDGET_CLOCK_MHZ, attr_i64(ctx, pass_int(pass, "clock"))),
+        attr_named(ctx, DFG_BUDGET_OBJECTIVE, attr_string(ctx, pass_string(pass, "objective"))),
+        attr_named(ctx, DFG_BUDGET_VALUE, attr_i64(ctx, answer->value)),
+        attr_named(ctx, DFG_BUDGET_BOUND, attr_i64(ctx, answer->bound)),
+        attr_named(ctx, DFG_BUDGET_INTERVAL, attr_i64(ctx, dse_interval(space))),
     };
     size_t count = 7;
     for (int k = 0; k < COST_KINDS; k++)
         if (limits.items[k] >= 0)
             items[count++] = attr_named(ctx, cost_names[k].key, attr_i64(ctx, limits.items[k]));
-    op_set_attr(module, "dfg.budget", attr_dict(ctx, items, count));
+    op_set_attr(module, DFG_ATTR_BUDGET, attr_dict(ctx, items, count));
 }
 
 /* Says so where the answer may not be the best. */
@@ -150,7 +150,7 @@ static void record_dsp_kind(const Pass *pass, Op *module)
 {
     Str kind = pass_string(pass, "dsp-kind");
     if (!str_eq_c(kind, "DSP48E2"))
-        op_set_attr(module, "dfg.dsp_kind", attr_string(module->ctx, kind));
+        op_set_attr(module, DFG_ATTR_DSP_KIND, attr_string(module->ctx, kind));
 }
 
 static bool choose_unroll(Pass *pass, Op *module)

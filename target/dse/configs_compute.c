@@ -3,6 +3,7 @@
  * and the two innermost dimensions of the output: channels and pixels. Factors given beforehand
  * (dfg.unroll) are kept.
  * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-unroll-pinned.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
 #include "target/dse/internal.h"
@@ -19,7 +20,7 @@ typedef struct Candidates {
 
 bool dse_is_pinned(const ComputeSchedule *sched)
 {
-    return op_attr(sched->main, "dfg.unroll") != NULL;
+    return op_attr(sched->main, DFG_ATTR_UNROLL) != NULL;
 }
 
 /* Words of a stream: as many elements of each dimension as its loop takes at once, unless words

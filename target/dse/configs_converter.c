@@ -2,6 +2,7 @@
  * those of the two ends differ.
  * Tests: lit/target/dse/converters.mir */
 #include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
 #include "ir/core/core.h"
 #include "schedule/schedule.h"
 #include "target/cost/cost.h"
@@ -99,7 +100,7 @@ static Op *build_process(SymbolTable *symbols, Op *reader, const Type *from, con
     Op *process =
         dfg_create_graph(ctx, DFG(PROCESS), strbuf_str(&name), reader->loc, ports, 1, 1, NULL);
     strbuf_free(&name);
-    if (source.len) op_set_attr(process, "dfg.name", attr_string(ctx, source));
+    if (source.len) op_set_attr(process, DFG_ATTR_NAME, attr_string(ctx, source));
     op_insert_before(process, reader);
     symtab_insert(symbols, process);
     Builder b = builder_at_end(region_entry(op_region(process, 0)), reader->loc);

@@ -18,7 +18,7 @@ static void add_item(Items *items, Context *ctx, const char *name, const Attr *v
 /* "auto" for what is no memory in this design. */
 static const Attr *storage_of(const FoldingMemory *memory)
 {
-    const Attr *storage = op_attr(memory->op, "dfg.storage");
+    const Attr *storage = op_attr(memory->op, DFG_ATTR_STORAGE);
     if (storage && storage->kind == ATTR_ARRAY)
         storage =
             memory->level < storage->u.array.count ? storage->u.array.items[memory->level] : NULL;
@@ -36,7 +36,7 @@ static const Attr *role_storage(Context *ctx, const FoldingMemories *memories, c
         const FoldingMemory *memory = &memories->data[i];
         if (strcmp(memory->role, role) != 0) continue;
         *vec_push(&kinds) = storage_of(memory);
-        is_chosen |= op_attr(memory->op, "dfg.storage") != NULL;
+        is_chosen |= op_attr(memory->op, DFG_ATTR_STORAGE) != NULL;
     }
     const Attr *result = !is_chosen       ? NULL
                          : kinds.len == 1 ? kinds.data[0]
@@ -88,13 +88,14 @@ static const Attr *process_folding(Op *process)
     if (kind == PROCESS_COMPUTE) {
         ok = sched_compute_now(process, &sched);
         assert(ok);
-        add_item(&items, ctx, "unroll", op_attr(sched.main, "dfg.unroll"));
-        add_item(&items, ctx, "multiplier", op_attr(sched.main, "dfg.multiplier"));
+        add_item(&items, ctx, DFG_FOLDING_UNROLL, op_attr(sched.main, DFG_ATTR_UNROLL));
+        add_item(&items, ctx, DFG_FOLDING_MULTIPLIER, op_attr(sched.main, DFG_ATTR_MULTIPLIER));
     } else if (kind != PROCESS_CONVERTER) {
-        add_item(&items, ctx, "words", port_words(process));
+        add_item(&items, ctx, DFG_FOLDING_WORDS, port_words(process));
     }
     (void)ok;
-    if (kind != PROCESS_CONVERTER) add_item(&items, ctx, "storage", process_storage(process));
+    if (kind != PROCESS_CONVERTER)
+        add_item(&items, ctx, DFG_FOLDING_STORAGE, process_storage(process));
     const Attr *dict = attr_dict(ctx, items.data, items.len);
     vec_free(&items);
     return dict;
@@ -103,10 +104,10 @@ static const Attr *process_folding(Op *process)
 void folding_record(Op *module)
 {
     FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
-        const Attr *report = op->def == DFG(PROCESS) ? op_attr(op, "report") : NULL;
+        const Attr *report = op->def == DFG(PROCESS) ? op_attr(op, DFG_ATTR_REPORT) : NULL;
         if (report)
-            op_set_attr(
-                op, "report",
-                attr_dict_set(report, ident_get_c(op->ctx, "folding"), process_folding(op)));
+            op_set_attr(op, DFG_ATTR_REPORT,
+                        attr_dict_set(report, ident_get_c(op->ctx, DFG_REPORT_FOLDING),
+                                      process_folding(op)));
     }
 }

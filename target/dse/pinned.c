@@ -1,17 +1,18 @@
 /* Words that were given to a process beforehand (dfg.words: one list per port): of its
  * configurations only those with these words are kept.
  * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
+#include "dialects/dfg/dfg.h"
 #include "ir/asm/print/print.h"
 #include "target/dse/internal.h"
 
 bool dse_has_given_words(const Op *process)
 {
-    return op_attr(process, "dfg.words") != NULL;
+    return op_attr(process, DFG_ATTR_WORDS) != NULL;
 }
 
 const Type *dse_given_end(const Op *process, uint32_t port)
 {
-    const Attr *lists = op_attr(process, "dfg.words");
+    const Attr *lists = op_attr(process, DFG_ATTR_WORDS);
     const Type *end = dfg_port(process, port)->type, *frame = dfg_payload(end);
     int64_t word[2 * DFG_MAX_RANK];
     size_t count;

@@ -4,6 +4,7 @@
  * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/choose-unroll.mir */
 #include <string.h>
 
+#include "dialects/dfg/dfg.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "target/dse/internal.h"
@@ -122,7 +123,8 @@ static bool add_node(DseSpace *space, const Op *instantiate)
     for (size_t i = 0; i < space->nodes.len; i++)
         if (space->nodes.data[i].process == node.process)
             return op_error(instantiate, "instantiates a process a second time");
-    if (op_attr(node.process, "report")) return op_error(node.process, "has its factors already");
+    if (op_attr(node.process, DFG_ATTR_REPORT))
+        return op_error(node.process, "has its factors already");
     if (!sched_process_kind(node.process, &node.kind) ||
         !dse_check_given_style(node.process, &space->target))
         return false;

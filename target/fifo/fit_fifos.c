@@ -8,6 +8,7 @@
  * that they write; with `keep` only emithls.timing, after a check that the given depths do not
  * deadlock. Depths of `fixed` streams and kinds that are there stay as they are.
  * Tests: lit/target/fifo/fit-fifos.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
@@ -33,14 +34,14 @@ typedef struct FifoFitting {
 
 static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
 {
-    const Attr *budget = op_attr(module, "dfg.budget");
+    const Attr *budget = op_attr(module, DFG_ATTR_BUDGET);
     const Attr *item = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, name) : NULL;
     return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : fallback;
 }
 
 static int64_t report_item(const Op *func, const char *name)
 {
-    const Attr *report = op_attr(func, "report");
+    const Attr *report = op_attr(func, DFG_ATTR_REPORT);
     const Attr *item = report ? attr_dict_get_c(report, name) : NULL;
     return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : 0;
 }
@@ -72,7 +73,7 @@ static Op *stream_op(const HlsStream *stream)
 
 static bool given_kind(const Op *stream, FifoKind *out)
 {
-    const Attr *impl = op_attr(stream, "impl");
+    const Attr *impl = op_attr(stream, EMITHLS_ATTR_IMPL);
     return impl && fifo_kind(impl->u.string, out);
 }
 
@@ -105,7 +106,7 @@ static bool keep_fixed(const FifoFitting *f)
     bool holds = true;
     for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++) {
         const HlsStream *stream = &f->design->streams.data[i];
-        if (!op_attr(stream_op(stream), "fixed")) continue;
+        if (!op_attr(stream_op(stream), EMITHLS_ATTR_FIXED)) continue;
         holds &= stream->depth >= f->depths[i];
         f->depths[i] = stream->depth;
     }
@@ -172,7 +173,7 @@ static HlsFate size_for_best(const FifoFitting *f, int64_t best, bool only_best,
     HlsFate fate = size_fifos(f, best, f->events, beyond, excess);
     if (fate == HLS_PERIODIC && *excess > 0 && !only_best)
         fate = size_fifos(f, best, MORE * f->events, beyond, excess);
-    if (fate == HLS_PERIODIC) record_beyond(f, "emithls.shortage", beyond);
+    if (fate == HLS_PERIODIC) record_beyond(f, EMITHLS_ATTR_SHORTAGE, beyond);
     return fate;
 }
 
@@ -209,7 +210,7 @@ static HlsFate choose_depths(const FifoFitting *f, bool only_best, int64_t *inte
         *interval = best;
         fate = size_fifos(f, best, f->events, &beyond, &excess);
     }
-    record_beyond(f, "emithls.excess", &beyond);
+    record_beyond(f, EMITHLS_ATTR_EXCESS, &beyond);
     remark_excess(f, &beyond);
     return fate;
 }
@@ -236,7 +237,7 @@ static void set_report(const FifoFitting *f, uint32_t process)
 {
     const HlsDesign *design = f->design;
     const Op *func = design->processes.data[process].func;
-    const Attr *report = func ? op_attr(func, "report") : NULL;
+    const Attr *report = func ? op_attr(func, DFG_ATTR_REPORT) : NULL;
     Cost cost = own_cost(func);
     for (size_t i = 0; i < f->fifo_count; i++)
         if (design->streams.data[design->port_count + i].writer == process)
@@ -245,7 +246,7 @@ static void set_report(const FifoFitting *f, uint32_t process)
     for (int k = COST_BRAM18; k <= COST_FF; k++)
         report = attr_dict_set(report, ident_get_c(func->ctx, cost_names[k].key),
                                attr_i64(func->ctx, cost.items[k]));
-    op_set_attr((Op *)(uintptr_t)func, "report", report);
+    op_set_attr((Op *)(uintptr_t)func, DFG_ATTR_REPORT, report);
 }
 
 static void set_fifos(const FifoFitting *f)
@@ -254,10 +255,10 @@ static void set_fifos(const FifoFitting *f)
     for (uint32_t i = 0; i < f->design->processes.len; i++) set_report(f, i);
     for (size_t i = 0; i < f->fifo_count; i++) {
         Op *op = stream_op(&f->design->streams.data[f->design->port_count + i]);
-        op_set_attr(op, "depth", attr_i64(ctx, f->fifos[i].depth));
-        op_set_attr(op, "impl", attr_string(ctx, fifo_kind_name(f->fifos[i].kind)));
-        op_set_attr(op, "cautious", NULL);
-        op_set_attr(op, "fixed", NULL);
+        op_set_attr(op, DFG_ATTR_DEPTH, attr_i64(ctx, f->fifos[i].depth));
+        op_set_attr(op, EMITHLS_ATTR_IMPL, attr_string(ctx, fifo_kind_name(f->fifos[i].kind)));
+        op_set_attr(op, DFG_ATTR_CAUTIOUS, NULL);
+        op_set_attr(op, EMITHLS_ATTR_FIXED, NULL);
     }
 }
 
@@ -268,13 +269,13 @@ static void record_timing(const FifoFitting *f, const HlsSteady *steady)
     for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++)
         bits += f->depths[i] * design_word_bits(&f->design->streams.data[i]);
     const NamedAttr items[] = {
-        attr_named(ctx, "clock_mhz", attr_i64(ctx, f->clock_mhz)),
-        attr_named(ctx, "deadlock_free", attr_unit(ctx)),
-        attr_named(ctx, "fifo_bits", attr_i64(ctx, bits)),
-        attr_named(ctx, "interval_cycles", attr_i64(ctx, steady->interval)),
-        attr_named(ctx, "latency_cycles", attr_i64(ctx, steady->latency)),
+        attr_named(ctx, EMITHLS_TIMING_CLOCK_MHZ, attr_i64(ctx, f->clock_mhz)),
+        attr_named(ctx, EMITHLS_TIMING_DEADLOCK_FREE, attr_unit(ctx)),
+        attr_named(ctx, EMITHLS_TIMING_FIFO_BITS, attr_i64(ctx, bits)),
+        attr_named(ctx, EMITHLS_TIMING_INTERVAL, attr_i64(ctx, steady->interval)),
+        attr_named(ctx, EMITHLS_TIMING_LATENCY, attr_i64(ctx, steady->latency)),
     };
-    op_set_attr((Op *)(uintptr_t)f->design->top, "emithls.timing",
+    op_set_attr((Op *)(uintptr_t)f->design->top, EMITHLS_ATTR_TIMING,
                 attr_dict(ctx, items, COUNT_OF(items)));
 }
 
@@ -299,8 +300,8 @@ static void leave_depths(const FifoFitting *f)
     for (uint32_t i = 0; i < f->design->streams.len; i++)
         f->depths[i] = f->design->streams.data[i].depth;
     (void)choose_storage(f, true, &beyond);
-    record_beyond(f, "emithls.shortage", &beyond);
-    record_beyond(f, "emithls.excess", &beyond);
+    record_beyond(f, EMITHLS_ATTR_SHORTAGE, &beyond);
+    record_beyond(f, EMITHLS_ATTR_EXCESS, &beyond);
     set_fifos(f);
 }
 
@@ -325,7 +326,7 @@ static bool fit(Pass *pass, const FifoFitting *f)
         return true;
     }
     set_fifos(f);
-    if (best_only && op_attr(f->design->top, "emithls.excess"))
+    if (best_only && op_attr(f->design->top, EMITHLS_ATTR_EXCESS))
         return true; /* what it lacks is all that is asked for */
     return prove(f, interval);
 }

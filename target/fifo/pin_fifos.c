@@ -4,6 +4,7 @@
  * Tests: lit/target/fifo/folding-fifos.mir, lit/target/dse/folding-invalid.test */
 #include <string.h>
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
@@ -25,8 +26,8 @@ static bool pin_depth(const Pins *pins, Op *stream, const char *key, const json_
     if (!json_is_integer(value) || depth < MIN_DEPTH || depth > MAX_DEPTH)
         return diag_error(stream->ctx, folding_value_place(pins->file, value, key),
                           "a FIFO's depth is a number from %d to %d", MIN_DEPTH, MAX_DEPTH);
-    op_set_attr(stream, "depth", attr_i64(stream->ctx, depth));
-    op_set_attr(stream, "fixed", attr_unit(stream->ctx));
+    op_set_attr(stream, DFG_ATTR_DEPTH, attr_i64(stream->ctx, depth));
+    op_set_attr(stream, EMITHLS_ATTR_FIXED, attr_unit(stream->ctx));
     return true;
 }
 
@@ -36,7 +37,7 @@ static bool pin_kind(const Pins *pins, Op *stream, const char *key, const json_t
     if (!json_is_string(value) || !fifo_kind(str_from(json_string_value(value)), &kind))
         return diag_error(stream->ctx, folding_value_place(pins->file, value, key),
                           "a FIFO is built of 'srl', 'lutram', 'bram' or 'uram'");
-    op_set_attr(stream, "impl", attr_string(stream->ctx, fifo_kind_name(kind)));
+    op_set_attr(stream, EMITHLS_ATTR_IMPL, attr_string(stream->ctx, fifo_kind_name(kind)));
     return true;
 }
 

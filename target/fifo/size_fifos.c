@@ -37,8 +37,9 @@ static void set_depth(const Value *end, Need need)
     if (!channel) return;
     int64_t depth = need == NEED_LITTLE ? FIFO_MIN_DEPTH : dfg_words_per_frame(end->type);
     if (depth < FIFO_MIN_DEPTH) depth = FIFO_MIN_DEPTH;
-    op_set_attr(channel, "depth", attr_i64(channel->ctx, depth));
-    op_set_attr(channel, "cautious", need == NEED_MAYBE_FRAME ? attr_unit(channel->ctx) : NULL);
+    op_set_attr(channel, DFG_ATTR_DEPTH, attr_i64(channel->ctx, depth));
+    op_set_attr(channel, DFG_ATTR_CAUTIOUS,
+                need == NEED_MAYBE_FRAME ? attr_unit(channel->ctx) : NULL);
 }
 
 /* Of a fork, the branch that others wait for needs no depth, unless words are moved behind. */

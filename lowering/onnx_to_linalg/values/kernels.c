@@ -1,6 +1,7 @@
 /* Building blocks of convert-onnx-to-linalg: kernels, padding, widths.
  * Tests: lit/lowering/onnx_to_linalg */
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg/values/values.h"
@@ -118,7 +119,7 @@ void generic_open(OnnxLowering *lw, Generic *generic, Value *init)
         linalg_build_generic(&lw->b, generic->input, generic->inputs, &init, 1,
                              linalg_maps_attr(lw->ctx, generic->map, generic->inputs + 1),
                              linalg_iterators_attr(lw->ctx, generic->is_reduction, generic->loops));
-    op_set_attr(generic->op, "dfg.name", attr_string(lw->ctx, onnx_node_name(lw->node)));
+    op_set_attr(generic->op, DFG_ATTR_NAME, attr_string(lw->ctx, onnx_node_name(lw->node)));
     generic->body = builder_at_end(linalg_body(generic->op), lw->b.loc);
 }
 

@@ -240,7 +240,7 @@ static void names_survive(void **state)
     m->node.name = name;
     m->graph.name = "../a b\n$(c)\"9";
     Op *module = import_ok(*state, m);
-    assert_true(str_eq(op_attr(first_op(module), ONNX_NAME)->u.string, str_from(name)));
+    assert_true(str_eq(op_attr(first_op(module), ONNX_ATTR_NAME)->u.string, str_from(name)));
     assert_true(str_eq_c(emit_function_name(module), "a_b_c_9"));
     op_erase(module);
     m = make_model();
