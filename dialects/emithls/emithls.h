@@ -85,6 +85,17 @@ size_t emithls_for_extents(const Op *loop, int64_t *extents, size_t max);
 void emithls_for_range(const Op *loop, int64_t *begin, int64_t *end);
 Op *emithls_top(const Op *module); /* the func marked `top`, or NULL */
 
+/* Beyond this many copies of a loop's body, or parts of an array, synthesis takes very long or
+ * fails. dfg_to_emithls remarks on it, where factors can still be chosen; emission warns. */
+enum { EMITHLS_MAX_COPIES = 4096, EMITHLS_MAX_PARTS = 1024 };
+/* Copies of a loop's body, those of the unrolled loops around it included. */
+int64_t emithls_body_copies(const Op *loop);
+/* Registers or memories that an array becomes by the dimensions that are partitioned. with_lanes:
+ * the lanes of its elements count too. The remark counts them, since the lanes of a word that is
+ * held in registers are as many registers; the warning is about the pragmas that are printed, and
+ * those leave an element in one piece. */
+int64_t emithls_array_parts(const Value *array, bool with_lanes);
+
 /* Builds emithls bodies: nests of loops whose counters are named by position, so that indices and
  * conditions are affine expressions over "counter i of the nest".
  * Used by dfg_to_emithls; tested through it (lit/lowering/dfg-to-emithls). */
