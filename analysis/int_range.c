@@ -8,19 +8,9 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 
-static int64_t min_of(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max_of(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static IntRange hull(IntRange a, IntRange b)
 {
-    return (IntRange){min_of(a.lo, b.lo), max_of(a.hi, b.hi)};
+    return (IntRange){i64_min(a.lo, b.lo), i64_max(a.hi, b.hi)};
 }
 
 static bool is_within(IntRange inner, IntRange outer)
@@ -157,7 +147,7 @@ static bool shifted_right(IntRange a, IntRange by, IntRange *out)
 static bool masked(IntRange a, IntRange b, IntRange *out)
 {
     if (a.lo < 0 && b.lo < 0) return false;
-    *out = (IntRange){0, a.lo < 0 ? b.hi : b.lo < 0 ? a.hi : min_of(a.hi, b.hi)};
+    *out = (IntRange){0, a.lo < 0 ? b.hi : b.lo < 0 ? a.hi : i64_min(a.hi, b.hi)};
     return true;
 }
 
@@ -187,8 +177,8 @@ static bool exact_range(const Op *op, IntRange a, IntRange b, IntRange *out)
     if (op->def == ARITH(ORI) || op->def == ARITH(XORI)) return joined(a, b, out);
     if (op->def == ARITH(EXTUI)) return extended(a, op_operand(op, 0)->type, out);
     *out = a;
-    if (op->def == ARITH(MAXSI)) *out = (IntRange){max_of(a.lo, b.lo), max_of(a.hi, b.hi)};
-    if (op->def == ARITH(MINSI)) *out = (IntRange){min_of(a.lo, b.lo), min_of(a.hi, b.hi)};
+    if (op->def == ARITH(MAXSI)) *out = (IntRange){i64_max(a.lo, b.lo), i64_max(a.hi, b.hi)};
+    if (op->def == ARITH(MINSI)) *out = (IntRange){i64_min(a.lo, b.lo), i64_min(a.hi, b.hi)};
     return op->def == ARITH(EXTSI) || op->def == ARITH(TRUNCI) || op->def == ARITH(MAXSI) ||
            op->def == ARITH(MINSI);
 }
@@ -319,13 +309,6 @@ static bool accumulator_range(IntRanges *ranges, const Op *generic, uint32_t res
            sum_of(initial, total, out) && is_within(*out, int_range_of_type(acc->type));
 }
 
-static bool reduces(const Op *generic)
-{
-    for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
-        if (linalg_is_reduction(generic, i)) return true;
-    return false;
-}
-
 static void payload_ranges(IntRanges *ranges, const Block *body)
 {
     FOR_EACH_OP(op, body)
@@ -339,7 +322,7 @@ void int_range_of_generic(IntRanges *ranges, const Op *generic)
 {
     const Block *body = linalg_body(generic);
     uint32_t inputs = linalg_input_count(generic);
-    bool is_reduction = reduces(generic);
+    bool is_reduction = linalg_reduces(generic);
     for (uint32_t i = 0; i < body->arg_count; i++)
         if (int_range_is_known_for(body->args[i]->type))
             int_range_set(ranges, body->args[i],

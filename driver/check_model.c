@@ -77,16 +77,10 @@ static void layers_of_report(Check *check, const ImportReport *report)
     }
 }
 
-static bool is_node(const Op *op)
-{
-    return op->def && op->def->dialect == &onnx_dialect && op->def != ONNX(CONSTANT) &&
-           op->def != ONNX(NO_VALUE);
-}
-
 static bool collect_node(Op *op, void *user)
 {
     OpVec *nodes = user;
-    if (is_node(op)) *vec_push(nodes) = op;
+    if (onnx_is_node(op)) *vec_push(nodes) = op;
     return true;
 }
 
@@ -143,7 +137,7 @@ static void cut_node(Check *check, Op *op, const CheckLayer *layer)
     }
     for (uint32_t i = 0; i < op->operand_count; i++) {
         Value *value = op_operand(op, i);
-        if (value_def(value) && is_node(value_def(value)) && value_has_one_use(value))
+        if (value_def(value) && onnx_is_node(value_def(value)) && value_has_one_use(value))
             add_result(ret, value);
     }
     op_erase(op);
@@ -184,7 +178,7 @@ static void cut_layers(Check *check, Op *module)
         if (!is_network(func)) continue;
         FOR_EACH_OP_SAFE(op, func_entry(func)) {
             const CheckLayer *layer = driver_check_layer(check, op->loc);
-            if (layer && is_node(op) && is_out(layer)) cut_node(check, op, layer);
+            if (layer && onnx_is_node(op) && is_out(layer)) cut_node(check, op, layer);
         }
         tidy_function(func);
     }

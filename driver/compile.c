@@ -29,9 +29,7 @@ typedef struct Compile {
 static int64_t top_number(const Op *module, const char *attr, const char *name)
 {
     const Op *top = emithls_top(module);
-    const Attr *dict = top ? op_attr(top, attr) : NULL;
-    const Attr *value = dict && dict->kind == ATTR_DICT ? attr_dict_get_c(dict, name) : NULL;
-    return value && value->kind == ATTR_INTEGER ? attr_int_value(value) : 0;
+    return top ? attr_dict_int(op_attr(top, attr), name, 0) : 0;
 }
 
 static bool exceeds_budget(const Op *module)

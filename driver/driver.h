@@ -68,7 +68,7 @@ Op *driver_load_model(Context *ctx, const char *path, Str bytes, const ModelOpti
 
 /* Devices. Tests: lit/tools/devices.mir, lit/driver/device*.mir */
 
-#define DEFAULT_DEVICE "kv260"
+#define DEFAULT_DEVICE DEVICE_DEFAULT
 #define LIMIT_NOT_GIVEN INT64_MIN
 
 /* What a design may be made of. LIMIT_NOT_GIVEN: as the device says. */

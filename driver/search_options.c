@@ -78,14 +78,8 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options)
             if (row->kind == order[i]) add_option(out, row, &search);
     add_target(out, options->target);
     if (options->compile->loads_weights) strbuf_add_c(out, " loads-weights=true");
-    if (!str_eq_c(device->dsp_kind, "DSP48E2"))
+    if (!str_eq_c(device->dsp_kind, DFG_DSP_KIND_DEFAULT))
         strbuf_printf(out, " dsp-kind=%.*s", STR_ARG(device->dsp_kind));
-}
-
-static int64_t result(const Attr *budget, const char *name)
-{
-    const Attr *value = attr_dict_get_c(budget, name);
-    return value && value->kind == ATTR_INTEGER ? attr_int_value(value) : 0;
 }
 
 void driver_print_objective(const Op *design, StrBuf *out)
@@ -94,7 +88,8 @@ void driver_print_objective(const Op *design, StrBuf *out)
     const Attr *objective =
         budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, DFG_BUDGET_OBJECTIVE) : NULL;
     if (!objective || objective->kind != ATTR_STRING) return;
-    int64_t value = result(budget, DFG_BUDGET_VALUE), bound = result(budget, DFG_BUDGET_BOUND);
+    int64_t value = attr_dict_int(budget, DFG_BUDGET_VALUE, 0),
+            bound = attr_dict_int(budget, DFG_BUDGET_BOUND, 0);
     bool is_share = str_eq_c(objective->u.string, "fps");
     strbuf_printf(out, "\nObjective %.*s: %lld %s, ", STR_ARG(objective->u.string),
                   (long long)value, is_share ? "millionths of the budget" : "cycles");
@@ -103,5 +98,5 @@ void driver_print_objective(const Op *design, StrBuf *out)
     else
         strbuf_printf(out, "not proven: no design is below %lld", (long long)bound);
     strbuf_printf(out, "; a frame every %lld cycles\n",
-                  (long long)result(budget, DFG_BUDGET_INTERVAL));
+                  (long long)attr_dict_int(budget, DFG_BUDGET_INTERVAL, 0));
 }

@@ -5,33 +5,25 @@
 
 #include "dialects/dfg/dfg.h"
 #include "emit/internal.h"
-
-/* Defaults for people to change: the Kria KV260's part, 250 MHz. */
-#define PART "xck26-sfvc784-2LV-c"
-enum { CLOCK_MHZ = 250 };
-
-static const Attr *budget_item(const Emitter *e, const char *name)
-{
-    const Attr *budget = op_attr(e->module, DFG_ATTR_BUDGET);
-    return budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, name) : NULL;
-}
+#include "schedule/schedule.h"
+#include "target/device/device.h"
 
 /* The module's part; the default where there is none or it is not a plain word. */
 static Str part_of(const Emitter *e)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    const Attr *part = budget_item(e, DFG_BUDGET_PART);
+    const Attr *part = attr_dict_get_c(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_PART);
     bool usable = part && part->kind == ATTR_STRING && part->u.string.len > 0 &&
                   strspn(part->u.string.data, plain) == part->u.string.len;
-    return usable ? part->u.string : STR(PART);
+    return usable ? part->u.string : STR(DEVICE_DEFAULT_PART);
 }
 
 /* The clock's period in nanoseconds, rounded down to picoseconds. */
 static void add_period(const Emitter *e, StrBuf *out)
 {
-    const Attr *clock = budget_item(e, DFG_BUDGET_CLOCK_MHZ);
-    int64_t mhz = clock && clock->kind == ATTR_INTEGER ? attr_int_value(clock) : CLOCK_MHZ;
-    int64_t picoseconds = 1000000 / (mhz > 0 ? mhz : CLOCK_MHZ);
+    int64_t mhz =
+        attr_dict_int(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ);
+    int64_t picoseconds = 1000000 / (mhz > 0 ? mhz : CLOCK_DEFAULT_MHZ);
     strbuf_printf(out, "%lld", (long long)(picoseconds / 1000));
     if (picoseconds % 1000) strbuf_printf(out, ".%03lld", (long long)(picoseconds % 1000));
 }

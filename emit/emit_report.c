@@ -7,23 +7,15 @@
 #include "ir/core/core.h"
 #include "ir/support/support.h"
 
-static const Attr *item(const Attr *dict, const char *name)
-{
-    return dict && dict->kind == ATTR_DICT ? attr_dict_get_c(dict, name) : NULL;
-}
-
-/* A non-negative number, or -1 if there is none. */
+/* A number, -1 if there is none: null in JSON. */
 static int64_t number(const Attr *dict, const char *name)
 {
-    const Attr *value = item(dict, name);
-    return value && value->kind == ATTR_INTEGER && bigint_fits_i64(&value->u.integer, true)
-               ? attr_int_value(value)
-               : -1;
+    return attr_dict_int(dict, name, -1);
 }
 
 static Str text(const Attr *dict, const char *name)
 {
-    const Attr *value = item(dict, name);
+    const Attr *value = attr_dict_get_c(dict, name);
     return value && value->kind == ATTR_STRING ? value->u.string : STR("");
 }
 
@@ -206,9 +198,9 @@ static void add_processes(Emitter *e, StrBuf *out)
         add_separator(out);
         add_string(out, "class", text(report, DFG_REPORT_CLASS));
         strbuf_add_c(out, ",\n     ");
-        add_list(out, "trip_counts", item(report, DFG_REPORT_TRIP_COUNTS));
+        add_list(out, "trip_counts", attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS));
         add_separator(out);
-        add_list(out, "unroll", item(report, DFG_REPORT_UNROLL));
+        add_list(out, "unroll", attr_dict_get_c(report, DFG_REPORT_UNROLL));
         strbuf_add_c(out, ",\n     ");
         add_costs(out, report);
         strbuf_add_char(out, '}');
@@ -277,11 +269,11 @@ static void add_choice(Emitter *e, StrBuf *out)
     static const char *const limits[] = {DFG_COST_DSP, DFG_COST_BRAM18, DFG_COST_URAM, DFG_COST_LUT,
                                          DFG_COST_FF};
     const Attr *budget = op_attr(e->module, DFG_ATTR_BUDGET);
-    add_text_or_null(out, "device", item(budget, DFG_BUDGET_DEVICE));
+    add_text_or_null(out, "device", attr_dict_get_c(budget, DFG_BUDGET_DEVICE));
     strbuf_add_c(out, ",\n  ");
     add_count(out, "clock_mhz", clock_mhz(e));
     strbuf_add_c(out, ",\n  ");
-    add_text_or_null(out, "objective", item(budget, DFG_BUDGET_OBJECTIVE));
+    add_text_or_null(out, "objective", attr_dict_get_c(budget, DFG_BUDGET_OBJECTIVE));
     strbuf_add_c(out, ",\n  ");
     add_count(out, "value", number(budget, DFG_BUDGET_VALUE));
     strbuf_add_c(out, ",\n  ");
@@ -332,8 +324,8 @@ static void add_process_row(TextTable *table, const Op *op)
     const Attr *report = op_attr(op, DFG_ATTR_REPORT);
     emit_comment_text(text_table_cell(table), symbol_name(op)->str);
     emit_comment_text(text_table_cell(table), text(report, DFG_REPORT_CLASS));
-    add_product(text_table_cell(table), item(report, DFG_REPORT_TRIP_COUNTS));
-    add_product(text_table_cell(table), item(report, DFG_REPORT_UNROLL));
+    add_product(text_table_cell(table), attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS));
+    add_product(text_table_cell(table), attr_dict_get_c(report, DFG_REPORT_UNROLL));
     for (size_t i = 0; i < COUNT_OF(table_costs); i++)
         text_table_add_count(table, number(report, table_costs[i]));
 }

@@ -6,9 +6,8 @@
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
 #include "ir/core/core.h"
+#include "schedule/schedule.h"
 #include "sim/design/design.h"
-
-enum { DEFAULT_CLOCK_MHZ = 250 };
 
 static bool is_marked(const HlsLoop *loop)
 {
@@ -99,10 +98,8 @@ static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
 
 static Clock clock_of(const Attr *timing)
 {
-    const Attr *mhz =
-        timing->kind == ATTR_DICT ? attr_dict_get_c(timing, EMITHLS_TIMING_CLOCK_MHZ) : NULL;
-    int64_t clock = mhz && mhz->kind == ATTR_INTEGER ? attr_int_value(mhz) : DEFAULT_CLOCK_MHZ;
-    return clock_of_period(1000000 / (clock > 0 ? clock : DEFAULT_CLOCK_MHZ));
+    int64_t clock = attr_dict_int(timing, EMITHLS_TIMING_CLOCK_MHZ, CLOCK_DEFAULT_MHZ);
+    return clock_of_period(1000000 / (clock > 0 ? clock : CLOCK_DEFAULT_MHZ));
 }
 
 bool emit_schedule(Emitter *e, StrBuf *out)

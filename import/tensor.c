@@ -51,16 +51,6 @@ static const ElemFormat *find_format(int32_t data_type)
     return NULL;
 }
 
-static bool fail(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static bool fail(StrBuf *why, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    strbuf_vprintf(why, fmt, args);
-    va_end(args);
-    return false;
-}
-
 /* Bytes of raw data for `count` elements; 4-bit numbers share a byte. */
 static bool raw_size(const ElemFormat *format, int64_t count, size_t *out)
 {
@@ -73,16 +63,16 @@ static bool raw_size(const ElemFormat *format, int64_t count, size_t *out)
 static bool tensor_type(Context *ctx, const Onnx__TensorProto *tensor, const ElemFormat *format,
                         const Type **type, StrBuf *why)
 {
-    if (tensor->n_dims > UINT32_MAX) return fail(why, "has too many dimensions");
+    if (tensor->n_dims > UINT32_MAX) return strbuf_fail(why, "has too many dimensions");
     for (size_t i = 0; i < tensor->n_dims; i++)
         if (tensor->dims[i] < 0)
-            return fail(why, "has the dimension %lld", (long long)tensor->dims[i]);
+            return strbuf_fail(why, "has the dimension %lld", (long long)tensor->dims[i]);
     *type = type_tensor(onnx_elem_type(ctx, format->data_type), tensor->dims,
                         (uint32_t)tensor->n_dims, NULL);
     int64_t count;
     size_t size;
     if (!type_element_count(*type, &count) || !raw_size(format, count, &size))
-        return fail(why, "has too many elements");
+        return strbuf_fail(why, "has too many elements");
     return true;
 }
 
@@ -111,7 +101,7 @@ static const Attr *from_raw(const ElemFormat *format, const Type *type, const ui
     int64_t count = 0;
     size_t want = 0;
     if (!type_element_count(type, &count) || !raw_size(format, count, &want) || size != want) {
-        fail(why, "has %zu bytes of data; its shape needs %zu", size, want);
+        strbuf_fail(why, "has %zu bytes of data; its shape needs %zu", size, want);
         return NULL;
     }
     if (format->data_type != DATA_TYPE_BOOL && format->width != 4)
@@ -165,7 +155,7 @@ static bool field_bytes(const Onnx__TensorProto *tensor, const ElemFormat *forma
     for (size_t i = 0; i < length; i++) {
         uint64_t bits;
         if (!field_bits(tensor, format, i, &bits))
-            return fail(why, "has an element that does not fit its type");
+            return strbuf_fail(why, "has an element that does not fit its type");
         for (size_t k = 0; k < bytes; k++) out[i * bytes + k] = (uint8_t)(bits >> 8 * k);
     }
     return true;
@@ -189,8 +179,8 @@ static const Attr *from_field(const Onnx__TensorProto *tensor, const ElemFormat 
     int64_t count = 0;
     size_t length = field_length(tensor, format->field);
     if (!type_element_count(type, &count) || length != field_want(format, (size_t)count)) {
-        fail(why, "has %zu numbers; its shape needs %zu", length,
-             field_want(format, (size_t)count));
+        strbuf_fail(why, "has %zu numbers; its shape needs %zu", length,
+                    field_want(format, (size_t)count));
         return NULL;
     }
     switch (format->field) {
@@ -224,11 +214,11 @@ const Attr *import_tensor(Context *ctx, const Onnx__TensorProto *tensor, Str fol
     const ElemFormat *format = find_format(tensor->data_type);
     const Type *type = NULL;
     if (!format) {
-        fail(why, "has the element type %d, which is not supported", tensor->data_type);
+        strbuf_fail(why, "has the element type %d, which is not supported", tensor->data_type);
         return NULL;
     }
     if (tensor->segment) {
-        fail(why, "is stored in segments, which is not supported");
+        strbuf_fail(why, "is stored in segments, which is not supported");
         return NULL;
     }
     if (!tensor_type(ctx, tensor, format, &type, why)) return NULL;

@@ -393,23 +393,16 @@ void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word)
         word[r] = sched->unroll[out->results[r]->value];
 }
 
-static bool map_uses_loop(const AffineMap *map, uint32_t loop)
-{
-    for (uint32_t r = 0; r < map->result_count; r++)
-        if (affine_uses_dim(map->results[r], loop)) return true;
-    return false;
-}
-
 void sched_table_layout(const ComputeSchedule *sched, const AffineMap *map, TableLayout *out)
 {
     *out = (TableLayout){.map = map, .depth = 1, .lanes = 1};
     for (uint32_t i = 0; i < sched->loop_count; i++) {
-        if (!map_uses_loop(map, sched->loops[i].loop)) continue;
+        if (!map_uses_dim(map, sched->loops[i].loop)) continue;
         out->by_loop[out->loop_count++] = i;
         out->depth *= sched->loops[i].trip;
     }
     for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
-        if (sched->unroll[i] == 1 || !map_uses_loop(map, i)) continue;
+        if (sched->unroll[i] == 1 || !map_uses_dim(map, i)) continue;
         out->by_lane[out->lane_count++] = i;
         out->lanes *= sched->unroll[i];
     }

@@ -42,16 +42,6 @@ bool sched_can_convert(const Type *from, const Type *to)
     return read_words(from, to, &w) && (make_up(&w, w.from, w.to) || make_up(&w, w.to, w.from));
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static int64_t elements(const int64_t *word, uint32_t rank)
 {
     int64_t count = 1;
@@ -64,7 +54,7 @@ static void common_multiple(const ConverterWords *w, int64_t *out)
 {
     bool exceeds = false; /* in a dimension outside this one */
     for (uint32_t i = 0; i < w->rank; i++) {
-        int64_t multiple = w->from[i] / gcd(w->from[i], w->to[i]) * w->to[i];
+        int64_t multiple = w->from[i] / i64_gcd(w->from[i], w->to[i]) * w->to[i];
         out[i] = exceeds ? w->frame[i] : multiple;
         exceeds |= out[i] > w->from[i] || out[i] > w->to[i];
     }
@@ -81,7 +71,7 @@ WordConversion sched_conversion(const Type *from, const Type *to, int64_t max_bi
     int64_t count = elements(word, w.rank);
     bool ok = count <= MAX_ELEMENTS && count * bits <= max_bits;
     if (!ok) {
-        for (uint32_t i = 0; i < w.rank; i++) word[i] = gcd(w.from[i], w.to[i]);
+        for (uint32_t i = 0; i < w.rank; i++) word[i] = i64_gcd(w.from[i], w.to[i]);
         ok = make_up(&w, word, w.from) && make_up(&w, word, w.to);
     }
     *middle = dfg_end_type(from->u.dialect.def, dfg_payload(from), word);

@@ -2,15 +2,10 @@
  * Tests: test/unit/target/cost/pipeline_test.c */
 #include "schedule/schedule.h"
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 int64_t iteration_op(Iteration *it, int64_t ready, OpTiming timing)
 {
     int64_t done = clock_after(it->clock, ready, timing);
-    it->end = later(it->end, done);
+    it->end = i64_max(it->end, done);
     return done;
 }
 
@@ -22,22 +17,22 @@ int64_t iteration_condition(Iteration *it, int64_t constraints, int64_t delay)
 int64_t iteration_read(Iteration *it, int64_t entered)
 {
     int64_t done = iteration_op(it, entered, latency_stream());
-    it->last_read = later(it->last_read, clock_cycle(it->clock, done));
+    it->last_read = i64_max(it->last_read, clock_cycle(it->clock, done));
     return done;
 }
 
 void iteration_write(Iteration *it, int64_t ready)
 {
     int64_t done = iteration_op(it, ready, latency_stream());
-    it->write = later(it->write, clock_cycle(it->clock, done));
+    it->write = i64_max(it->write, clock_cycle(it->clock, done));
 }
 
 int64_t iteration_write_cycle(const Iteration *it)
 {
-    return later(it->write, it->last_read);
+    return i64_max(it->write, it->last_read);
 }
 
 int64_t iteration_depth(const Iteration *it)
 {
-    return later(clock_cycle(it->clock, it->end), iteration_write_cycle(it)) + 1;
+    return i64_max(clock_cycle(it->clock, it->end), iteration_write_cycle(it)) + 1;
 }

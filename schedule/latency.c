@@ -23,13 +23,6 @@ Clock clock_of_period(int64_t period_ps)
     return (Clock){period_ps * 73 / 100 > 1 ? period_ps * 73 / 100 : 1};
 }
 
-static int64_t log2_up(int64_t value)
-{
-    int64_t bits = 0;
-    while (((int64_t)1 << bits) < value) bits++;
-    return bits;
-}
-
 int64_t clock_cycle(Clock clock, int64_t time)
 {
     return time / clock.usable_ps;
@@ -77,7 +70,7 @@ static OpTiming multiply(const Op *op)
 {
     if (op_attr(op, EMITHLS_ATTR_BIND)) return latency_lut_product(op);
     int64_t dsp = product_dsp_of(op);
-    return dsp > 0 ? (OpTiming){DSP_STAGES + log2_up(dsp), DSP_OUT} : latency_lut_product(op);
+    return dsp > 0 ? (OpTiming){DSP_STAGES + i64_log2_up(dsp), DSP_OUT} : latency_lut_product(op);
 }
 
 OpTiming latency_cascade(void)
@@ -122,7 +115,8 @@ static OpTiming integer_timing(const Op *op, Clock clock)
     case ARITH_SHLI:
     case ARITH_SHRSI:
     case ARITH_SHRUI:
-        return (OpTiming){0, is_constant(op_operand(op, 1)) ? 0 : LUT * (1 + log2_up(bits) / 2)};
+        return (OpTiming){0,
+                          is_constant(op_operand(op, 1)) ? 0 : LUT * (1 + i64_log2_up(bits) / 2)};
     case ARITH_ANDI:
     case ARITH_ORI:
     case ARITH_XORI:
@@ -146,12 +140,6 @@ static int64_t float_delay(const Op *op)
     if (op->def->dialect == &arith_dialect) return arith[op->def - arith_ops];
     bool is_wire = op->def == MATH(ABSF) || op->def == MATH(COPYSIGN);
     return is_wire ? 0 : op->def == MATH(FMA) ? MULTIPLY + ADD : FUNCTION;
-}
-
-static bool is_about_floats(const Op *op)
-{
-    const Value *last = op_operand(op, op->operand_count - 1);
-    return type_is_float(type_elem(last->type)) || type_is_float(type_elem(op_result(op, 0)->type));
 }
 
 static OpTiming float_timing(const Op *op, Clock clock)
@@ -211,7 +199,7 @@ static OpTiming condition_timing(const Op *op)
 
 OpTiming latency_constraints(int64_t count, int64_t delay)
 {
-    return (OpTiming){0, delay + LUT * (1 + log2_up(count) / 2)};
+    return (OpTiming){0, delay + LUT * (1 + i64_log2_up(count) / 2)};
 }
 
 OpTiming latency_stream(void)
@@ -227,7 +215,7 @@ OpTiming latency_memory_load(Str impl)
 
 OpTiming latency_register_load(int64_t choices)
 {
-    return (OpTiming){0, LUT * ((log2_up(choices) + 1) / 2)};
+    return (OpTiming){0, LUT * ((i64_log2_up(choices) + 1) / 2)};
 }
 
 OpTiming latency_op(const Op *op, Clock clock)
@@ -236,5 +224,5 @@ OpTiming latency_op(const Op *op, Clock clock)
     if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE)) return latency_stream();
     if (op->def == EMITHLS(INDEX) || op->operand_count == 0 || op->result_count == 0)
         return (OpTiming){0, 0};
-    return is_about_floats(op) ? float_timing(op, clock) : integer_timing(op, clock);
+    return arith_is_about_floats(op) ? float_timing(op, clock) : integer_timing(op, clock);
 }

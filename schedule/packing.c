@@ -11,16 +11,6 @@
 
 enum { MAX_SHIFT = 60, LUT_BITS = 3 };
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max_i64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* 1 + 2^stride + ... + 2^((count - 1) stride): what multiplies a value that is in every field. */
 static int64_t ones(int64_t count, int64_t stride)
 {
@@ -38,15 +28,15 @@ static int64_t longest_chain(int64_t accumulator, int64_t low, int64_t high, int
     int64_t chain = PACKING_MAX_CHAIN;
     for (int64_t k = 1; k <= count; k++) {
         int64_t room = (int64_t)1 << ((k < count ? k * spacing : accumulator) - 1);
-        if (low < 0) chain = min_i64(chain, room / ones(k, spacing) / -low);
-        if (high > 0) chain = min_i64(chain, (room - 1) / ones(k, spacing) / high);
+        if (low < 0) chain = i64_min(chain, room / ones(k, spacing) / -low);
+        if (high > 0) chain = i64_min(chain, (room - 1) / ones(k, spacing) / high);
     }
     return chain;
 }
 
 static bool fits_ports(const DspShape *dsp, const int64_t *bits)
 {
-    return max_i64(bits[0], bits[1]) <= dsp->wide && min_i64(bits[0], bits[1]) <= dsp->narrow;
+    return i64_max(bits[0], bits[1]) <= dsp->wide && i64_min(bits[0], bits[1]) <= dsp->narrow;
 }
 
 static bool pack_operands(const DspShape *dsp, const PayloadRange *operands, PackingGrid *grid)
@@ -64,8 +54,8 @@ static void product_range(const PayloadRange *x, int64_t *low, int64_t *high)
 {
     int64_t p[4] = {x[0].low * x[1].low, x[0].low * x[1].high, x[0].high * x[1].low,
                     x[0].high * x[1].high};
-    *low = min_i64(min_i64(p[0], p[1]), min_i64(p[2], p[3]));
-    *high = max_i64(max_i64(p[0], p[1]), max_i64(p[2], p[3]));
+    *low = i64_min(i64_min(p[0], p[1]), i64_min(p[2], p[3]));
+    *high = i64_max(i64_max(p[0], p[1]), i64_max(p[2], p[3]));
 }
 
 /* The operands' fields this far apart, with those of operand `inner` the nearer ones. False: they
@@ -129,7 +119,7 @@ bool sched_has_lut_products(const Op *main)
 static bool is_for_dsp(const PayloadRange *x)
 {
     return x[0].low < x[0].high && x[1].low < x[1].high &&
-           max_i64(payload_range_bits(x[0].low, x[0].high),
+           i64_max(payload_range_bits(x[0].low, x[0].high),
                    payload_range_bits(x[1].low, x[1].high)) > LUT_BITS;
 }
 
@@ -152,7 +142,8 @@ static DspShape dsp_shape(const Op *process)
     static const struct {
         const char *kind;
         DspShape shape;
-    } kinds[] = {{"DSP48E1", {25, 18, 48}}, {"DSP48E2", {27, 18, 48}}, {"DSP58", {27, 24, 58}}};
+    } kinds[] = {
+        {"DSP48E1", {25, 18, 48}}, {DFG_DSP_KIND_DEFAULT, {27, 18, 48}}, {"DSP58", {27, 24, 58}}};
     const Op *module = process;
     while (op_parent(module)) module = op_parent(module);
     const Attr *kind = op_attr(module, DFG_ATTR_DSP_KIND);

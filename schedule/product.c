@@ -4,16 +4,6 @@
 #include "dialects/arith/arith.h"
 #include "schedule/schedule.h"
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max_i64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 bool product_is(const Op *op)
 {
     return op->def == ARITH(MULI) || op->def == ARITH(MULSI_EXTENDED) ||
@@ -22,11 +12,11 @@ bool product_is(const Op *op)
 
 int64_t product_dsp(int64_t a_bits, int64_t b_bits)
 {
-    int64_t wide = max_i64(a_bits, b_bits), narrow = a_bits + b_bits - wide;
+    int64_t wide = i64_max(a_bits, b_bits), narrow = a_bits + b_bits - wide;
     if (wide <= 3) return 0; /* a few LUTs */
     if (wide <= 27 && narrow <= 18) return 1;
     /* Unsigned slices of 26 and 17 bits below a signed top slice. */
-    return min_i64(ceil_div(wide - 1, 26) * ceil_div(narrow - 1, 17),
+    return i64_min(ceil_div(wide - 1, 26) * ceil_div(narrow - 1, 17),
                    ceil_div(wide - 1, 17) * ceil_div(narrow - 1, 26));
 }
 
@@ -45,7 +35,7 @@ static int64_t bits_through(const Value *value, int depth)
         return bits_through(op_operand(def, 0), depth - 1);
     if (def && def->def == ARITH(EXTUI)) return type_width(op_operand(def, 0)->type) + 1;
     if (def && depth > 0 && def->def == ARITH(MULI))
-        return min_i64(width, bits_through(op_operand(def, 0), depth - 1) +
+        return i64_min(width, bits_through(op_operand(def, 0), depth - 1) +
                                   bits_through(op_operand(def, 1), depth - 1));
     if (def && def->def == ARITH(CONSTANT) && type_is_integer(value->type) &&
         type_width(value->type) <= 64) {
@@ -114,5 +104,5 @@ int64_t product_luts_of(const Op *op)
     int64_t a = product_effective_bits(op_operand(op, 0)),
             b = product_effective_bits(op_operand(op, 1));
     int64_t digits = constant_digits(op);
-    return digits >= 0 ? max_i64(digits - 1, 0) * (a + b) : product_luts(a, b);
+    return digits >= 0 ? i64_max(digits - 1, 0) * (a + b) : product_luts(a, b);
 }

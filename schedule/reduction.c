@@ -8,16 +8,6 @@
 #include "dialects/math/math.h"
 #include "schedule/schedule.h"
 
-static int64_t max_i64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Cycles of the operators of Vitis HLS at up to 300 MHz on 16 nm parts, rounded up: more than the
  * tool needs costs registers, less would cost the initiation interval. */
 static int64_t float_latency(const Op *op)
@@ -72,8 +62,8 @@ static int64_t update_latency(const Op *generic)
     FOR_EACH_OP(op, body) {
         int64_t cycles = 0;
         for (uint32_t i = 0; i < op->operand_count; i++)
-            cycles = max_i64(cycles, known_cycles(&known, op_operand(op, i)));
-        if (op == body->last) longest = max_i64(longest, cycles - 1);
+            cycles = i64_max(cycles, known_cycles(&known, op_operand(op, i)));
+        if (op == body->last) longest = i64_max(longest, cycles - 1);
         for (uint32_t i = 0; cycles && i < op->result_count; i++)
             ptrmap_put(&known, op_result(op, i), (void *)(uintptr_t)(cycles + op_latency(op)));
     }
@@ -179,7 +169,7 @@ void sched_reduction(ComputeSchedule *sched)
     if (!r->combine) latency *= sched->reduction_lanes;
     if (r->steps == 1 || r->distance >= latency) return;
     if (r->combine && r->distance == sched->accumulators)
-        r->turns = min_i64(ceil_div(latency, r->distance), r->steps);
+        r->turns = i64_min(ceil_div(latency, r->distance), r->steps);
     else
         r->ii = ceil_div(latency, r->distance);
 }

@@ -28,16 +28,6 @@ static int64_t product(const int64_t *extents, uint32_t begin, uint32_t end)
     return result;
 }
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max_i64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Which source word each result word is; -1: none, it is filled. */
 typedef struct ReorderWalk {
     int32_t *source; /* out_words entries */
@@ -78,8 +68,8 @@ static int64_t read_time(const ReorderSchedule *p, int64_t word)
 /* Words read at iterations up to `time`. */
 static int64_t words_read(const ReorderSchedule *p, int64_t time)
 {
-    int64_t within = min_i64(time % p->step_trips + 1, p->in_burst);
-    return min_i64(time / p->step_trips * p->in_burst + within, p->in_blocks * p->in_burst);
+    int64_t within = i64_min(time % p->step_trips + 1, p->in_burst);
+    return i64_min(time / p->step_trips * p->in_burst + within, p->in_blocks * p->in_burst);
 }
 
 /* The inner loops: the result's inner digits, the first wide enough for a block of the source. */
@@ -89,7 +79,7 @@ static void shape_inner(const MoveDigits *d, ReorderSchedule *p)
     for (uint32_t i = p->level; i < d->count; i++) p->inner[p->inner_count++] = d->extents[i];
     if (p->inner_count == 0) p->inner[p->inner_count++] = 1;
     int64_t row = product(p->inner, 1, p->inner_count);
-    p->inner[0] = max_i64(p->inner[0], ceil_div(p->in_burst, row));
+    p->inner[0] = i64_max(p->inner[0], ceil_div(p->in_burst, row));
     p->step_trips = p->inner[0] * row;
 }
 
@@ -102,7 +92,7 @@ static int64_t least_delay(const ReorderSchedule *p, const ReorderWalk *walk)
             int64_t source = walk->source[o];
             if (source < 0) continue;
             int64_t ready = read_time(p, source) + REORDER_SLOT_DISTANCE;
-            late = max_i64(late, ready - (block * p->step_trips + i));
+            late = i64_max(late, ready - (block * p->step_trips + i));
         }
     return ceil_div(late, p->step_trips);
 }
@@ -127,15 +117,15 @@ static int64_t least_depth(const ReorderSchedule *p, const ReorderWalk *walk)
                 walk->last[walk->source[o]] = (block + p->delay) * p->step_trips + i;
     for (int64_t w = 0; w < walk->in_words; w++)
         if (walk->last[w] >= 0)
-            depth = max_i64(depth, words_read(p, walk->last[w] + REORDER_SLOT_DISTANCE - 1) - w);
-    return handy_depth(min_i64(depth, walk->in_words), walk->in_words);
+            depth = i64_max(depth, words_read(p, walk->last[w] + REORDER_SLOT_DISTANCE - 1) - w);
+    return handy_depth(i64_min(depth, walk->in_words), walk->in_words);
 }
 
 static void cut_frames(const MoveDigits *d, const ReorderWalk *walk, ReorderSchedule *p)
 {
     shape_inner(d, p);
     p->delay = least_delay(p, walk);
-    p->steps = max_i64(p->in_blocks, p->out_blocks + p->delay);
+    p->steps = i64_max(p->in_blocks, p->out_blocks + p->delay);
     p->depth = least_depth(p, walk);
 }
 
@@ -155,7 +145,7 @@ static int64_t set_cut(const Cuts *c, uint32_t level, int64_t in_burst, ReorderS
     p->out_blocks = product(c->digits->extents, 0, level);
     p->out_burst = c->walk->out_words / p->out_blocks;
     shape_inner(c->digits, p);
-    return max_i64(p->in_blocks, p->out_blocks) * p->step_trips;
+    return i64_max(p->in_blocks, p->out_blocks) * p->step_trips;
 }
 
 /* Blocks of the source are whole inner dimensions, or as many as the result has. */
@@ -191,7 +181,7 @@ static void choose_cut(const Cuts *c, ReorderSchedule *best)
             int64_t bound = set_cut(c, level, c->bursts[i], &p) * (level > 1 ? 3 : 2);
             if (bound > least) continue;
             cut_frames(c->digits, c->walk, &p);
-            least = min_i64(least, effort(&p));
+            least = i64_min(least, effort(&p));
             *vec_push(&found) = p;
         }
     for (size_t i = 1; i < found.len; i++)

@@ -294,6 +294,10 @@ typedef struct Clock {
 } Clock;
 
 Clock clock_of_period(int64_t period_ps);
+/* MHz where neither the user nor a budget gives a clock. It is here, at the bottom of all that take
+ * one (schedules, costs, FIFO sizing, simulation, build files), and a macro, since choose-unroll
+ * has it as an option's text. */
+#define CLOCK_DEFAULT_MHZ 250
 
 typedef struct OpTiming {
     int64_t stages; /* cycles from operands to result, because of registers inside */

@@ -31,16 +31,6 @@ static bool check_window(const Op *process, const Op *window)
            op_error(window, "gives windows that the process does not push");
 }
 
-static int64_t max_i64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a >= 0 ? a / b : -((-a + b - 1) / b);
-}
-
 /* sum += a * b, unless it overflows. */
 static bool add_product(int64_t *sum, int64_t a, int64_t b)
 {
@@ -123,7 +113,7 @@ static bool size_box(WindowSchedule *sched)
     int64_t words = sched->inner_words;
     for (uint32_t i = 1; i < sched->params.count; i++) {
         const WindowDim *dim = &sched->dim[i];
-        sched->box[i] = max_i64(dim->in, (dim->out - 1) * dim->stride + 1);
+        sched->box[i] = i64_max(dim->in, (dim->out - 1) * dim->stride + 1);
         if (!i64_mul(words, sched->box[i], &words)) return false;
     }
     sched->box[sched->params.count] = sched->inner_words;
@@ -151,7 +141,7 @@ static bool size_range(WindowSchedule *sched)
     sched->lead = shift > 0 ? (shift + row - 1) / row : 0;
     sched->shift = shift - sched->lead * row;
     int64_t begin = shift > 0 ? -sched->shift : 0;
-    int64_t end = max_i64(last_read - sched->shift, last_write + sched->lead * row) + 1;
+    int64_t end = i64_max(last_read - sched->shift, last_write + sched->lead * row) + 1;
     sched->begin = begin * sched->inner_words;
     sched->box[0] = (end + row - 1) / row;
     return i64_mul(end, sched->inner_words, &sched->end) && sched->end <= max_positions;
@@ -186,7 +176,7 @@ int64_t sched_window_trips(const WindowSchedule *sched)
 /* Output 0 lies `lead` rows into the box. */
 int64_t sched_window_first_write(const WindowSchedule *sched)
 {
-    return max_i64(sched->lead * sched_window_row_words(sched, 0) - sched->begin, 0);
+    return i64_max(sched->lead * sched_window_row_words(sched, 0) - sched->begin, 0);
 }
 
 int64_t sched_window_history(const WindowSchedule *sched, uint32_t level)

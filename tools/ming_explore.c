@@ -182,7 +182,7 @@ static bool explore_region(Exploration *e, const Op *region)
 static bool explore_module(Exploration *e, Op *module)
 {
     Str dsp_kind = e->target.device.dsp_kind;
-    if (!str_eq_c(dsp_kind, "DSP48E2"))
+    if (!str_eq_c(dsp_kind, DFG_DSP_KIND_DEFAULT))
         op_set_attr(module, DFG_ATTR_DSP_KIND, attr_string(module->ctx, dsp_kind));
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
         if (op->def == DFG(REGION) && !explore_region(e, op)) return false;

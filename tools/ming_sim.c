@@ -17,11 +17,12 @@
 #include "driver/driver.h"
 #include "ir/asm/print/print.h"
 #include "ir/support/support.h"
+#include "schedule/schedule.h"
 #include "sim/design/design.h"
 #include "sim/hls/hls.h"
 #include "tools/internal.h"
 
-enum { DEFAULT_CLOCK_MHZ = 250, MAX_FRAMES = 256 };
+enum { MAX_FRAMES = 256 };
 
 typedef struct SimFlags {
     Texts inputs, outputs;
@@ -72,11 +73,8 @@ static bool module_path(const Tool *tool, const char *given, StrBuf *path)
 
 static Clock clock_of(const SimFlags *flags, const Op *module)
 {
-    const Attr *budget = op_attr(module, DFG_ATTR_BUDGET);
-    const Attr *clock =
-        budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, DFG_BUDGET_CLOCK_MHZ) : NULL;
-    int64_t mhz = clock && clock->kind == ATTR_INTEGER ? attr_int_value(clock) : 0;
-    mhz = flags->clock > 0 ? flags->clock : mhz > 0 ? mhz : DEFAULT_CLOCK_MHZ;
+    int64_t mhz = attr_dict_int(op_attr(module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, 0);
+    mhz = flags->clock > 0 ? flags->clock : mhz > 0 ? mhz : CLOCK_DEFAULT_MHZ;
     return clock_of_period(1000000 / mhz);
 }
 

@@ -270,6 +270,13 @@ Value *arith_constant_index(Builder *b, int64_t value)
     return arith_constant(b, attr_index(b->ctx, value));
 }
 
+bool arith_is_about_floats(const Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (type_is_float(type_elem(op_operand(op, i)->type))) return true;
+    return op->result_count && type_is_float(type_elem(op_result(op, 0)->type));
+}
+
 Value *arith_constant_int(Builder *b, const Type *type, int64_t value)
 {
     const Attr *attr = attr_int(type_elem(type), value);

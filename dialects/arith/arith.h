@@ -64,6 +64,8 @@ const Attr *arith_fastmath_attr(Context *ctx, int64_t flags);
 Value *arith_constant(Builder *b, const Attr *value);
 Value *arith_constant_index(Builder *b, int64_t value);
 Value *arith_constant_int(Builder *b, const Type *type, int64_t value);
+/* Whether a scalar op takes or gives floats: what costs and latencies differ by. */
+bool arith_is_about_floats(const Op *op);
 /* A detached constant, or NULL if the attribute cannot be one; dialects use it as their
  * materialize hook. */
 Op *arith_materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc);

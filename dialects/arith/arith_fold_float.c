@@ -38,19 +38,6 @@ static double divide(double a, double b)
     return a / b;
 }
 
-/* Of equal zeros the positive one is the larger. */
-static double larger(double a, double b)
-{
-    if (a == b) return signbit(a) ? b : a;
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    if (a == b) return signbit(a) ? a : b;
-    return a < b ? a : b;
-}
-
 #define LANE_FLOAT(NAME, FN)                                                                       \
     static bool NAME(const Lane *lane, const BigInt *args, BigInt *out)                            \
     {                                                                                              \
@@ -78,17 +65,17 @@ static bool lane_extreme(const Lane *lane, const BigInt *args, BigInt *out, Floa
 
 static bool lane_maximum(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    return lane_extreme(lane, args, out, larger, NAN_WINS);
+    return lane_extreme(lane, args, out, float_maximum, NAN_WINS);
 }
 
 static bool lane_minimum(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    return lane_extreme(lane, args, out, smaller, NAN_WINS);
+    return lane_extreme(lane, args, out, float_minimum, NAN_WINS);
 }
 
 static bool lane_minnum(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    return lane_extreme(lane, args, out, smaller, NAN_YIELDS);
+    return lane_extreme(lane, args, out, float_minimum, NAN_YIELDS);
 }
 
 static bool folds_lanes(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)

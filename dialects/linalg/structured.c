@@ -225,6 +225,13 @@ bool linalg_is_reduction(const Op *op, uint32_t loop)
     return op->def == LINALG(REDUCE) && list_has(op_attr(op, "dimensions"), loop);
 }
 
+bool linalg_reduces(const Op *op)
+{
+    for (uint32_t i = 0; i < linalg_loop_count(op); i++)
+        if (linalg_is_reduction(op, i)) return true;
+    return false;
+}
+
 bool linalg_loop_extents(const Op *op, int64_t *extents)
 {
     const int64_t unknown = -1;

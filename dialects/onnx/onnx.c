@@ -32,6 +32,12 @@ bool onnx_why(StrBuf *why, const char *fmt, ...)
     return false;
 }
 
+bool onnx_is_node(const Op *op)
+{
+    return op->def && op->def->dialect == &onnx_dialect && op->def != ONNX(CONSTANT) &&
+           op->def != ONNX(NO_VALUE);
+}
+
 Str onnx_node_name(const Op *op)
 {
     const Attr *name = op_attr(op, ONNX_ATTR_NAME);

@@ -33,6 +33,8 @@ enum { ONNX_MAX_RANK = 32, ONNX_MAX_SPATIAL = ONNX_MAX_RANK - 2 };
  * op. False: why tells what is wrong. */
 bool onnx_infer(const Op *op, const Type **results, StrBuf *why) MUST_CHECK;
 
+/* Whether op is a node of the model; constants and what stands for absent operands are not. */
+bool onnx_is_node(const Op *op);
 /* Whether the operator of that row exists in an ONNX domain ("" is ai.onnx). */
 bool onnx_in_domain(const OpDef *def, Str domain);
 

@@ -186,6 +186,13 @@ bool map_is_identity(const AffineMap *map)
     return true;
 }
 
+bool map_uses_dim(const AffineMap *map, uint32_t position)
+{
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (affine_uses_dim(map->results[r], position)) return true;
+    return false;
+}
+
 bool map_is_permutation(const AffineMap *map)
 {
     return map->dim_count == map->result_count && map_is_projected_permutation(map, false);

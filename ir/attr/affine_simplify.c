@@ -130,23 +130,11 @@ static bool add(const Flattener *f, Flat flat, const int64_t *other)
     return true;
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    a = a < 0 ? -a : a;
-    b = b < 0 ? -b : b;
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Greatest divisor of `value` and all coefficients. */
 static int64_t common_divisor(const Flattener *f, const int64_t *flat, int64_t value)
 {
     for (uint32_t i = 0; i < f->columns; i++)
-        value = gcd(value, flat[i] == INT64_MIN ? 1 : flat[i]);
+        value = i64_gcd(value, flat[i] == INT64_MIN ? 1 : flat[i]);
     return value;
 }
 

@@ -192,6 +192,13 @@ const Attr *attr_dict_get_c(const Attr *dict, const char *name)
     return at < count && is_named(&items[at], name) ? items[at].value : NULL;
 }
 
+int64_t attr_dict_int(const Attr *dict, const char *name, int64_t fallback)
+{
+    const Attr *item = attr_dict_get_c(dict, name);
+    bool is_number = item && item->kind == ATTR_INTEGER && bigint_fits_i64(&item->u.integer, true);
+    return is_number ? attr_int_value(item) : fallback;
+}
+
 const Attr *attr_dict_set(const Attr *dict, const Ident *name, const Attr *value)
 {
     assert(dict->kind == ATTR_DICT);

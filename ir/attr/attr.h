@@ -151,6 +151,8 @@ const AffineMap *map_constant(Context *ctx, int64_t value);
 const AffineMap *map_compose(const AffineMap *f, const AffineMap *g);
 bool map_is_identity(const AffineMap *map);
 bool map_is_permutation(const AffineMap *map);
+/* Whether a result depends on the dim. */
+bool map_uses_dim(const AffineMap *map, uint32_t position);
 /* Every result is a distinct dim (allow_zero: or the constant 0). */
 bool map_is_projected_permutation(const AffineMap *map, bool allow_zero);
 /* The results of all maps in one map; dims are shared, symbols follow each other. */
@@ -474,6 +476,8 @@ double attr_float_value(const Attr *attr);
 /* Item of a dictionary, or NULL; what is no dictionary (NULL too) has none. */
 const Attr *attr_dict_get(const Attr *dict, const Ident *name);
 const Attr *attr_dict_get_c(const Attr *dict, const char *name);
+/* Value of an item that is an integer of at most 64 bits; else the fallback. */
+int64_t attr_dict_int(const Attr *dict, const char *name, int64_t fallback);
 /* The dictionary with that item set, or removed when value is NULL. */
 const Attr *attr_dict_set(const Attr *dict, const Ident *name, const Attr *value);
 

@@ -239,6 +239,15 @@ void strbuf_printf(StrBuf *buf, const char *fmt, ...)
     va_end(args);
 }
 
+bool strbuf_fail(StrBuf *why, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vprintf(why, fmt, args);
+    va_end(args);
+    return false;
+}
+
 void strbuf_vprintf(StrBuf *buf, const char *fmt, va_list args)
 {
     va_list again;

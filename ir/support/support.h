@@ -6,6 +6,7 @@
 #ifndef MING_IR_SUPPORT_SUPPORT_H
 #define MING_IR_SUPPORT_SUPPORT_H
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,10 +26,65 @@
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
+/* The value of a macro as a string literal. */
+#define STRINGIFY_TOKENS(text) #text
+#define STRINGIFY(macro) STRINGIFY_TOKENS(macro)
+
 /* a / b rounded up, of a >= 0 and b > 0. */
 static inline int64_t ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
+}
+
+/* a / b rounded down, of any sign; b != 0. i64_floordiv() is for numbers that may overflow. */
+static inline int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static inline int64_t i64_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t i64_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Bits that count `value` things: the least n with 2^n >= value, of value <= 2^62. */
+static inline int64_t i64_log2_up(int64_t value)
+{
+    int64_t bits = 0;
+    while (((int64_t)1 << bits) < value) bits++;
+    return bits;
+}
+
+/* Greatest common divisor of the magnitudes, none of them 2^63; with 0 it is the other one. */
+static inline int64_t i64_gcd(int64_t a, int64_t b)
+{
+    a = a < 0 ? -a : a;
+    b = b < 0 ? -b : b;
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The larger and the smaller of two numbers that are no NaN; of equal zeros the positive one is the
+ * larger. */
+static inline double float_maximum(double a, double b)
+{
+    if (a == b) return signbit(a) ? b : a;
+    return a > b ? a : b;
+}
+
+static inline double float_minimum(double a, double b)
+{
+    if (a == b) return signbit(a) ? a : b;
+    return a < b ? a : b;
 }
 
 /* Ends the process: out of memory, the one error nobody can handle. */
@@ -113,6 +169,8 @@ void strbuf_add_uint(StrBuf *buf, uint64_t value);
 void strbuf_add_int(StrBuf *buf, int64_t value);
 void strbuf_printf(StrBuf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void strbuf_vprintf(StrBuf *buf, const char *fmt, va_list args);
+/* Adds why something failed. Returns false, for the one who says so to return. */
+bool strbuf_fail(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
 Str strbuf_str(const StrBuf *buf);
 
 /* VEC(int) v = {0}; *vec_push(&v) = 1; v.data[0]; v.len; vec_free(&v); */

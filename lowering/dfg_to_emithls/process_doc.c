@@ -7,13 +7,6 @@
 #include "dialects/linalg/linalg.h"
 #include "lowering/dfg_to_emithls/internal.h"
 
-static bool uses_loop(const AffineMap *map, uint32_t loop)
-{
-    for (uint32_t r = 0; r < map->result_count; r++)
-        if (affine_uses_dim(map->results[r], loop)) return true;
-    return false;
-}
-
 static const AffineMap *stream_map(const ComputeSchedule *sched)
 {
     return linalg_operand_map(sched->main, sched->stream_operand[0]);
@@ -41,7 +34,7 @@ static const char *parallel_name(const ComputeSchedule *sched, uint32_t loop)
     uint32_t rank = out->result_count;
     if (rank == 0 || sched->stream_count == 0) return "i";
     if (affine_uses_dim(out->results[rank - 1], loop))
-        return uses_loop(stream_map(sched), loop) ? "c" : "oc";
+        return map_uses_dim(stream_map(sched), loop) ? "c" : "oc";
     if (affine_uses_dim(out->results[0], loop)) return rank > 2 ? "n" : "row";
     uint32_t place = place_from_inside(sched, out, loop, false);
     return place < COUNT_OF(spatial) ? spatial[place] : "i";

@@ -17,13 +17,6 @@ typedef struct Fusion {
     PtrMap values;            /* from both bodies to the fused one */
 } Fusion;
 
-static bool all_loops_parallel(const Op *op)
-{
-    for (uint32_t i = 0; i < linalg_loop_count(op); i++)
-        if (linalg_is_reduction(op, i)) return false;
-    return true;
-}
-
 static const AffineMap *result_map(const Op *op, uint32_t result)
 {
     return linalg_operand_map(op, linalg_input_count(op) + result);
@@ -49,7 +42,7 @@ static bool keeps_trip_counts(const Op *producer, uint32_t result, const Op *con
                               uint32_t operand)
 {
     uint32_t loops = linalg_loop_count(consumer), count = 0;
-    if (all_loops_parallel(consumer)) return true;
+    if (!linalg_reduces(consumer)) return true;
     bool *covered = xcalloc(loops, sizeof *covered);
     const AffineMap *to_producer = loops_map(producer, result, consumer, operand);
     for (uint32_t i = 0; i < consumer->operand_count; i++)
@@ -69,7 +62,7 @@ static bool is_fusable(const Op *consumer, uint32_t operand)
     if (!producer || producer->def != LINALG(GENERIC) || !linalg_has_tensor_semantics(producer) ||
         value->type->kind != TYPE_RANKED_TENSOR)
         return false;
-    if (!all_loops_parallel(producer) || operand >= linalg_input_count(consumer)) return false;
+    if (linalg_reduces(producer) || operand >= linalg_input_count(consumer)) return false;
     if (linalg_operand_map(consumer, operand)->result_count != linalg_loop_count(producer))
         return false;
     return map_is_permutation(result_map(producer, 0)) &&

@@ -30,13 +30,6 @@ static bool resolve_dim(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-static bool all_loops_parallel(const Op *op)
-{
-    for (uint32_t i = 0; i < linalg_loop_count(op); i++)
-        if (linalg_is_reduction(op, i)) return false;
-    return true;
-}
-
 /* An empty tensor like the value, right after what defines it. */
 static Value *empty_beside(Rewriter *rw, Value *value)
 {
@@ -83,8 +76,7 @@ static bool read_inits_as_inputs(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     GenericParts parts = {0};
-    bool ok =
-        linalg_has_tensor_semantics(op) && all_loops_parallel(op) && move_inits(rw, op, &parts);
+    bool ok = linalg_has_tensor_semantics(op) && !linalg_reduces(op) && move_inits(rw, op, &parts);
     if (ok) {
         ValueList values = {0};
         Op *made = parts_build(&rw->b, &parts, op_attr(op, "iterator_types"));

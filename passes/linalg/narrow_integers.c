@@ -40,13 +40,6 @@ static uint32_t needed_width(Narrowing *n, const Value *value)
     return needed < width ? needed : width;
 }
 
-static bool reduces(const Op *generic)
-{
-    for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
-        if (linalg_is_reduction(generic, i)) return true;
-    return false;
-}
-
 /* The copy of an old value, cut or extended to a width that holds its numbers. */
 static Value *at_width(Narrowing *n, Value *old, uint32_t width)
 {
@@ -334,7 +327,7 @@ static void narrow_kernel(Narrowing *n, Op *old)
     n->changed = false;
     n->builder = builder_before(old);
     for (uint32_t r = 0; r < old->result_count; r++) widths[r] = result_width(n, r);
-    bool sums = reduces(old) && old->result_count == 1 && widths[0];
+    bool sums = linalg_reduces(old) && old->result_count == 1 && widths[0];
     n->sum_width = sums ? widths[0] : 0;
     n->sum_type = sums ? linalg_payload_type(op_result(old, 0)->type) : NULL;
     Op *made = build_shell(n, widths);

@@ -78,19 +78,12 @@ static bool is_parallel_dim(const Kernel *kernel, const AffineExpr *expr)
     return expr->kind == AFFINE_DIM && !kernel->is_reduction[expr->value];
 }
 
-static bool map_uses_loop(const AffineMap *map, uint32_t loop)
-{
-    for (uint32_t r = 0; r < map->result_count; r++)
-        if (affine_uses_dim(map->results[r], loop)) return true;
-    return false;
-}
-
 /* Whether an index of an operand is a channel: summed up, or an index of other inputs (weights). */
 static bool is_channel_index(const Kernel *kernel, uint32_t operand, const AffineExpr *expr)
 {
     if (!is_parallel_dim(kernel, expr)) return true;
     for (uint32_t i = 0; i < linalg_input_count(kernel->op); i++)
-        if (i != operand && map_uses_loop(linalg_operand_map(kernel->op, i), (uint32_t)expr->value))
+        if (i != operand && map_uses_dim(linalg_operand_map(kernel->op, i), (uint32_t)expr->value))
             return true;
     return false;
 }
@@ -127,7 +120,7 @@ static const AffineMap *output_map(const Op *generic)
 static bool is_input_loop(const Op *generic, uint32_t loop)
 {
     for (uint32_t i = 0; i < linalg_input_count(generic); i++)
-        if (map_uses_loop(linalg_operand_map(generic, i), loop)) return true;
+        if (map_uses_dim(linalg_operand_map(generic, i), loop)) return true;
     return false;
 }
 

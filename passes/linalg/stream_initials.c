@@ -23,20 +23,13 @@ typedef struct InitSource {
     const AffineMap *map; /* from the index of the initial tensor */
 } InitSource;
 
-static bool reduces(const Op *generic)
-{
-    for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
-        if (linalg_is_reduction(generic, i)) return true;
-    return false;
-}
-
 /* What a tensor repeats, if it is a kernel that only spreads a constant; else the tensor itself. */
 static InitSource source_of(Value *initial)
 {
     const Op *def = value_def(initial);
     InitSource itself = {initial, map_identity(initial->type->ctx, initial->type->u.shaped.rank)};
     if (!def || def->def != LINALG(GENERIC) || def->result_count != 1 || def->operand_count != 2 ||
-        reduces(def) || !map_is_permutation(linalg_operand_map(def, 1)))
+        linalg_reduces(def) || !map_is_permutation(linalg_operand_map(def, 1)))
         return itself;
     Value *input = op_operand(def, 0), *yielded = op_operand(linalg_body(def)->last, 0);
     bool spreads = value_def(input) && op_has_trait(value_def(input), TRAIT_CONSTANT_LIKE) &&
@@ -172,7 +165,7 @@ static bool stream_initials(Pass *pass, Op *func)
     if (!body) return true;
     FOR_EACH_OP_SAFE(op, body) {
         if (!takes_initial(op)) continue;
-        (reduces(op) ? start_from_neutral : make_input)(op);
+        (linalg_reduces(op) ? start_from_neutral : make_input)(op);
     }
     return true;
 }

@@ -214,20 +214,14 @@ static bool quantize_results(Quantize *q, Op *op)
     return true;
 }
 
-static bool is_node(const Op *op)
-{
-    return op->def && op->def->dialect == &onnx_dialect && op->def != ONNX(CONSTANT) &&
-           op->def != ONNX(NO_VALUE);
-}
-
 /* The number of nodes through *count. False: the network has integers already, diagnosed. */
 static bool check_nodes(const Block *body, size_t *count)
 {
     *count = 0;
     FOR_EACH_OP(op, body) {
-        if (is_node(op) && quantize_is_done(op))
+        if (onnx_is_node(op) && quantize_is_done(op))
             return onnx_error(op, "belongs to a network that is quantized already");
-        *count += is_node(op);
+        *count += onnx_is_node(op);
     }
     return true;
 }
@@ -239,7 +233,7 @@ static bool quantize_body(Quantize *q, Block *body)
         if (!quantize_value(q, &b, body->args[i])) return false;
     }
     FOR_EACH_OP_SAFE(op, body)
-        if (is_node(op) && !quantize_is_done(op) &&
+        if (onnx_is_node(op) && !quantize_is_done(op) &&
             (!quantize_weights(q, op) || !quantize_results(q, op)))
             return false;
     return true;

@@ -89,11 +89,6 @@ typedef struct TransposeConvAxis {
     int64_t before, after; /* padding of that */
 } TransposeConvAxis;
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* False: the numbers make no sense. */
 static bool plan_axis(const Op *op, uint32_t direction, TransposeConvAxis *axis)
 {
@@ -109,7 +104,7 @@ static bool plan_axis(const Op *op, uint32_t direction, TransposeConvAxis *axis)
     axis->begin = pad < 0 ? -pad : 0;
     axis->before = pad > 0 ? pad : 0;
     if (!i64_mul(axis->conv, axis->stride, &full)) return false;
-    axis->size = smaller(full - axis->begin, out - axis->before);
+    axis->size = i64_min(full - axis->begin, out - axis->before);
     axis->after = out - axis->before - axis->size;
     return axis->size > 0;
 }

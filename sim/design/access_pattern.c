@@ -21,11 +21,6 @@ typedef struct Box {
     int64_t low[HLS_MAX_LOOPS], high[HLS_MAX_LOOPS]; /* high exclusive */
 } Box;
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 static IterationRange times(IterationRange a, int64_t factor)
 {
     return factor < 0 ? (IterationRange){a.high * factor, a.low * factor}

@@ -29,11 +29,6 @@ typedef struct Schedule {
     VEC(const Value *) arrays; /* that are accessed, once each */
 } Schedule;
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int64_t time_of(const Schedule *s, const void *key)
 {
     return (int64_t)(uintptr_t)ptrmap_get(&s->times, key) - 1;
@@ -42,7 +37,7 @@ static int64_t time_of(const Schedule *s, const void *key)
 static void set_time(Schedule *s, const void *key, int64_t time)
 {
     ptrmap_put(&s->times, key, (void *)(uintptr_t)(time + 1));
-    s->end = later(s->end, time);
+    s->end = i64_max(s->end, time);
 }
 
 static void note_array(Schedule *s, const Value *array)
@@ -56,7 +51,7 @@ static int64_t operands_ready(const Schedule *s, const Op *op)
 {
     int64_t ready = s->source ? ABSENT : 0;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        ready = later(ready, time_of(s, op_operand(op, i)));
+        ready = i64_max(ready, time_of(s, op_operand(op, i)));
     return ready;
 }
 
@@ -72,12 +67,12 @@ static void schedule_load(Schedule *s, const Op *op)
 {
     const Value *array = op_operand(op, 0);
     HlsMemory memory = design_memory(array);
-    int64_t ready = later(s->source ? ABSENT : 0, time_of(s, array));
+    int64_t ready = i64_max(s->source ? ABSENT : 0, time_of(s, array));
     for (uint32_t i = 1; i < op->operand_count; i++)
-        ready = later(ready, time_of(s, op_operand(op, i))); /* of a computed index */
+        ready = i64_max(ready, time_of(s, op_operand(op, i))); /* of a computed index */
     note_array(s, array);
     if (array == s->source && !s->source_is_lost && (!s->source_load || s->source_load == op))
-        ready = later(ready, 0);
+        ready = i64_max(ready, 0);
     if (ready != ABSENT)
         set_time(s, op_result(op, 0),
                  clock_after(s->clock, ready, design_load_timing(&memory, s->loop, op)));
@@ -88,9 +83,9 @@ static void schedule_store(Schedule *s, const Op *op)
     const Value *array = op_operand(op, 1);
     int64_t ready = time_of(s, op_operand(op, 0));
     note_array(s, array);
-    if (!s->source) ready = later(later(ready, 0), s->entered);
+    if (!s->source) ready = i64_max(i64_max(ready, 0), s->entered);
     if (ready != ABSENT)
-        set_time(s, array, later(ready, time_of(s, array)));
+        set_time(s, array, i64_max(ready, time_of(s, array)));
     else if (array == s->source && !s->is_conditional)
         s->source_is_lost = true;
 }
@@ -98,7 +93,7 @@ static void schedule_store(Schedule *s, const Op *op)
 static void schedule_access(Schedule *s, const Op *op)
 {
     if (s->source) return;
-    int64_t ready = later(operands_ready(s, op), s->entered);
+    int64_t ready = i64_max(operands_ready(s, op), s->entered);
     int64_t done = clock_after(s->clock, ready, latency_op(op, s->clock));
     set_time(s, op, done);
     for (uint32_t i = 0; i < op->result_count; i++) set_time(s, op_result(op, i), done);
@@ -176,7 +171,7 @@ static void balance(Schedule *s, const Op *store, int64_t copies, int64_t before
     int64_t time = time_of(s, other);
     for (int64_t terms = copies; time != ABSENT && terms > 1; terms = (terms + 1) / 2)
         time = clock_after(s->clock, time, timing);
-    int64_t ready = later(time, before);
+    int64_t ready = i64_max(time, before);
     if (ready != ABSENT) set_time(s, op_operand(store, 1), clock_after(s->clock, ready, timing));
 }
 
@@ -194,7 +189,7 @@ static bool schedule_chains(Schedule *s, const Op *loop, const PtrMap *before)
         else if (accumulated(op, &other))
             balance(s, op, copies, (int64_t)(uintptr_t)ptrmap_get(before, op_operand(op, 1)) - 1);
         else
-            chain = later(chain, copies);
+            chain = i64_max(chain, copies);
     }
     for (int64_t i = 1; i < chain; i++)
         if (!schedule_range(s, body->first, NULL)) return false;
@@ -208,7 +203,7 @@ static bool schedule_copies(Schedule *s, const Op *loop)
         if (op->def == EMITHLS(STORE)) {
             const Value *array = op_operand(op, 1);
             int64_t time = time_of(s, array);
-            if (array == s->source && !s->source_is_lost) time = later(time, 0);
+            if (array == s->source && !s->source_is_lost) time = i64_max(time, 0);
             ptrmap_put(&before, array, (void *)(uintptr_t)(time + 1));
         }
     bool ok = schedule_range(s, region_entry(op_region(loop, 0))->first, NULL) &&
@@ -327,13 +322,13 @@ static void place_accesses(const HlsDesign *design, const Schedule *s, HlsLoop *
         for (size_t i = 0; i < loop->accesses.len; i++) {
             HlsAccess *a = &loop->accesses.data[i];
             if (a->is_write != (pass == 1)) continue;
-            a->offset = later(clock_cycle(s->clock, time_of(s, a->op)), next[a->port]);
+            a->offset = i64_max(clock_cycle(s->clock, time_of(s, a->op)), next[a->port]);
             if (a->is_write)
-                a->offset = later(a->offset, last_read);
+                a->offset = i64_max(a->offset, last_read);
             else
-                last_read = later(last_read, a->offset);
+                last_read = i64_max(last_read, a->offset);
             next[a->port] = a->offset + 1;
-            loop->depth = later(loop->depth, a->offset + 1);
+            loop->depth = i64_max(loop->depth, a->offset + 1);
             const Attr *name = op_attr(func, EMITHLS_ATTR_ARG_NAMES)->u.array.items[a->port];
             require_ii(design, loop, ++uses[a->port], "accesses to", name->u.string);
         }

@@ -88,11 +88,6 @@ static bool open_cycle(const DeadlockSearch *s, const HlsSim *sim)
     return any;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Opens cycle after cycle; then what was opened gets the depth that it needs. False: no depths
  * help. */
 static bool find_enough(const DeadlockSearch *s)
@@ -102,7 +97,8 @@ static bool find_enough(const DeadlockSearch *s)
         bool done = hls_sim_run(sim, s->frames), goes_on = !done && open_cycle(s, sim);
         if (done) hls_sim_finish(sim);
         for (uint32_t i = 0; done && i < s->design->streams.len; i++)
-            if (s->depths[i] == 0) s->depths[i] = larger(hls_sim_fifo(sim, i)->needed, s->given[i]);
+            if (s->depths[i] == 0)
+                s->depths[i] = i64_max(hls_sim_fifo(sim, i)->needed, s->given[i]);
         hls_sim_free(sim);
         if (!goes_on) return done;
     }

@@ -42,22 +42,17 @@ static void grow(HlsTimes *t, int64_t first)
     free(old.times);
 }
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Oldest times that are still asked for. */
 static int64_t first_write(const HlsFifo *f)
 {
-    return min_i64(f->writes.merged, f->reads.count);
+    return i64_min(f->writes.merged, f->reads.count);
 }
 
 static int64_t first_read(const HlsFifo *f)
 {
     int64_t freed = f->depth ? f->writes.count - f->depth : f->reads.merged;
-    freed = min_i64(freed, f->reads.count - 1);
-    return min_i64(f->reads.merged, freed < 0 ? 0 : freed);
+    freed = i64_min(freed, f->reads.count - 1);
+    return i64_min(f->reads.merged, freed < 0 ? 0 : freed);
 }
 
 static void add(HlsTimes *t, int64_t time)
@@ -109,7 +104,7 @@ static void merge_until(HlsFifo *f, int64_t until)
 {
     for (;;) {
         int64_t write = next_time(&f->writes), read = next_time(&f->reads);
-        int64_t time = min_i64(write, read);
+        int64_t time = i64_min(write, read);
         if (time > until) return;
         if (write == time && f->level >= f->needed) f->needed = f->level + 1;
         if (read == time) {
@@ -127,7 +122,7 @@ static void merge_until(HlsFifo *f, int64_t until)
 
 void hls_sim_fifo_merge(HlsFifo *f)
 {
-    merge_until(f, min_i64(last_time(&f->writes), last_time(&f->reads)));
+    merge_until(f, i64_min(last_time(&f->writes), last_time(&f->reads)));
 }
 
 void hls_sim_fifo_finish(HlsFifo *f)

@@ -73,11 +73,6 @@ static const Cell *pop_word(WordQueue *w)
     return word_at(w, w->first++);
 }
 
-static int64_t divide_down(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 static int64_t test_all(const HlsTest *tests, uint32_t count, const Cell *r)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -122,8 +117,8 @@ static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, WordQ
         case CODE_SUB: WRAPPED(r[in->a].u - r[in->b].u); break;
         case CODE_MUL: WRAPPED(r[in->a].u * r[in->b].u); break;
         case CODE_MUL_CONST: r[in->out].i = r[in->a].i * in->imm; break;
-        case CODE_FLOORDIV: r[in->out].i = divide_down(r[in->a].i, in->imm); break;
-        case CODE_CEILDIV: r[in->out].i = -divide_down(-r[in->a].i, in->imm); break;
+        case CODE_FLOORDIV: r[in->out].i = floor_div(r[in->a].i, in->imm); break;
+        case CODE_CEILDIV: r[in->out].i = -floor_div(-r[in->a].i, in->imm); break;
         case CODE_MOD: r[in->out].i = i64_mod(r[in->a].i, in->imm); break;
         case CODE_AND: r[in->out].u = r[in->a].u & r[in->b].u; break;
         case CODE_OR: r[in->out].u = r[in->a].u | r[in->b].u; break;

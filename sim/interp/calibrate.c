@@ -46,12 +46,6 @@ static bool see(void *user, const Op *op, Array *const *results)
     return true;
 }
 
-static bool is_calibrated(const Op *op)
-{
-    return op->def && op->def->dialect == &onnx_dialect && op->def != ONNX(CONSTANT) &&
-           op->def != ONNX(NO_VALUE);
-}
-
 Calibration *calibration_create(Op *func)
 {
     Interp *interp = interp_create(func);
@@ -63,7 +57,7 @@ Calibration *calibration_create(Op *func)
     calibration->args =
         ARENA_ARRAY(&calibration->arena, ValueRange, func_type(func)->u.function.input_count);
     FOR_EACH_OP(op, func_entry(func)) {
-        if (is_calibrated(op))
+        if (onnx_is_node(op))
             ptrmap_put(&calibration->ranges, op,
                        ARENA_ARRAY(&calibration->arena, ValueRange, op->result_count));
     }
@@ -94,7 +88,7 @@ void calibration_finish(Calibration *calibration, bool keep)
     if (keep) {
         onnx_set_arg_ranges(calibration->func, calibration->args);
         FOR_EACH_OP(op, func_entry(calibration->func)) {
-            if (is_calibrated(op)) onnx_set_result_ranges(op, ptrmap_get(&calibration->ranges, op));
+            if (onnx_is_node(op)) onnx_set_result_ranges(op, ptrmap_get(&calibration->ranges, op));
         }
     }
     interp_free(calibration->interp);

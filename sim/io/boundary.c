@@ -8,16 +8,6 @@
 #include "sim/io/io.h"
 #include "sim/vm/vm.h"
 
-static bool says(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static bool says(StrBuf *why, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    strbuf_vprintf(why, fmt, args);
-    va_end(args);
-    return false;
-}
-
 /* Item of a quantizer; absent: the fallback. */
 static bool read_int(const Op *func, const Attr *quant, const char *name, int64_t fallback,
                      int64_t *out)
@@ -140,11 +130,11 @@ bool boundary_frames(const Boundary *b, const Npy *npy, int64_t *frames, StrBuf 
         *frames = npy->dims[0] / want[0];
         return true;
     }
-    says(why, "shape ");
+    strbuf_fail(why, "shape ");
     add_shape(why, npy->dims, npy->rank);
-    says(why, " is not ");
+    strbuf_fail(why, " is not ");
     add_shape(why, want, rank);
-    return says(why, "%s", rank ? " nor several of them in a row" : "");
+    return strbuf_fail(why, "%s", rank ? " nor several of them in a row" : "");
 }
 
 /* The type of one frame: what is not known of it by the array. */
@@ -174,14 +164,14 @@ static int64_t quantize(const Boundary *b, const Npy *npy, double x)
 
 static bool out_of_range(const Boundary *b, const Npy *npy, int64_t index, StrBuf *why)
 {
-    says(why, "element %lld is ", (long long)index);
+    strbuf_fail(why, "element %lld is ", (long long)index);
     if (npy->kind == 'u')
         strbuf_add_uint(why, (uint64_t)npy_get_i64(npy, index));
     else if (npy->kind != 'f')
         strbuf_add_int(why, npy_get_i64(npy, index));
     else
-        says(why, "no integer");
-    return says(why, ", not in [%lld, %lld]", (long long)b->low, (long long)b->high);
+        strbuf_fail(why, "no integer");
+    return strbuf_fail(why, ", not in [%lld, %lld]", (long long)b->low, (long long)b->high);
 }
 
 /* An element of an unsigned array gives the bits of an integer that has no sign. */
@@ -235,7 +225,7 @@ static Array *permute(const Array *from, const Type *type, const uint32_t *order
 Array *boundary_enter(const Boundary *b, const Npy *npy, int64_t frame, StrBuf *why)
 {
     Array *array = array_new(frame_type(b, npy));
-    bool ok = array || says(why, "there are too many elements");
+    bool ok = array || strbuf_fail(why, "there are too many elements");
     for (int64_t i = 0; ok && i < array->count; i++) {
         int64_t index = frame * array->count + i, value = 0;
         if (array->kind >= ARRAY_F32) {
@@ -271,14 +261,15 @@ static bool make_output(const Boundary *b, const Type *shape, int64_t frames, Np
     int64_t dims[NPY_MAX_RANK];
     char kind;
     if (rank + (rank == 0) > NPY_MAX_RANK)
-        return says(why, "a result has more than %d dimensions", NPY_MAX_RANK);
+        return strbuf_fail(why, "a result has more than %d dimensions", NPY_MAX_RANK);
     for (uint32_t i = 0; i < rank; i++) dims[i] = shape->u.shaped.dims[i];
     dtype_of(b, &kind, &item);
     if (rank == 0 && frames > 1)
         dims[rank++] = frames;
     else if (rank > 0 && !i64_mul(dims[0], frames, &dims[0]))
-        return says(why, "a result has too many elements");
-    return npy_init(out, kind, item, dims, rank) || says(why, "a result has too many elements");
+        return strbuf_fail(why, "a result has too many elements");
+    return npy_init(out, kind, item, dims, rank) ||
+           strbuf_fail(why, "a result has too many elements");
 }
 
 /* The integer that the boundary means by a container's low bits. */
@@ -310,7 +301,7 @@ bool boundary_leave(const Boundary *b, const Array *result, int64_t frame, int64
     const Array *array = model ? model : result;
     bool ok = (frame > 0 || make_output(b, array->type, frames, out, why)) &&
               (out->count == array->count * frames ||
-               says(why, "frames give results of different shapes"));
+               strbuf_fail(why, "frames give results of different shapes"));
     if (ok) write_elements(b, array, frame * array->count, out);
     array_unref(model);
     return ok;

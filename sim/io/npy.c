@@ -14,16 +14,6 @@
 static const char MAGIC[] = "\x93NUMPY";
 enum { MAGIC_SIZE = 6, ALIGNMENT = 64, FIRST_DIM_ROOM = 21 };
 
-static bool says(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static bool says(StrBuf *why, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    strbuf_vprintf(why, fmt, args);
-    va_end(args);
-    return false;
-}
-
 /* Bytes of the elements; *count their number. */
 static bool size_of(const int64_t *dims, uint32_t rank, uint32_t item, int64_t *count, size_t *size)
 {
@@ -117,7 +107,7 @@ typedef struct Header {
 
 static bool malformed(Header *h, const char *what)
 {
-    return says(h->why, "malformed header: %s", what);
+    return strbuf_fail(h->why, "malformed header: %s", what);
 }
 
 /* The next character after blanks; NUL at the end. */
@@ -161,7 +151,7 @@ static bool parse_number(Header *h, int64_t *out)
     if (c < '0' || c > '9') return malformed(h, "a non-negative number expected");
     for (*out = 0; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++)
         if (!i64_mul(*out, 10, out) || !i64_add(*out, *h->at - '0', out))
-            return says(h->why, "the shape has a dimension beyond 63 bits");
+            return strbuf_fail(h->why, "the shape has a dimension beyond 63 bits");
     return true;
 }
 
@@ -171,7 +161,7 @@ static bool parse_shape(Header *h)
     if (!accept(h, '(')) return malformed(h, "'(' expected");
     while (!accept(h, ')')) {
         if (npy->rank == NPY_MAX_RANK)
-            return says(h->why, "the shape has more than %d dimensions", NPY_MAX_RANK);
+            return strbuf_fail(h->why, "the shape has more than %d dimensions", NPY_MAX_RANK);
         if (!parse_number(h, &npy->dims[npy->rank++])) return false;
         if (!accept(h, ',') && (npy->rank == 1 || peek(h) != ')'))
             return malformed(h, "the shape is not a tuple");
@@ -183,7 +173,7 @@ static bool parse_shape(Header *h)
 static bool parse_descr(Header *h)
 {
     Str text;
-    if (peek(h) == '[') return says(h->why, "structured types are not supported");
+    if (peek(h) == '[') return strbuf_fail(h->why, "structured types are not supported");
     if (!parse_string(h, &text)) return false;
     bool has_form = text.len == 3 && strchr("<>|=", text.data[0]);
     char kind = has_form ? text.data[1] : '?', size = has_form ? text.data[2] : '?';
@@ -191,9 +181,9 @@ static bool parse_descr(Header *h)
                  ((kind == 'i' || kind == 'u') && strchr("1248", size)) ||
                  (kind == 'f' && strchr("248", size));
     if (known && text.data[0] == '>' && size != '1')
-        return says(h->why, "big-endian elements ('%.*s') are not supported", STR_ARG(text));
+        return strbuf_fail(h->why, "big-endian elements ('%.*s') are not supported", STR_ARG(text));
     if (!known || (text.data[0] == '|' && size != '1'))
-        return says(h->why, "elements of type '%.*s' are not supported", STR_ARG(text));
+        return strbuf_fail(h->why, "elements of type '%.*s' are not supported", STR_ARG(text));
     h->npy->kind = kind;
     h->npy->item = (uint32_t)(size - '0');
     return true;
@@ -254,14 +244,15 @@ static bool split(Str bytes, Str *header, Str *data, StrBuf *why)
 {
     const uint8_t *at = (const uint8_t *)bytes.data;
     if (bytes.len < MAGIC_SIZE + 2 || memcmp(at, MAGIC, MAGIC_SIZE) != 0)
-        return says(why, "not a .npy file");
+        return strbuf_fail(why, "not a .npy file");
     uint8_t major = at[MAGIC_SIZE], minor = at[MAGIC_SIZE + 1];
     if (major < 1 || major > 3 || minor != 0)
-        return says(why, "version %u.%u of .npy is not supported", major, minor);
+        return strbuf_fail(why, "version %u.%u of .npy is not supported", major, minor);
     size_t width = major == 1 ? 2 : 4, begin = MAGIC_SIZE + 2 + width, length = 0;
     for (size_t i = 0; i < width && begin <= bytes.len; i++)
         length |= (size_t)at[MAGIC_SIZE + 2 + i] << (8 * i);
-    if (bytes.len < begin || bytes.len - begin < length) return says(why, "the file is truncated");
+    if (bytes.len < begin || bytes.len - begin < length)
+        return strbuf_fail(why, "the file is truncated");
     *header = (Str){bytes.data + begin, length};
     *data = (Str){bytes.data + begin + length, bytes.len - begin - length};
     return true;
@@ -278,9 +269,10 @@ bool npy_parse(Str bytes, Npy *out, StrBuf *why)
     header.end = text.data + text.len;
     if (!parse_header(&header)) return false;
     if (!size_of(out->dims, out->rank, out->item, &out->count, &size))
-        return says(why, "the shape has more elements than memory can hold");
+        return strbuf_fail(why, "the shape has more elements than memory can hold");
     if (size != data.len)
-        return says(why, "the shape needs %zu bytes of data, the file has %zu", size, data.len);
+        return strbuf_fail(why, "the shape needs %zu bytes of data, the file has %zu", size,
+                           data.len);
     out->data = xmalloc(size);
     if (header.is_fortran && out->rank > 1)
         copy_transposed(out, (const uint8_t *)data.data);

@@ -23,28 +23,15 @@ enum { NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, NEAREST_AWAY };
         return true;                                                                               \
     }
 
-/* Of equal zeros the positive one is the larger. */
-static double larger(double a, double b)
-{
-    if (a == b) return signbit(a) ? b : a;
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    if (a == b) return signbit(a) ? a : b;
-    return a < b ? a : b;
-}
-
 FLOAT_BINARY(addf, a + b)
 FLOAT_BINARY(subf, a - b)
 FLOAT_BINARY(mulf, a *b)
 FLOAT_BINARY(divf, a / b)
 FLOAT_BINARY(remf, fmod(a, b))
-FLOAT_BINARY(maximumf, isnan(a) ? a : isnan(b) ? b : larger(a, b))
-FLOAT_BINARY(minimumf, isnan(a) ? a : isnan(b) ? b : smaller(a, b))
-FLOAT_BINARY(maxnumf, isnan(a) ? b : isnan(b) ? a : larger(a, b))
-FLOAT_BINARY(minnumf, isnan(a) ? b : isnan(b) ? a : smaller(a, b))
+FLOAT_BINARY(maximumf, isnan(a) ? a : isnan(b) ? b : float_maximum(a, b))
+FLOAT_BINARY(minimumf, isnan(a) ? a : isnan(b) ? b : float_minimum(a, b))
+FLOAT_BINARY(maxnumf, isnan(a) ? b : isnan(b) ? a : float_maximum(a, b))
+FLOAT_BINARY(minnumf, isnan(a) ? b : isnan(b) ? a : float_minimum(a, b))
 
 static bool negf(const Instr *in, size_t n)
 {

@@ -81,14 +81,9 @@ static int64_t div_up(int64_t a, int64_t b)
     return a / b + (a % b != 0 && (a < 0) == (b < 0));
 }
 
-static int64_t div_down(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 INT_BINARY(quotient, SEXT(a) / SEXT(b))
 INT_BINARY(quotient_up, div_up(SEXT(a), SEXT(b)))
-INT_BINARY(quotient_down, div_down(SEXT(a), SEXT(b)))
+INT_BINARY(quotient_down, floor_div(SEXT(a), SEXT(b)))
 INT_BINARY(rest, SEXT(a) % SEXT(b))
 INT_BINARY(uquotient, ZEXT(a) / ZEXT(b))
 INT_BINARY(uquotient_up, ZEXT(a) / ZEXT(b) + (ZEXT(a) % ZEXT(b) != 0))

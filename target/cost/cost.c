@@ -28,8 +28,7 @@ enum { PROCESS_LUT = 60, PROCESS_FF = 60 };
 
 static void add_counter(int64_t trips, Cost *sum)
 {
-    int64_t bits = 0;
-    while (((int64_t)1 << bits) < trips) bits++;
+    int64_t bits = i64_log2_up(trips);
     sum->lut += 2 * bits;
     sum->ff += bits;
 }

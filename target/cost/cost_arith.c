@@ -8,16 +8,6 @@
 #include "schedule/schedule.h"
 #include "target/cost/cost.h"
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max_i64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 int64_t cost_element_bits(const Type *elem)
 {
     return type_width(elem);
@@ -60,19 +50,12 @@ static const FloatRow *float_row(const Op *op)
     return &function;
 }
 
-static bool is_about_floats(const Op *op)
-{
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        if (type_is_float(op_operand(op, i)->type)) return true;
-    return op->result_count && type_is_float(op_result(op, 0)->type);
-}
-
 int64_t cost_scalar_op_dsp(const Op *op)
 {
     if (product_is(op)) return product_dsp_of(op);
     bool is_scalar =
         op->def && (op->def->dialect == &arith_dialect || op->def->dialect == &math_dialect);
-    return is_scalar && is_about_floats(op) ? float_row(op)->dsp : 0;
+    return is_scalar && arith_is_about_floats(op) ? float_row(op)->dsp : 0;
 }
 
 /* Bits that an integer op works on: no more than its operands need, and a carry. */
@@ -80,15 +63,8 @@ static int64_t working_bits(const Op *op)
 {
     int64_t bits = 0;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        bits = max_i64(bits, product_effective_bits(op_operand(op, i)));
-    return min_i64(bits + 1, type_width(op_operand(op, op->operand_count - 1)->type));
-}
-
-static int64_t log2_up(int64_t value)
-{
-    int64_t bits = 0;
-    while (((int64_t)1 << bits) < value) bits++;
-    return bits;
+        bits = i64_max(bits, product_effective_bits(op_operand(op, i)));
+    return i64_min(bits + 1, type_width(op_operand(op, op->operand_count - 1)->type));
 }
 
 /* Bits of the result that are used: truncations behind it may drop the others. */
@@ -96,7 +72,7 @@ static int64_t used_bits(const Op *op)
 {
     int64_t bits = 0;
     FOR_EACH_USE(use, op_result(op, 0))
-        bits = max_i64(bits,
+        bits = i64_max(bits,
                        type_width(use->owner->def == ARITH(TRUNCI) ? op_result(use->owner, 0)->type
                                                                    : op_result(op, 0)->type));
     return bits;
@@ -107,8 +83,8 @@ static int64_t used_bits(const Op *op)
 static int64_t right_shift_luts(const Op *op, int64_t bits)
 {
     int64_t luts = 0, used = used_bits(op);
-    for (int64_t reach = 0, level = 0; level < ceil_div(log2_up(bits), 2); level++) {
-        luts += min_i64(bits, used + reach);
+    for (int64_t reach = 0, level = 0; level < ceil_div(i64_log2_up(bits), 2); level++) {
+        luts += i64_min(bits, used + reach);
         reach = 4 * reach + 3;
     }
     return luts;
@@ -137,7 +113,7 @@ static int64_t integer_luts(const Op *op, bool lut_products)
     case ARITH_SHRSI:
     case ARITH_SHRUI:
         if (is_word_constant(op_operand(op, 1))) return 0; /* wires */
-        return op->def == ARITH(SHLI) ? bits * ceil_div(log2_up(bits), 2)
+        return op->def == ARITH(SHLI) ? bits * ceil_div(i64_log2_up(bits), 2)
                                       : right_shift_luts(op, bits);
     default: return ceil_div(bits * integer_half_luts(op), 2);
     }
@@ -159,7 +135,7 @@ void cost_scalar_op(const Op *op, int64_t times, bool lut_products, Clock clock,
     if (!op->def || (op->def->dialect != &arith_dialect && op->def->dialect != &math_dialect) ||
         op->operand_count == 0 || op->result_count == 0)
         return;
-    if (is_about_floats(op)) {
+    if (arith_is_about_floats(op)) {
         const FloatRow *row = float_row(op);
         int64_t bits = type_width(op_operand(op, 0)->type), scale = bits > 32 ? 3 : 1;
         sum->dsp += times * row->dsp * scale;

@@ -7,11 +7,6 @@
 #include "dialects/tensor/tensor.h"
 #include "target/cost/cost.h"
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 bool memory_is_small(int64_t width_bits, int64_t depth)
 {
     return depth <= 64 || width_bits * depth <= 1024;
@@ -25,7 +20,7 @@ int64_t memory_blocks18(int64_t width_bits, int64_t depth)
     int64_t best = INT64_MAX;
     for (size_t i = 0; i < COUNT_OF(shapes); i++)
         best =
-            min_i64(best, ceil_div(width_bits, shapes[i].width) * ceil_div(depth, shapes[i].depth));
+            i64_min(best, ceil_div(width_bits, shapes[i].width) * ceil_div(depth, shapes[i].depth));
     return best;
 }
 
@@ -126,8 +121,7 @@ void memory_cost(const Memory *m, Cost *sum)
 /* FINN: two counters, and two bits of 32 words per LUT. LUTRAM has a register behind it. */
 void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum)
 {
-    int64_t counter = 0;
-    while (((int64_t)1 << counter) < depth) counter++;
+    int64_t counter = i64_log2_up(depth);
     sum->lut += 2 * counter;
     sum->ff += 2 * counter;
     if (kind == FIFO_BRAM)

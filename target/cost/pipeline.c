@@ -4,11 +4,6 @@
 #include "sim/design/design.h"
 #include "target/cost/internal.h"
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 int64_t cost_pipeline_cycles(const Pipeline *p)
 {
     return PROCESS_START + p->executions * (LOOP_START + (p->trips - 1) * p->ii + p->depth);
@@ -43,7 +38,7 @@ typedef struct PipelineConstraints {
 static void constrain(PipelineConstraints *c, int64_t delay)
 {
     c->count++;
-    c->delay = later(c->delay, delay);
+    c->delay = i64_max(c->delay, delay);
 }
 
 /* low <= expr <= high where the range [min, max] does not imply it; the upper bound negates. */
@@ -109,8 +104,8 @@ static int64_t place_delay(const WindowSchedule *sched, uint32_t i)
     const WindowParams *p = &sched->params;
     const WindowDim *dim = &sched->dim[i];
     int64_t levels = dim->pixels > 1;
-    if (dim->outputs > 1) levels = later(levels, p->stride[i] > 1) + 1;
-    if (p->kernel[i] > 1) levels = later(levels, p->dilation[i] > 1) + 1;
+    if (dim->outputs > 1) levels = i64_max(levels, p->stride[i] > 1) + 1;
+    if (p->kernel[i] > 1) levels = i64_max(levels, p->dilation[i] > 1) + 1;
     return levels * latency_counter_sum();
 }
 
@@ -133,9 +128,10 @@ Pipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *mem
     OpTiming choose = latency_register_load(2);
     PipelineConstraints read = reading(sched), write = writing(sched), inside = padding(sched);
     int64_t taps = iteration_read(&it, known_at(&it, &read));
-    for (size_t i = 0; i < memories->len; i++) taps = later(taps, load(&it, &memories->data[i], 0));
-    if (inside.count) taps = iteration_op(&it, later(taps, known_at(&it, &inside)), choose);
-    iteration_write(&it, later(taps, known_at(&it, &write)));
+    for (size_t i = 0; i < memories->len; i++)
+        taps = i64_max(taps, load(&it, &memories->data[i], 0));
+    if (inside.count) taps = iteration_op(&it, i64_max(taps, known_at(&it, &inside)), choose);
+    iteration_write(&it, i64_max(taps, known_at(&it, &write)));
     Pipeline p = finish(&it, sched->end - sched->begin, sched_window_first_write(sched));
     p.executions = sched->outer;
     return p;
@@ -161,7 +157,7 @@ Pipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *m
                       sched->out_burst / (sched->step_trips / sched->inner[0]) - 1);
     int64_t stored = iteration_read(&it, known_at(&it, &read));
     int64_t word = load(&it, &memories->data[0], stored);
-    iteration_write(&it, later(later(word, known_at(&it, &inside)), known_at(&it, &write)));
+    iteration_write(&it, i64_max(i64_max(word, known_at(&it, &inside)), known_at(&it, &write)));
     return finish(&it, sched_reorder_trips(sched), sched->delay * sched->step_trips);
 }
 
@@ -181,11 +177,12 @@ Pipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memor
 {
     Iteration it = {.clock = clock};
     int64_t word = 0;
-    for (size_t i = 0; i < memories->len; i++) word = later(word, load(&it, &memories->data[i], 0));
+    for (size_t i = 0; i < memories->len; i++)
+        word = i64_max(word, load(&it, &memories->data[i], 0));
     for (uint32_t i = 0; i < sched->source_count; i++) {
         PipelineConstraints where = part_condition(sched, &sched->parts[i]);
         int64_t entered = known_at(&it, &where);
-        word = later(word, sched->port[i] >= 0 ? iteration_read(&it, entered) : entered);
+        word = i64_max(word, sched->port[i] >= 0 ? iteration_read(&it, entered) : entered);
     }
     iteration_write(&it, word);
     return finish(&it, sched_merge_trips(sched), 0);
@@ -206,7 +203,7 @@ Pipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements,
     PipelineConstraints edge = {.count = 1};
     if (joins) {
         int64_t word = iteration_read(&it, 0);
-        iteration_write(&it, later(word, known_at(&it, &edge)));
+        iteration_write(&it, i64_max(word, known_at(&it, &edge)));
     } else {
         int64_t word = iteration_read(&it, known_at(&it, &edge));
         iteration_write(&it, iteration_op(&it, word, latency_register_load(elements)));

@@ -17,11 +17,6 @@ typedef struct ComputeTimer {
     PtrMap times;  /* of the values of the payload being walked; plus 1 */
 } ComputeTimer;
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static bool is_streamed(const ComputeSchedule *sched, uint32_t operand)
 {
     for (uint32_t s = 0; s < sched->stream_count; s++)
@@ -74,7 +69,7 @@ static int64_t operand_time(ComputeTimer *t, const Op *generic, uint32_t operand
 static int64_t value_time(const ComputeTimer *t, const Value *value)
 {
     int64_t time = (int64_t)(uintptr_t)ptrmap_get(&t->times, value) - 1;
-    return later(time, 0);
+    return i64_max(time, 0);
 }
 
 static void set_time(ComputeTimer *t, const Value *value, int64_t time)
@@ -94,7 +89,7 @@ static void time_op(ComputeTimer *t, const Op *op)
     const MemoryUse *table = op->def == TENSOR(EXTRACT) ? find_memory(t, op, 0) : NULL;
     int64_t ready = 0, done;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        ready = later(ready, value_time(t, op_operand(op, i)));
+        ready = i64_max(ready, value_time(t, op_operand(op, i)));
     if (table)
         done = load_time(t, table, ready);
     else
@@ -134,7 +129,7 @@ static int64_t reduction_edge(const ComputeSchedule *sched)
 
 static int64_t choose(ComputeTimer *t, int64_t condition, int64_t value)
 {
-    return iteration_op(&t->it, later(condition, value), latency_register_load(2));
+    return iteration_op(&t->it, i64_max(condition, value), latency_register_load(2));
 }
 
 static int64_t initial_time(ComputeTimer *t, uint32_t result)
@@ -151,7 +146,7 @@ static int64_t started_sum(ComputeTimer *t, uint32_t result)
         if (!t->memories->data[i].reader) waiting = &t->memories->data[i];
     if (edge == 0) return initial;
     if (waiting) so_far = load_time(t, waiting, 0);
-    return choose(t, iteration_condition(&t->it, edge, 0), later(initial, so_far));
+    return choose(t, iteration_condition(&t->it, edge, 0), i64_max(initial, so_far));
 }
 
 static bool is_associative(const Op *op)
@@ -191,7 +186,7 @@ static void time_update(ComputeTimer *t, int64_t *sums)
         set_time(t, body->args[linalg_input_count(main) + i], sums[i]);
     time_payload(t, main, NULL, 0, NULL);
     for (uint32_t i = 0; i < main->result_count; i++)
-        sums[i] = later(sums[i], yielded_time(t, main, i));
+        sums[i] = i64_max(sums[i], yielded_time(t, main, i));
 }
 
 /* All reduction lanes: trees where sums are balanced, else one copy after the other. */
@@ -210,7 +205,7 @@ static void time_lanes(ComputeTimer *t, int64_t *sums)
         }
         OpTiming timing = latency_op(op, t->it.clock);
         int64_t time = tree_time(t, value_time(t, term), copies, timing);
-        sums[i] = iteration_op(&t->it, later(time, begun[i]), timing);
+        sums[i] = iteration_op(&t->it, i64_max(time, begun[i]), timing);
     }
     for (int64_t i = 1; i < chain; i++) time_update(t, sums);
 }
@@ -230,7 +225,7 @@ static int64_t time_term(ComputeTimer *t)
     else
         so_far = choose(t, iteration_condition(&t->it, 1, 2 * edge * latency_counter_sum()),
                         initial_time(t, 0));
-    int64_t sum = iteration_op(&t->it, later(so_far, term), timing);
+    int64_t sum = iteration_op(&t->it, i64_max(so_far, term), timing);
     return tree_time(t, sum, r->turns, timing);
 }
 
@@ -251,14 +246,14 @@ static int64_t time_packed(ComputeTimer *t)
     OpTiming whole = latency_sum(p->accumulator);
     OpTiming narrow = latency_sum(type_width(type_elem(op_result(t->sched->main, 0)->type)));
     time_payload(t, t->sched->main, NULL, 0, NULL);
-    int64_t time = iteration_op(&t->it, later(pack_time(t, 0), pack_time(t, 1)), latency_dsp());
+    int64_t time = iteration_op(&t->it, i64_max(pack_time(t, 0), pack_time(t, 1)), latency_dsp());
     if (p->chain_length > 1) iteration_op(&t->it, time, whole);
     for (int64_t i = 1; i < p->chain_length; i++)
         time = iteration_op(&t->it, time, latency_cascade());
     if (p->grid.fields[0] * p->grid.fields[1] > 1) /* a bit is masked, a field corrected by it */
         time = iteration_op(&t->it, iteration_op(&t->it, time, latency_register_load(2)), whole);
     time = tree_time(t, time, t->sched->reduction_lanes / p->chain_length, narrow);
-    return iteration_op(&t->it, later(time, started_sum(t, 0)), narrow);
+    return iteration_op(&t->it, i64_max(time, started_sum(t, 0)), narrow);
 }
 
 static int64_t time_reduction(ComputeTimer *t)
@@ -304,7 +299,7 @@ Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *m
         value = yielded_time(&t, sched->main, 0);
     }
     value = time_stages(&t, value);
-    iteration_write(&t.it, later(value, iteration_condition(&t.it, reduction_edge(sched), 0)));
+    iteration_write(&t.it, i64_max(value, iteration_condition(&t.it, reduction_edge(sched), 0)));
     ptrmap_free(&t.times);
     return (Pipeline){.executions = 1,
                       .trips = sched_compute_trips(sched),

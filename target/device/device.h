@@ -10,6 +10,12 @@
 
 #include "ir/attr/attr.h"
 
+/* The device that passes and build files take when nobody names one: the Kria KV260, and the part
+ * that target/devices/kv260.xml has for it. Here because a device decides the part; everything that
+ * needs them is above this module. The clock's default is beside Clock in schedule.h. */
+#define DEVICE_DEFAULT "kv260"
+#define DEVICE_DEFAULT_PART "xck26-sfvc784-2LV-c"
+
 enum { DEVICE_MAX_DIES = 8, DEVICE_MAX_MEMORIES = 4, DEVICE_MAX_SHELLS = 8 };
 
 /* Counts, or percentages of them. */

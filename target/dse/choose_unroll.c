@@ -9,6 +9,8 @@
 #include "dialects/dfg/dfg.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "schedule/schedule.h"
+#include "target/device/device.h"
 #include "target/dse/dse.h"
 #include "target/dse/solve/solve.h"
 
@@ -149,7 +151,7 @@ static bool search(Pass *pass, Op *module, DseSpace *space, DseAnswer *answer)
 static void record_dsp_kind(const Pass *pass, Op *module)
 {
     Str kind = pass_string(pass, "dsp-kind");
-    if (!str_eq_c(kind, "DSP48E2"))
+    if (!str_eq_c(kind, DFG_DSP_KIND_DEFAULT))
         op_set_attr(module, DFG_ATTR_DSP_KIND, attr_string(module->ctx, kind));
 }
 
@@ -201,10 +203,11 @@ const PassDef pass_choose_unroll = {
         {"uram", OPTION_INT, "-1", "URAM blocks available; -1: no limit", -1, INT64_MAX},
         {"lut", OPTION_INT, "-1", "LUTs available; -1: no limit", -1, INT64_MAX},
         {"ff", OPTION_INT, "-1", "flip-flops available; -1: no limit", -1, INT64_MAX},
-        {"device", OPTION_STRING, "kv260", "device's name, for the report"},
-        {"part", OPTION_STRING, "xck26-sfvc784-2LV-c", "device's part, for the build files"},
-        {"dsp-kind", OPTION_STRING, "DSP48E2", "DSP48E1, DSP48E2 or DSP58: what products fit"},
-        {"clock", OPTION_INT, "250", "clock in MHz", 1, 2000},
+        {"device", OPTION_STRING, DEVICE_DEFAULT, "device's name, for the report"},
+        {"part", OPTION_STRING, DEVICE_DEFAULT_PART, "device's part, for the build files"},
+        {"dsp-kind", OPTION_STRING, DFG_DSP_KIND_DEFAULT,
+         "DSP48E1, DSP48E2 or DSP58: what products fit"},
+        {"clock", OPTION_INT, STRINGIFY(CLOCK_DEFAULT_MHZ), "clock in MHz", 1, 2000},
         {"loads-weights", OPTION_BOOL, "false",
          "tables are memories that load-weights fills at start-up"}),
     .stats = STATS({"configurations", "of all processes, to choose from"},

@@ -13,11 +13,10 @@
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
+#include "schedule/schedule.h"
 #include "sim/hls/hls.h"
 #include "target/fifo/fifo.h"
 #include "target/fifo/internal.h"
-
-enum { DEFAULT_CLOCK_MHZ = 250 };
 
 #define NO_PERIOD "no periodic state within %lld reads and writes"
 
@@ -34,16 +33,7 @@ typedef struct FifoFitting {
 
 static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
 {
-    const Attr *budget = op_attr(module, DFG_ATTR_BUDGET);
-    const Attr *item = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, name) : NULL;
-    return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : fallback;
-}
-
-static int64_t report_item(const Op *func, const char *name)
-{
-    const Attr *report = op_attr(func, DFG_ATTR_REPORT);
-    const Attr *item = report ? attr_dict_get_c(report, name) : NULL;
-    return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : 0;
+    return attr_dict_int(op_attr(module, DFG_ATTR_BUDGET), name, fallback);
 }
 
 /* Of a process itself. */
@@ -51,7 +41,7 @@ static Cost own_cost(const Op *func)
 {
     Cost cost = {.items = {0}};
     for (int k = COST_DSP; func && k <= COST_FF; k++)
-        cost.items[k] = report_item(func, cost_names[k].key);
+        cost.items[k] = attr_dict_int(op_attr(func, DFG_ATTR_REPORT), cost_names[k].key, 0);
     return cost;
 }
 
@@ -336,7 +326,7 @@ static bool fit_fifos(Pass *pass, Op *module)
     if (!emithls_top(module)) return true;
     FifoFitting f = {.module = module,
                      .events = pass_int(pass, "events"),
-                     .clock_mhz = budget_item(module, "clock_mhz", DEFAULT_CLOCK_MHZ)};
+                     .clock_mhz = budget_item(module, DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ)};
     f.design = design_create(module, clock_of_period(1000000 / f.clock_mhz));
     if (!f.design) return false;
     f.depths = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
