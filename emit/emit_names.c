@@ -13,7 +13,7 @@
 
 enum { MAX_INT_WIDTH = 4096 }; /* of ap_int in Vitis HLS */
 
-static bool is_listed(const char *const *list, size_t count, const char *name)
+bool emit_is_listed(const char *const *list, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(list[i], name) == 0) return true;
@@ -24,8 +24,8 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
 static const char *make_unique(Emitter *e, StrBuf *text, const char *const *used, size_t used_count)
 {
     size_t stem = text->len;
-    for (unsigned n = 2; is_listed(used, used_count, text->data) ||
-                         is_listed(e->taken.data, e->taken.len, text->data);
+    for (unsigned n = 2; emit_is_listed(used, used_count, text->data) ||
+                         emit_is_listed(e->taken.data, e->taken.len, text->data);
          n++) {
         text->len = stem;
         strbuf_printf(text, "_%u", n);

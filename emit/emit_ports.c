@@ -33,19 +33,6 @@ static void find_uses(const Value *port, Uses *out)
     }
 }
 
-/* Item of a quantizer; absent: the fallback. False: diagnosed. */
-static bool read_int(const Op *top, const Attr *dict, const char *name, int64_t fallback,
-                     int64_t *out)
-{
-    const Attr *item = attr_dict_get_c(dict, name);
-    *out = fallback;
-    if (!item) return true;
-    if (item->kind != ATTR_INTEGER || !bigint_fits_i64(&item->u.integer, true))
-        return op_error(top, "dfg.quant: '%s' must be an integer", name);
-    *out = type_is_int_width(item->type, 1) ? attr_is_true(item) : attr_int_value(item);
-    return true;
-}
-
 static bool read_rounding(const Op *top, const Attr *dict, Str *out)
 {
     static const char *const modes[] = {"ROUND", "HALF_EVEN", "HALF_UP", "HALF_DOWN",
@@ -81,11 +68,11 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
     q->scale = scale && scale->kind == ATTR_FLOAT ? attr_float_value(scale) : 0;
     if (!(q->scale > 0) || q->scale - q->scale != 0)
         return op_error(top, "dfg.quant: 'scale' must be a positive number");
-    if (!read_int(top, dict, DFG_QUANT_ZERO_POINT, 0, &q->zero_point) ||
-        !read_int(top, dict, DFG_QUANT_DIVISOR, 1, &q->divisor) ||
-        !read_int(top, dict, DFG_QUANT_BITS, type_width(elem), &bits) ||
-        !read_int(top, dict, DFG_QUANT_SIGNED, 1, &is_signed) ||
-        !read_int(top, dict, DFG_QUANT_NARROW, 0, &narrow) ||
+    if (!dfg_quant_int(top, dict, DFG_QUANT_ZERO_POINT, 0, &q->zero_point) ||
+        !dfg_quant_int(top, dict, DFG_QUANT_DIVISOR, 1, &q->divisor) ||
+        !dfg_quant_int(top, dict, DFG_QUANT_BITS, type_width(elem), &bits) ||
+        !dfg_quant_int(top, dict, DFG_QUANT_SIGNED, 1, &is_signed) ||
+        !dfg_quant_int(top, dict, DFG_QUANT_NARROW, 0, &narrow) ||
         !read_rounding(top, dict, &q->rounding))
         return false;
     if (q->divisor < 1) return op_error(top, "dfg.quant: 'divisor' must be positive");

@@ -16,19 +16,12 @@
 /* Longer expressions get a name instead of being part of another one. */
 enum { MAX_NESTED = 48 };
 
-static bool is_listed(const char *const *list, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(list[i], name) == 0) return true;
-    return false;
-}
-
 const char *emit_fresh_label(Function *f, Str raw)
 {
     StrBuf text = {0};
     identifier_append(&text, raw);
     size_t stem = text.len;
-    for (unsigned n = 2; is_listed(f->labels.data, f->labels.len, text.data); n++) {
+    for (unsigned n = 2; emit_is_listed(f->labels.data, f->labels.len, text.data); n++) {
         text.len = stem;
         strbuf_printf(&text, "_%u", n);
     }

@@ -217,4 +217,6 @@ typedef bool StmtPrinter(Function *f, Op *op);
 StmtPrinter emit_for MUST_CHECK; /* emit_loop.c; the others: emit_pragma.c */
 StmtPrinter emit_array_pragma, emit_bind_storage, emit_dependence, emit_interface, emit_dataflow;
 
+bool emit_is_listed(const char *const *list, size_t count, const char *name);
+
 #endif

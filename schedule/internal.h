@@ -30,4 +30,7 @@ bool delinearize_map(const AffineMap *map, const Type *result, const Type *sourc
  * whose outcome is known are gone. */
 const AffineExpr *delinearize_in_box(const AffineExpr *expr, const int64_t *extents);
 
+/* Whether a value is what the process pulls, under another shape or not. */
+bool sched_is_pulled(const Value *value);
+
 #endif

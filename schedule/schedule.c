@@ -6,6 +6,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
+#include "schedule/internal.h"
 #include "schedule/schedule.h"
 
 static Block *body(const Op *process)
@@ -13,7 +14,7 @@ static Block *body(const Op *process)
     return region_entry(op_region(process, 0));
 }
 
-static bool is_pulled(const Value *value)
+bool sched_is_pulled(const Value *value)
 {
     const Op *def = value_def(reshape_source(value));
     return def && def->def == DFG(PULL);
@@ -95,7 +96,7 @@ static bool check_fork(const Op *process)
     if (dfg_input_count(process) != 1)
         return op_error(process, "without a kernel needs one input, to repeat it on each output");
     FOR_EACH_OP(op, body(process))
-        if (op->def == DFG(PUSH) && !is_pulled(op_operand(op, 0)))
+        if (op->def == DFG(PUSH) && !sched_is_pulled(op_operand(op, 0)))
             return op_error(op, "gives a value that no kernel computes and that is not pulled");
     for (uint32_t i = 1; i <= outputs; i++) {
         const Type *end = dfg_port(process, i)->type, *frame = dfg_payload(end);

@@ -4,6 +4,7 @@
  * lit/lowering/dfg_to_emithls/window-words.mir */
 #include "analysis/analysis.h"
 #include "ir/asm/print/print.h"
+#include "schedule/internal.h"
 #include "schedule/schedule.h"
 
 static const Op *find_op(const Op *process, const OpDef *def)
@@ -13,18 +14,12 @@ static const Op *find_op(const Op *process, const OpDef *def)
     return NULL;
 }
 
-static bool is_pulled(const Value *value)
-{
-    const Op *def = value_def(reshape_source(value));
-    return def && def->def == DFG(PULL);
-}
-
 /* One window between one input and one output. */
 static bool check_window(const Op *process, const Op *window)
 {
     if (dfg_input_count(process) != 1 || dfg_output_count(process) != 1)
         return op_error(process, "slides a window, so it needs one input and one output");
-    if (!is_pulled(op_operand(window, 0)))
+    if (!sched_is_pulled(op_operand(window, 0)))
         return op_error(window, "slides over a tensor that does not come from the process's port");
     const Op *push = find_op(process, DFG(PUSH));
     return (push && op_operand(push, 0) == op_result(window, 0)) ||

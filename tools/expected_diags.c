@@ -202,28 +202,9 @@ static bool matches(const Expected *expected, Str text)
     return result;
 }
 
-static const Attr *file_loc_in(const Attr *loc)
-{
-    switch (loc->kind) {
-    case ATTR_LOC_FILE: return loc;
-    case ATTR_LOC_NAME: return file_loc_in(loc->u.loc_name.child);
-    case ATTR_LOC_CALLSITE: {
-        const Attr *found = file_loc_in(loc->u.loc_callsite.callee);
-        return found ? found : file_loc_in(loc->u.loc_callsite.caller);
-    }
-    case ATTR_LOC_FUSED:
-        for (uint32_t i = 0; i < loc->u.loc_fused.count; i++) {
-            const Attr *found = file_loc_in(loc->u.loc_fused.locs[i]);
-            if (found) return found;
-        }
-        return NULL;
-    default: return NULL;
-    }
-}
-
 static void process(ExpectedDiags *diags, const Diag *diag)
 {
-    const Attr *loc = file_loc_in(diag->loc);
+    const Attr *loc = loc_find_file(diag->loc);
     bool here = loc && loc->u.loc_file.file == diags->file;
     uint32_t line = here ? loc->u.loc_file.line : LINE_UNKNOWN;
     const Expected *near = NULL;

@@ -97,6 +97,7 @@ MixedIndex mixed_constant(int64_t constant);
 MixedIndex mixed_value(Value *value);
 /* The number an entry stands for, looking through index constants; false if unknown. */
 bool mixed_known(MixedIndex index, int64_t *out) MUST_CHECK;
+bool mixed_is_zero(MixedIndex index);
 /* Turns values that are constants into constants; true if any was. Negative ones stay values
  * unless allowed. */
 bool mixed_fold_constants(MixedIndices *list, bool allow_negative);

@@ -51,6 +51,12 @@ bool mixed_known(MixedIndex index, int64_t *out)
     return true;
 }
 
+bool mixed_is_zero(MixedIndex index)
+{
+    int64_t value;
+    return mixed_known(index, &value) && value == 0;
+}
+
 bool mixed_fold_constants(MixedIndices *list, bool allow_negative)
 {
     bool changed = false;

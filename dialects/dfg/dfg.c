@@ -322,6 +322,18 @@ static bool window_dim_is_valid(const WindowParams *w, uint32_t i)
            in_range(w->high[i], -max_frame, max_frame);
 }
 
+bool dfg_quant_int(const Op *op, const Attr *quant, const char *name, int64_t fallback,
+                   int64_t *out)
+{
+    const Attr *item = attr_dict_get_c(quant, name);
+    *out = fallback;
+    if (!item) return true;
+    if (item->kind != ATTR_INTEGER || !bigint_fits_i64(&item->u.integer, true))
+        return op_error(op, "dfg.quant: '%s' must be an integer", name);
+    *out = type_is_int_width(item->type, 1) ? attr_is_true(item) : attr_int_value(item);
+    return true;
+}
+
 bool dfg_window_params(const Op *window, WindowParams *out)
 {
     int64_t dims[DFG_MAX_RANK];

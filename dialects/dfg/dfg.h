@@ -25,7 +25,8 @@ enum {
 
 /* On linalg ops, the layer's name in the model, and on processes, the layers that they compute; of
  * an argument, result or port, the tensor's name. A string. Written by import, onnx_to_linalg,
- * name-layers, linalg_to_dfg and converters; read by analysis/layer_name.c, sim/io and emit. */
+ * name-layers, linalg_to_dfg and choose-unroll's converters; read by analysis/layer_name.c,
+ * dfg_to_emithls, sim and emit. */
 #define DFG_ATTR_NAME "dfg.name"
 /* Of an argument, result or port: the order of its elements in the model, an affine map. Written by
  * normalize-layout; read by sim/io and emit. */
@@ -80,17 +81,18 @@ enum {
 #define DFG_QUANT_DIVISOR "divisor"       /* i64 */
 #define DFG_QUANT_ROUNDING "rounding"     /* a string, as onnx_rounding_name() has it */
 
-/* Of DFG_ATTR_KERNEL what is read again, and of DFG_ATTR_REPORT the same: a string. */
-#define DFG_REPORT_CLASS "class"
-/* Of DFG_ATTR_REPORT. */
+/* Of DFG_ATTR_REPORT; of DFG_ATTR_KERNEL the class, the only item that is read again. */
+#define DFG_REPORT_CLASS "class"             /* a string: what kind of process */
 #define DFG_REPORT_SOURCE "source"           /* a string: the layer */
 #define DFG_REPORT_TRIP_COUNTS "trip_counts" /* i64 array, per loop */
 #define DFG_REPORT_UNROLL "unroll"           /* i64 array, per loop */
 #define DFG_REPORT_BUFFER "buffer"           /* i64: words, of processes that hold some */
 #define DFG_REPORT_FOLDING "folding"         /* a dictionary of DFG_FOLDING keys */
 
-/* What a process's designer may choose; also members of a layer in folding.json. Written by
- * target/dse/folding_record.c and emit; read by emit and apply-folding. */
+/* Of DFG_REPORT_FOLDING, and members of a layer in folding.json: what a user may choose for a
+ * process. The values are those of the attributes of that name; storage is a dictionary by the
+ * memories' roles. Written by target/dse/folding_record.c and emit; read by emit and
+ * apply-folding. */
 #define DFG_FOLDING_UNROLL "unroll"
 #define DFG_FOLDING_MULTIPLIER "multiplier"
 #define DFG_FOLDING_WORDS "words"
@@ -155,6 +157,11 @@ typedef struct WindowParams {
 } WindowParams;
 /* False (no diagnostic) if attributes are not lists of equal length that fit. */
 bool dfg_window_params(const Op *window, WindowParams *out) MUST_CHECK;
+
+/* An integer of a DFG_ATTR_QUANT dictionary; the fallback where it is not given. False: it is given,
+ * but is no integer; diagnosed at op. */
+bool dfg_quant_int(const Op *op, const Attr *quant, const char *name, int64_t fallback,
+                   int64_t *out) MUST_CHECK;
 
 /* From an index of a dfg.reorder's result to one of its source. */
 const AffineMap *dfg_reorder_map(const Op *reorder);

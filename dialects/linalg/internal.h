@@ -59,4 +59,7 @@ void linalg_canonicalize_fill(PatternSet *set);
 void linalg_canonicalize_transpose(PatternSet *set);
 void linalg_canonicalize_broadcast(PatternSet *set);
 
+/* Whether an array of numbers (array<i64: ...>) has that one. */
+bool linalg_list_has(const Attr *list, int64_t value);
+
 #endif

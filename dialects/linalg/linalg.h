@@ -124,6 +124,8 @@ uint32_t linalg_loop_count(const Op *op);
 bool linalg_is_reduction(const Op *op, uint32_t loop);
 /* Whether any loop does. */
 bool linalg_reduces(const Op *op);
+/* Whether an op of the body holds ops itself. */
+bool linalg_body_has_regions(const Op *generic);
 /* Trip counts from the operands' static shapes, DIM_DYNAMIC where a shape is dynamic; false if
  * one cannot be told. */
 bool linalg_loop_extents(const Op *op, int64_t *extents) MUST_CHECK;

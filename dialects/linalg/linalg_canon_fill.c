@@ -138,13 +138,6 @@ static bool keeps_rank(const Op *insert)
     return op_operand(insert, 0)->type->u.shaped.rank == op_result(insert, 0)->type->u.shaped.rank;
 }
 
-static bool has_unit_strides(const SliceParams *slice)
-{
-    for (size_t i = 0; i < slice->strides.len; i++)
-        if (slice->strides.data[i].value || slice->strides.data[i].constant != 1) return false;
-    return true;
-}
-
 /* The fill that made the elements that the slice overwrites: behind insertions elsewhere. */
 static Op *fill_behind(Value *dest, const SliceParams *slice)
 {
@@ -189,7 +182,7 @@ static bool insert_pad_into_fill(Rewriter *rw, Op *op, void *user)
     SliceParams slice;
     tensor_slice_read(op, &slice);
     Op *fill = fill_behind(op_operand(op, 1), &slice);
-    bool ok = fill && fill_value(fill) == tensor_padding(pad) && has_unit_strides(&slice);
+    bool ok = fill && fill_value(fill) == tensor_padding(pad) && tensor_has_unit_strides(&slice);
     if (ok) {
         SliceParams inner = unpadded_slice(rw, pad, &slice);
         Op *made = tensor_build_insert_slice(&rw->b, op_operand(pad, 0), op_operand(op, 1), &inner);

@@ -76,19 +76,12 @@ static bool verify_same_shapes(Op *op, uint32_t begin, uint32_t count, const cha
     return true;
 }
 
-static bool list_has(const Attr *list, int64_t value)
-{
-    for (size_t i = 0; i < list->u.dense_array.count; i++)
-        if (dense_array_i64(list, i) == value) return true;
-    return false;
-}
-
 static bool verify_reduced_shape(Op *op, const Type *input, const Type *init)
 {
     const Attr *dimensions = op_attr(op, "dimensions");
     VEC(int64_t) left = {0};
     for (uint32_t i = 0; i < input->u.shaped.rank; i++)
-        if (!list_has(dimensions, i)) *vec_push(&left) = extent(input, i);
+        if (!linalg_list_has(dimensions, i)) *vec_push(&left) = extent(input, i);
     bool ok = left.len == init->u.shaped.rank;
     if (!ok)
         (void)op_error(op,
@@ -148,7 +141,7 @@ bool linalg_verify_reduce(Op *op)
 static bool is_permutation(const Attr *list)
 {
     for (size_t i = 0; i < list->u.dense_array.count; i++)
-        if (!list_has(list, (int64_t)i)) return false;
+        if (!linalg_list_has(list, (int64_t)i)) return false;
     return true;
 }
 
@@ -196,7 +189,7 @@ bool linalg_verify_broadcast(Op *op)
     }
     uint32_t next = 0;
     for (uint32_t i = 0; i < init_rank && next < input_rank; i++) {
-        if (list_has(dimensions, i)) continue;
+        if (linalg_list_has(dimensions, i)) continue;
         if (extent(input, next) != extent(init, i))
             return op_error(op, "input dim %u should match init dim %u. input: %lld, init: %lld",
                             next, i, (long long)extent(input, next), (long long)extent(init, i));

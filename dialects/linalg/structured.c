@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "dialects/linalg/internal.h"
 #include "dialects/linalg/linalg.h"
 
 bool linalg_is_structured_row(const OpDef *def)
@@ -138,7 +139,7 @@ static const Attr *maps_elementwise(const Op *op)
     return array;
 }
 
-static bool list_has(const Attr *list, int64_t value)
+bool linalg_list_has(const Attr *list, int64_t value)
 {
     for (size_t i = 0; i < list->u.dense_array.count; i++)
         if (dense_array_i64(list, i) == value) return true;
@@ -150,7 +151,7 @@ static const AffineMap *identity_without(Context *ctx, uint32_t rank, const Attr
 {
     VEC(const AffineExpr *) results = {0};
     for (uint32_t i = 0; i < rank; i++)
-        if (!list_has(dropped, i)) *vec_push(&results) = affine_dim(ctx, i);
+        if (!linalg_list_has(dropped, i)) *vec_push(&results) = affine_dim(ctx, i);
     const AffineMap *map = map_get(ctx, rank, 0, (uint32_t)results.len, results.data);
     vec_free(&results);
     return map;
@@ -222,7 +223,7 @@ bool linalg_is_reduction(const Op *op, uint32_t loop)
     if (op->def == LINALG(GENERIC))
         return linalg_iterator_is_reduction(op_attr(op, "iterator_types")->u.array.items[loop]);
     if (def && def->loops) return isupper((unsigned char)def->loops[loop]) != 0;
-    return op->def == LINALG(REDUCE) && list_has(op_attr(op, "dimensions"), loop);
+    return op->def == LINALG(REDUCE) && linalg_list_has(op_attr(op, "dimensions"), loop);
 }
 
 bool linalg_reduces(const Op *op)
@@ -285,4 +286,11 @@ Value *linalg_destination(const Op *op, uint32_t result)
 {
     bool writes = linalg_is_structured(op) || op->def == LINALG(SOFTMAX);
     return writes ? op_operand(op, linalg_input_count(op) + result) : NULL;
+}
+
+bool linalg_body_has_regions(const Op *generic)
+{
+    FOR_EACH_OP(op, linalg_body(generic))
+        if (op->region_count != 0) return true;
+    return false;
 }

@@ -60,6 +60,8 @@ void tensor_add_dim_of_reshapes(PatternSet *set);
 /* Group that a dimension of an expand_shape's result is in, and the product of the group's other
  * extents; false unless they are static and not 0. */
 bool tensor_find_group(const Op *expand, uint32_t dim, uint32_t *group, int64_t *product);
+/* How many extents of a shaped type are dynamic. */
+uint32_t tensor_dynamic_dims(const Type *type);
 void tensor_add_dim_of_empty(PatternSet *set);
 void tensor_canonicalize_bitcast(PatternSet *set);
 void tensor_canonicalize_cast(PatternSet *set);

@@ -243,7 +243,7 @@ static bool verify_from_elements(Op *op)
     return ok || op_error(op, "failed to verify that operand types match result element type");
 }
 
-static uint32_t dynamic_dims(const Type *type)
+uint32_t tensor_dynamic_dims(const Type *type)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < type->u.shaped.rank; i++)
@@ -253,7 +253,7 @@ static uint32_t dynamic_dims(const Type *type)
 
 static bool verify_dynamic_sizes(Op *op, uint32_t given)
 {
-    uint32_t want = dynamic_dims(op_result(op, 0)->type);
+    uint32_t want = tensor_dynamic_dims(op_result(op, 0)->type);
     if (given == want) return true;
     return op_error(op, "incorrect number of dynamic sizes, has %u, expected %u", given, want);
 }
@@ -306,7 +306,7 @@ static bool verify_splat(Op *op)
 
 static bool verify_generate(Op *op)
 {
-    if (op->operand_count == dynamic_dims(op_result(op, 0)->type)) return true;
+    if (op->operand_count == tensor_dynamic_dims(op_result(op, 0)->type)) return true;
     return op_emit_error(op,
                          "must have as many index operands as dynamic extents in the result type");
 }

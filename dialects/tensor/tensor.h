@@ -23,6 +23,7 @@ typedef struct SliceParams {
 /* Of extract_slice, insert_slice and parallel_insert_slice; free with tensor_slice_free. */
 void tensor_slice_read(const Op *op, SliceParams *out);
 void tensor_slice_free(SliceParams *slice);
+bool tensor_has_unit_strides(const SliceParams *slice);
 
 /* Which unit sizes a rank-reduced type lacks: of several that could go the outermost. */
 void tensor_dropped_dims(const SliceParams *slice, const Type *reduced, bool *dropped);

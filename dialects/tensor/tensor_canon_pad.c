@@ -120,19 +120,6 @@ static bool is_padded(const PadBorders *borders, size_t dim)
     return !none;
 }
 
-static bool has_unit_strides(const SliceParams *slice)
-{
-    for (size_t i = 0; i < slice->strides.len; i++)
-        if (slice->strides.data[i].value || slice->strides.data[i].constant != 1) return false;
-    return true;
-}
-
-static bool is_zero(MixedIndex index)
-{
-    int64_t value;
-    return mixed_known(index, &value) && value == 0;
-}
-
 static bool same_constant_padding(const Op *a, const Op *b)
 {
     const Value *x = tensor_padding(a), *y = tensor_padding(b);
@@ -145,7 +132,7 @@ static bool chain_matches(const PadChain *c)
     uint32_t rank = op_operand(c->pad, 0)->type->u.shaped.rank;
     if (op_operand(c->outer_slice, 0)->type->u.shaped.rank != rank ||
         op_operand(c->inner_slice, 0)->type->u.shaped.rank != rank ||
-        !has_unit_strides(&c->inner) || !has_unit_strides(&c->outer) ||
+        !tensor_has_unit_strides(&c->inner) || !tensor_has_unit_strides(&c->outer) ||
         !all_zero(&c->borders.low) || !all_zero(&c->other_borders.low) ||
         !same_constant_padding(c->pad, c->other))
         return false;
@@ -161,9 +148,9 @@ static bool join_dim(const PadChain *c, size_t dim, SliceParams *slice, PadBorde
     MixedIndex size = c->inner.sizes.data[dim];
     MixedIndex padded = mixed_constant(op_operand(c->inner_slice, 0)->type->u.shaped.dims[dim]);
     if (outer && !mixed_equal(size, padded)) return false;
-    if (!inner && is_zero(c->inner.offsets.data[dim]))
+    if (!inner && mixed_is_zero(c->inner.offsets.data[dim]))
         *vec_push(&slice->offsets) = c->outer.offsets.data[dim];
-    else if (!outer && is_zero(c->outer.offsets.data[dim]))
+    else if (!outer && mixed_is_zero(c->outer.offsets.data[dim]))
         *vec_push(&slice->offsets) = c->inner.offsets.data[dim];
     else
         return false;

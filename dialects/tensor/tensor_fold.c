@@ -274,14 +274,6 @@ bool tensor_fold_insert_slice(Op *op, const Attr *const *operands, FoldResult *r
     return has_zero_size(op) && gives_value(results, dest);
 }
 
-static uint32_t dynamic_dims(const Type *type)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
-        count += type->u.shaped.dims[i] == DIM_DYNAMIC;
-    return count;
-}
-
 /* The element of a shape tensor is the source's extent of that number. */
 static bool is_own_extent(Value *element, Value *source, uint32_t dim)
 {
@@ -350,7 +342,8 @@ static bool folds_reshape(Op *op, const Attr *const *operands, FoldResult *resul
     bool same_groups = op_attr(producer, "reassociation") == op_attr(op, "reassociation");
     bool undone = same_groups && (inverse == TENSOR(EXPAND_SHAPE) ||
                                   groups_agree(op, op_operand(producer, 0)->type, type));
-    return (undone || dynamic_dims(type) < 2) && gives_value(results, op_operand(producer, 0));
+    return (undone || tensor_dynamic_dims(type) < 2) &&
+           gives_value(results, op_operand(producer, 0));
 }
 
 bool tensor_fold_collapse_shape(Op *op, const Attr *const *operands, FoldResult *results)

@@ -20,6 +20,13 @@ void tensor_slice_free(SliceParams *slice)
     vec_free(&slice->strides);
 }
 
+bool tensor_has_unit_strides(const SliceParams *slice)
+{
+    for (size_t i = 0; i < slice->strides.len; i++)
+        if (slice->strides.data[i].value || slice->strides.data[i].constant != 1) return false;
+    return true;
+}
+
 static Op *build_slice(Builder *b, const OpDef *def, Value *const *tensors, uint32_t tensor_count,
                        const Type *type, const SliceParams *slice)
 {

@@ -463,6 +463,9 @@ const Attr *loc_name(const Ident *name, const Attr *child);
 /* Flattens, drops unknowns and duplicates; may return its only location, as upstream does. */
 const Attr *loc_fused(Context *ctx, const Attr *const *locs, size_t count, const Attr *metadata);
 const Attr *loc_callsite(const Attr *callee, const Attr *caller);
+/* The first place in a file inside a location, the callee of a call before its caller; NULL: there
+ * is none. */
+const Attr *loc_find_file(const Attr *loc);
 bool attr_is_loc(const Attr *attr);
 
 /* Reading. */

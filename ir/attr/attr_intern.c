@@ -5,11 +5,6 @@
 
 #include "ir/attr/internal.h"
 
-static uint64_t hash_mix(uint64_t seed, const void *data, size_t size)
-{
-    return size ? hash_bytes(data, size, seed) : seed;
-}
-
 static uint64_t hash_strings(uint64_t hash, const Str *items, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -20,6 +20,11 @@ const void *intern_find(const Interner *set, uint64_t hash, const void *key,
 void intern_add(Interner *set, uint64_t hash, const void *object);
 void intern_free(Interner *set);
 
+static inline uint64_t hash_mix(uint64_t seed, const void *data, size_t size)
+{
+    return size ? hash_bytes(data, size, seed) : seed;
+}
+
 struct Context {
     Arena arena;
     Interner idents, types, attrs, exprs, maps, sets;

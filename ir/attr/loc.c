@@ -81,3 +81,22 @@ bool attr_is_loc(const Attr *attr)
 {
     return attr->kind >= ATTR_LOC_UNKNOWN && attr->kind <= ATTR_LOC_CALLSITE;
 }
+
+const Attr *loc_find_file(const Attr *loc)
+{
+    switch (loc->kind) {
+    case ATTR_LOC_FILE: return loc;
+    case ATTR_LOC_NAME: return loc_find_file(loc->u.loc_name.child);
+    case ATTR_LOC_CALLSITE: {
+        const Attr *found = loc_find_file(loc->u.loc_callsite.callee);
+        return found ? found : loc_find_file(loc->u.loc_callsite.caller);
+    }
+    case ATTR_LOC_FUSED:
+        for (uint32_t i = 0; i < loc->u.loc_fused.count; i++) {
+            const Attr *found = loc_find_file(loc->u.loc_fused.locs[i]);
+            if (found) return found;
+        }
+        return NULL;
+    default: return NULL;
+    }
+}

@@ -9,11 +9,6 @@
 
 #include "ir/attr/internal.h"
 
-static uint64_t hash_mix(uint64_t seed, const void *data, size_t size)
-{
-    return size ? hash_bytes(data, size, seed) : seed;
-}
-
 static size_t function_type_count(const Type *type)
 {
     return (size_t)type->u.function.input_count + type->u.function.result_count;

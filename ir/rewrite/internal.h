@@ -43,4 +43,8 @@ bool rewrite_constants_insert(ConstantScopes *scopes, Rewriter *rw, Op *op);
  * value, in all regions below; true if anything changed. */
 bool rewrite_merge_blocks(Rewriter *rw, Op *root);
 
+/* For op_walk(): appends the regions of each op to a RegionVec. */
+typedef VEC(Region *) RegionVec;
+bool rewrite_collect_regions(Op *op, void *user);
+
 #endif

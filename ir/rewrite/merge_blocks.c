@@ -361,19 +361,11 @@ static bool drop_common_args(Block *block)
     return changed;
 }
 
-typedef VEC(Region *) RegionVec;
-
-static bool collect_regions(Op *op, void *user)
-{
-    for (uint32_t i = 0; i < op->region_count; i++) *vec_push((RegionVec *)user) = op_region(op, i);
-    return true;
-}
-
 bool rewrite_merge_blocks(Rewriter *rw, Op *root)
 {
     RegionVec regions = {0};
     bool changed = false;
-    (void)op_walk(root, collect_regions, &regions);
+    (void)op_walk(root, rewrite_collect_regions, &regions);
     for (size_t i = 0; i < regions.len; i++)
         while (merge_in_region(rw, regions.data[i])) changed = true;
     for (size_t i = 0; i < regions.len; i++)

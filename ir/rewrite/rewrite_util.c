@@ -1,5 +1,6 @@
 /* Matchers shared by canonicalization patterns.
  * Tests: lit/dialects */
+#include "ir/rewrite/internal.h"
 #include "ir/rewrite/rewrite.h"
 
 Op *rewrite_def_of(Value *value, const OpDef *def)
@@ -21,4 +22,10 @@ Value *rewrite_build_or_fold(Builder *b, const OpDef *def, Value *const *operand
 {
     Builder detached = builder_detached(b);
     return fold_build(b, build(&detached, def, operands, count, &type, 1, NULL, 0));
+}
+
+bool rewrite_collect_regions(Op *op, void *user)
+{
+    for (uint32_t i = 0; i < op->region_count; i++) *vec_push((RegionVec *)user) = op_region(op, i);
+    return true;
 }

@@ -33,20 +33,12 @@ static bool erase_unreachable_in(Rewriter *rw, Region *region)
     return changed;
 }
 
-typedef VEC(Region *) RegionVec;
-
-static bool collect_regions(Op *op, void *user)
-{
-    for (uint32_t i = 0; i < op->region_count; i++) *vec_push((RegionVec *)user) = op_region(op, i);
-    return true;
-}
-
 /* Inner regions first: erasing a block takes the regions inside it along. */
 static bool erase_unreachable(Rewriter *rw, Op *root)
 {
     RegionVec regions = {0};
     bool changed = false;
-    (void)op_walk_post(root, collect_regions, &regions);
+    (void)op_walk_post(root, rewrite_collect_regions, &regions);
     for (size_t i = 0; i < regions.len; i++) changed |= erase_unreachable_in(rw, regions.data[i]);
     vec_free(&regions);
     return changed;

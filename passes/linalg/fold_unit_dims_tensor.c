@@ -85,12 +85,6 @@ Value *fold_unit_insert_into(Builder *b, Value *tensor, Value *dest)
     return op_result(op, 0);
 }
 
-static bool is_zero(MixedIndex index)
-{
-    int64_t value;
-    return mixed_known(index, &value) && value == 0;
-}
-
 /* Marks the dimensions that have more than one element or a border, and takes their borders;
  * false if all do. */
 static bool find_kept(const Op *pad, bool *kept, PadBorders *out)
@@ -100,8 +94,8 @@ static bool find_kept(const Op *pad, bool *kept, PadBorders *out)
     bool any_goes = false;
     tensor_pad_read_folded(pad, &borders);
     for (uint32_t i = 0; i < type->u.shaped.rank; i++) {
-        kept[i] = type->u.shaped.dims[i] != 1 || !is_zero(borders.low.data[i]) ||
-                  !is_zero(borders.high.data[i]);
+        kept[i] = type->u.shaped.dims[i] != 1 || !mixed_is_zero(borders.low.data[i]) ||
+                  !mixed_is_zero(borders.high.data[i]);
         any_goes = any_goes || !kept[i];
         if (!kept[i]) continue;
         *vec_push(&out->low) = borders.low.data[i];

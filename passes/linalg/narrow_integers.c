@@ -188,16 +188,10 @@ static void copy_op(Narrowing *n, const Op *op)
     }
 }
 
-static bool has_regions(const Op *generic)
-{
-    FOR_EACH_OP(op, linalg_body(generic))
-        if (op->region_count != 0) return true;
-    return false;
-}
-
 static bool is_kernel(const Op *op)
 {
-    return op->def == LINALG(GENERIC) && linalg_has_tensor_semantics(op) && !has_regions(op);
+    return op->def == LINALG(GENERIC) && linalg_has_tensor_semantics(op) &&
+           !linalg_body_has_regions(op);
 }
 
 /* Only kernels read it, as input. */

@@ -106,16 +106,9 @@ static Value *build_one(Arena *scratch, Op *generic, uint32_t result)
     return op_result(one, 0);
 }
 
-static bool has_regions(const Op *generic)
-{
-    FOR_EACH_OP(op, linalg_body(generic))
-        if (op->region_count != 0) return true;
-    return false;
-}
-
 static void split(Arena *scratch, Op *generic)
 {
-    if (has_regions(generic)) return;
+    if (linalg_body_has_regions(generic)) return;
     for (uint32_t i = 0; i < generic->result_count; i++)
         if (value_has_uses(op_result(generic, i)))
             value_replace_all(op_result(generic, i), build_one(scratch, generic, i));

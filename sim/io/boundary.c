@@ -8,19 +8,6 @@
 #include "sim/io/io.h"
 #include "sim/vm/vm.h"
 
-/* Item of a quantizer; absent: the fallback. */
-static bool read_int(const Op *func, const Attr *quant, const char *name, int64_t fallback,
-                     int64_t *out)
-{
-    const Attr *item = attr_dict_get_c(quant, name);
-    *out = fallback;
-    if (!item) return true;
-    if (item->kind != ATTR_INTEGER || !bigint_fits_i64(&item->u.integer, true))
-        return op_error(func, "dfg.quant: '%s' must be an integer", name);
-    *out = type_is_int_width(item->type, 1) ? attr_is_true(item) : attr_int_value(item);
-    return true;
-}
-
 /* [low, high] of integers of so many bits. */
 static void set_range(Boundary *b, int64_t bits, bool is_narrow)
 {
@@ -43,11 +30,11 @@ static bool read_quantizer(const Op *func, const Attr *quant, Boundary *b)
         return op_error(func, "dfg.quant needs a value of integers and a positive 'scale'");
     if (mode && (mode->kind != ATTR_STRING || !onnx_rounding_parse(mode->u.string, &b->rounding)))
         return op_error(func, "dfg.quant: unknown rounding mode");
-    if (!read_int(func, quant, DFG_QUANT_ZERO_POINT, 0, &b->zero) ||
-        !read_int(func, quant, DFG_QUANT_DIVISOR, 1, &b->divisor) ||
-        !read_int(func, quant, DFG_QUANT_BITS, width, &bits) ||
-        !read_int(func, quant, DFG_QUANT_SIGNED, 1, &is_signed) ||
-        !read_int(func, quant, DFG_QUANT_NARROW, 0, &is_narrow))
+    if (!dfg_quant_int(func, quant, DFG_QUANT_ZERO_POINT, 0, &b->zero) ||
+        !dfg_quant_int(func, quant, DFG_QUANT_DIVISOR, 1, &b->divisor) ||
+        !dfg_quant_int(func, quant, DFG_QUANT_BITS, width, &bits) ||
+        !dfg_quant_int(func, quant, DFG_QUANT_SIGNED, 1, &is_signed) ||
+        !dfg_quant_int(func, quant, DFG_QUANT_NARROW, 0, &is_narrow))
         return false;
     if (bits < 1 || bits > width || b->divisor < 1)
         return op_error(func, "dfg.quant: 'bits' must fit the type, 'divisor' be positive");

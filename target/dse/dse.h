@@ -59,6 +59,11 @@ typedef struct DseSpace {
  * excluded. */
 typedef enum DseStatus { DSE_OPTIMAL, DSE_FEASIBLE, DSE_INFEASIBLE, DSE_FAILED } DseStatus;
 
+static inline bool dse_found_design(DseStatus status)
+{
+    return status == DSE_OPTIMAL || status == DSE_FEASIBLE;
+}
+
 /* What one solve looks for: the least weighted sum, among designs within the limits. */
 typedef struct DseProblem {
     Cost weights; /* >= 0 */

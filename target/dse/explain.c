@@ -133,7 +133,7 @@ static void note_best_pace(DseSpace *space, const DseTask *task)
     DseTask best = *task;
     best.objective = DSE_THROUGHPUT;
     DseAnswer answer = dse_optimize(space, &best);
-    if (answer.status == DSE_OPTIMAL || answer.status == DSE_FEASIBLE)
+    if (dse_found_design(answer.status))
         op_note(space->region,
                 "within the budget there is a design that does a frame every %lld cycles",
                 (long long)answer.value);
@@ -151,7 +151,7 @@ static bool explain_pace(DseSpace *space, const DseTask *task)
 
 bool dse_explain(DseSpace *space, const DseTask *task, const DseAnswer *answer)
 {
-    if (answer->status == DSE_OPTIMAL || answer->status == DSE_FEASIBLE) return true;
+    if (dse_found_design(answer->status)) return true;
     if (answer->status == DSE_FAILED) return gave_up(space->region);
     return task->objective == DSE_FPS ? explain_pace(space, task) : explain_limits(space, task, "");
 }

@@ -46,11 +46,6 @@ static void thin(Ladder *ladder, size_t count)
     ladder->len = left;
 }
 
-static bool has_design(const DseAnswer *answer)
-{
-    return answer->status == DSE_OPTIMAL || answer->status == DSE_FEASIBLE;
-}
-
 static DseAnswer search(DseSpace *space, DseTask *task, DseObjective objective, int64_t interval)
 {
     task->objective = objective;
@@ -64,14 +59,14 @@ DseAnswer dse_explore_space(DseSpace *space, const Cost *limits, size_t count, D
     Ladder ladder = {0};
     *task = (DseTask){.limits = *limits};
     DseAnswer answer = search(space, task, DSE_THROUGHPUT, 0);
-    int64_t first = has_design(&answer) ? dse_interval(space) : 0;
-    if (has_design(&answer)) answer = search(space, task, DSE_FPS, INT64_MAX);
-    if (!has_design(&answer)) return answer;
+    int64_t first = dse_found_design(answer.status) ? dse_interval(space) : 0;
+    if (dse_found_design(answer.status)) answer = search(space, task, DSE_FPS, INT64_MAX);
+    if (!dse_found_design(answer.status)) return answer;
     list_intervals(space, first, dse_interval(space), &ladder);
     thin(&ladder, count);
     for (size_t i = 0; i < ladder.len; i++) {
         DseAnswer least = search(space, task, DSE_FPS, ladder.data[i]);
-        if (has_design(&least))
+        if (dse_found_design(least.status))
             *vec_push(out) = (ExplorePoint){.interval = dse_interval(space),
                                             .value = least.value,
                                             .bound = least.bound,

@@ -15,11 +15,6 @@ enum { SAVING_EFFORT = 250000, ASKING_EFFORT = 300000 };
 /* Of a limit. */
 enum { MILLIONTHS = 1000000 };
 
-static bool found_design(DseStatus status)
-{
-    return status == DSE_OPTIMAL || status == DSE_FEASIBLE;
-}
-
 int64_t dse_interval(const DseSpace *space)
 {
     int64_t longest = 0;
@@ -82,7 +77,7 @@ static DseAnswer least_cycles(DseSpace *space, const DseTask *task)
     Cost limits = task->limits;
     answer.status = dse_solve(space, &problem, &answer.value);
     answer.bound = space->bound;
-    if (!found_design(answer.status)) return answer;
+    if (!dse_found_design(answer.status)) return answer;
     limits.cycles = answer.value;
     save_resources(space, task, &limits, NULL, SAVING_EFFORT);
     return answer;
@@ -249,7 +244,7 @@ static bool ask(Bisection *b, size_t index)
     for (size_t n = 0; n < b->space->nodes.len; n++) b->longest[n] = b->intervals.data[index];
     DseStatus status = dse_solve(b->space, &problem, &value);
     if (status == DSE_INFEASIBLE) b->excluded = first_possible(b, index + 1);
-    if (!found_design(status)) return false;
+    if (!dse_found_design(status)) return false;
     int64_t interval = dse_interval(b->space);
     b->best = index;
     while (b->best > 0 && b->intervals.data[b->best - 1] >= interval) b->best--;
@@ -391,7 +386,7 @@ static bool search_frame(FrameSearch *f)
     mix_cuts(f);
     DseStatus status = dse_solve(f->space, &problem, &value);
     if (status == DSE_INFEASIBLE) f->bound = f->latency;
-    if (!found_design(status)) return false;
+    if (!dse_found_design(status)) return false;
     f->bound = fmax(f->bound, (double)f->space->bound / FRAME_UNIT);
     add_design(f);
     return ceil(f->bound) < ceil(f->latency);
@@ -410,7 +405,7 @@ static void add_first_designs(FrameSearch *f, int64_t interval)
     add_design(f);
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
         problem.longest = dse_same_interval(f->space, interval * eighths[i] / 8);
-        if (found_design(dse_solve(f->space, &problem, &value))) add_design(f);
+        if (dse_found_design(dse_solve(f->space, &problem, &value))) add_design(f);
     }
 }
 
@@ -431,7 +426,7 @@ static void save_in_frame(FrameSearch *f)
 static DseAnswer least_frame(DseSpace *space, const DseTask *task)
 {
     DseAnswer answer = least_interval(space, task);
-    if (!found_design(answer.status) || space->nodes.len == 0) return answer;
+    if (!dse_found_design(answer.status) || space->nodes.len == 0) return answer;
     FrameSearch *f = ARENA_NEW(space->arena, FrameSearch);
     *f = (FrameSearch){.space = space,
                        .task = task,

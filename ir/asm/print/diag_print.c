@@ -13,26 +13,6 @@ static const char *const kind_names[] = {
     [DIAG_NOTE] = "note",
 };
 
-/* First file location inside loc, outermost first, or NULL. */
-static const Attr *file_loc_of(const Attr *loc)
-{
-    switch (loc->kind) {
-    case ATTR_LOC_FILE: return loc;
-    case ATTR_LOC_NAME: return file_loc_of(loc->u.loc_name.child);
-    case ATTR_LOC_CALLSITE: {
-        const Attr *found = file_loc_of(loc->u.loc_callsite.callee);
-        return found ? found : file_loc_of(loc->u.loc_callsite.caller);
-    }
-    case ATTR_LOC_FUSED:
-        for (uint32_t i = 0; i < loc->u.loc_fused.count; i++) {
-            const Attr *found = file_loc_of(loc->u.loc_fused.locs[i]);
-            if (found) return found;
-        }
-        return NULL;
-    default: return NULL;
-    }
-}
-
 static const Attr *callsite_of(const Attr *loc)
 {
     if (loc->kind == ATTR_LOC_CALLSITE) return loc;
@@ -91,7 +71,7 @@ static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const
 static void render(StrBuf *out, const Context *ctx, DiagKind kind, const Attr *loc, Str text,
                    bool with_line)
 {
-    const Attr *file = file_loc_of(loc);
+    const Attr *file = loc_find_file(loc);
     if (file) {
         render_at_file(out, ctx, kind, file, text, with_line);
         return;

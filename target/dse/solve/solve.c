@@ -148,11 +148,6 @@ static DseStatus solve_reduced(DseSpace *space, const DseProblem *problem, int64
     return status;
 }
 
-static bool found_design(DseStatus status)
-{
-    return status == DSE_OPTIMAL || status == DSE_FEASIBLE;
-}
-
 /* The chosen design's weighted sum if the edges agree and the limits are kept, else -1. */
 static int64_t chosen_value(const DseSpace *space, const DseProblem *problem)
 {
@@ -191,7 +186,7 @@ static DseStatus solve_under(DseSpace *space, const DseProblem *problem, int64_t
     if (any) status = solve_reduced(&reduced, &rest, value);
     space->bound = reduced.bound;
     memcpy(space->prices, reduced.prices, sizeof(space->prices));
-    bool is_better = found_design(status) && (problem->known < 0 || *value < problem->known);
+    bool is_better = dse_found_design(status) && (problem->known < 0 || *value < problem->known);
     for (size_t n = 0; is_better && n < space->nodes.len; n++) {
         const DseNode *node = &reduced.nodes.data[n];
         space->nodes.data[n].chosen = node->configs.data[node->chosen].origin;
@@ -238,8 +233,8 @@ DseStatus dse_solve(DseSpace *space, const DseProblem *problem, int64_t *value)
         choose_all(space, before);
         *value = space->bound = 0;
         status = solve_under(space, &now, value);
-    } while (found_design(status) && add_exceeded(space, &problem->limits));
-    if (!found_design(status)) choose_all(space, before);
+    } while (dse_found_design(status) && add_exceeded(space, &problem->limits));
+    if (!dse_found_design(status)) choose_all(space, before);
     free_ptr((void **)&before);
     return status;
 }

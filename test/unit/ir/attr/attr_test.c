@@ -91,6 +91,11 @@ static void dictionaries_are_sorted(void **state)
     assert_ptr_equal(attr_dict_get(dict, b), one);
     assert_ptr_equal(attr_dict_get_c(dict, "a"), unit);
     assert_null(attr_dict_get_c(dict, "d"));
+    assert_int_equal(attr_dict_int(dict, "c", -1), 1);
+    assert_int_equal(attr_dict_int(dict, "a", -1), -1); /* no integer */
+    assert_int_equal(attr_dict_int(dict, "d", -1), -1);
+    assert_int_equal(attr_dict_int(unit, "c", -1), -1); /* no dictionary */
+    assert_int_equal(attr_dict_int(NULL, "c", -1), -1);
     const Attr *less = attr_dict_set(dict, b, NULL);
     assert_text(less, "{a, c = 1 : i64}");
     assert_ptr_equal(attr_dict_set(less, b, NULL), less);

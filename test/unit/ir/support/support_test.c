@@ -258,9 +258,39 @@ static void divisions_round_as_named(void **state)
             int64_t sign = b < 0 ? -1 : 1; /* floor * b <= a < (floor + 1) * b for b > 0 */
             assert_true(floor * b * sign <= a * sign && a * sign < (floor + 1) * b * sign);
             assert_true((ceil - 1) * b * sign < a * sign && a * sign <= ceil * b * sign);
+            assert_int_equal(floor_div(a, b), floor);
             if (b > 0) assert_int_equal(i64_mod(a, b), a - floor * b);
         }
     }
+}
+
+static void logarithms_round_up(void **state)
+{
+    (void)state;
+    assert_int_equal(i64_log2_up(0), 0);
+    assert_int_equal(i64_log2_up(1), 0);
+    for (int64_t bits = 1; bits <= 62; bits++) {
+        assert_int_equal(i64_log2_up(INT64_C(1) << bits), bits);
+        if (bits > 1) assert_int_equal(i64_log2_up((INT64_C(1) << bits) - 1), bits);
+    }
+}
+
+static void common_divisors_are_greatest(void **state)
+{
+    (void)state;
+    assert_int_equal(i64_gcd(0, 0), 0);
+    assert_int_equal(i64_gcd(0, -6), 6);
+    assert_int_equal(i64_gcd(12, -18), 6);
+    assert_int_equal(i64_gcd(INT64_MAX, INT64_MAX), INT64_MAX);
+}
+
+static void reasons_are_false(void **state)
+{
+    (void)state;
+    StrBuf why = {0};
+    assert_false(strbuf_fail(&why, "has %d of %s", 2, "them"));
+    assert_string_equal(why.data, "has 2 of them");
+    strbuf_free(&why);
 }
 
 int main(void)
@@ -279,6 +309,9 @@ int main(void)
         cmocka_unit_test(hashes_depend_on_length_and_place),
         cmocka_unit_test(checked_arithmetic_reports_overflow),
         cmocka_unit_test(divisions_round_as_named),
+        cmocka_unit_test(logarithms_round_up),
+        cmocka_unit_test(common_divisors_are_greatest),
+        cmocka_unit_test(reasons_are_false),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
