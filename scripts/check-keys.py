@@ -62,8 +62,8 @@ def uses(path, text, attrs, keys):
 def main():
     attrs, keys = declared()
     names = set(op_names()) | NO_KEYS
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.h"], cwd=ROOT,
-                            check=True, capture_output=True, text=True).stdout.splitlines()
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.h"],
+                            cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
     problems = []
     for path in sorted(listed):
         if path in HEADERS or path.startswith(("test/", "bench/")) or not (ROOT / path).is_file():

@@ -158,8 +158,8 @@ typedef struct WindowParams {
 /* False (no diagnostic) if attributes are not lists of equal length that fit. */
 bool dfg_window_params(const Op *window, WindowParams *out) MUST_CHECK;
 
-/* An integer of a DFG_ATTR_QUANT dictionary; the fallback where it is not given. False: it is given,
- * but is no integer; diagnosed at op. */
+/* An integer of a DFG_ATTR_QUANT dictionary; the fallback where it is not given. False: it is
+ * given, but is no integer; diagnosed at op. */
 bool dfg_quant_int(const Op *op, const Attr *quant, const char *name, int64_t fallback,
                    int64_t *out) MUST_CHECK;
 
