@@ -300,6 +300,7 @@ static bool min_max(Emitter *e, const Op *op, const Expr *x, Expr *out)
     const char *text = emit_arena_printf(&e->arena, "std::%s<ap_int<%u>>(%s, %s)",
                                          is_max ? "max" : "min", bits, a.text, b.text);
     *out = join(&a, &b, text, PREC_PRIMARY);
+    out->needs = EMIT_NEEDS_ALGORITHM;
     wrap(e, out, type, is_max ? max_wide(a.low, b.low) : min_wide(a.low, b.low),
          is_max ? max_wide(a.high, b.high) : min_wide(a.high, b.high));
     return true;
@@ -424,7 +425,10 @@ bool cpp_expr(Emitter *e, const Op *op, const Expr *operands, Expr *out)
 {
     ExprPrinter *print = printer_of(op->def);
     if (!print) return op_error(op, "has no C++ form");
-    return print(e, op, operands, out);
+    if (!print(e, op, operands, out)) return false;
+    /* The text of every operand is part of the result's. */
+    for (uint32_t i = 0; i < op->operand_count; i++) out->needs |= operands[i].needs;
+    return true;
 }
 
 /* sum of terms with positive coefficients, "0" if there is none */

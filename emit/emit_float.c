@@ -13,9 +13,10 @@ bool cpp_float_constant(Emitter *e, const Attr *value, Expr *out)
 {
     double number = attr_float_value(value);
     StrBuf text = {0};
-    emit_float_literal(&text, number, value->type->kind != TYPE_F64);
+    uint32_t needs = emit_float_literal(&text, number, value->type->kind != TYPE_F64);
     const char *literal = arena_copy(&e->arena, text.data, text.len + 1);
     *out = cpp_leaf(literal, value->type, false);
+    out->needs = needs;
     if (signbit(number)) out->prec = PREC_UNARY;
     strbuf_free(&text);
     return true;
@@ -127,6 +128,7 @@ static bool bitcast(Emitter *e, const Op *op, const Expr *x, Expr *out)
     const char *text = emit_arena_printf(&e->arena, "%s(%s)", function, arg);
     if (!to_float) text = emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, to), text);
     *out = cpp_leaf(text, to, x[0].reads);
+    out->needs = EMIT_NEEDS_BITS_AS;
     return true;
 }
 

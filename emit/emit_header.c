@@ -102,7 +102,7 @@ void emit_header(Emitter *e, StrBuf *out)
                   e->has_memories ? "`frames` frames" : "one frame");
     for (size_t i = 0; i < e->ports.len; i++) describe_port(out, &e->ports.data[i]);
     emit_begin_guard(e, out, "_H");
-    if (e->uses_ints) strbuf_add_c(out, "#include <ap_int.h>\n");
+    if (e->needs & EMIT_NEEDS_AP_INT) strbuf_add_c(out, "#include <ap_int.h>\n");
     strbuf_add_c(out, "#include <hls_stream.h>\n");
     if (e->words.len) strbuf_add_c(out, "#include <hls_vector.h>\n");
     strbuf_add_c(out, "\n#if !defined(__SYNTHESIS__)\n"

@@ -3,8 +3,6 @@
  *   emit_prepare ─▶ functions, header, parameters, testbench, build files, report ─▶ directory
  *
  * Tests: lit/emit, test/e2e */
-#include <string.h>
-
 #include "emit/emit.h"
 #include "emit/internal.h"
 #include "ir/asm/print/print.h"
@@ -22,19 +20,19 @@ static StrBuf *add_file(const Emitter *e, EmittedFiles *files, const char *prefi
 }
 
 /* What the functions use beside the project's own headers. */
-static void add_includes(const Emitter *e, StrBuf *out, const char *functions)
+static void add_includes(const Emitter *e, StrBuf *out)
 {
     bool any = false;
-    const struct {
-        bool needed;
+    static const struct {
+        uint32_t need;
         const char *header;
     } rows[] = {
-        {e->uses_math, "hls_math.h"},
-        {strstr(functions, "std::min<") || strstr(functions, "std::max<"), "algorithm"},
-        {strstr(functions, "std::numeric_limits") != NULL, "limits"},
+        {EMIT_NEEDS_HLS_MATH, "hls_math.h"},
+        {EMIT_NEEDS_ALGORITHM, "algorithm"},
+        {EMIT_NEEDS_LIMITS, "limits"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (!rows[i].needed) continue;
+        if (!(e->needs & rows[i].need)) continue;
         strbuf_printf(out, "%s#include <%s>\n", any ? "" : "\n", rows[i].header);
         any = true;
     }
@@ -61,8 +59,8 @@ static bool add_source(Emitter *e, EmittedFiles *files)
         StrBuf *out = add_file(e, files, NULL, ".cpp");
         strbuf_printf(out, "#include \"%s.h\"\n#include \"%s_params.h\"\n", e->top_name,
                       e->top_name);
-        add_includes(e, out, functions.data);
-        if (strstr(functions.data, "bits_as<")) strbuf_add_c(out, bits_as);
+        add_includes(e, out);
+        if (e->needs & EMIT_NEEDS_BITS_AS) strbuf_add_c(out, bits_as);
         strbuf_add_str(out, strbuf_str(&functions));
     }
     strbuf_free(&functions);
@@ -129,7 +127,7 @@ static void emitter_free(Emitter *e)
     ptrmap_free(&e->word_aliases);
     ptrmap_free(&e->packed);
     vec_free(&e->words);
-    vec_free(&e->taken);
+    ptrmap_free(&e->taken);
     vec_free(&e->ports);
 }
 

@@ -25,7 +25,7 @@ static const char *make_unique(Emitter *e, StrBuf *text, const char *const *used
 {
     size_t stem = text->len;
     for (unsigned n = 2; emit_is_listed(used, used_count, text->data) ||
-                         emit_is_listed(e->taken.data, e->taken.len, text->data);
+                         ptrmap_has(&e->taken, ident_get_c(e->ctx, text->data));
          n++) {
         text->len = stem;
         strbuf_printf(text, "_%u", n);
@@ -45,7 +45,7 @@ const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t 
 static const char *take_name(Emitter *e, StrBuf *text)
 {
     const char *name = make_unique(e, text, NULL, 0);
-    *vec_push(&e->taken) = name;
+    ptrmap_put(&e->taken, ident_get_c(e->ctx, name), e);
     return name;
 }
 
@@ -81,7 +81,10 @@ static void name_top(Emitter *e)
 /* No function of the C library is called like that, and a table cannot share a function's name. */
 static bool is_table_name(const char *name)
 {
-    return strstr(name, "_weights") || strstr(name, "_params") || strstr(name, "_initial");
+    static const char *const roles[] = {"_weights", "_params", "_initial"};
+    for (size_t i = 0; i < COUNT_OF(roles); i++)
+        if (strstr(name, roles[i])) return true;
+    return false;
 }
 
 static void name_symbol(Emitter *e, const Op *op)
@@ -128,7 +131,7 @@ static bool collect_type(Emitter *e, const Op *op, const Type *type)
     const Type *scalar = is_vector ? type_elem(word) : word;
     if (!has_cpp_scalar(scalar))
         return op_error(op, "has no C++ form: type %s has none", type_str(op->ctx, type));
-    e->uses_ints |= type_is_integer(scalar);
+    if (type_is_integer(scalar)) e->needs |= EMIT_NEEDS_AP_INT;
     if (is_vector && !ptrmap_has(&e->word_aliases, word)) name_word(e, word);
     return true;
 }
@@ -147,7 +150,7 @@ static bool collect_op(Op *op, void *user)
 {
     Emitter *e = user;
     if (op->def == EMITHLS(ARRAY_RESHAPE)) collect_packed(e, op);
-    e->uses_math |= cpp_is_math_call(op->def);
+    if (cpp_is_math_call(op->def)) e->needs |= EMIT_NEEDS_HLS_MATH;
     for (uint32_t i = 0; i < op->result_count; i++)
         if (!collect_type(e, op, op_result(op, i)->type)) return false;
     for (uint32_t r = 0; r < op->region_count; r++)

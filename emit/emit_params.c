@@ -1,7 +1,5 @@
 /* <top>_params.h: the module's tables as constant arrays, read as signed integers. Time and memory
  * are linear in the elements. Tests: lit/emit/params.mir */
-#include <string.h>
-
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
 #include "ir/core/core.h"
@@ -18,6 +16,7 @@ typedef struct TableWriter {
     size_t line_start; /* in out */
     int64_t next;      /* element to print */
     int depth;
+    uint32_t needs; /* EMIT_NEEDS_* of what was printed */
 } TableWriter;
 
 static void new_line(TableWriter *w)
@@ -55,7 +54,8 @@ static void format_element(TableWriter *w, int64_t index)
     if (w->form.per_word > 1) {
         add_packed(w, index);
     } else if (type_is_float(elem)) {
-        emit_float_literal(&w->element, dense_f64(w->value, index), elem->kind == TYPE_F32);
+        w->needs |=
+            emit_float_literal(&w->element, dense_f64(w->value, index), elem->kind == TYPE_F32);
     } else if (type_width(elem) > 64) {
         add_wide(w, index);
     } else {
@@ -138,7 +138,8 @@ static void add_table_extents(StrBuf *out, const int64_t *dims, uint32_t rank)
     for (uint32_t i = 0; i < rank; i++) strbuf_printf(out, "[%lld]", (long long)dims[i]);
 }
 
-static void emit_table(Emitter *e, StrBuf *out, const Op *table)
+/* Gives what its text needs. */
+static uint32_t emit_table(Emitter *e, StrBuf *out, const Op *table)
 {
     const Attr *value = op_attr(table, "value");
     uint32_t rank = value->type->u.shaped.rank;
@@ -146,6 +147,7 @@ static void emit_table(Emitter *e, StrBuf *out, const Op *table)
     int64_t *dims = ARENA_ARRAY(&e->arena, int64_t, rank + 1);
     for (uint32_t i = 0; i < rank; i++) dims[i] = value->type->u.shaped.dims[i];
     if (w.form.per_word > 1) {
+        w.needs |= EMIT_NEEDS_PACKED;
         w.row = dims[rank - 1];
         dims[rank - 1] = (w.row + w.form.per_word - 1) / w.form.per_word;
     }
@@ -162,6 +164,7 @@ static void emit_table(Emitter *e, StrBuf *out, const Op *table)
         add_box(&w, dims, rank);
     strbuf_add_c(out, ";\n\n");
     strbuf_free(&w.element);
+    return w.needs;
 }
 
 static void add_packed_helper(StrBuf *out)
@@ -181,16 +184,16 @@ static void add_packed_helper(StrBuf *out)
 void emit_params(Emitter *e, StrBuf *out)
 {
     StrBuf tables = {0};
+    uint32_t needs = 0;
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
         if (op->def == EMITHLS(TABLE) && !op_attr(op, EMITHLS_ATTR_LOADED))
-            emit_table(e, &tables, op);
+            needs |= emit_table(e, &tables, op);
     strbuf_printf(out, "// Constants of %s.\n", e->top_name);
     emit_begin_guard(e, out, "_PARAMS_H");
     strbuf_printf(out, "#include \"%s.h\"\n\n#include <cstdint>\n", e->top_name);
-    if (tables.data && strstr(tables.data, "std::numeric_limits"))
-        strbuf_add_c(out, "#include <limits>\n");
+    if (needs & EMIT_NEEDS_LIMITS) strbuf_add_c(out, "#include <limits>\n");
     strbuf_add_char(out, '\n');
-    if (tables.data && strstr(tables.data, "uint64_t")) add_packed_helper(out);
+    if (needs & EMIT_NEEDS_PACKED) add_packed_helper(out);
     if (tables.len) strbuf_add_c(out, "// clang-format off\n\n");
     strbuf_add(out, tables.data ? tables.data : "", tables.len);
     if (tables.len) strbuf_add_c(out, "// clang-format on\n\n");

@@ -48,8 +48,11 @@ static void set_expr(Function *f, const Value *value, const Expr *expr)
     ptrmap_put(&f->exprs, value, arena_copy(&f->e->arena, expr, sizeof(*expr)));
 }
 
-static const char *assigned_text(const Expr *expr)
+/* Text that an expression is printed as, where it is not a part of another one. What it needs is
+ * recorded here and not when the expression is made, since one without uses is never printed. */
+static const char *printed_text(Function *f, const Expr *expr)
 {
+    f->e->needs |= expr->needs;
     return expr->uncast ? expr->uncast : expr->text;
 }
 
@@ -62,7 +65,7 @@ static void materialize_as(Function *f, Value *value, Str raw_name)
     const char *type = is_bool                           ? "bool"
                        : value->type->kind == TYPE_INDEX ? "int" /* of an array's element */
                                                          : cpp_type(f->e, value->type);
-    emit_line(f, "const %s %s = %s;", type, name, assigned_text(expr));
+    emit_line(f, "const %s %s = %s;", type, name, printed_text(f, expr));
     Expr leaf = cpp_leaf(name, value->type, false);
     leaf.low = expr->low;
     leaf.high = expr->high;
@@ -292,9 +295,9 @@ static bool print_store(Function *f, Op *op)
     emit_flush_pending(f);
     if (is_first_store(op))
         emit_line(f, "%s %s = %s;", cpp_type(f->e, op_operand(op, 0)->type), target,
-                  assigned_text(value));
+                  printed_text(f, value));
     else
-        print_assignment(f, target, assigned_text(value));
+        print_assignment(f, target, printed_text(f, value));
     return true;
 }
 
@@ -322,7 +325,7 @@ static bool print_write(Function *f, Op *op)
 {
     const Expr *value = use_operand(f, op, 0);
     emit_flush_pending(f);
-    emit_line(f, "%s.write(%s);", emit_name_of(f, op_operand(op, 1)), assigned_text(value));
+    emit_line(f, "%s.write(%s);", emit_name_of(f, op_operand(op, 1)), printed_text(f, value));
     return true;
 }
 

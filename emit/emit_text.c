@@ -58,7 +58,7 @@ static void add_digits(StrBuf *out, double value, int max_digits)
     strbuf_add_c(out, ".0");
 }
 
-void emit_float_literal(StrBuf *out, double value, bool is_f32)
+uint32_t emit_float_literal(StrBuf *out, double value, bool is_f32)
 {
     const char *type = is_f32 ? "float" : "double";
     if (isnan(value)) {
@@ -70,6 +70,7 @@ void emit_float_literal(StrBuf *out, double value, bool is_f32)
         add_digits(out, value, is_f32 ? F32_DIGITS : F64_DIGITS);
         if (is_f32) strbuf_add_char(out, 'f');
     }
+    return isfinite(value) ? 0 : EMIT_NEEDS_LIMITS;
 }
 
 void emit_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator)

@@ -30,6 +30,18 @@ typedef struct EmitPort {
     const EmitQuantizer *quant; /* NULL: the elements are the numbers themselves */
 } EmitPort;
 
+/* What printed code uses beside the project's own headers, a bit each. A printer records what its
+ * text uses when it prints that text, so the heads of files, which are written last, need not look
+ * into it. */
+enum {
+    EMIT_NEEDS_AP_INT = 1,    /* <ap_int.h> */
+    EMIT_NEEDS_HLS_MATH = 2,  /* <hls_math.h> */
+    EMIT_NEEDS_ALGORITHM = 4, /* <algorithm>: std::min, std::max */
+    EMIT_NEEDS_LIMITS = 8,    /* <limits>: numbers that are not finite */
+    EMIT_NEEDS_BITS_AS = 16,  /* the helper function bits_as */
+    EMIT_NEEDS_PACKED = 32    /* the helper function packed */
+};
+
 /* Everything the printers share; filled by emit_prepare. */
 typedef struct Emitter {
     Context *ctx;
@@ -40,14 +52,16 @@ typedef struct Emitter {
     PtrMap fifos;            /* emithls.stream Op* -> C++ name, once the top function is printed */
     PtrMap word_aliases;     /* vector Type* -> alias name */
     VEC(const Type *) words; /* vector types in order of appearance */
-    VEC(const char *) taken; /* file-scope names in use */
+    PtrMap taken;            /* set of Ident*: file-scope names in use */
     VEC(EmitPort) ports;     /* of the top function, in order */
     const char *top_name;
     PtrMap packed;           /* symbols of the tables whose last dimension is a memory's word */
     const EmitPort *weights; /* the port that loaded tables come through, or NULL */
     bool has_memories;       /* some port is a memory: the top function takes a number of frames */
-    bool uses_ints, uses_math; /* anywhere in the module */
-    bool has_schedule;         /* <top>_schedule.h is written */
+    /* EMIT_NEEDS_*. AP_INT and HLS_MATH: of any op or type of the module, found by emit_prepare; the
+     * others: of the functions, recorded while their statements are printed. */
+    uint32_t needs;
+    bool has_schedule; /* <top>_schedule.h is written */
 } Emitter;
 
 /* Chooses file-scope names, collects the word types, reads the ports. False: diagnosed. */
@@ -103,7 +117,8 @@ typedef struct Expr {
     Prec prec;
     CppKind kind;
     Wide low, high;
-    bool reads; /* contains an array access: must not move across a store */
+    bool reads;     /* contains an array access: must not move across a store */
+    uint32_t needs; /* EMIT_NEEDS_* of the text */
 } Expr;
 
 /* Operands given, prints one arith or math op. False: diagnosed, op has no C++ form. */
@@ -159,7 +174,7 @@ void emit_tcl(Emitter *e, StrBuf *out);
 void emit_style(Emitter *e, StrBuf *out); /* .clang-format */
 void emit_report(Emitter *e, StrBuf *out);
 void emit_folding(Emitter *e, StrBuf *out);
-/* How a report of ours begins, up to the top function's name as a JSON string. */
+/* How a report that emit_report wrote begins, up to the top function's name as a JSON string. */
 #define REPORT_START "{\n  \"generator\": \"ming\",\n  \"top\": "
 
 /* Appends a file's contents (emit_files.c). False: diagnosed. */
@@ -171,8 +186,8 @@ bool emit_write_project(Context *ctx, const char *dir, const EmittedFiles *files
 void emit_comment_text(StrBuf *out, Str text);
 /* The C++ literal with its quotes. */
 void emit_string_literal(StrBuf *out, Str text);
-/* A C++ expression with exactly that value; `is_f32`: of type float. */
-void emit_float_literal(StrBuf *out, double value, bool is_f32);
+/* A C++ expression with exactly that value; `is_f32`: of type float. Gives what it needs. */
+uint32_t emit_float_literal(StrBuf *out, double value, bool is_f32);
 /* "1 x 2 x 3" with the given separator. */
 void emit_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator);
 
