@@ -3,70 +3,59 @@
 #include "driver/internal.h"
 #include "ir/support/support.h"
 
-static void add_text(StrBuf *out, const char *key, Str value)
-{
-    strbuf_printf(out, "\"%s\": ", key);
-    json_add_string(out, value);
-    strbuf_add_c(out, ", ");
-}
-
 /* What is not known is null. */
-static void add_count(StrBuf *out, const char *key, int64_t value)
-{
-    strbuf_printf(out, "\"%s\": ", key);
-    if (value < 0)
-        strbuf_add_c(out, "null");
-    else
-        strbuf_add_int(out, value);
-    strbuf_add_c(out, ", ");
-}
-
-static void add_types(StrBuf *out, const char *key, const Widths *widths)
+static void add_types(JsonWriter *w, const char *key, const Widths *widths)
 {
     StrBuf text = {0};
-    driver_check_widths_print(widths, &text);
-    strbuf_printf(out, "\"%s\": ", key);
+    check_widths_print(widths, &text);
+    json_write_key(w, str_from(key));
     if (str_eq_c(strbuf_str(&text), "-"))
-        strbuf_add_c(out, "null");
+        json_write_null(w);
     else
-        json_add_string(out, strbuf_str(&text));
+        json_write_string(w, strbuf_str(&text));
     strbuf_free(&text);
 }
 
-static void add_costs(StrBuf *out, const CheckLayer *layer)
+static void add_costs(JsonWriter *w, const CheckLayer *layer)
 {
-    add_count(out, "parameters", layer->parameters);
-    add_count(out, "macs", layer->macs);
-    add_types(out, "weights", &layer->weights);
-    strbuf_add_c(out, ", ");
-    add_types(out, "input", &layer->input);
-    strbuf_add_c(out, ", ");
-    add_types(out, "output", &layer->output);
+    json_member_count(w, "parameters", layer->parameters);
+    json_member_count(w, "macs", layer->macs);
+    add_types(w, "weights", &layer->weights);
+    add_types(w, "input", &layer->input);
+    add_types(w, "output", &layer->output);
 }
 
-static void add_layer(StrBuf *out, const Check *check, const CheckLayer *layer)
+static void add_layer(JsonWriter *w, const CheckLayer *layer)
 {
-    strbuf_add_c(out, "    {");
-    add_text(out, "name", layer->name);
-    add_text(out, "operator", layer->op_type);
-    add_text(out, "status", str_from(driver_check_status(layer)));
-    add_text(out, "note", layer->remark);
-    add_text(out, "reason", layer->reason);
-    add_text(out, "hint", driver_check_hint(check, layer));
-    add_costs(out, layer);
-    strbuf_add_char(out, '}');
+    json_write_line(w, 4);
+    json_begin_object(w);
+    json_member_string(w, "name", layer->name);
+    json_member_string(w, "operator", layer->op_type);
+    json_member_string(w, "status", str_from(check_status(layer)));
+    json_member_string(w, "note", layer->remark);
+    json_member_string(w, "reason", layer->reason);
+    json_member_string(w, "hint", check_hint(layer));
+    add_costs(w, layer);
+    json_end_object(w);
 }
 
 void driver_check_print_json(const Check *check, StrBuf *out)
 {
-    const CheckLayer total = driver_check_total(check);
-    strbuf_printf(out, "{\n  \"compiles\": %s,\n  \"nodes\": [\n",
-                  driver_check_compiles(check) ? "true" : "false");
-    for (size_t i = 0; i < check->count; i++) {
-        add_layer(out, check, &check->layers[i]);
-        strbuf_add_c(out, i + 1 < check->count ? ",\n" : "\n");
-    }
-    strbuf_add_c(out, "  ],\n  \"total\": {");
-    add_costs(out, &total);
-    strbuf_add_c(out, "}\n}\n");
+    const CheckLayer total = check_total(check);
+    JsonWriter w = {.out = out};
+    json_begin_object(&w);
+    json_write_line(&w, 2);
+    json_member_bool(&w, "compiles", check_compiles(check));
+    json_write_line(&w, 2);
+    json_member_array(&w, "nodes");
+    for (size_t i = 0; i < check->count; i++) add_layer(&w, &check->layers[i]);
+    json_write_line(&w, 2);
+    json_end_array(&w);
+    json_write_line(&w, 2);
+    json_member_object(&w, "total");
+    add_costs(&w, &total);
+    json_end_object(&w);
+    json_write_line(&w, 0);
+    json_end_object(&w);
+    strbuf_add_char(out, '\n');
 }

@@ -54,182 +54,144 @@ static int64_t clock_mhz(const Emitter *e)
                          : number(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ);
 }
 
-static void add_number(StrBuf *out, int64_t value)
+static void add_list(JsonWriter *w, const char *name, const Attr *list)
 {
-    if (value < 0)
-        strbuf_add_c(out, "null");
-    else
-        strbuf_add_int(out, value);
-}
-
-static void add_key(StrBuf *out, const char *name)
-{
-    strbuf_printf(out, "\"%s\": ", name);
-}
-
-static void add_string(StrBuf *out, const char *name, Str value)
-{
-    add_key(out, name);
-    json_add_string(out, value);
-}
-
-static void add_list(StrBuf *out, const char *name, const Attr *list)
-{
-    add_key(out, name);
-    strbuf_add_char(out, '[');
+    json_member_array(w, name);
     for (size_t i = 0; list && list->kind == ATTR_DENSE_ARRAY && i < list->u.dense_array.count; i++)
-        strbuf_printf(out, "%s%lld", i ? ", " : "", (long long)dense_array_i64(list, i));
-    strbuf_add_char(out, ']');
+        json_write_int(w, dense_array_i64(list, i));
+    json_end_array(w);
 }
 
-static void add_count(StrBuf *out, const char *name, int64_t value)
+/* Item of an array at the top level. */
+static void begin_item(JsonWriter *w)
 {
-    add_key(out, name);
-    add_number(out, value);
+    json_write_line(w, 4);
+    json_begin_object(w);
 }
 
-static void begin_item(StrBuf *out, bool *first)
+static void end_items(JsonWriter *w)
 {
-    strbuf_add_c(out, *first ? "\n    {" : ",\n    {");
-    *first = false;
+    json_write_line(w, 2);
+    json_end_array(w);
+    json_write_line(w, 2);
 }
 
 /* value: NULL if there is none. */
-static void add_text_or_null(StrBuf *out, const char *name, const Attr *value)
+static void add_text_or_null(JsonWriter *w, const char *name, const Attr *value)
 {
-    add_key(out, name);
+    json_write_key(w, str_from(name));
     if (value && value->kind == ATTR_STRING)
-        json_add_string(out, value->u.string);
+        json_write_string(w, value->u.string);
     else
-        strbuf_add_c(out, "null");
-}
-
-static void add_separator(StrBuf *out)
-{
-    strbuf_add_c(out, ", ");
+        json_write_null(w);
 }
 
 /* Frames a second, to three decimals. */
-static void add_fps(StrBuf *out, int64_t clock_mhz, int64_t interval)
+static void add_fps(JsonWriter *w, int64_t clock_mhz, int64_t interval)
 {
-    add_key(out, "fps");
+    json_write_key(w, STR("fps"));
     if (clock_mhz <= 0 || interval <= 0) {
-        strbuf_add_c(out, "null");
+        json_write_null(w);
         return;
     }
     int64_t hertz = clock_mhz * 1000000, rest = hertz % interval;
-    strbuf_printf(out, "%lld.%03lld", (long long)(hertz / interval),
-                  (long long)(rest * 1000 / interval));
+    json_write_number(w, "%lld.%03lld", (long long)(hertz / interval),
+                      (long long)(rest * 1000 / interval));
 }
 
 /* Latency and interval as simulated; where nobody simulated, the sum and the largest of the
  * processes' cycles. */
-static void add_totals(Emitter *e, StrBuf *out)
+static void add_totals(Emitter *e, JsonWriter *w)
 {
-    static const char *const resources[] = {DFG_COST_DSP, DFG_COST_BRAM18, DFG_COST_URAM,
-                                            DFG_COST_LUT, DFG_COST_FF};
-    const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
-    int64_t cycles = total(e->module, DFG_COST_CYCLES),
-            slowest = largest(e->module, DFG_COST_CYCLES);
-    int64_t interval = timing ? number(timing, EMITHLS_TIMING_INTERVAL) : slowest;
-    strbuf_add_c(out, "  \"totals\": {");
-    add_count(out, "latency_cycles", timing ? number(timing, EMITHLS_TIMING_LATENCY) : cycles);
-    add_separator(out);
-    add_count(out, "interval_cycles", interval);
-    add_separator(out);
-    add_fps(out, clock_mhz(e), interval);
-    for (size_t i = 0; i < COUNT_OF(resources); i++) {
-        add_separator(out);
-        add_count(out, resources[i], total(e->module, resources[i]));
-    }
-    strbuf_add_c(out, "},\n  ");
-    add_string(out, "timing", timing ? STR("simulated") : STR("predicted"));
-    strbuf_add_c(out, ",\n  \"predicted\": {");
-    add_count(out, "sum_cycles", cycles);
-    add_separator(out);
-    add_count(out, "interval_cycles", slowest);
-    strbuf_add_c(out, "},\n");
+    static const char *const resources[] = {"dsp", "bram18", "uram", "lut", "ff"};
+    const Attr *timing = op_attr(e->top, "emithls.timing");
+    int64_t cycles = total(e->module, "cycles"), slowest = largest(e->module, "cycles");
+    int64_t interval = timing ? number(timing, "interval_cycles") : slowest;
+    json_member_object(w, "totals");
+    json_member_count(w, "latency_cycles", timing ? number(timing, "latency_cycles") : cycles);
+    json_member_count(w, "interval_cycles", interval);
+    add_fps(w, clock_mhz(e), interval);
+    for (size_t i = 0; i < COUNT_OF(resources); i++)
+        json_member_count(w, resources[i], total(e->module, resources[i]));
+    json_end_object(w);
+    json_write_line(w, 2);
+    json_member_string(w, "timing", timing ? STR("simulated") : STR("predicted"));
+    json_write_line(w, 2);
+    json_member_object(w, "predicted");
+    json_member_count(w, "sum_cycles", cycles);
+    json_member_count(w, "interval_cycles", slowest);
+    json_end_object(w);
+    json_write_line(w, 2);
 }
 
 /* What a simulation of the final depths proved. */
-static void add_timing(Emitter *e, StrBuf *out)
+static void add_timing(Emitter *e, JsonWriter *w)
 {
-    static const char *const names[] = {EMITHLS_TIMING_CLOCK_MHZ, EMITHLS_TIMING_LATENCY,
-                                        EMITHLS_TIMING_INTERVAL, EMITHLS_TIMING_FIFO_BITS};
-    const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
-    strbuf_add_c(out, "  \"simulated\": ");
-    if (timing)
-        strbuf_printf(out, "{\"deadlock_free\": %s",
-                      attr_dict_get_c(timing, EMITHLS_TIMING_DEADLOCK_FREE) ? "true" : "false");
-    for (size_t i = 0; timing && i < COUNT_OF(names); i++) {
-        add_separator(out);
-        add_count(out, names[i], number(timing, names[i]));
+    static const char *const names[] = {"clock_mhz", "latency_cycles", "interval_cycles",
+                                        "fifo_bits"};
+    const Attr *timing = op_attr(e->top, "emithls.timing");
+    json_write_key(w, STR("simulated"));
+    if (timing) {
+        json_begin_object(w);
+        json_member_bool(w, "deadlock_free", attr_dict_get_c(timing, "deadlock_free") != NULL);
+        for (size_t i = 0; i < COUNT_OF(names); i++)
+            json_member_count(w, names[i], number(timing, names[i]));
+        json_end_object(w);
+    } else {
+        json_write_null(w);
     }
-    strbuf_add_c(out, timing ? "},\n" : "null,\n");
+    json_write_line(w, 2);
 }
 
 /* A process works `cycles` for a frame and can begin the next one then. */
-static void add_costs(StrBuf *out, const Attr *report)
+static void add_costs(JsonWriter *w, const Attr *report)
 {
-    static const char *const costs[] = {DFG_COST_CYCLES, DFG_COST_DSP, DFG_COST_BRAM18,
-                                        DFG_COST_URAM,   DFG_COST_LUT, DFG_COST_FF};
-    add_count(out, "interval_cycles", number(report, DFG_COST_CYCLES));
-    for (size_t i = 0; i < COUNT_OF(costs); i++) {
-        add_separator(out);
-        add_count(out, costs[i], number(report, costs[i]));
-    }
-    if (number(report, DFG_REPORT_BUFFER) >= 0) {
-        add_separator(out);
-        add_count(out, "buffer_words", number(report, DFG_REPORT_BUFFER));
-    }
+    static const char *const costs[] = {"cycles", "dsp", "bram18", "uram", "lut", "ff"};
+    json_member_count(w, "interval_cycles", number(report, "cycles"));
+    for (size_t i = 0; i < COUNT_OF(costs); i++)
+        json_member_count(w, costs[i], number(report, costs[i]));
+    if (number(report, "buffer") >= 0)
+        json_member_count(w, "buffer_words", number(report, "buffer"));
 }
 
-static void add_processes(Emitter *e, StrBuf *out)
+static void add_processes(Emitter *e, JsonWriter *w)
 {
-    bool first = true;
-    strbuf_add_c(out, "  \"processes\": [");
+    json_member_array(w, "processes");
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
         const Attr *report = op_attr(op, DFG_ATTR_REPORT);
         if (!is_process(op)) continue;
-        begin_item(out, &first);
-        add_string(out, "name", str_from(cpp_global(e, symbol_name(op))));
-        add_separator(out);
-        add_string(out, "source", text(report, DFG_REPORT_SOURCE));
-        add_separator(out);
-        add_string(out, "class", text(report, DFG_REPORT_CLASS));
-        strbuf_add_c(out, ",\n     ");
-        add_list(out, "trip_counts", attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS));
-        add_separator(out);
-        add_list(out, "unroll", attr_dict_get_c(report, DFG_REPORT_UNROLL));
-        strbuf_add_c(out, ",\n     ");
-        add_costs(out, report);
-        strbuf_add_char(out, '}');
+        begin_item(w);
+        json_member_string(w, "name", str_from(cpp_global(e, symbol_name(op))));
+        json_member_string(w, "source", text(report, "source"));
+        json_member_string(w, "class", text(report, "class"));
+        json_write_line(w, 5);
+        add_list(w, "trip_counts", item(report, "trip_counts"));
+        add_list(w, "unroll", item(report, "unroll"));
+        json_write_line(w, 5);
+        add_costs(w, report);
+        json_end_object(w);
     }
-    strbuf_add_c(out, "\n  ],\n");
+    end_items(w);
 }
 
-static void add_fifos(Emitter *e, StrBuf *out)
+static void add_fifos(Emitter *e, JsonWriter *w)
 {
-    bool first = true;
-    strbuf_add_c(out, "  \"fifos\": [");
+    json_member_array(w, "fifos");
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
         if (op->def != EMITHLS(STREAM)) continue;
         const Type *word = emithls_stream_word(op_result(op, 0)->type);
-        begin_item(out, &first);
-        add_string(out, "name", str_from(ptrmap_get(&e->fifos, op)));
-        add_separator(out);
-        add_count(out, "width", emithls_lanes(word) * type_width(emithls_scalar(word)));
-        add_separator(out);
-        add_count(out, "depth", attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
-        add_separator(out);
-        add_text_or_null(out, "kind", op_attr(op, EMITHLS_ATTR_IMPL));
-        strbuf_add_char(out, '}');
+        begin_item(w);
+        json_member_string(w, "name", str_from(ptrmap_get(&e->fifos, op)));
+        json_member_count(w, "width", emithls_lanes(word) * type_width(emithls_scalar(word)));
+        json_member_count(w, "depth", attr_int_value(op_attr(op, "depth")));
+        add_text_or_null(w, "kind", op_attr(op, "impl"));
+        json_end_object(w);
     }
-    strbuf_add_c(out, "\n  ],\n");
+    end_items(w);
 }
 
 /* Of the arrays that the testbench takes and gives. */
-static void add_dtype(StrBuf *out, const EmitPort *port)
+static void add_dtype(JsonWriter *w, const EmitPort *port)
 {
     const Type *elem = emithls_scalar(port->word);
     StrBuf name = {0};
@@ -237,66 +199,73 @@ static void add_dtype(StrBuf *out, const EmitPort *port)
         strbuf_add_c(&name, "float");
     else
         type_print(&name, elem);
-    add_string(out, "dtype", strbuf_str(&name));
+    json_member_string(w, "dtype", strbuf_str(&name));
     strbuf_free(&name);
 }
 
-static void add_ports(Emitter *e, StrBuf *out)
+static void add_ports(Emitter *e, JsonWriter *w)
 {
-    bool first = true;
-    strbuf_add_c(out, "  \"ports\": [");
+    json_member_array(w, "ports");
     for (size_t i = 0; i < e->ports.len; i++) {
         const EmitPort *port = &e->ports.data[i];
-        begin_item(out, &first);
-        add_string(out, "name", port->tensor);
-        add_separator(out);
-        add_string(out, "direction", port->is_input ? STR("in") : STR("out"));
-        add_separator(out);
-        add_string(out, "interface", port->bus ? STR("m_axi") : STR("axis"));
-        if (port->is_weights) strbuf_add_c(out, ", \"weights\": true");
-        strbuf_add_c(out, ", \"shape\": [");
-        emit_extents(out, port->shape, port->rank, ", ");
-        strbuf_add_c(out, "], ");
-        add_dtype(out, port);
-        strbuf_add_char(out, '}');
+        begin_item(w);
+        json_member_string(w, "name", port->tensor);
+        json_member_string(w, "direction", port->is_input ? STR("in") : STR("out"));
+        json_member_string(w, "interface", port->bus ? STR("m_axi") : STR("axis"));
+        if (port->is_weights) json_member_bool(w, "weights", true);
+        json_member_array(w, "shape");
+        for (uint32_t d = 0; d < port->rank; d++) json_write_int(w, port->shape[d]);
+        json_end_array(w);
+        add_dtype(w, port);
+        json_end_object(w);
     }
-    strbuf_add_c(out, "\n  ]\n");
+    json_write_line(w, 2);
+    json_end_array(w);
 }
 
 /* What the design was chosen by: limits of the budget, goal, and what no design is below. */
-static void add_choice(Emitter *e, StrBuf *out)
+static void add_choice(Emitter *e, JsonWriter *w)
 {
-    static const char *const limits[] = {DFG_COST_DSP, DFG_COST_BRAM18, DFG_COST_URAM, DFG_COST_LUT,
-                                         DFG_COST_FF};
-    const Attr *budget = op_attr(e->module, DFG_ATTR_BUDGET);
-    add_text_or_null(out, "device", attr_dict_get_c(budget, DFG_BUDGET_DEVICE));
-    strbuf_add_c(out, ",\n  ");
-    add_count(out, "clock_mhz", clock_mhz(e));
-    strbuf_add_c(out, ",\n  ");
-    add_text_or_null(out, "objective", attr_dict_get_c(budget, DFG_BUDGET_OBJECTIVE));
-    strbuf_add_c(out, ",\n  ");
-    add_count(out, "value", number(budget, DFG_BUDGET_VALUE));
-    strbuf_add_c(out, ",\n  ");
-    add_count(out, "bound", number(budget, DFG_BUDGET_BOUND));
+    static const char *const limits[][2] = {{"dsp", "dsp_limit"},
+                                            {"bram18", "bram18_limit"},
+                                            {"uram", "uram_limit"},
+                                            {"lut", "lut_limit"},
+                                            {"ff", "ff_limit"}};
+    const Attr *budget = op_attr(e->module, "dfg.budget");
+    add_text_or_null(w, "device", item(budget, "device"));
+    json_write_line(w, 2);
+    json_member_count(w, "clock_mhz", clock_mhz(e));
+    json_write_line(w, 2);
+    add_text_or_null(w, "objective", item(budget, "objective"));
+    json_write_line(w, 2);
+    json_member_count(w, "value", number(budget, "value"));
+    json_write_line(w, 2);
+    json_member_count(w, "bound", number(budget, "bound"));
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
-        strbuf_printf(out, ",\n  \"%s_limit\": ", limits[i]);
-        add_number(out, number(budget, limits[i]));
+        json_write_line(w, 2);
+        json_member_count(w, limits[i][1], number(budget, limits[i][0]));
     }
-    strbuf_add_c(out, ",\n");
+    json_write_line(w, 2);
 }
 
 void emit_report(Emitter *e, StrBuf *out)
 {
-    strbuf_add_c(out, REPORT_START);
-    json_add_string(out, str_from(e->top_name));
-    strbuf_add_c(out, ",\n  ");
-    add_choice(e, out);
-    add_totals(e, out);
-    add_timing(e, out);
-    add_processes(e, out);
-    add_fifos(e, out);
-    add_ports(e, out);
-    strbuf_add_c(out, "}\n");
+    JsonWriter w = {.out = out};
+    json_begin_object(&w);
+    json_write_line(&w, 2);
+    json_member_string(&w, "generator", STR("ming")); /* REPORT_START is this text */
+    json_write_line(&w, 2);
+    json_member_string(&w, "top", str_from(e->top_name));
+    json_write_line(&w, 2);
+    add_choice(e, &w);
+    add_totals(e, &w);
+    add_timing(e, &w);
+    add_processes(e, &w);
+    add_fifos(e, &w);
+    add_ports(e, &w);
+    json_write_line(&w, 0);
+    json_end_object(&w);
+    strbuf_add_char(out, '\n');
 }
 
 enum { COLUMNS = 10, FIRST_NUMBER = 4 };

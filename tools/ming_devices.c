@@ -38,80 +38,88 @@ static void print_table(const Device *devices, size_t count, StrBuf *out)
     for (size_t i = 0; i < count; i++) add_device_rows(out, &devices[i]);
 }
 
-static void add_text(StrBuf *out, const char *key, Str text)
+static void add_resources(JsonWriter *w, const Resources *r)
 {
-    strbuf_printf(out, "\"%s\": ", key);
-    json_add_string(out, text);
+    json_member_int(w, "lut", r->lut);
+    json_member_int(w, "ff", r->ff);
+    json_member_int(w, "bram18", r->bram18);
+    json_member_int(w, "uram", r->uram);
+    json_member_int(w, "dsp", r->dsp);
 }
 
-static void add_resources(StrBuf *out, const Resources *r)
+static void add_named(JsonWriter *w, const char *key, const NamedResources *items, uint32_t count)
 {
-    strbuf_printf(out,
-                  "\"lut\": %lld, \"ff\": %lld, \"bram18\": %lld, \"uram\": %lld, \"dsp\": %lld",
-                  (long long)r->lut, (long long)r->ff, (long long)r->bram18, (long long)r->uram,
-                  (long long)r->dsp);
-}
-
-static void add_named(StrBuf *out, const char *key, const NamedResources *items, uint32_t count)
-{
-    strbuf_printf(out, ",\n   \"%s\": [", key);
+    json_write_line(w, 3);
+    json_member_array(w, key);
     for (uint32_t i = 0; i < count; i++) {
-        strbuf_add_c(out, i ? ",\n     {" : "\n     {");
-        add_text(out, "name", items[i].name);
-        strbuf_add_c(out, ", ");
-        add_resources(out, &items[i].resources);
-        strbuf_add_char(out, '}');
+        json_write_line(w, 5);
+        json_begin_object(w);
+        json_member_string(w, "name", items[i].name);
+        add_resources(w, &items[i].resources);
+        json_end_object(w);
     }
-    strbuf_add_char(out, ']');
+    json_end_array(w);
 }
 
-static void add_memories(StrBuf *out, const Device *device)
+static void add_memories(JsonWriter *w, const Device *device)
 {
-    strbuf_add_c(out, ",\n   \"memories\": [");
+    json_write_line(w, 3);
+    json_member_array(w, "memories");
     for (uint32_t i = 0; i < device->memory_count; i++) {
-        strbuf_add_c(out, i ? ",\n     {" : "\n     {");
-        add_text(out, "kind", device->memories[i].kind);
-        strbuf_add_c(out, ", ");
-        add_text(out, "shapes", device->memories[i].shapes);
-        strbuf_printf(out, ", \"initial\": %s}",
-                      device->memories[i].has_contents ? "true" : "false");
+        json_write_line(w, 5);
+        json_begin_object(w);
+        json_member_string(w, "kind", device->memories[i].kind);
+        json_member_string(w, "shapes", device->memories[i].shapes);
+        json_member_bool(w, "initial", device->memories[i].has_contents);
+        json_end_object(w);
     }
-    strbuf_add_char(out, ']');
+    json_end_array(w);
 }
 
-static void add_device(StrBuf *out, const Device *device)
+/* Two numbers in an object of their own. */
+static void add_pair(JsonWriter *w, const char *key, const char *first, int64_t a,
+                     const char *second, int64_t b)
 {
-    strbuf_add_c(out, "  {");
-    add_text(out, "name", device->name);
-    strbuf_add_c(out, ", ");
-    add_text(out, "title", device->title);
-    strbuf_add_c(out, ", ");
-    add_text(out, "part", device->part);
-    strbuf_add_c(out, ", ");
-    add_text(out, "dsp_kind", device->dsp_kind);
-    strbuf_printf(out,
-                  ",\n   \"clock_mhz\": {\"default\": %lld, \"maximum\": %lld},\n   \"total\": {",
-                  (long long)device->clock_default, (long long)device->clock_maximum);
-    add_resources(out, &device->total);
-    strbuf_add_char(out, '}');
-    add_named(out, "dies", device->dies, device->die_count);
-    strbuf_printf(out, ",\n   \"links\": {\"sll\": %lld, \"ethernet_gbps\": %lld}",
-                  (long long)device->sll, (long long)device->ethernet);
-    add_memories(out, device);
-    add_named(out, "shells", device->shells, device->shell_count);
-    strbuf_add_c(out, ",\n   \"utilization\": {");
-    add_resources(out, &device->percent);
-    strbuf_printf(out, ", \"mean\": %lld}}", (long long)device->mean_percent);
+    json_write_line(w, 3);
+    json_member_object(w, key);
+    json_member_int(w, first, a);
+    json_member_int(w, second, b);
+    json_end_object(w);
+}
+
+static void add_device(JsonWriter *w, const Device *device)
+{
+    json_write_line(w, 2);
+    json_begin_object(w);
+    json_member_string(w, "name", device->name);
+    json_member_string(w, "title", device->title);
+    json_member_string(w, "part", device->part);
+    json_member_string(w, "dsp_kind", device->dsp_kind);
+    add_pair(w, "clock_mhz", "default", device->clock_default, "maximum", device->clock_maximum);
+    json_write_line(w, 3);
+    json_member_object(w, "total");
+    add_resources(w, &device->total);
+    json_end_object(w);
+    add_named(w, "dies", device->dies, device->die_count);
+    add_pair(w, "links", "sll", device->sll, "ethernet_gbps", device->ethernet);
+    add_memories(w, device);
+    add_named(w, "shells", device->shells, device->shell_count);
+    json_write_line(w, 3);
+    json_member_object(w, "utilization");
+    add_resources(w, &device->percent);
+    json_member_int(w, "mean", device->mean_percent);
+    json_end_object(w);
+    json_end_object(w);
 }
 
 static void print_json(const Device *devices, size_t count, StrBuf *out)
 {
-    strbuf_add_c(out, "[\n");
-    for (size_t i = 0; i < count; i++) {
-        add_device(out, &devices[i]);
-        strbuf_add_c(out, i + 1 < count ? ",\n" : "\n");
-    }
-    strbuf_add_c(out, "]\n");
+    JsonWriter w = {.out = out};
+    json_begin_array(&w);
+    for (size_t i = 0; i < count; i++) add_device(&w, &devices[i]);
+    json_write_line(&w, 0);
+    json_end_array(&w);
+    strbuf_add_char(out, '\n');
 }
 
 static int compare_names(const void *a, const void *b)

@@ -69,31 +69,47 @@ static void print_table(const Exploration *e, StrBuf *out)
     text_table_free(&table);
 }
 
-static void add_costs(StrBuf *out, const Cost *cost)
+static void add_costs(JsonWriter *w, const Cost *cost)
 {
     for (size_t k = 0; k < COUNT_OF(kinds); k++)
-        strbuf_printf(out, "%s\"%s\": %lld", k ? ", " : "", cost_names[kinds[k]].key,
-                      (long long)cost->items[kinds[k]]);
+        json_member_int(w, cost_names[kinds[k]].key, cost->items[kinds[k]]);
+}
+
+static void add_point(JsonWriter *w, const Exploration *e, const ExplorePoint *point)
+{
+    json_write_line(w, 4);
+    json_begin_object(w);
+    json_write_key(w, STR("fps"));
+    json_write_number(w, "%.3f", chart_fps(point, e->target.clock));
+    json_member_int(w, "interval_cycles", point->interval);
+    add_costs(w, &point->cost);
+    json_member_int(w, "value", point->value);
+    json_member_int(w, "bound", point->bound);
+    json_end_object(w);
 }
 
 static void print_json(const Exploration *e, StrBuf *out)
 {
-    strbuf_add_c(out, "{\n  \"model\": ");
-    json_add_string(out, str_from(e->path));
-    strbuf_add_c(out, ",\n  \"device\": ");
-    json_add_string(out, e->target.device.name);
-    strbuf_printf(out, ",\n  \"clock_mhz\": %lld,\n  \"limits\": {", (long long)e->target.clock);
-    add_costs(out, &e->limits);
-    strbuf_add_c(out, "},\n  \"points\": [");
-    for (size_t i = 0; i < e->points.len; i++) {
-        const ExplorePoint *point = &e->points.data[i];
-        strbuf_printf(out, "%s\n    {\"fps\": %.3f, \"interval_cycles\": %lld, ", i ? "," : "",
-                      driver_explore_fps(point, e->target.clock), (long long)point->interval);
-        add_costs(out, &point->cost);
-        strbuf_printf(out, ", \"value\": %lld, \"bound\": %lld}", (long long)point->value,
-                      (long long)point->bound);
-    }
-    strbuf_add_c(out, "\n  ]\n}\n");
+    JsonWriter w = {.out = out};
+    json_begin_object(&w);
+    json_write_line(&w, 2);
+    json_member_string(&w, "model", str_from(e->path));
+    json_write_line(&w, 2);
+    json_member_string(&w, "device", e->target.device.name);
+    json_write_line(&w, 2);
+    json_member_int(&w, "clock_mhz", e->target.clock);
+    json_write_line(&w, 2);
+    json_member_object(&w, "limits");
+    add_costs(&w, &e->limits);
+    json_end_object(&w);
+    json_write_line(&w, 2);
+    json_member_array(&w, "points");
+    for (size_t i = 0; i < e->points.len; i++) add_point(&w, e, &e->points.data[i]);
+    json_write_line(&w, 2);
+    json_end_array(&w);
+    json_write_line(&w, 0);
+    json_end_object(&w);
+    strbuf_add_char(out, '\n');
 }
 
 static void print_csv(const Exploration *e, StrBuf *out)

@@ -108,32 +108,30 @@ static void print_table(const Rows *rows, const SynthReport *report, StrBuf *out
                   report->part.data, report->target_ns.data, report->estimated_ns.data);
 }
 
-static void add_figures(StrBuf *out, const char *key, const int64_t *values)
+static void add_figures(JsonWriter *w, const char *key, const int64_t *values)
 {
-    strbuf_printf(out, "\"%s\": {", key);
-    for (size_t i = 0; i < FIGURE_COUNT; i++) {
-        strbuf_printf(out, "%s\"%s\": ", i ? ", " : "", figures[i].total_key);
-        if (values[i] < 0)
-            strbuf_add_c(out, "null");
-        else
-            strbuf_add_int(out, values[i]);
-    }
-    strbuf_add_char(out, '}');
+    json_member_object(w, key);
+    for (size_t i = 0; i < FIGURE_COUNT; i++) json_member_count(w, figures[i].total_key, values[i]);
+    json_end_object(w);
 }
 
 static void print_json(const Rows *rows, StrBuf *out)
 {
-    strbuf_add_c(out, "[\n");
+    JsonWriter w = {.out = out};
+    json_begin_array(&w);
     for (size_t r = 0; r < rows->len; r++) {
-        strbuf_add_c(out, "  {\"name\": ");
-        json_add_string(out, str_from(rows->data[r].name));
-        strbuf_add_c(out, ",\n   ");
-        add_figures(out, "predicted", rows->data[r].predicted);
-        strbuf_add_c(out, ",\n   ");
-        add_figures(out, "reported", rows->data[r].reported);
-        strbuf_add_c(out, r + 1 < rows->len ? "},\n" : "}\n");
+        json_write_line(&w, 2);
+        json_begin_object(&w);
+        json_member_string(&w, "name", str_from(rows->data[r].name));
+        json_write_line(&w, 3);
+        add_figures(&w, "predicted", rows->data[r].predicted);
+        json_write_line(&w, 3);
+        add_figures(&w, "reported", rows->data[r].reported);
+        json_end_object(&w);
     }
-    strbuf_add_c(out, "]\n");
+    json_write_line(&w, 0);
+    json_end_array(&w);
+    strbuf_add_char(out, '\n');
 }
 
 /* The design's report.json; NULL: said why. The caller releases it. */

@@ -345,6 +345,41 @@ bool float_parse(Str text, double *out) MUST_CHECK;
 /* The string with its quotes; what is no UTF-8 becomes U+FFFD. */
 void json_add_string(StrBuf *out, Str text);
 
+/* Writes a JSON text from its first bracket to its last. Commas and colons come by themselves; all
+ * stands on one line, a space behind each comma, but where json_write_line breaks it.
+ *   JsonWriter json = {.out = out};
+ * Tests: test/unit/ir/support/json_test.c */
+typedef struct JsonWriter {
+    StrBuf *out; /* not owned */
+    /* Of the writer alone: */
+    bool has_item, has_key; /* what comes next follows an item, is the value of a key */
+    bool breaks;            /* what comes next begins a line, `column` spaces in */
+    uint32_t column;
+} JsonWriter;
+
+/* The next key, item or closing bracket begins a line, `column` spaces in. */
+void json_write_line(JsonWriter *w, uint32_t column);
+void json_write_key(JsonWriter *w, Str key);
+/* Values: items of an array, or behind a key. */
+void json_begin_object(JsonWriter *w);
+void json_end_object(JsonWriter *w);
+void json_begin_array(JsonWriter *w);
+void json_end_array(JsonWriter *w);
+void json_write_string(JsonWriter *w, Str value);
+void json_write_int(JsonWriter *w, int64_t value);
+void json_write_bool(JsonWriter *w, bool value);
+void json_write_null(JsonWriter *w);
+/* A number as printf spells it: fractions with as many digits as they are to have. */
+void json_write_number(JsonWriter *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* A key and its value. */
+void json_member_object(JsonWriter *w, const char *key);
+void json_member_array(JsonWriter *w, const char *key);
+void json_member_string(JsonWriter *w, const char *key, Str value);
+void json_member_int(JsonWriter *w, const char *key, int64_t value);
+void json_member_bool(JsonWriter *w, const char *key, bool value);
+/* Null where the count is negative, as one that is not known is. */
+void json_member_count(JsonWriter *w, const char *key, int64_t value);
+
 /* Tables for people: words to the left, numbers to the right, columns as wide as they need.
  * Tests: lit/tools/ming-sim.mir */
 

@@ -171,104 +171,113 @@ void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out
                   (long long)last_frame(sim, r.bottleneck)->cycles[HLS_BUSY]);
 }
 
-static void add_string(StrBuf *out, const char *name, Str value)
+static void add_mean(JsonWriter *w, const char *key, int64_t hundredths)
 {
-    strbuf_printf(out, "\"%s\": ", name);
-    json_add_string(out, value);
+    json_write_key(w, str_from(key));
+    json_write_number(w, "%lld.%02lld", (long long)(hundredths / 100),
+                      (long long)(hundredths % 100));
 }
 
-static void add_number(StrBuf *out, const char *name, int64_t value)
+static void add_loops(JsonWriter *w, const HlsProcess *p)
 {
-    strbuf_printf(out, ", \"%s\": %lld", name, (long long)value);
-}
-
-static void add_loops(StrBuf *out, const HlsProcess *p)
-{
-    strbuf_add_c(out, ",\n     \"loops\": [");
+    json_write_line(w, 5);
+    json_member_array(w, "loops");
     for (size_t i = 0; i < p->loops.len; i++) {
         const HlsLoop *loop = &p->loops.data[i];
         const Attr *name = loop->op ? op_attr(loop->op, "name") : NULL;
-        strbuf_add_c(out, i ? ", {" : "{");
-        add_string(out, "name", name ? name->u.string : STR(""));
-        add_number(out, "trips", loop->trips);
-        add_number(out, "executions", loop->executions);
-        add_number(out, "ii", loop->ii);
-        add_number(out, "depth", loop->depth);
-        strbuf_printf(out, ", \"once\": %s", loop->is_once ? "true" : "false");
-        if (loop->ii_reason) {
-            strbuf_add_c(out, ", ");
-            add_string(out, "ii_reason", str_from(loop->ii_reason));
-        }
-        strbuf_add_char(out, '}');
+        json_begin_object(w);
+        json_member_string(w, "name", name ? name->u.string : STR(""));
+        json_member_int(w, "trips", loop->trips);
+        json_member_int(w, "executions", loop->executions);
+        json_member_int(w, "ii", loop->ii);
+        json_member_int(w, "depth", loop->depth);
+        json_member_bool(w, "once", loop->is_once);
+        if (loop->ii_reason) json_member_string(w, "ii_reason", str_from(loop->ii_reason));
+        json_end_object(w);
     }
-    strbuf_add_char(out, ']');
+    json_end_array(w);
 }
 
-static void add_process(StrBuf *out, const HlsProcess *p, const HlsFrame *frame)
+static void add_process(JsonWriter *w, const HlsProcess *p, const HlsFrame *frame)
 {
     static const char *const states[] = {"busy", "stalled_input", "stalled_output", "idle"};
-    add_string(out, "name", p->name);
-    strbuf_add_c(out, ", ");
-    add_string(out, "kind", p->func ? STR("process") : p->is_source ? STR("input") : STR("output"));
-    strbuf_printf(out, ", \"once\": %s", p->is_once ? "true" : "false");
-    add_number(out, "cycles", p->cycles);
-    for (int s = 0; s < HLS_STATE_COUNT; s++) add_number(out, states[s], frame->cycles[s]);
-    if (p->func) add_loops(out, p);
+    json_write_line(w, 4);
+    json_begin_object(w);
+    json_member_string(w, "name", p->name);
+    json_member_string(w, "kind",
+                       p->func        ? STR("process")
+                       : p->is_source ? STR("input")
+                                      : STR("output"));
+    json_member_bool(w, "once", p->is_once);
+    json_member_int(w, "cycles", p->cycles);
+    for (int s = 0; s < HLS_STATE_COUNT; s++) json_member_int(w, states[s], frame->cycles[s]);
+    if (p->func) add_loops(w, p);
+    json_end_object(w);
 }
 
-static void add_fifo(StrBuf *out, const HlsStream *stream, const HlsFifo *f, int64_t cycles)
+static void add_fifo(JsonWriter *w, const HlsStream *stream, const HlsFifo *f, int64_t cycles)
 {
-    int64_t mean = mean_level(f, cycles);
-    add_string(out, "name", stream->name);
-    add_number(out, "width", design_word_bits(stream));
-    add_number(out, "depth", f->depth);
-    add_number(out, "max", f->max_level);
-    strbuf_add_c(out, ", \"mean\": ");
-    add_hundredths(out, mean);
-    add_number(out, "full", f->full_cycles);
-    add_number(out, "empty", f->empty_cycles);
+    json_write_line(w, 4);
+    json_begin_object(w);
+    json_member_string(w, "name", stream->name);
+    json_member_int(w, "width", design_word_bits(stream));
+    json_member_int(w, "depth", f->depth);
+    json_member_int(w, "max", f->max_level);
+    add_mean(w, "mean", mean_level(f, cycles));
+    json_member_int(w, "full", f->full_cycles);
+    json_member_int(w, "empty", f->empty_cycles);
+    json_end_object(w);
 }
 
 /* The mean of the periodic state, whole where it is; the last one; frames that the state takes to
  * recur, if more than one. */
-static void add_intervals(StrBuf *out, const HlsTimingResult *r)
+static void add_intervals(JsonWriter *w, const HlsTimingResult *r)
 {
     if (r->frames == 1) {
-        strbuf_add_c(out, ", \"interval_cycles\": null");
+        json_write_key(w, STR("interval_cycles"));
+        json_write_null(w);
         return;
     }
     if (r->mean_interval % 100 == 0)
-        add_number(out, "interval_cycles", r->mean_interval / 100);
+        json_member_int(w, "interval_cycles", r->mean_interval / 100);
     else
-        strbuf_add_c(out, ", \"interval_cycles\": ");
-    if (r->mean_interval % 100 != 0) add_hundredths(out, r->mean_interval);
-    add_number(out, "last_interval_cycles", r->interval);
-    if (r->period.frames > 1) add_number(out, "period_frames", r->period.frames);
+        add_mean(w, "interval_cycles", r->mean_interval);
+    json_member_int(w, "last_interval_cycles", r->interval);
+    if (r->period.frames > 1) json_member_int(w, "period_frames", r->period.frames);
+}
+
+static void add_summary(JsonWriter *w, const HlsDesign *design, const HlsTimingResult *r)
+{
+    json_write_line(w, 2);
+    json_member_string(w, "top", symbol_name(design->top)->str);
+    json_member_int(w, "frames", r->frames);
+    json_member_int(w, "cycles", r->cycles);
+    json_member_int(w, "latency_cycles", r->latency);
+    json_member_int(w, "last_latency_cycles", r->last_latency);
+    add_intervals(w, r);
+    json_member_bool(w, "periodic", r->period.frames != 0);
+    json_member_string(w, "bottleneck", design->processes.data[r->bottleneck].name);
 }
 
 void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
 {
     HlsTimingResult r = hls_sim_result(design, sim);
-    strbuf_add_c(out, "{\n  ");
-    add_string(out, "top", symbol_name(design->top)->str);
-    add_number(out, "frames", r.frames);
-    add_number(out, "cycles", r.cycles);
-    add_number(out, "latency_cycles", r.latency);
-    add_number(out, "last_latency_cycles", r.last_latency);
-    add_intervals(out, &r);
-    strbuf_printf(out, ", \"periodic\": %s, ", r.period.frames ? "true" : "false");
-    add_string(out, "bottleneck", design->processes.data[r.bottleneck].name);
-    strbuf_add_c(out, ",\n  \"processes\": [");
-    for (uint32_t i = 0; i < design->processes.len; i++) {
-        strbuf_add_c(out, i ? ",\n    {" : "\n    {");
-        add_process(out, &design->processes.data[i], last_frame(sim, i));
-        strbuf_add_char(out, '}');
-    }
-    strbuf_add_c(out, "\n  ],\n  \"fifos\": [");
-    for (uint32_t i = 0; i < design->streams.len; i++) {
-        strbuf_add_c(out, i ? ",\n    {" : "\n    {");
-        add_fifo(out, &design->streams.data[i], hls_sim_fifo(sim, i), r.cycles);
-        strbuf_add_char(out, '}');
-    }
-    strbuf_add_c(out, "\n  ]\n}\n");
+    JsonWriter w = {.out = out};
+    json_begin_object(&w);
+    add_summary(&w, design, &r);
+    json_write_line(&w, 2);
+    json_member_array(&w, "processes");
+    for (uint32_t i = 0; i < design->processes.len; i++)
+        add_process(&w, &design->processes.data[i], last_frame(sim, i));
+    json_write_line(&w, 2);
+    json_end_array(&w);
+    json_write_line(&w, 2);
+    json_member_array(&w, "fifos");
+    for (uint32_t i = 0; i < design->streams.len; i++)
+        add_fifo(&w, &design->streams.data[i], hls_sim_fifo(sim, i), r.cycles);
+    json_write_line(&w, 2);
+    json_end_array(&w);
+    json_write_line(&w, 0);
+    json_end_object(&w);
+    strbuf_add_char(out, '\n');
 }
