@@ -186,9 +186,10 @@ static bool explore_region(Exploration *e, const Op *region)
     arena_init(&arena);
     bool ok = dse_space(region, &target, &arena, &space);
     if (ok) {
-        DseAnswer answer =
-            dse_explore_space(&space, &e->limits, (size_t)e->flags->points, &task, &e->points);
-        ok = dse_explain(&space, &task, &answer);
+        DseState state = dse_state(&space);
+        DseAnswer answer = dse_explore_space(&space, &e->limits, (size_t)e->flags->points, &state,
+                                             &task, &e->points);
+        ok = dse_explain(&space, &task, &answer, &state);
         dse_free(&space);
     }
     arena_free(&arena);

@@ -65,12 +65,12 @@ static const Type *port_end_of(const ComputeSchedule *sched, uint32_t port)
     return sched->ends ? sched->ends[port] : dfg_port(sched->process, port)->type;
 }
 
-static Style plain_style(const CostTarget *target)
+static Binding plain_binding(const CostTarget *target)
 {
-    return (Style){.loads_tables = target->loads_tables};
+    return (Binding){.loads_tables = target->loads_tables};
 }
 
-static void close_choices(MemoryList *memories, const CostTarget *target, Style *out)
+static void close_choices(MemoryList *memories, const CostTarget *target, Binding *out)
 {
     memory_choices(memories, out);
     vec_free(memories);
@@ -86,42 +86,42 @@ static Str given_multiplier(const Op *generic)
     return given && given->kind == ATTR_STRING ? given->u.string : STR("");
 }
 
-bool cost_multiplies_in_luts(const Op *generic, const Style *style)
+bool cost_multiplies_in_luts(const Op *generic, const Binding *binding)
 {
     Str given = given_multiplier(generic);
-    return given.len ? str_eq_c(given, "lut") : style->lut_products;
+    return given.len ? str_eq_c(given, "lut") : binding->lut_products;
 }
 
-void cost_compute_choices(const ComputeSchedule *sched, const CostTarget *target, Style *out)
+void cost_compute_choices(const ComputeSchedule *sched, const CostTarget *target, Binding *out)
 {
     MemoryList memories = {0};
-    *out = plain_style(target);
+    *out = plain_binding(target);
     memory_of_compute(sched, out, &memories);
     out->lut_products =
         given_multiplier(sched->main).len == 0 && cost_payload_may_use_luts(sched->main);
     close_choices(&memories, target, out);
 }
 
-void cost_window_choices(const WindowSchedule *sched, const CostTarget *target, Style *out)
+void cost_window_choices(const WindowSchedule *sched, const CostTarget *target, Binding *out)
 {
     MemoryList memories = {0};
-    *out = plain_style(target);
+    *out = plain_binding(target);
     memory_of_window(sched, out, &memories);
     close_choices(&memories, target, out);
 }
 
-void cost_reorder_choices(const ReorderSchedule *sched, const CostTarget *target, Style *out)
+void cost_reorder_choices(const ReorderSchedule *sched, const CostTarget *target, Binding *out)
 {
     MemoryList memories = {0};
-    *out = plain_style(target);
+    *out = plain_binding(target);
     memory_of_reorder(sched, out, &memories);
     close_choices(&memories, target, out);
 }
 
-void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Style *out)
+void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Binding *out)
 {
     MemoryList memories = {0};
-    *out = plain_style(target);
+    *out = plain_binding(target);
     memory_of_merge(sched, out, &memories);
     close_choices(&memories, target, out);
 }
@@ -213,13 +213,13 @@ static void add_kernel(const ComputeSchedule *sched, bool in_luts, Clock clock, 
     add_packed(sched, sum);
 }
 
-void cost_compute(const ComputeSchedule *sched, const Style *style, const CostTarget *target,
+void cost_compute(const ComputeSchedule *sched, const Binding *binding, const CostTarget *target,
                   Cost *out)
 {
     MemoryList memories = {0};
-    bool in_luts = cost_multiplies_in_luts(sched->main, style);
+    bool in_luts = cost_multiplies_in_luts(sched->main, binding);
     *out = (Cost){.cycles = 0};
-    memory_of_compute(sched, style, &memories);
+    memory_of_compute(sched, binding, &memories);
     Pipeline pipeline = cost_pipeline_compute(sched, &memories, in_luts, target->clock);
     add_schedule(&pipeline, &memories, out);
     add_kernel(sched, in_luts, target->clock, out);
@@ -246,13 +246,13 @@ static void add_padding(const WindowSchedule *sched, int64_t bits, Cost *sum)
 }
 
 /* Registers: the word read, histories of single words, the word written. */
-void cost_window(const WindowSchedule *sched, const Style *style, const CostTarget *target,
+void cost_window(const WindowSchedule *sched, const Binding *binding, const CostTarget *target,
                  Cost *out)
 {
     MemoryList memories = {0};
     int64_t element = cost_element_bits(type_elem(op_operand(sched->window, 0)->type)), outputs = 1;
     *out = (Cost){.cycles = 0};
-    memory_of_window(sched, style, &memories);
+    memory_of_window(sched, binding, &memories);
     Pipeline pipeline = cost_pipeline_window(sched, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
     for (uint32_t level = 0; level < sched->params.count; level++) {
@@ -269,13 +269,13 @@ void cost_window(const WindowSchedule *sched, const Style *style, const CostTarg
 }
 
 /* Addresses: a counter for writing, sums of the digits for reading. */
-void cost_reorder(const ReorderSchedule *sched, const Style *style, const CostTarget *target,
+void cost_reorder(const ReorderSchedule *sched, const Binding *binding, const CostTarget *target,
                   Cost *out)
 {
     MemoryList memories = {0};
     int64_t bits = sched->lanes * cost_element_bits(type_elem(op_result(sched->reorder, 0)->type));
     *out = (Cost){.ff = 2 * bits};
-    memory_of_reorder(sched, style, &memories);
+    memory_of_reorder(sched, binding, &memories);
     Pipeline pipeline = cost_pipeline_reorder(sched, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
     add_counter(sched->steps, out);
@@ -284,12 +284,13 @@ void cost_reorder(const ReorderSchedule *sched, const Style *style, const CostTa
         add_counter(sched->depth, out); /* one term of the address each */
 }
 
-void cost_merge(const MergeSchedule *sched, const Style *style, const CostTarget *target, Cost *out)
+void cost_merge(const MergeSchedule *sched, const Binding *binding, const CostTarget *target,
+                Cost *out)
 {
     MemoryList memories = {0};
     int64_t bits = sched->lanes * cost_element_bits(type_elem(op_result(sched->merge, 0)->type));
     *out = (Cost){.lut = choice_luts(bits, sched->source_count), .ff = bits};
-    memory_of_merge(sched, style, &memories);
+    memory_of_merge(sched, binding, &memories);
     Pipeline pipeline = cost_pipeline_merge(sched, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
     for (uint32_t d = 0; d < sched->rank; d++) add_counter(sched->extents[d], out);

@@ -1,4 +1,4 @@
-/* Cost model: cycles and resources of processes, as functions of their schedules and of the style
+/* Cost model: cycles and resources of processes, as functions of their schedules and of the binding
  * in which they are built. docs/cost-model.md states formulas, sources, accuracy and assumptions.
  *
  *   cost.c          processes      cost_arith.c    scalar ops and payloads
@@ -13,7 +13,7 @@
 
 /* Memories of processes: what they are built of, and what that takes. One list of a process's
  * memories serves the costs (cost.c), the prediction of its pipeline (pipeline_compute.c) and the
- * attributes dfg.storage of the chosen design (dse_apply.c). docs/cost-model.md has the formulas.
+ * attributes dfg.storage of the chosen design (target/dse/apply.c). docs/cost-model.md has the formulas.
  * Tests: test/unit/target/cost/memory_test.c */
 
 typedef union Cost Cost;
@@ -22,13 +22,14 @@ typedef union Cost Cost;
 typedef enum MemoryKind { MEMORY_LUTRAM, MEMORY_BRAM, MEMORY_URAM, MEMORY_KINDS } MemoryKind;
 
 /* How a configuration is built, besides its factors: where memories go that have a choice, and what
- * multiplies. Attributes given beforehand (dfg.storage, dfg.multiplier) come first. */
-typedef struct Style {
+ * multiplies (HLS tools call this binding). Attributes given beforehand (dfg.storage,
+ * dfg.multiplier) come first. */
+typedef struct Binding {
     bool lutram;       /* memories of up to MEMORY_MOST_LUTRAM bits */
     bool uram;         /* buffers, which need no contents at the start */
     bool lut_products; /* products of integers are made of LUTs */
     bool loads_tables; /* tables are filled at start-up (load-weights): memories like others */
-} Style;
+} Binding;
 
 enum { MEMORY_MOST_LUTRAM = 64 * 1024 };
 
@@ -70,14 +71,14 @@ void memory_cost(const Memory *memory, Cost *sum);
 /* A FIFO's, with its counters: of shift registers or LUTRAM, block RAM or UltraRAM. */
 typedef enum FifoKind { FIFO_SRL, FIFO_LUTRAM, FIFO_BRAM, FIFO_URAM, FIFO_KINDS } FifoKind;
 void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum);
-/* The switches of a style that make a difference to memories of a list. */
-void memory_choices(const MemoryList *memories, Style *out);
+/* The switches of a binding that make a difference to memories of a list. */
+void memory_choices(const MemoryList *memories, Binding *out);
 
-/* The memories of a process in a style, appended to `out`. */
-void memory_of_compute(const ComputeSchedule *sched, const Style *style, MemoryList *out);
-void memory_of_window(const WindowSchedule *sched, const Style *style, MemoryList *out);
-void memory_of_reorder(const ReorderSchedule *sched, const Style *style, MemoryList *out);
-void memory_of_merge(const MergeSchedule *sched, const Style *style, MemoryList *out);
+/* The memories of a process in a binding, appended to `out`. */
+void memory_of_compute(const ComputeSchedule *sched, const Binding *binding, MemoryList *out);
+void memory_of_window(const WindowSchedule *sched, const Binding *binding, MemoryList *out);
+void memory_of_reorder(const ReorderSchedule *sched, const Binding *binding, MemoryList *out);
+void memory_of_merge(const MergeSchedule *sched, const Binding *binding, MemoryList *out);
 
 typedef enum CostKind {
     COST_CYCLES, /* of a frame that never waits */
@@ -127,22 +128,22 @@ bool cost_payload_may_use_luts(const Op *generic);
 /* Bits of one element of a channel or memory. */
 int64_t cost_element_bits(const Type *elem);
 
-/* Whether a kernel multiplies in LUTs: its dfg.multiplier, if it came with one, else the style. */
-bool cost_multiplies_in_luts(const Op *generic, const Style *style);
+/* Whether a kernel multiplies in LUTs: its dfg.multiplier, if it came with one, else the binding. */
+bool cost_multiplies_in_luts(const Op *generic, const Binding *binding);
 
-/* The switches of a style that make a difference to a schedule. */
-void cost_compute_choices(const ComputeSchedule *sched, const CostTarget *target, Style *out);
-void cost_window_choices(const WindowSchedule *sched, const CostTarget *target, Style *out);
-void cost_reorder_choices(const ReorderSchedule *sched, const CostTarget *target, Style *out);
-void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Style *out);
+/* The switches of a binding that make a difference to a schedule. */
+void cost_compute_choices(const ComputeSchedule *sched, const CostTarget *target, Binding *out);
+void cost_window_choices(const WindowSchedule *sched, const CostTarget *target, Binding *out);
+void cost_reorder_choices(const ReorderSchedule *sched, const CostTarget *target, Binding *out);
+void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Binding *out);
 
-void cost_compute(const ComputeSchedule *sched, const Style *style, const CostTarget *target,
+void cost_compute(const ComputeSchedule *sched, const Binding *binding, const CostTarget *target,
                   Cost *out);
-void cost_window(const WindowSchedule *sched, const Style *style, const CostTarget *target,
+void cost_window(const WindowSchedule *sched, const Binding *binding, const CostTarget *target,
                  Cost *out);
-void cost_reorder(const ReorderSchedule *sched, const Style *style, const CostTarget *target,
+void cost_reorder(const ReorderSchedule *sched, const Binding *binding, const CostTarget *target,
                   Cost *out);
-void cost_merge(const MergeSchedule *sched, const Style *style, const CostTarget *target,
+void cost_merge(const MergeSchedule *sched, const Binding *binding, const CostTarget *target,
                 Cost *out);
 void cost_fork(const Type *word, const CostTarget *target, Cost *out);
 /* Of the converters between channel ends of words `from` and `to`, by way of `middle` unless

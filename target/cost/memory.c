@@ -73,25 +73,25 @@ static bool suits_uram(const Memory *m)
            memory_blocks18(m->width, m->depth) >= WORTH * memory_blocks_uram(m->width, m->depth);
 }
 
-static MemoryKind choose_kind(const Memory *m, const Style *style)
+static MemoryKind choose_kind(const Memory *m, const Binding *binding)
 {
     if (memory_is_small(m->width, m->depth)) return MEMORY_LUTRAM;
-    if (style->uram && suits_uram(m)) return MEMORY_URAM;
-    if (style->lutram && m->width * m->depth <= MEMORY_MOST_LUTRAM) return MEMORY_LUTRAM;
+    if (binding->uram && suits_uram(m)) return MEMORY_URAM;
+    if (binding->lutram && m->width * m->depth <= MEMORY_MOST_LUTRAM) return MEMORY_LUTRAM;
     return MEMORY_BRAM;
 }
 
-static MemoryUse *add_memory(MemoryList *out, const Style *style, const Memory *memory, Op *holder,
-                             uint32_t level)
+static MemoryUse *add_memory(MemoryList *out, const Binding *binding, const Memory *memory,
+                             Op *holder, uint32_t level)
 {
     MemoryUse *use = vec_push(out);
     *use = (MemoryUse){.memory = *memory, .holder = holder, .level = level};
     use->memory.is_given = given_kind(holder, level, &use->memory.kind);
-    if (!use->memory.is_given) use->memory.kind = choose_kind(memory, style);
+    if (!use->memory.is_given) use->memory.kind = choose_kind(memory, binding);
     return use;
 }
 
-void memory_choices(const MemoryList *memories, Style *out)
+void memory_choices(const MemoryList *memories, Binding *out)
 {
     for (size_t i = 0; i < memories->len; i++) {
         const Memory *m = &memories->data[i].memory;
@@ -151,7 +151,7 @@ bool memory_is_loadable(const Type *elem)
 
 /* Tables are read at one place per iteration, a row that holds what all lanes need. One of a single
  * row is logic. */
-static void add_table(const ComputeSchedule *sched, const Style *style, const Op *generic,
+static void add_table(const ComputeSchedule *sched, const Binding *binding, const Op *generic,
                       uint32_t operand, const AffineMap *map, MemoryList *out)
 {
     TableLayout layout;
@@ -161,10 +161,10 @@ static void add_table(const ComputeSchedule *sched, const Style *style, const Op
     if (layout.depth == 1) return;
     const Type *elem = type_elem(op_operand(generic, operand)->type);
     int64_t bits = cost_element_bits(elem);
-    bool is_loaded = style->loads_tables && memory_is_loadable(elem);
+    bool is_loaded = binding->loads_tables && memory_is_loadable(elem);
     const Memory memory = {
         .width = layout.lanes * bits, .depth = layout.depth, .readers = 1, .is_rom = !is_loaded};
-    MemoryUse *use = add_memory(out, style, &memory, holder, 0);
+    MemoryUse *use = add_memory(out, binding, &memory, holder, 0);
     use->reader = generic;
     use->operand = operand;
 }
@@ -172,7 +172,7 @@ static void add_table(const ComputeSchedule *sched, const Style *style, const Op
 /* Constants that a payload reads where it computes: every lane at a place of its own, and in a bank
  * of its own where it has rows of its own. loops: the payload's as functions of main's. */
 static void add_lookups(const ComputeSchedule *sched, const Op *generic, const AffineMap *loops,
-                        int64_t lanes, const Style *style, MemoryList *out)
+                        int64_t lanes, const Binding *binding, MemoryList *out)
 {
     FOR_EACH_OP(op, linalg_body(generic)) {
         LookupLayout layout;
@@ -184,12 +184,12 @@ static void add_lookups(const ComputeSchedule *sched, const Op *generic, const A
                                .readers = lanes / layout.rows.lanes,
                                .banks = layout.rows.lanes,
                                .is_rom = true};
-        add_memory(out, style, &memory, holder, 0)->reader = op;
+        add_memory(out, binding, &memory, holder, 0)->reader = op;
     }
 }
 
 /* Accumulators that wait while others take their turn. */
-static void add_sums(const ComputeSchedule *sched, const Style *style, MemoryList *out)
+static void add_sums(const ComputeSchedule *sched, const Binding *binding, MemoryList *out)
 {
     if (sched->accumulators == 1 || sched->reduction.turns > 1) return;
     for (uint32_t i = 0; i < sched->main->result_count; i++) {
@@ -197,25 +197,26 @@ static void add_sums(const ComputeSchedule *sched, const Style *style, MemoryLis
         const Memory memory = {.width = sched->lanes * cost_element_bits(type_elem(result->type)),
                                .depth = sched->accumulators,
                                .readers = 1};
-        MemoryUse *use = add_memory(out, style, &memory, value_def(result), 0);
+        MemoryUse *use = add_memory(out, binding, &memory, value_def(result), 0);
         if (i > 0) use->memory.kind = use[-1].memory.kind; /* they are bound together */
     }
 }
 
-void memory_of_compute(const ComputeSchedule *sched, const Style *style, MemoryList *out)
+void memory_of_compute(const ComputeSchedule *sched, const Binding *binding, MemoryList *out)
 {
     for (uint32_t i = 0; i < sched->main->operand_count; i++)
-        add_table(sched, style, sched->main, i, linalg_operand_map(sched->main, i), out);
+        add_table(sched, binding, sched->main, i, linalg_operand_map(sched->main, i), out);
     for (uint32_t s = 0; s < sched->stage_count; s++)
         for (uint32_t i = 0; i < linalg_input_count(sched->stages[s]); i++)
             if (table_of(sched->stages[s], i))
-                add_table(sched, style, sched->stages[s], i, sched_stage_operand_map(sched, s, i),
+                add_table(sched, binding, sched->stages[s], i, sched_stage_operand_map(sched, s, i),
                           out);
     add_lookups(sched, sched->main, map_identity(sched->main->ctx, sched->kernel.loop_count),
-                sched->lanes * sched->reduction_lanes, style, out);
+                sched->lanes * sched->reduction_lanes, binding, out);
     for (uint32_t s = 0; s < sched->stage_count; s++)
-        add_lookups(sched, sched->stages[s], sched_stage_loops(sched, s), sched->lanes, style, out);
-    add_sums(sched, style, out);
+        add_lookups(sched, sched->stages[s], sched_stage_loops(sched, s), sched->lanes, binding,
+                    out);
+    add_sums(sched, binding, out);
 }
 
 static Op *find_op(const Op *process, const Op *wanted)
@@ -226,7 +227,7 @@ static Op *find_op(const Op *process, const Op *wanted)
 }
 
 /* A history of single words is registers. */
-void memory_of_window(const WindowSchedule *sched, const Style *style, MemoryList *out)
+void memory_of_window(const WindowSchedule *sched, const Binding *binding, MemoryList *out)
 {
     Op *holder = find_op(sched->process, sched->window);
     int64_t bits = sched->lanes * cost_element_bits(type_elem(op_operand(sched->window, 0)->type));
@@ -235,18 +236,18 @@ void memory_of_window(const WindowSchedule *sched, const Style *style, MemoryLis
                                         sched_window_history(sched, level) * bits,
                                .depth = sched_window_row_words(sched, level),
                                .readers = 1};
-        if (memory.width > 0 && memory.depth > 1) add_memory(out, style, &memory, holder, level);
+        if (memory.width > 0 && memory.depth > 1) add_memory(out, binding, &memory, holder, level);
     }
 }
 
-void memory_of_reorder(const ReorderSchedule *sched, const Style *style, MemoryList *out)
+void memory_of_reorder(const ReorderSchedule *sched, const Binding *binding, MemoryList *out)
 {
     int64_t bits = cost_element_bits(type_elem(op_result(sched->reorder, 0)->type));
     const Memory memory = {.width = sched->lanes * bits, .depth = sched->depth, .readers = 1};
-    add_memory(out, style, &memory, find_op(sched->process, sched->reorder), 0);
+    add_memory(out, binding, &memory, find_op(sched->process, sched->reorder), 0);
 }
 
-void memory_of_merge(const MergeSchedule *sched, const Style *style, MemoryList *out)
+void memory_of_merge(const MergeSchedule *sched, const Binding *binding, MemoryList *out)
 {
     int64_t bits = cost_element_bits(type_elem(op_result(sched->merge, 0)->type));
     for (uint32_t i = 0; i < sched->source_count; i++) {
@@ -255,7 +256,8 @@ void memory_of_merge(const MergeSchedule *sched, const Style *style, MemoryList 
                                .depth = sched_merge_words(sched, i),
                                .readers = 1,
                                .is_rom = true};
-        MemoryUse *use = add_memory(out, style, &memory, value_def(op_operand(sched->merge, i)), 0);
+        MemoryUse *use =
+            add_memory(out, binding, &memory, value_def(op_operand(sched->merge, i)), 0);
         use->reader = sched->merge;
         use->operand = i;
     }

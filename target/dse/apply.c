@@ -1,5 +1,5 @@
-/* Writes a chosen design into the IR: unroll factors on kernels, words on ports and channels,
- * a report on each process; what the style decides is written by dse_style.c.
+/* Writes a chosen design into the IR: unroll factors on kernels, words on ports and channels, and a
+ * report on each process. What the binding decides is written by binding.c.
  * Tests: lit/target/dse/choose-unroll.mir */
 #include <assert.h>
 
@@ -13,14 +13,14 @@ static void set_port_words(Op *process, const DseSpace *space, const Config *con
 {
     Block *body = region_entry(op_region(process, 0));
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        const Type *end = body->args[i]->type, *word = space->words.data[config->factor[i]];
+        const Type *end = body->args[i]->type, *word = space->words.data[config->word[i]];
         body->args[i]->type = type_dialect(end->ctx, end->u.dialect.def, word->u.dialect.params,
                                            word->u.dialect.param_count);
     }
     dfg_update_signature(process);
 }
 
-/* A channel's ends and a region's ports take the type of the process port they meet. */
+/* A channel's ends and a region's ports get the type of the process port that they connect to. */
 static void set_graph_words(Op *region)
 {
     FOR_EACH_OP(op, region_entry(op_region(region, 0))) {
@@ -72,7 +72,7 @@ static void add_trip(ReportShape *shape, int64_t trip, int64_t unroll)
     shape->unroll[shape->count++] = unroll;
 }
 
-/* What analyze-kernels found, or the class of the kernel as it is now. */
+/* The class that analyze-kernels found, or that of the kernel as it is now. */
 static const char *compute_class(const ComputeSchedule *sched)
 {
     const Attr *kernel = op_attr(sched->main, DFG_ATTR_KERNEL);
@@ -156,30 +156,31 @@ void dse_set_converter_report(Op *process, const Type *from, const Type *to,
     write_report(process, &shape, &cost);
 }
 
-static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
+static void apply_node(Op *process, const DseSpace *space, const DseNode *node,
+                       const Config *config)
 {
-    const Config *config = &node->configs.data[node->chosen];
     if (node->kind == PROCESS_COMPUTE) set_unroll(process, config);
     set_port_words(process, space, config);
-    dse_apply_style(process, node->kind, &config->style);
+    dse_apply_binding(process, node->kind, &config->binding);
     ReportShape shape = process_shape(node);
     Cost cost = config->cost;
-    if (node->kind == PROCESS_FORK) /* without the FIFOs behind it, which fit-fifos finds */
-        cost_fork(space->words.data[config->factor[0]], &space->target, &cost);
+    if (node->kind == PROCESS_FORK) /* without the FIFOs behind it, which fit-fifos sizes */
+        cost_fork(space->words.data[config->word[0]], &space->target, &cost);
     write_report(process, &shape, &cost);
 }
 
-void dse_apply(Op *module, Op *region, const DseSpace *space)
+void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *chosen)
 {
-    PtrMap chosen = {0};
+    PtrMap nodes = {0};
     for (size_t i = 0; i < space->nodes.len; i++)
         if (space->nodes.data[i].process)
-            ptrmap_put(&chosen, space->nodes.data[i].process, &space->nodes.data[i]);
+            ptrmap_put(&nodes, space->nodes.data[i].process, &space->nodes.data[i]);
     FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
-        const DseNode *node = ptrmap_get(&chosen, op);
-        if (node) apply_node(op, space, node);
+        const DseNode *node = ptrmap_get(&nodes, op);
+        if (node)
+            apply_node(op, space, node, &node->configs.data[chosen[node - space->nodes.data]]);
     }
-    dse_apply_converters(module, space);
+    dse_apply_converters(module, space, chosen);
     set_graph_words(region);
-    ptrmap_free(&chosen);
+    ptrmap_free(&nodes);
 }

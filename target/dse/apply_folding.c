@@ -1,8 +1,8 @@
-/* apply-folding: pins what a folding file says of the processes: unroll factors, words, memories,
- * multipliers. What it does not say is left to choose-unroll.
+/* apply-folding: pins what a folding file says of the processes: unroll factors, words, memories and
+ * multipliers. Everything else is left to choose-unroll.
  * Requires: processes as convert-linalg-to-dfg leaves them.
- * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes; all or, with
- * a diagnostic at a place of the file, the design is given up.
+ * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes. If something
+ * cannot be pinned, the pass fails with a diagnostic at its place in the file.
  * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
 #include <string.h>
 
@@ -53,9 +53,9 @@ static void take_error(void *user, Context *ctx, const Diag *diag, const Diag *n
     if (diag->kind == DIAG_ERROR && text->len == 0) strbuf_add_str(text, diag->text);
 }
 
-/* Whether the process can be as its pins say. What the design space says of it moves to the place
- * of the file that is to blame. */
-static bool check_pins(const FoldingLayer *layer, const char *key, const json_t *value)
+/* Whether the process has a configuration with what is pinned. A diagnostic of the design space is
+ * repeated at the place of the file that caused it. */
+static bool check_pinned(const FoldingLayer *layer, const char *key, const json_t *value)
 {
     const FoldingUse *f = layer->folding;
     const Op *instantiate = ptrmap_get(&f->instantiates, layer->process);
@@ -154,8 +154,8 @@ static bool pin_unroll(FoldingLayer *layer, const char *key, const json_t *value
     int count = read_numbers(layer, key, value, unroll, COUNT_OF(unroll));
     if (count < 0) return false;
     Op *main = value_def(op_result(layer->base.main, 0));
-    op_set_attr(main, DFG_ATTR_UNROLL, attr_i64_array(main->ctx, unroll, (size_t)count));
-    return check_pins(layer, key, value);
+    op_set_attr(main, "dfg.unroll", attr_i64_array(main->ctx, unroll, (size_t)count));
+    return check_pinned(layer, key, value);
 }
 
 static bool pin_multiplier(FoldingLayer *layer, const char *key, const json_t *value)
@@ -188,7 +188,7 @@ static bool pin_words(FoldingLayer *layer, const char *key, const json_t *value)
     }
     if (ok) op_set_attr(layer->process, DFG_ATTR_WORDS, attr_array(ctx, lists.data, lists.len));
     vec_free(&lists);
-    return ok && check_pins(layer, key, value);
+    return ok && check_pinned(layer, key, value);
 }
 
 static size_t count_role(const FoldingMemories *memories, const char *role)
@@ -250,7 +250,7 @@ static bool pin_storage(FoldingLayer *layer, const char *key, const json_t *valu
     json_object_foreach((json_t *)(uintptr_t)value, role, member) ok =
         ok && pin_role(layer, &memories, role, member);
     vec_free(&memories);
-    return ok && check_pins(layer, key, value);
+    return ok && check_pinned(layer, key, value);
 }
 
 static bool pin_key(FoldingLayer *layer, const char *key, const json_t *value)

@@ -1,7 +1,7 @@
-/* Styles: which of them are tried, and what a chosen one says on the ops of a process: dfg.storage
- * on constants, accumulators, windows and reorders, dfg.multiplier on kernels. Attributes that were
- * given beforehand stay.
- * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-style.mir */
+/* Bindings of memories and multipliers: which of them are tried, and how the chosen one is written to
+ * the ops of a process. dfg.storage is set on constants, accumulators, windows and reorders,
+ * dfg.multiplier on kernels. Attributes that were given beforehand stay.
+ * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-binding.mir */
 #include <assert.h>
 
 #include "dialects/dfg/dfg.h"
@@ -11,12 +11,12 @@
 #include "schedule/schedule.h"
 #include "target/dse/internal.h"
 
-bool dse_style(const Style *choices, uint32_t number, Style *out)
+bool dse_binding_variant(const Binding *choices, uint32_t number, Binding *out)
 {
-    *out = (Style){.lutram = number & 1,
-                   .uram = number & 2,
-                   .lut_products = number & 4,
-                   .loads_tables = choices->loads_tables};
+    *out = (Binding){.lutram = number & 1,
+                     .uram = number & 2,
+                     .lut_products = number & 4,
+                     .loads_tables = choices->loads_tables};
     return out->lutram <= choices->lutram && out->uram <= choices->uram &&
            out->lut_products <= choices->lut_products;
 }
@@ -46,7 +46,7 @@ static bool check_storage(const Op *op, const Attr *storage, bool loads_tables)
                         "start-up");
 }
 
-bool dse_check_given_style(const Op *process, const CostTarget *target)
+bool dse_check_given_binding(const Op *process, const CostTarget *target)
 {
     static const char *const multipliers[] = {"dsp", "lut"};
     FOR_EACH_OP(op, region_entry(op_region(process, 0))) {
@@ -59,16 +59,17 @@ bool dse_check_given_style(const Op *process, const CostTarget *target)
     return true;
 }
 
-static void set_multiplier(const ComputeSchedule *sched, const Style *style)
+static void set_multiplier(const ComputeSchedule *sched, const Binding *binding)
 {
     Op *main = value_def(op_result(sched->main, 0));
     if (cost_payload_may_use_luts(main))
-        op_set_attr(main, DFG_ATTR_MULTIPLIER,
-                    attr_string_c(main->ctx, cost_multiplies_in_luts(main, style) ? "lut" : "dsp"));
+        op_set_attr(
+            main, "dfg.multiplier",
+            attr_string_c(main->ctx, cost_multiplies_in_luts(main, binding) ? "lut" : "dsp"));
 }
 
-/* Products that are counted as shifts and additions are to be made of LUTs, whatever HLS tools
- * would do with their constants. */
+/* Binds products to LUTs that the cost model counts as shifts and additions, because HLS tools might
+ * give their constants DSPs. */
 static void bind_constant_products(Op *process)
 {
     Context *ctx = process->ctx;
@@ -83,7 +84,8 @@ static void bind_constant_products(Op *process)
 }
 
 /* False: the process has no memories. */
-static bool list_memories(const Op *process, ProcessKind kind, const Style *style, MemoryList *out)
+static bool list_memories(const Op *process, ProcessKind kind, const Binding *binding,
+                          MemoryList *out)
 {
     ComputeSchedule compute;
     WindowSchedule window;
@@ -91,20 +93,20 @@ static bool list_memories(const Op *process, ProcessKind kind, const Style *styl
     MergeSchedule merge;
     bool ok = true;
     if (kind == PROCESS_COMPUTE && (ok = sched_compute(process, NULL, NULL, &compute))) {
-        memory_of_compute(&compute, style, out);
-        set_multiplier(&compute, style);
+        memory_of_compute(&compute, binding, out);
+        set_multiplier(&compute, binding);
     } else if (kind == PROCESS_WINDOW && (ok = sched_window(process, NULL, &window))) {
-        memory_of_window(&window, style, out);
+        memory_of_window(&window, binding, out);
     } else if (kind == PROCESS_REORDER && (ok = sched_reorder(process, &reorder))) {
-        memory_of_reorder(&reorder, style, out);
+        memory_of_reorder(&reorder, binding, out);
     } else if (kind == PROCESS_MERGE && (ok = sched_merge(process, &merge))) {
-        memory_of_merge(&merge, style, out);
+        memory_of_merge(&merge, binding, out);
     }
     return ok;
 }
 
-/* A window has one storage per dimension, outermost first; histories that are registers have
- * any. */
+/* A window has one storage per dimension, outermost first. That of a history made of registers does
+ * not matter. */
 static void set_history(const MemoryUse *use)
 {
     Context *ctx = use->holder->ctx;
@@ -121,10 +123,10 @@ static void set_history(const MemoryUse *use)
     op_set_attr(use->holder, DFG_ATTR_STORAGE, attr_array(ctx, items, params.count));
 }
 
-void dse_apply_style(Op *process, ProcessKind kind, const Style *style)
+void dse_apply_binding(Op *process, ProcessKind kind, const Binding *binding)
 {
     MemoryList memories = {0};
-    bool ok = list_memories(process, kind, style, &memories);
+    bool ok = list_memories(process, kind, binding, &memories);
     assert(ok);
     (void)ok;
     bind_constant_products(process);

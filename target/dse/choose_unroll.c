@@ -1,6 +1,6 @@
-/* choose-unroll: picks unroll factors for every process of the dataflow graph, within budgets of
+/* choose-unroll: chooses unroll factors for every process of the dataflow graph, within budgets of
  * resources and with equal words at both ends of every channel, so that the design is the best by
- * one objective (target/dse/dse.h); among equals the least resources.
+ * one objective (target/dse/dse.h). Among equally good designs it takes one of least resources.
  * Requires: a dfg.region as convert-linalg-to-dfg leaves it.
  * Changes: attributes and port words, dfg.budget of the module; the graph stays.
  * Tests: lit/target/dse/choose-unroll*.mir */
@@ -77,19 +77,18 @@ static bool read_task(const Pass *pass, Op *module, DseTask *out)
 
 /* dfg.budget on the module: limits, device, objective and what was reached, for reports and build
  * files. */
-static void record_budget(const Pass *pass, Op *module, const DseSpace *space,
-                          const DseAnswer *answer)
+static void record_budget(const Pass *pass, Op *module, int64_t interval, const DseAnswer *answer)
 {
     Context *ctx = module->ctx;
     Cost limits = given_limits(pass);
     NamedAttr items[7 + COST_KINDS] = {
-        attr_named(ctx, DFG_BUDGET_DEVICE, attr_string(ctx, pass_string(pass, "device"))),
-        attr_named(ctx, DFG_BUDGET_PART, attr_string(ctx, pass_string(pass, "part"))),
-        attr_named(ctx, DFG_BUDGET_CLOCK_MHZ, attr_i64(ctx, pass_int(pass, "clock"))),
-        attr_named(ctx, DFG_BUDGET_OBJECTIVE, attr_string(ctx, pass_string(pass, "objective"))),
-        attr_named(ctx, DFG_BUDGET_VALUE, attr_i64(ctx, answer->value)),
-        attr_named(ctx, DFG_BUDGET_BOUND, attr_i64(ctx, answer->bound)),
-        attr_named(ctx, DFG_BUDGET_INTERVAL, attr_i64(ctx, dse_interval(space))),
+        attr_named(ctx, "device", attr_string(ctx, pass_string(pass, "device"))),
+        attr_named(ctx, "part", attr_string(ctx, pass_string(pass, "part"))),
+        attr_named(ctx, "clock_mhz", attr_i64(ctx, pass_int(pass, "clock"))),
+        attr_named(ctx, "objective", attr_string(ctx, pass_string(pass, "objective"))),
+        attr_named(ctx, "value", attr_i64(ctx, answer->value)),
+        attr_named(ctx, "bound", attr_i64(ctx, answer->bound)),
+        attr_named(ctx, "interval", attr_i64(ctx, interval)),
     };
     size_t count = 7;
     for (int k = 0; k < COST_KINDS; k++)
@@ -98,7 +97,7 @@ static void record_budget(const Pass *pass, Op *module, const DseSpace *space,
     op_set_attr(module, DFG_ATTR_BUDGET, attr_dict(ctx, items, count));
 }
 
-/* Says so where the answer may not be the best. */
+/* Remarks that the answer may not be the best. */
 static void remark_gap(const Op *region, const DseTask *task, const DseAnswer *answer)
 {
     static const char *const units[] = {[DSE_LATENCY] = "cycles in sum",
@@ -129,20 +128,22 @@ static bool dump_program(const Pass *pass, const DseSpace *space, const DseTask 
     return ok;
 }
 
-static bool search(Pass *pass, Op *module, DseSpace *space, DseAnswer *answer)
+static bool search(Pass *pass, Op *module, const DseSpace *space, DseState *state,
+                   DseAnswer *answer)
 {
     DseTask task;
     if (!read_task(pass, module, &task)) return false;
     for (size_t n = 0; n < space->nodes.len; n++)
         pass_count(pass, "configurations", space->nodes.data[n].configs.len);
-    if (task.objective == DSE_PIPELINE_LATENCY && !(task.paces = dse_paces(space))) return false;
+    if (task.objective == DSE_PIPELINE_LATENCY && !(task.overlaps = dse_overlaps(space)))
+        return false;
     if (!dump_program(pass, space, &task)) return false;
     pass_analysis_begin(pass, "search");
     clock_t start = clock();
-    *answer = dse_optimize(space, &task);
+    *answer = dse_optimize(space, &task, state);
     pass_count(pass, "search-us", (uint64_t)(clock() - start) * 1000000 / CLOCKS_PER_SEC);
     pass_analysis_end(pass);
-    if (!dse_explain(space, &task, answer)) return false;
+    if (!dse_explain(space, &task, answer, state)) return false;
     remark_gap(space->region, &task, answer);
     return true;
 }
@@ -168,11 +169,12 @@ static bool choose_unroll(Pass *pass, Op *module)
                                .counts_luts = limits.lut >= 0,
                                .dsp = limits.dsp > 0 ? limits.dsp : 0};
     if (!region || !dse_space(region, &target, &pass->scratch, &space)) return false;
-    bool ok = search(pass, module, &space, &answer);
+    DseState state = dse_state(&space);
+    bool ok = search(pass, module, &space, &state, &answer);
     if (ok) {
-        dse_apply(module, region, &space);
+        dse_apply(module, region, &space, state.chosen);
         folding_record(module);
-        record_budget(pass, module, &space, &answer);
+        record_budget(pass, module, dse_interval(&space, state.chosen), &answer);
     }
     dse_free(&space);
     return ok;

@@ -1,7 +1,7 @@
-/* Configurations of compute processes: unroll factors of the main kernel's loops, which divide
- * their trip counts or nearly do, and the words that follow from them. All reduction loops unroll,
- * and the two innermost dimensions of the output: channels and pixels. Factors given beforehand
- * (dfg.unroll) are kept.
+/* Configurations of compute processes: unroll factors of the main kernel's loops, and the words that
+ * follow from them. A factor divides its loop's trip count or nearly does. The loops that may unroll
+ * are those of reductions and those of the two innermost dimensions of the output, channels and
+ * pixels. Factors given beforehand (dfg.unroll) are kept.
  * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-unroll-pinned.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
@@ -23,8 +23,8 @@ bool dse_is_pinned(const ComputeSchedule *sched)
     return op_attr(sched->main, DFG_ATTR_UNROLL) != NULL;
 }
 
-/* Words of a stream: as many elements of each dimension as its loop takes at once, unless words
- * hold the whole dimension already, as they do the kernel of a window. */
+/* Words of a stream hold as many elements of each dimension as its loop takes at once, unless they
+ * hold the whole dimension already, as they do for the kernel of a window. */
 static const Type *input_end(const ComputeSchedule *base, uint32_t stream, const int64_t *unroll)
 {
     uint32_t operand = base->stream_operand[stream];
@@ -104,19 +104,19 @@ static bool candidate_fits(const Candidates *c, const Type *const *ends)
 static bool add_candidate(Candidates *c, const Type *const *ends)
 {
     ComputeSchedule sched;
-    Style style, choices;
+    Binding binding, choices;
     Cost cost;
     if (!sched_compute(c->node->process, c->unroll, ends, &sched)) return false;
     cost_compute_choices(&sched, &c->space->target, &choices);
-    for (uint32_t n = 0; n < STYLE_COUNT; n++) {
-        if (!dse_style(&choices, n, &style)) continue;
-        cost_compute(&sched, &style, &c->space->target, &cost);
-        dse_add_config(c->space, c->node, &cost, ends, c->unroll, &style);
+    for (uint32_t n = 0; n < BINDING_COUNT; n++) {
+        if (!dse_binding_variant(&choices, n, &binding)) continue;
+        cost_compute(&sched, &binding, &c->space->target, &cost);
+        dse_add_config(c->space, c->node, &cost, ends, c->unroll, &binding);
     }
     return true;
 }
 
-/* A divisor, or a factor whose parts overlap by less than a quarter. */
+/* A divisor of the extent, or a factor that wastes less than a quarter in the last iteration. */
 static bool is_worth_it(const Candidates *c, uint32_t loop, int64_t factor)
 {
     LoopParts parts;

@@ -1,5 +1,5 @@
-/* Width converters in the design space: on every channel a node that joins or splits words where
- * those of the two ends differ.
+/* Width converters in the design space. Every channel gets a node that joins or splits words where
+ * those of its two ends differ, so that the processes at the ends can choose their words freely.
  * Tests: lit/target/dse/converters.mir */
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
@@ -16,14 +16,14 @@ static void list_words(const DseSpace *space, uint32_t number, uint32_t port, Wo
     const DseNode *node = &space->nodes.data[number];
     bool *seen = xcalloc(space->words.len, sizeof(bool));
     for (size_t c = 0; c < node->configs.len; c++) {
-        int64_t word = node->configs.data[c].factor[port];
+        int64_t word = node->configs.data[c].word[port];
         if (!seen[word]) *vec_push(out) = word;
         seen[word] = true;
     }
     free_ptr((void **)&seen);
 }
 
-/* Of the slower one, where there are two. */
+/* Where there are two converters, the interval of the slower one. */
 static int64_t conversion_interval(const Type *from, const Type *middle, const Type *to,
                                    const CostTarget *target)
 {
@@ -33,7 +33,7 @@ static int64_t conversion_interval(const Type *from, const Type *middle, const T
     return first.cycles > second.cycles ? first.cycles : second.cycles;
 }
 
-/* Of the shortest FIFO; longer ones are found when depths are. */
+/* The cost of the shortest FIFO; which ones are longer is known once depths are. */
 static void add_fifo(const Type *word, Cost *sum)
 {
     memory_fifo_cost(FIFO_SRL, dse_word_bits(word), FIFO_MIN_DEPTH, sum);
@@ -43,9 +43,9 @@ static void add_fifo(const Type *word, Cost *sum)
 static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t to)
 {
     const Type *middle = NULL, *a = space->words.data[from], *b = space->words.data[to];
-    Config config = {.middle = -1, .factor = ARENA_ARRAY(space->arena, int64_t, 2)};
-    config.factor[0] = from;
-    config.factor[1] = to;
+    Config config = {.middle = -1, .word = ARENA_ARRAY(space->arena, int64_t, 2)};
+    config.word[0] = from;
+    config.word[1] = to;
     if (from != to) {
         WordConversion conversion = sched_conversion(a, b, MAX_WORD_BITS, &middle);
         if (conversion == CONVERSION_NONE) return;
@@ -134,16 +134,16 @@ static void insert_converter(SymbolTable *symbols, Op *channel, const Type *from
     build(&b, DFG(INSTANTIATE), operands, 2, NULL, 0, attrs, 2);
 }
 
-void dse_apply_converters(Op *module, const DseSpace *space)
+void dse_apply_converters(Op *module, const DseSpace *space, const uint32_t *chosen)
 {
     SymbolTable symbols;
     symtab_init(&symbols, module);
     for (size_t n = 0; n < space->nodes.len; n++) {
         const DseNode *node = &space->nodes.data[n];
         if (node->process) continue;
-        const Config *config = &node->configs.data[node->chosen];
-        const Type *from = space->words.data[config->factor[0]];
-        const Type *to = space->words.data[config->factor[1]];
+        const Config *config = &node->configs.data[chosen[n]];
+        const Type *from = space->words.data[config->word[0]];
+        const Type *to = space->words.data[config->word[1]];
         const Type *middle = config->middle < 0 ? NULL : space->words.data[config->middle];
         if (middle) /* the second one first: it stands at the channel's end */
             insert_converter(&symbols, node->channel, middle, to, &space->target);

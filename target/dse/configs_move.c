@@ -1,5 +1,5 @@
-/* Configurations of processes that move words (dfg.reorder, dfg.merge): words of several elements
- * of the innermost dimension, as far as the map keeps them together.
+/* Configurations of processes that move words (dfg.reorder, dfg.merge). A word holds several elements
+ * of the innermost dimension, as many as the map keeps together.
  * Tests: lit/target/dse/choose-unroll-move.mir */
 #include "target/dse/internal.h"
 
@@ -19,20 +19,20 @@ static bool plan_move(const DseNode *node, int64_t u, MoveConfigs *out)
 static void add_move(DseSpace *space, DseNode *node, const MoveConfigs *move,
                      const Type *const *ends)
 {
-    Style style, choices;
+    Binding binding, choices;
     Cost cost;
     bool is_reorder = node->kind == PROCESS_REORDER;
     if (is_reorder)
         cost_reorder_choices(&move->reorder, &space->target, &choices);
     else
         cost_merge_choices(&move->merge, &space->target, &choices);
-    for (uint32_t n = 0; n < STYLE_COUNT; n++) {
-        if (!dse_style(&choices, n, &style)) continue;
+    for (uint32_t n = 0; n < BINDING_COUNT; n++) {
+        if (!dse_binding_variant(&choices, n, &binding)) continue;
         if (is_reorder)
-            cost_reorder(&move->reorder, &style, &space->target, &cost);
+            cost_reorder(&move->reorder, &binding, &space->target, &cost);
         else
-            cost_merge(&move->merge, &style, &space->target, &cost);
-        dse_add_config(space, node, &cost, ends, NULL, &style);
+            cost_merge(&move->merge, &binding, &space->target, &cost);
+        dse_add_config(space, node, &cost, ends, NULL, &binding);
     }
 }
 

@@ -1,5 +1,5 @@
-/* Configurations of processes that pass data on: windows choose channels and pixels per word, forks
- * and copies the words that their neighbours have.
+/* Configurations of processes that pass data on. Windows choose channels and pixels per word. Forks
+ * and copies take the words of their neighbours, since they can then go without converters.
  * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-unroll-pinned.mir */
 #include "ir/core/core.h"
 #include "target/cost/cost.h"
@@ -29,15 +29,15 @@ static int64_t input_rows(const WindowParams *w, uint32_t i, int64_t outputs)
 static bool add_window(Windows *s, const Type *const *ends, bool is_pinned)
 {
     WindowSchedule sched;
-    Style style, choices;
+    Binding binding, choices;
     Cost cost;
     if (!ends[0] || (!is_pinned && !dse_words_fit(s->node, ends))) return true;
     if (!sched_window(s->node->process, ends, &sched)) return false;
     cost_window_choices(&sched, &s->space->target, &choices);
-    for (uint32_t n = 0; n < STYLE_COUNT; n++) {
-        if (!dse_style(&choices, n, &style)) continue;
-        cost_window(&sched, &style, &s->space->target, &cost);
-        dse_add_config(s->space, s->node, &cost, ends, NULL, &style);
+    for (uint32_t n = 0; n < BINDING_COUNT; n++) {
+        if (!dse_binding_variant(&choices, n, &binding)) continue;
+        cost_window(&sched, &binding, &s->space->target, &cost);
+        dse_add_config(s->space, s->node, &cost, ends, NULL, &binding);
     }
     return true;
 }
@@ -86,8 +86,8 @@ static const Op *reader(const Value *end)
     return symbol_lookup(use->owner, op_attr(use->owner, "callee"));
 }
 
-/* Windows that are given, or that the reader's given factors demand; *out stays NULL if neither
- * is. */
+/* The end that was given, or that the reader's given factors demand; *out stays NULL if there is
+ * neither. */
 static bool demanded_end(const Op *window, const Op *process, const Type **out)
 {
     if (dse_has_given_words(window)) return (*out = dse_given_end(window, 1)) != NULL;
@@ -140,7 +140,8 @@ static void add_deep_fifos(const Fork *fork, const Type *const *ends, Cost *sum)
     }
 }
 
-/* With words of this shape at the input; wide ones only if the frame has no others. */
+/* Adds the configuration with words of this shape at the input. Words that are too wide are taken only
+ * if the ports have them anyway. */
 static void add_fork(const Fork *fork, const int64_t *word)
 {
     const Op *process = fork->node->process;
@@ -162,14 +163,14 @@ static void add_fork(const Fork *fork, const int64_t *word)
     dse_add_config(fork->space, fork->node, &cost, ends, NULL, NULL);
 }
 
-/* The words that a neighbour has at the other end of a channel. */
+/* Adds configurations with the words that a neighbour has at the other end of a channel. */
 static void add_neighbour(const Fork *fork, uint32_t number, uint32_t port)
 {
     const DseNode *node = &fork->space->nodes.data[number];
     int64_t word[2 * DFG_MAX_RANK];
     const Type *payload = dfg_payload(dfg_port(fork->node->process, 0)->type);
     for (size_t c = 0; c < node->configs.len; c++) {
-        const Type *end = fork->space->words.data[node->configs.data[c].factor[port]];
+        const Type *end = fork->space->words.data[node->configs.data[c].word[port]];
         dfg_word(end, word);
         if (dfg_payload(end) == payload) add_fork(fork, word);
     }

@@ -1,8 +1,17 @@
-/* The design space of a dataflow graph (MING Eq. 1): each process has configurations, a
- * configuration fixes its unroll factors, cost and the words at its ports. Words at both ends of a
- * channel are equal, or a converter stands there and is a node with its own costs. dse_space.c
- * enumerates, dse_solve.c picks the best within budgets by integer programming, dse_apply.c writes
- * the choice into the IR.
+/* Design space exploration: chooses a configuration for every process of a dataflow graph.
+ *
+ * This header has three parts, in this order:
+ *   the model      DseSpace and what is in it. Built once by dse_space(), constant from then on.
+ *   the solver     DseProblem, what one solve looks for, and DseState, what solves find and leave to
+ *                  the next one. dse_solve() reads the model and writes the state.
+ *   the searches   objectives, pipeline latency, explanations, exploration and the folding file,
+ *                  each of which asks the solver one problem or several.
+ *
+ * The problem is MING Eq. 1: each process has configurations; a configuration fixes its unroll
+ * factors, its cost and the words at its ports. The words at both ends of a channel must be equal,
+ * or a converter stands between them, which is a node with costs of its own. The space is
+ * enumerated by space.c and configs_*.c, solved by target/dse/solve, and the choice is written into
+ * the IR by apply.c.
  * Tests: lit/target/dse/choose-unroll.mir, test/unit/target/dse/solve_test.c */
 #ifndef MING_TARGET_DSE_DSE_H
 #define MING_TARGET_DSE_DSE_H
@@ -12,19 +21,19 @@
 #include "target/cost/cost.h"
 #include "target/device/device.h"
 
+/* The model. */
+
 /* One way to build a process. */
 typedef struct Config {
     Cost cost;
-    int64_t interval; /* cycles from one frame to the next */
-    int64_t *factor;  /* per port: number of its word in the space */
-    int64_t *unroll;  /* compute processes: per loop of the main kernel; else NULL */
-    Style style;      /* where memories go, what multiplies */
+    int64_t interval; /* initiation interval of the process: cycles from one frame to the next */
+    int64_t *word;    /* per port: number of its word in DseSpace.words */
+    int64_t *unroll;  /* compute processes: factor per loop of the main kernel; else NULL */
+    Binding binding;  /* where memories go, what multiplies */
     int64_t middle;   /* converters: number of the word between two of them, -1 for none */
-    int64_t goal;     /* in a reduced space (dse_reduce.h): what the problem adds up */
-    uint32_t origin;  /* in a reduced space: number in the whole one */
 } Config;
 
-/* A process, or on a channel between two of them what converts words, if words differ. */
+/* A process, or the conversion of words on a channel between two processes. */
 typedef struct DseNode {
     const Op *process; /* NULL for a channel */
     Op *channel;       /* NULL for a process */
@@ -32,31 +41,39 @@ typedef struct DseNode {
     uint32_t port_count;
     bool *at_boundary; /* per port of a process: connected to a port of the region */
     VEC(Config) configs;
-    uint32_t chosen;
 } DseNode;
 
-/* Two ports of nodes that have equal words. channel: that between them, NULL behind a converter. */
+/* Two ports of nodes that must have equal words. channel: that between them, NULL behind a
+ * converter. */
 typedef struct DseEdge {
     uint32_t from, from_port, to, to_port;
     Op *channel;
 } DseEdge;
 
 typedef struct DseSpace {
-    Arena *arena;
+    Arena *arena; /* of the configurations' arrays, and of whatever lives as long as the space */
     const Op *region;
     CostTarget target;
     VEC(DseNode) nodes; /* in order of instantiation */
     VEC(DseEdge) edges;
     VEC(const Type *) words; /* receiving ends; channels may join ends of the same one */
     PtrMap word_numbers;     /* end Type* -> index in words + 1 */
-    int64_t bound;           /* of the last solve: no design's weighted sum is below it */
-    bool counts
-        [COST_KINDS]; /* limits of these were exceeded in a solve: the next ones begin with them */
-    double prices[COST_KINDS]; /* per unit of cost, of the last solve that had nothing to add up */
 } DseSpace;
 
-/* DSE_FEASIBLE: a design within the limits, not proven best. DSE_FAILED: none found, none
- * excluded. */
+/* Enumerates the Pareto-optimal configurations of the region's processes. False: diagnosed. */
+bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpace *out) MUST_CHECK;
+void dse_free(DseSpace *space);
+/* Sum over the configurations that a design has chosen: a number per node. */
+Cost dse_total(const DseSpace *space, const uint32_t *chosen);
+/* The longest interval of the chosen configurations. */
+int64_t dse_interval(const DseSpace *space, const uint32_t *chosen);
+/* Writes the chosen factors, words, storage and reports into region and processes. */
+void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *chosen);
+
+/* The solver. */
+
+/* DSE_FEASIBLE: a design within the limits that is not proven to be the best. DSE_FAILED: no design
+ * was found, but none is excluded either. */
 typedef enum DseStatus { DSE_OPTIMAL, DSE_FEASIBLE, DSE_INFEASIBLE, DSE_FAILED } DseStatus;
 
 static inline bool dse_found_design(DseStatus status)
@@ -70,60 +87,76 @@ typedef struct DseProblem {
     int64_t *const
         *extra;  /* per node and configuration: added to its weighted cost, >= 0; or NULL */
     Cost limits; /* < 0: none */
-    const int64_t *longest; /* per node: longest interval; NULL: any */
-    bool keeps_intervals;   /* intervals count: a longer one cannot stand for a shorter one */
-    int64_t known; /* weighted sum of the design that is chosen, if it keeps the limits; else < 0 */
-    size_t
-        effort; /* labels (dse_labels.h) to try before the best design so far is taken; 0: many */
-    double
-        deadline; /* of dse_seconds(); 0: none. Not to depend on the machine, use effort instead */
+    const int64_t *longest; /* per node: the longest interval allowed; NULL: any */
+    /* The intervals matter, so that a configuration never dominates one of a shorter interval. */
+    bool keeps_intervals;
+    /* Weighted sum of the state's design, if that keeps the limits; else < 0. */
+    int64_t known;
+    /* Labels (label setting) to try before the best design so far is taken; 0: the default. */
+    size_t max_labels;
+    /* Of dse_seconds(); 0: none. A deadline makes the answer depend on the machine, max_labels does
+     * not. */
+    double deadline;
 } DseProblem;
 
-/* Without limits: the least of one kind of cost. */
+/* What solves find and leave to the next one in the same space. A search hands one state to all of
+ * its solves, since each begins where the last one ended; searches that are to be independent of
+ * each other have states of their own. */
+typedef struct DseState {
+    uint32_t *chosen; /* per node: its configuration in the best design, at the start any */
+    int64_t bound;    /* of the last solve: no design's weighted sum is below it */
+    /* Limits that a solution has exceeded. Later solves begin with these and add others only when a
+     * solution exceeds them: the fewer limits are active, the more configurations are dominated. */
+    bool is_active[COST_KINDS];
+    /* Lagrange multipliers per unit of cost, of the last solve that had nothing to minimise: the
+     * weights of the surrogate constraint that excludes infeasible designs early. */
+    double multipliers[COST_KINDS];
+} DseState;
+
+/* Chooses each node's first configuration. The state lives in the space's arena. */
+DseState dse_state(const DseSpace *space);
+/* The problem without limits: the least of one kind of cost. */
 DseProblem dse_least(CostKind kind);
 /* Seconds of a clock that never goes back. */
 double dse_seconds(void);
 /* Weighted sum of a cost. */
 int64_t dse_measure(const Cost *cost, const Cost *weights);
+/* Sets state->chosen and *value to the best design and its weighted sum if one is found. A design
+ * in the state that keeps the limits is improved, and stays if it is the best. problem->known is
+ * not read. */
+DseStatus dse_solve(const DseSpace *space, const DseProblem *problem, DseState *state,
+                    int64_t *value);
 
-/* Enumerates the undominated configurations of the region's processes. False: diagnosed. */
-bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpace *out) MUST_CHECK;
-void dse_free(DseSpace *space);
-/* Sets each node's `chosen` when it found a design, *value to its weighted sum. A chosen design
- * that keeps the limits is improved, and stays if it is the best. problem->known is not read. */
-DseStatus dse_solve(DseSpace *space, const DseProblem *problem, int64_t *value);
-/* Sum over the chosen configurations. */
-Cost dse_total(const DseSpace *space);
-/* Writes the chosen factors, words, storage and reports into region and processes. */
-void dse_apply(Op *module, Op *region, const DseSpace *space);
+/* The searches. */
 
-/* How long a frame takes from its first word in to its last word out, when nothing else is in the
- * pipeline: docs/cost-model.md has the model.
+/* Pipeline latency: how long a frame takes from its first word in to its last word out when nothing
+ * else is in the pipeline. docs/cost-model.md has the model.
  * Tests: test/unit/target/dse/objective_test.c, lit/target/dse/choose-unroll-objective.mir */
 
-/* How a process hands on what it takes, whatever its configuration. */
-typedef struct DsePace {
-    double wait; /* share of its input that the first word out needs */
-    double rest; /* share of its work behind the last word in */
-} DsePace;
+/* How far a process overlaps with those before and behind it, whatever its configuration. */
+typedef struct DseOverlap {
+    double wait; /* share of its input that it must have before its first word out */
+    double rest; /* share of its work that is left when its last word is in */
+} DseOverlap;
 
 /* Per node, in the space's arena. NULL: diagnosed. */
-DsePace *dse_paces(const DseSpace *space);
+DseOverlap *dse_overlaps(const DseSpace *space);
 
-/* A bound from below of any design's latency: constant sums of fill, interval and hand-over of its
- * configurations, with weights per node. */
+/* A linear function of the chosen configurations that is a lower bound of every design's pipeline
+ * latency: weights, per node, of a configuration's fill, interval and hand-over. */
 typedef struct DseCut {
     double *fill, *interval, *handover;
 } DseCut;
 
 DseCut dse_cut(const DseSpace *space);
-/* Latency of the chosen design in cycles; sets the cut to weights under which it is that sum. */
-double dse_frame(const DseSpace *space, const DsePace *paces, DseCut *cut);
-/* What a configuration adds to the sum. */
+/* Pipeline latency of a design in cycles; sets the cut to one that is tight at this design. */
+double dse_pipeline_latency(const DseSpace *space, const uint32_t *chosen,
+                            const DseOverlap *overlaps, DseCut *cut);
+/* What a configuration adds to the cut's sum. */
 double dse_cut_value(const DseCut *cut, uint32_t node, const Config *config);
 
-/* What a design is to be best at, and the searches that find it: each a few problems of dse.h.
- * Among designs as good, one of least resources is taken: of the least sum of shares of the limits.
+/* Objectives: what a design is to be best at. Each is searched by a few problems. Among designs that
+ * are equally good, one of least resources is taken: of the least sum of shares of the limits.
  * Tests: test/unit/target/dse/objective_test.c, lit/target/dse/choose-unroll-objective.mir */
 
 typedef enum DseObjective {
@@ -135,10 +168,10 @@ typedef enum DseObjective {
 
 typedef struct DseTask {
     DseObjective objective;
-    Cost limits;          /* < 0: none */
-    int64_t interval;     /* S of DSE_FPS, cycles */
-    const DsePace *paces; /* per node, of DSE_PIPELINE_LATENCY */
-    double deadline;      /* as of a problem */
+    Cost limits;                /* < 0: none */
+    int64_t interval;           /* S of DSE_FPS, cycles */
+    const DseOverlap *overlaps; /* per node, of DSE_PIPELINE_LATENCY */
+    double deadline;            /* as of a problem */
 } DseTask;
 
 typedef struct DseAnswer {
@@ -146,52 +179,51 @@ typedef struct DseAnswer {
     int64_t value, bound; /* cycles; of DSE_FPS millionths of the limits, in sum over them */
 } DseAnswer;
 
-/* Chooses configurations; when none are found, nothing is chosen. */
-DseAnswer dse_optimize(DseSpace *space, const DseTask *task);
-/* The first problem of a task, which decides the value: of throughput with S still to be minimised.
- * Not of pipeline latency, which is many. */
+/* Sets state->chosen to the best design found; when none is found, it stays as it is. */
+DseAnswer dse_optimize(const DseSpace *space, const DseTask *task, DseState *state);
+/* The first problem of a task, the one that decides the value; for throughput, S is still to be
+ * minimised. Pipeline latency has no such problem, since it is decided by many. */
 DseProblem dse_first_problem(const DseSpace *space, const DseTask *task);
-/* Longest interval of the chosen configurations. */
-int64_t dse_interval(const DseSpace *space);
-/* The same limit for the intervals of all nodes, in the space's arena. */
-const int64_t *dse_same_interval(const DseSpace *space, int64_t interval);
+/* The same longest interval for all nodes, in the space's arena. */
+const int64_t *dse_equal_intervals(const DseSpace *space, int64_t interval);
 
-/* Why a task has no design: which limit is too small, alone or with others, by how much, and for
- * which processes.
+/* Explanation: why a task has no design. It says which limit is too small, alone or together with
+ * others, by how much, and which processes use most of it.
  * Tests: lit/target/dse/choose-unroll-short.mir, lit/target/dse/choose-unroll-memory.mir */
 
-/* Diagnoses the answer to a task if it has no design: false then. */
-bool dse_explain(DseSpace *space, const DseTask *task, const DseAnswer *answer) MUST_CHECK;
+/* False: the answer has no design, and why is diagnosed. */
+bool dse_explain(const DseSpace *space, const DseTask *task, const DseAnswer *answer,
+                 DseState *state) MUST_CHECK;
 
-/* The trade of throughput against resources: the least that designs of ever longer intervals take.
+/* Exploration: the Pareto front of throughput against resources.
  *
  * The fastest design within the limits gives the first interval, the smallest design of all the
- * last. Between them stand the intervals that some process can have; of these a ladder is taken,
- * spaced evenly in their logarithm. At each step the design of least resources is searched, in
- * shares of the limits. What another design beats in interval, DSP, BRAM18, URAM and LUT is left
- * out.
+ * last. Between them are the intervals that some process can have; a sample of these is taken,
+ * spaced evenly in their logarithm. For each interval of the sample the design of least resources
+ * is searched, in shares of the limits. A design that another one dominates in interval, DSP,
+ * BRAM18, URAM and LUT is left out.
  * Tests: lit/tools/ming-explore.test, test/unit/target/dse/explore_test.c */
 
 typedef struct ExplorePoint {
     int64_t interval;     /* cycles from frame to frame, as predicted */
-    int64_t value, bound; /* millionths of the limits, in sum over them; what no design is below */
+    int64_t value, bound; /* millionths of the limits, in sum over them; its lower bound */
     Cost cost;            /* of all processes, FIFOs as estimated */
 } ExplorePoint;
 
 typedef VEC(ExplorePoint) ExplorePoints;
 
-/* The points, the fastest first; at most `count` (at least 2) of them. What the answer is about is
- * in *task where there is no design, for dse_explain. */
-DseAnswer dse_explore_space(DseSpace *space, const Cost *limits, size_t count, DseTask *task,
-                            ExplorePoints *out);
+/* The points, the fastest first; at most `count` (at least 2) of them. Where there is no design,
+ * *task is what the answer is about, for dse_explain. */
+DseAnswer dse_explore_space(const DseSpace *space, const Cost *limits, size_t count,
+                            DseState *state, DseTask *task, ExplorePoints *out);
 
-/* Drops what others beat; of equals the first stays. */
-void dse_explore_drop_beaten(ExplorePoints *points);
+/* Drops the points that another one dominates; of equal ones the first stays. */
+void dse_explore_drop_dominated(ExplorePoints *points);
 
-/* The folding file: every choice of a design, by the names of its processes, to be read, changed
- * and given back. apply-folding pins what a file says before choose-unroll, pin-fifos before
- * fit-fifos; choose-unroll leaves what it chose in the processes' reports, from where emit/ writes
- * the file. docs/folding.md describes it.
+/* The folding file: every choice of a design, by the names of its processes. A user can read it,
+ * change it and give it back. apply-folding pins what a file says before choose-unroll runs,
+ * pin-fifos before fit-fifos does. choose-unroll leaves what it chose in the processes' reports,
+ * from which emit/ writes the file. docs/folding.md describes it.
  * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test, test/e2e/run.py */
 
 /* A memory of a process, as the file names it. */
@@ -204,15 +236,15 @@ typedef struct FoldingMemory {
 
 typedef VEC(FoldingMemory) FoldingMemories;
 
-/* The memories that a process may have, in order of its body; the caller frees the list. False:
+/* The memories that a process may have, in the order of its body; the caller frees the list. False:
  * diagnosed (no streaming form). */
 bool folding_memories(Op *process, FoldingMemories *out) MUST_CHECK;
 
-/* Adds `folding` to the report of each process of the module: what was chosen for it. Converters
- * have an empty one. */
+/* Adds `folding`, what was chosen for a process, to the report of each process of the module. That
+ * of a converter is empty. */
 void folding_record(Op *module);
 
-/* Reads a folding file. Its sections are objects, or NULL where there is none. False: diagnosed. */
+/* Reads a folding file. A section is an object, or NULL if the file has none. False: diagnosed. */
 typedef struct FoldingFile {
     JsonFile json;
     json_t *layers, *fifos;
@@ -220,7 +252,7 @@ typedef struct FoldingFile {
 bool folding_read(Context *ctx, Str path, FoldingFile *out) MUST_CHECK;
 void folding_free(FoldingFile *file);
 
-/* Where a member of an object stands, by its key, or its value. */
+/* The place in the file of an object's member, by its key or by its value. */
 const Attr *folding_key_place(const FoldingFile *file, const char *key);
 const Attr *folding_value_place(const FoldingFile *file, const json_t *value, const char *key);
 

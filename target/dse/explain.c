@@ -1,5 +1,6 @@
-/* For each limit the least that a design needs of its kind: alone first, then with the limits of
- * the other kinds, one more at a time.
+/* Explains why a task has no design. For each limit it solves for the least that a design needs of
+ * that kind of cost: first without other limits, then with those of the other kinds, one more at a
+ * time, so that the message names the smallest set of limits that contradict each other.
  * Tests: lit/target/dse/choose-unroll-short.mir, lit/target/dse/choose-unroll-memory.mir */
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
@@ -10,10 +11,11 @@ enum { MAX_NOTES = 3 };
 
 /* A kind of cost that may be short. */
 typedef struct Shortage {
-    DseSpace *space;
+    const DseSpace *space;
     const DseTask *task;
+    DseState *state;
     DseProblem problem; /* its limits are those of the kinds seen before */
-    const char *pace;   /* what the designs have to keep up with, or "" */
+    const char *rate;   /* the rate that the designs have to reach, in words, or "" */
 } Shortage;
 
 static bool gave_up(const Op *region)
@@ -22,25 +24,26 @@ static bool gave_up(const Op *region)
                             "none excluded");
 }
 
-static int64_t chosen_cost(const DseNode *node, CostKind kind)
+static int64_t chosen_cost(const Shortage *s, size_t node, CostKind kind)
 {
-    return node->configs.data[node->chosen].cost.items[kind];
+    return s->space->nodes.data[node].configs.data[s->state->chosen[node]].cost.items[kind];
 }
 
-/* Notes at the processes that take most of a resource in the chosen design, the greediest first. */
-static void note_greediest(const DseSpace *space, CostKind kind)
+/* Notes at the processes that take most of a resource in the chosen design, the largest first. */
+static void note_largest(const Shortage *s, CostKind kind)
 {
     int64_t below = INT64_MAX;
     for (int count = 0; count < MAX_NOTES; count++) {
         const DseNode *most = NULL;
-        for (size_t i = 0; i < space->nodes.len; i++) {
-            const DseNode *node = &space->nodes.data[i];
-            if (chosen_cost(node, kind) < below &&
-                (!most || chosen_cost(node, kind) > chosen_cost(most, kind)))
-                most = node;
+        int64_t cost = 0;
+        for (size_t n = 0; n < s->space->nodes.len; n++) {
+            int64_t item = chosen_cost(s, n, kind);
+            if (item >= below || (most && item <= cost)) continue;
+            most = &s->space->nodes.data[n];
+            cost = item;
         }
-        if (!most || chosen_cost(most, kind) == 0) return;
-        below = chosen_cost(most, kind);
+        if (!most || cost == 0) return;
+        below = cost;
         if (most->process)
             op_note(most->process, "'%.*s' takes %lld of them",
                     STR_ARG(symbol_name(most->process)->str), (long long)below);
@@ -52,7 +55,7 @@ static void report_alone(const Shortage *s, CostKind kind, int64_t least)
     const char *title = cost_names[kind].title;
     op_error(s->space->region,
              "does not fit the budget of %lld %s: the smallest design%s needs %lld %s",
-             (long long)s->task->limits.items[kind], title, s->pace, (long long)least, title);
+             (long long)s->task->limits.items[kind], title, s->rate, (long long)least, title);
 }
 
 static void report_together(const Shortage *s, CostKind kind, int64_t least)
@@ -67,7 +70,7 @@ static void report_together(const Shortage *s, CostKind kind, int64_t least)
     op_error(s->space->region,
              "does not fit the budget of %lld %s together with %s: with those the "
              "smallest design%s needs %lld %s",
-             (long long)s->task->limits.items[kind], title, others.data, s->pace, (long long)least,
+             (long long)s->task->limits.items[kind], title, others.data, s->rate, (long long)least,
              title);
     strbuf_free(&others);
 }
@@ -78,21 +81,26 @@ static bool explain_kind(Shortage *s, CostKind kind,
 {
     int64_t least = 0;
     s->problem.weights = dse_least(kind).weights;
-    DseStatus status = dse_solve(s->space, &s->problem, &least);
+    DseStatus status = dse_solve(s->space, &s->problem, s->state, &least);
     if (status == DSE_INFEASIBLE)
         return op_error(s->space->region,
                         "has no configuration in which all channels agree on their words");
     if (status == DSE_FAILED) return gave_up(s->space->region);
     if (least <= s->task->limits.items[kind]) return true;
     report(s, kind, least);
-    note_greediest(s->space, kind);
+    note_largest(s, kind);
     return false;
 }
 
-static bool explain_limits(DseSpace *space, const DseTask *task, const char *pace)
+static bool explain_limits(const DseSpace *space, const DseTask *task, DseState *state,
+                           const char *rate)
 {
-    Shortage s = {.space = space, .task = task, .problem = dse_least(COST_CYCLES), .pace = pace};
-    if (task->objective == DSE_FPS) s.problem.longest = dse_same_interval(space, task->interval);
+    Shortage s = {.space = space,
+                  .task = task,
+                  .state = state,
+                  .problem = dse_least(COST_CYCLES),
+                  .rate = rate};
+    if (task->objective == DSE_FPS) s.problem.longest = dse_equal_intervals(space, task->interval);
     for (CostKind k = 0; k < COST_KINDS; k++)
         if (task->limits.items[k] >= 0 && !explain_kind(&s, k, report_alone)) return false;
     for (CostKind k = COST_KINDS; k-- > 0;) {
@@ -111,7 +119,7 @@ static int64_t shortest_interval(const DseNode *node)
     return shortest;
 }
 
-/* Whether each process alone can keep the pace. */
+/* Whether each process alone can reach the rate. */
 static bool explain_slowest(const DseSpace *space, int64_t interval)
 {
     const DseNode *slowest = NULL;
@@ -127,31 +135,34 @@ static bool explain_slowest(const DseSpace *space, int64_t interval)
                     (long long)shortest_interval(slowest), (long long)interval);
 }
 
-/* The best that the limits allow instead. */
-static void note_best_pace(DseSpace *space, const DseTask *task)
+/* Notes the best rate that the limits allow instead. */
+static void note_best_rate(const DseSpace *space, const DseTask *task, DseState *state)
 {
     DseTask best = *task;
     best.objective = DSE_THROUGHPUT;
-    DseAnswer answer = dse_optimize(space, &best);
-    if (dse_found_design(answer.status))
+    DseAnswer answer = dse_optimize(space, &best, state);
+    if (answer.status == DSE_OPTIMAL || answer.status == DSE_FEASIBLE)
         op_note(space->region,
                 "within the budget there is a design that does a frame every %lld cycles",
                 (long long)answer.value);
 }
 
-static bool explain_pace(DseSpace *space, const DseTask *task)
+static bool explain_rate(const DseSpace *space, const DseTask *task, DseState *state)
 {
-    StrBuf pace = {0};
-    strbuf_printf(&pace, " that does a frame every %lld cycles", (long long)task->interval);
-    bool ok = explain_slowest(space, task->interval) && explain_limits(space, task, pace.data);
-    strbuf_free(&pace);
-    note_best_pace(space, task);
+    StrBuf rate = {0};
+    strbuf_printf(&rate, " that does a frame every %lld cycles", (long long)task->interval);
+    bool ok =
+        explain_slowest(space, task->interval) && explain_limits(space, task, state, rate.data);
+    strbuf_free(&rate);
+    note_best_rate(space, task, state);
     return ok;
 }
 
-bool dse_explain(DseSpace *space, const DseTask *task, const DseAnswer *answer)
+bool dse_explain(const DseSpace *space, const DseTask *task, const DseAnswer *answer,
+                 DseState *state)
 {
     if (dse_found_design(answer->status)) return true;
     if (answer->status == DSE_FAILED) return gave_up(space->region);
-    return task->objective == DSE_FPS ? explain_pace(space, task) : explain_limits(space, task, "");
+    return task->objective == DSE_FPS ? explain_rate(space, task, state)
+                                      : explain_limits(space, task, state, "");
 }

@@ -1,5 +1,6 @@
-/* Walks the ladder of intervals. Every step is a search of its own in the same space, so that the
- * order of steps does not matter. */
+/* Walks the intervals from short to long. Every step is a search of its own in the same space. All
+ * share one state, so limits that one has found to matter are active in the next from the start.
+ * Tests: test/unit/target/dse/explore_test.c, lit/tools/ming-explore.test */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,10 +12,10 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-typedef VEC(int64_t) Ladder;
+typedef VEC(int64_t) Intervals;
 
 /* The intervals of configurations from `first` to `last`, each once. */
-static void list_intervals(const DseSpace *space, int64_t first, int64_t last, Ladder *out)
+static void list_intervals(const DseSpace *space, int64_t first, int64_t last, Intervals *out)
 {
     size_t left = 0;
     for (size_t n = 0; n < space->nodes.len; n++)
@@ -31,49 +32,55 @@ static void list_intervals(const DseSpace *space, int64_t first, int64_t last, L
 
 /* Keeps the longest up to each of `count` values that are spaced evenly in their logarithm; the
  * first and the last stay. */
-static void thin(Ladder *ladder, size_t count)
+static void thin(Intervals *intervals, size_t count)
 {
     size_t left = 0, next = 0;
-    if (ladder->len <= count) return;
-    double first = (double)ladder->data[0], last = (double)ladder->data[ladder->len - 1];
+    if (intervals->len <= count) return;
+    double first = (double)intervals->data[0], last = (double)intervals->data[intervals->len - 1];
     for (size_t step = 0; step < count; step++) {
         double wanted = first * pow(last / first, (double)step / (double)(count - 1));
-        while (next + 1 < ladder->len && (double)ladder->data[next + 1] <= wanted) next++;
-        if (step + 1 == count) next = ladder->len - 1;
-        if (left == 0 || ladder->data[left - 1] != ladder->data[next])
-            ladder->data[left++] = ladder->data[next];
+        while (next + 1 < intervals->len && (double)intervals->data[next + 1] <= wanted) next++;
+        if (step + 1 == count) next = intervals->len - 1;
+        if (left == 0 || intervals->data[left - 1] != intervals->data[next])
+            intervals->data[left++] = intervals->data[next];
     }
-    ladder->len = left;
+    intervals->len = left;
 }
 
-static DseAnswer search(DseSpace *space, DseTask *task, DseObjective objective, int64_t interval)
+static bool has_design(const DseAnswer *answer)
+{
+    return answer->status == DSE_OPTIMAL || answer->status == DSE_FEASIBLE;
+}
+
+static DseAnswer search(const DseSpace *space, DseState *state, DseTask *task,
+                        DseObjective objective, int64_t interval)
 {
     task->objective = objective;
     task->interval = interval;
-    return dse_optimize(space, task);
+    return dse_optimize(space, task, state);
 }
 
-DseAnswer dse_explore_space(DseSpace *space, const Cost *limits, size_t count, DseTask *task,
-                            ExplorePoints *out)
+DseAnswer dse_explore_space(const DseSpace *space, const Cost *limits, size_t count,
+                            DseState *state, DseTask *task, ExplorePoints *out)
 {
-    Ladder ladder = {0};
+    Intervals intervals = {0};
     *task = (DseTask){.limits = *limits};
-    DseAnswer answer = search(space, task, DSE_THROUGHPUT, 0);
-    int64_t first = dse_found_design(answer.status) ? dse_interval(space) : 0;
-    if (dse_found_design(answer.status)) answer = search(space, task, DSE_FPS, INT64_MAX);
-    if (!dse_found_design(answer.status)) return answer;
-    list_intervals(space, first, dse_interval(space), &ladder);
-    thin(&ladder, count);
-    for (size_t i = 0; i < ladder.len; i++) {
-        DseAnswer least = search(space, task, DSE_FPS, ladder.data[i]);
-        if (dse_found_design(least.status))
-            *vec_push(out) = (ExplorePoint){.interval = dse_interval(space),
+    DseAnswer answer = search(space, state, task, DSE_THROUGHPUT, 0);
+    int64_t first = has_design(&answer) ? dse_interval(space, state->chosen) : 0;
+    if (has_design(&answer)) answer = search(space, state, task, DSE_FPS, INT64_MAX);
+    if (!has_design(&answer)) return answer;
+    list_intervals(space, first, dse_interval(space, state->chosen), &intervals);
+    thin(&intervals, count);
+    for (size_t i = 0; i < intervals.len; i++) {
+        DseAnswer least = search(space, state, task, DSE_FPS, intervals.data[i]);
+        if (has_design(&least))
+            *vec_push(out) = (ExplorePoint){.interval = dse_interval(space, state->chosen),
                                             .value = least.value,
                                             .bound = least.bound,
-                                            .cost = dse_total(space)};
+                                            .cost = dse_total(space, state->chosen)};
     }
-    dse_explore_drop_beaten(out);
-    vec_free(&ladder);
+    dse_explore_drop_dominated(out);
+    vec_free(&intervals);
     return answer;
 }
 
@@ -86,16 +93,16 @@ static bool is_no_worse(const ExplorePoint *a, const ExplorePoint *b)
     return ok;
 }
 
-void dse_explore_drop_beaten(ExplorePoints *points)
+void dse_explore_drop_dominated(ExplorePoints *points)
 {
     size_t left = 0;
     for (size_t i = 0; i < points->len; i++) {
         const ExplorePoint *point = &points->data[i];
-        bool beaten = false;
+        bool dominated = false;
         for (size_t j = 0; j < points->len; j++)
-            beaten |= j != i && is_no_worse(&points->data[j], point) &&
-                      (j < i || !is_no_worse(point, &points->data[j]));
-        if (!beaten) points->data[left++] = *point;
+            dominated |= j != i && is_no_worse(&points->data[j], point) &&
+                         (j < i || !is_no_worse(point, &points->data[j]));
+        if (!dominated) points->data[left++] = *point;
     }
     points->len = left;
 }

@@ -1,5 +1,6 @@
-/* What reading and writing a folding file have in common: its sections, and the names of a
- * process's memories. */
+/* What reading and writing a folding file have in common: its sections, and the names of a process's
+ * memories.
+ * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
 #include <string.h>
 
 #include "dialects/dfg/dfg.h"

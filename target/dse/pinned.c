@@ -1,4 +1,4 @@
-/* Words that were given to a process beforehand (dfg.words: one list per port): of its
+/* Pinned words: what a process was given beforehand as dfg.words, one list per port. Of its
  * configurations only those with these words are kept.
  * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
 #include "dialects/dfg/dfg.h"
@@ -42,7 +42,7 @@ bool dse_keep_given_words(DseSpace *space, DseNode *node)
         int64_t word = dse_word(space, end);
         kept = 0;
         for (size_t i = 0; i < node->configs.len; i++)
-            if (node->configs.data[i].factor[port] == word)
+            if (node->configs.data[i].word[port] == word)
                 node->configs.data[kept++] = node->configs.data[i];
         node->configs.len = kept;
     }

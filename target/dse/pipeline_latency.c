@@ -1,5 +1,6 @@
-/* Times of the first and the last word, from sources to sinks, then back from the last sink along
- * what decided each time: that gives the weights.
+/* Pipeline latency as a longest path. Times of the first and the last word are found from sources to
+ * sinks. Then the critical path is followed back from the last sink along what decided each time,
+ * which gives the cut's weights.
  *   first out = max(first in + fill, first in + wait (last in - first in) + handover)
  *   last out  = max(first in + interval, last in + rest * interval + handover)
  * Tests: test/unit/target/dse/objective_test.c */
@@ -17,16 +18,17 @@ typedef struct Times {
     uint32_t first_source, last_source; /* nodes that decide the words in; UINT32_MAX: the input */
 } Times;
 
-typedef struct FrameTimes {
+typedef struct TimingGraph {
     const DseSpace *space;
-    const DsePace *paces;
+    const uint32_t *chosen;
+    const DseOverlap *overlaps;
     Times *times;    /* per node */
     uint32_t *order; /* nodes, sources first */
-} FrameTimes;
+} TimingGraph;
 
 /* Words are read where the counters from read_depth on are 0; the first result is there when all
  * reduction counters are at their ends. */
-static DsePace compute_pace(const ComputeSchedule *sched)
+static DseOverlap compute_overlap(const ComputeSchedule *sched)
 {
     double reads = 1, before = 0, inner = 1;
     for (uint32_t i = sched->loop_count; i-- > 0;) {
@@ -38,16 +40,16 @@ static DsePace compute_pace(const ComputeSchedule *sched)
         before += loop->is_reduction ? (double)(loop->trip - 1) * reads : 0;
         reads *= (double)loop->trip;
     }
-    return (DsePace){.wait = (before + 1) / reads, .rest = (inner - 1) / (inner * reads)};
+    return (DseOverlap){.wait = (before + 1) / reads, .rest = (inner - 1) / (inner * reads)};
 }
 
 /* Padding behind the last row of the input is scanned when the last word is in. */
-static DsePace window_pace(const WindowSchedule *sched)
+static DseOverlap window_overlap(const WindowSchedule *sched)
 {
     int64_t last = sched->dim[0].in * sched_window_row_words(sched, 0) - sched->shift;
     double scan = (double)(sched->end - sched->begin);
-    DsePace pace = {.rest = last < sched->end ? (double)(sched->end - last) / scan : 0};
-    return pace;
+    DseOverlap overlap = {.rest = last < sched->end ? (double)(sched->end - last) / scan : 0};
+    return overlap;
 }
 
 /* Of the slowest configuration: share of its time that passes until it is filled. */
@@ -59,66 +61,67 @@ static double share_of_fill(const DseNode *node)
     return slowest->interval ? (double)slowest->cost.fill / (double)slowest->interval : 0;
 }
 
-static bool find_pace(const DseNode *node, DsePace *out)
+static bool find_overlap(const DseNode *node, DseOverlap *out)
 {
     ComputeSchedule compute;
     WindowSchedule window;
-    *out = (DsePace){.wait = 0};
+    *out = (DseOverlap){.wait = 0};
     if (!node->process || node->kind == PROCESS_CONVERTER || node->kind == PROCESS_FORK)
         return true;
     if (node->kind == PROCESS_COMPUTE) {
         if (!sched_compute_base(node->process, &compute)) return false;
-        *out = compute_pace(&compute);
+        *out = compute_overlap(&compute);
         return true;
     }
     if (node->kind == PROCESS_WINDOW) {
         if (!sched_window(node->process, NULL, &window)) return false;
-        *out = window_pace(&window);
+        *out = window_overlap(&window);
     }
     out->wait = share_of_fill(node);
     return true;
 }
 
-DsePace *dse_paces(const DseSpace *space)
+DseOverlap *dse_overlaps(const DseSpace *space)
 {
-    DsePace *paces = ARENA_ARRAY(space->arena, DsePace, space->nodes.len + 1);
+    DseOverlap *overlaps = ARENA_ARRAY(space->arena, DseOverlap, space->nodes.len + 1);
     for (size_t n = 0; n < space->nodes.len; n++)
-        if (!find_pace(&space->nodes.data[n], &paces[n])) return NULL;
-    return paces;
+        if (!find_overlap(&space->nodes.data[n], &overlaps[n])) return NULL;
+    return overlaps;
 }
 
-static const Config *chosen(const DseSpace *space, uint32_t node)
+static const Config *config_of(const TimingGraph *f, uint32_t node)
 {
-    return &space->nodes.data[node].configs.data[space->nodes.data[node].chosen];
+    return &f->space->nodes.data[node].configs.data[f->chosen[node]];
 }
 
-/* No converter hands nothing over. */
+/* Where words need no conversion, nothing is handed over. */
 static double handover(const Config *config)
 {
     return config->cost.fill < HANDOVER ? (double)config->cost.fill : HANDOVER;
 }
 
-static double first_out(const Times *t, const DsePace *pace, const Config *config, bool *fills)
+static double first_out(const Times *t, const DseOverlap *overlap, const Config *config,
+                        bool *fills)
 {
     double filled = t->first_in + (double)config->cost.fill;
-    double handed = t->first_in + pace->wait * (t->last_in - t->first_in) + handover(config);
+    double handed = t->first_in + overlap->wait * (t->last_in - t->first_in) + handover(config);
     *fills = filled >= handed;
     return *fills ? filled : handed;
 }
 
-static double last_out(const Times *t, const DsePace *pace, const Config *config, bool *works)
+static double last_out(const Times *t, const DseOverlap *overlap, const Config *config, bool *works)
 {
     double worked = t->first_in + (double)config->interval;
-    double handed = t->last_in + pace->rest * (double)config->interval + handover(config);
+    double handed = t->last_in + overlap->rest * (double)config->interval + handover(config);
     *works = worked >= handed;
     return *works ? worked : handed;
 }
 
-static void find_times(FrameTimes *f, uint32_t node)
+static void find_times(TimingGraph *f, uint32_t node)
 {
     bool decides;
     Times *t = &f->times[node];
-    const Config *config = chosen(f->space, node);
+    const Config *config = config_of(f, node);
     *t = (Times){.first_source = UINT32_MAX, .last_source = UINT32_MAX};
     for (size_t e = 0; e < f->space->edges.len; e++) {
         const DseEdge *edge = &f->space->edges.data[e];
@@ -133,12 +136,12 @@ static void find_times(FrameTimes *f, uint32_t node)
             t->last_source = edge->from;
         }
     }
-    t->first = first_out(t, &f->paces[node], config, &decides);
-    t->last = last_out(t, &f->paces[node], config, &decides);
+    t->first = first_out(t, &f->overlaps[node], config, &decides);
+    t->last = last_out(t, &f->overlaps[node], config, &decides);
 }
 
-/* Sources first; a graph without cycles. */
-static void sort_nodes(FrameTimes *f)
+/* Sorts the nodes topologically, sources first; the graph has no cycles. */
+static void sort_nodes(TimingGraph *f)
 {
     const DseSpace *space = f->space;
     uint32_t count = (uint32_t)space->nodes.len, done = 0;
@@ -163,19 +166,19 @@ static void pass_on(PathWeights *weights, const Times *t, double first, double l
     if (t->last_source != UINT32_MAX) weights[t->last_source].last += last;
 }
 
-static void weigh(const FrameTimes *f, uint32_t node, PathWeights *weights, DseCut *cut)
+static void weigh(const TimingGraph *f, uint32_t node, PathWeights *weights, DseCut *cut)
 {
     bool fills, works;
     const Times *t = &f->times[node];
-    const DsePace *pace = &f->paces[node];
+    const DseOverlap *overlap = &f->overlaps[node];
     double first = weights[node].first, last = weights[node].last;
-    first_out(t, pace, chosen(f->space, node), &fills);
-    last_out(t, pace, chosen(f->space, node), &works);
+    first_out(t, overlap, config_of(f, node), &fills);
+    last_out(t, overlap, config_of(f, node), &works);
     cut->fill[node] = fills ? first : 0;
-    cut->interval[node] = works ? last : last * pace->rest;
+    cut->interval[node] = works ? last : last * overlap->rest;
     cut->handover[node] = (fills ? 0 : first) + (works ? 0 : last);
-    pass_on(weights, t, fills ? first : first * (1 - pace->wait), 0);
-    pass_on(weights, t, 0, fills ? 0 : first * pace->wait);
+    pass_on(weights, t, fills ? first : first * (1 - overlap->wait), 0);
+    pass_on(weights, t, 0, fills ? 0 : first * overlap->wait);
     pass_on(weights, t, works ? last : 0, works ? 0 : last);
 }
 
@@ -193,13 +196,15 @@ double dse_cut_value(const DseCut *cut, uint32_t node, const Config *config)
            cut->interval[node] * (double)config->interval + cut->handover[node] * handover(config);
 }
 
-double dse_frame(const DseSpace *space, const DsePace *paces, DseCut *cut)
+double dse_pipeline_latency(const DseSpace *space, const uint32_t *chosen,
+                            const DseOverlap *overlaps, DseCut *cut)
 {
     size_t count = space->nodes.len;
-    FrameTimes f = {.space = space,
-                    .paces = paces,
-                    .times = xcalloc(count + 1, sizeof(Times)),
-                    .order = xcalloc(count + 1, sizeof(uint32_t))};
+    TimingGraph f = {.space = space,
+                     .chosen = chosen,
+                     .overlaps = overlaps,
+                     .times = xcalloc(count + 1, sizeof(Times)),
+                     .order = xcalloc(count + 1, sizeof(uint32_t))};
     PathWeights *weights = xcalloc(count + 1, sizeof(*weights));
     uint32_t end = 0;
     sort_nodes(&f);

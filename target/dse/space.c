@@ -1,6 +1,6 @@
-/* The design space: a node per instantiated process with its configurations, an edge per channel
- * between two of them. Only configurations that no other beats in cycles and resources at the same
- * port words are kept.
+/* Builds the design space: a node per instantiated process with its configurations, an edge per
+ * channel between two of them. Of the configurations with the same port words only those are kept
+ * that are Pareto-optimal in cycles and resources.
  * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/choose-unroll.mir */
 #include <string.h>
 
@@ -36,7 +36,7 @@ int64_t dse_word_bits(const Type *end)
     return dfg_word_elems(end) * cost_element_bits(type_elem(dfg_payload(end)));
 }
 
-/* Of the frame's row-major order. */
+/* Whether a word is contiguous in the frame's row-major order. */
 static bool is_run(const Type *end)
 {
     int64_t word[2 * DFG_MAX_RANK];
@@ -61,24 +61,24 @@ bool dse_words_fit(const DseNode *node, const Type *const *ends)
     return true;
 }
 
-static void drop_beaten(DseNode *node)
+static void keep_pareto(DseNode *node)
 {
     int64_t *costs = xcalloc(node->configs.len * COST_KINDS + 1, sizeof(*costs));
     for (size_t c = 0; c < node->configs.len; c++)
         memcpy(costs + c * COST_KINDS, node->configs.data[c].cost.items, sizeof(Cost));
-    dse_drop_beaten(node, costs, COST_KINDS);
+    dse_keep_pareto(node, costs, COST_KINDS);
     free_ptr((void **)&costs);
 }
 
 void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
-                    const int64_t *unroll, const Style *style)
+                    const int64_t *unroll, const Binding *binding)
 {
     Config config = {.cost = *cost,
                      .interval = cost->cycles,
                      .middle = -1,
-                     .factor = ARENA_ARRAY(space->arena, int64_t, node->port_count)};
-    if (style) config.style = *style;
-    for (uint32_t i = 0; i < node->port_count; i++) config.factor[i] = dse_word(space, ends[i]);
+                     .word = ARENA_ARRAY(space->arena, int64_t, node->port_count)};
+    if (binding) config.binding = *binding;
+    for (uint32_t i = 0; i < node->port_count; i++) config.word[i] = dse_word(space, ends[i]);
     if (unroll)
         config.unroll = arena_copy(space->arena, unroll, KERNEL_MAX_LOOPS * sizeof(*unroll));
     *vec_push(&node->configs) = config;
@@ -91,13 +91,13 @@ static bool node_configs(DseSpace *space, uint32_t number, const Op *instantiate
               : node->kind == PROCESS_COMPUTE ? dse_compute_configs(space, node)
               : node->kind != PROCESS_FORK    ? dse_move_configs(space, node)
                                               : dse_fork_configs(space, number, instantiate);
-    drop_beaten(node);
+    keep_pareto(node);
     if (ok && dse_has_given_words(node->process)) return dse_keep_given_words(space, node);
     return ok && (node->configs.len > 0 ||
                   op_error(node->process, "needs words of more than %d bits", MAX_WORD_BITS));
 }
 
-/* Forks come last: they take the words of their neighbours. */
+/* Forks come last, because they take the words of their neighbours. */
 static bool all_configs(DseSpace *space, const Op *const *instantiates)
 {
     bool ok = true;
@@ -126,7 +126,7 @@ static bool add_node(DseSpace *space, const Op *instantiate)
     if (op_attr(node.process, DFG_ATTR_REPORT))
         return op_error(node.process, "has its factors already");
     if (!sched_process_kind(node.process, &node.kind) ||
-        !dse_check_given_style(node.process, &space->target))
+        !dse_check_given_binding(node.process, &space->target))
         return false;
     node.at_boundary = ARENA_ARRAY(space->arena, bool, node.port_count);
     for (uint32_t i = 0; i < node.port_count; i++)

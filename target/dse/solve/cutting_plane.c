@@ -1,61 +1,63 @@
-/* The program: maximise the bound, which is at most goal + sum (price * excess) of each design.
+/* Kelley's cutting planes as a linear program: maximise the bound, which is at most
+ *   goal + sum (price * excess)
+ * of each design seen. lp_solve keeps the program between two solves, so a new plane is a new row.
  * Tests: test/unit/target/dse/solve_test.c */
 #include <lpsolve/lp_lib.h>
 #include <math.h>
 
 #include "target/dse/solve/solve.h"
 
-struct DseMaster {
+struct DseCuttingPlanes {
     lprec *lp;
     uint32_t count;
     int *index; /* columns of a row: the bound, then the prices */
     REAL *row;
 };
 
-DseMaster *dse_cutting_plane_create(uint32_t count, double total, double most)
+DseCuttingPlanes *dse_cutting_plane_create(uint32_t count, double total, double most)
 {
-    DseMaster *master = xcalloc(1, sizeof(*master));
-    master->lp = make_lp(0, (int)count + 1);
-    if (!master->lp) panic("out of memory");
-    master->count = count;
-    master->index = xcalloc(count + 1, sizeof(int));
-    master->row = xcalloc(count + 1, sizeof(REAL));
-    set_verbose(master->lp, NEUTRAL);
-    set_unbounded(master->lp, 1);
+    DseCuttingPlanes *planes = xcalloc(1, sizeof(*planes));
+    planes->lp = make_lp(0, (int)count + 1);
+    if (!planes->lp) panic("out of memory");
+    planes->count = count;
+    planes->index = xcalloc(count + 1, sizeof(int));
+    planes->row = xcalloc(count + 1, sizeof(REAL));
+    set_verbose(planes->lp, NEUTRAL);
+    set_unbounded(planes->lp, 1);
     for (uint32_t i = 0; i <= count; i++) {
-        master->index[i] = (int)i + 1;
-        master->row[i] = i > 0;
-        if (i > 0) set_upbo(master->lp, (int)i + 1, total > 0 ? total : most);
+        planes->index[i] = (int)i + 1;
+        planes->row[i] = i > 0;
+        if (i > 0) set_upbo(planes->lp, (int)i + 1, total > 0 ? total : most);
     }
     if (total > 0)
-        add_constraintex(master->lp, (int)count + 1, master->row, master->index, EQ, total);
+        add_constraintex(planes->lp, (int)count + 1, planes->row, planes->index, EQ, total);
     REAL one = 1;
-    set_obj_fnex(master->lp, 1, &one, master->index);
-    set_maxim(master->lp);
-    return master;
+    set_obj_fnex(planes->lp, 1, &one, planes->index);
+    set_maxim(planes->lp);
+    return planes;
 }
 
-void dse_cutting_plane_free(DseMaster *master)
+void dse_cutting_plane_free(DseCuttingPlanes *planes)
 {
-    if (!master) return;
-    delete_lp(master->lp);
-    free_ptr((void **)&master->index);
-    free_ptr((void **)&master->row);
-    free_ptr((void **)&master);
+    if (!planes) return;
+    delete_lp(planes->lp);
+    free_ptr((void **)&planes->index);
+    free_ptr((void **)&planes->row);
+    free_ptr((void **)&planes);
 }
 
-void dse_cutting_plane_add(DseMaster *master, double goal, const double *excess)
+void dse_cutting_plane_add(DseCuttingPlanes *planes, double goal, const double *excess)
 {
-    master->row[0] = 1;
-    for (uint32_t i = 0; i < master->count; i++) master->row[i + 1] = -excess[i];
-    add_constraintex(master->lp, (int)master->count + 1, master->row, master->index, LE, goal);
+    planes->row[0] = 1;
+    for (uint32_t i = 0; i < planes->count; i++) planes->row[i + 1] = -excess[i];
+    add_constraintex(planes->lp, (int)planes->count + 1, planes->row, planes->index, LE, goal);
 }
 
-double dse_cutting_plane_solve(DseMaster *master, double *prices)
+double dse_cutting_plane_solve(DseCuttingPlanes *planes, double *prices)
 {
-    if (solve(master->lp) != OPTIMAL) return INFINITY;
-    get_variables(master->lp, master->row);
-    for (uint32_t i = 0; i < master->count; i++)
-        prices[i] = master->row[i + 1] > 0 ? master->row[i + 1] : 0;
-    return get_objective(master->lp);
+    if (solve(planes->lp) != OPTIMAL) return INFINITY;
+    get_variables(planes->lp, planes->row);
+    for (uint32_t i = 0; i < planes->count; i++)
+        prices[i] = planes->row[i + 1] > 0 ? planes->row[i + 1] : 0;
+    return get_objective(planes->lp);
 }

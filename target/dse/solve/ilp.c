@@ -1,19 +1,19 @@
-/* Builds the rows of a program one after the other.
+/* The integer program of a problem, built row by row because lp_solve is fastest in row mode.
  * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/dump-lp.mir */
 #include "target/dse/solve/internal.h"
 #include "target/dse/solve/solve.h"
 
 static void number_columns(DseProgram *p, bool *const *keep)
 {
-    size_t nodes = p->space->nodes.len;
-    p->column = ARENA_ARRAY(p->space->arena, int *, nodes);
+    size_t nodes = p->reduced->space.nodes.len;
+    p->column = ARENA_ARRAY(p->reduced->space.arena, int *, nodes);
     for (size_t n = 0; n < nodes; n++) {
-        size_t count = p->space->nodes.data[n].configs.len;
-        p->column[n] = ARENA_ARRAY(p->space->arena, int, count);
+        size_t count = p->reduced->space.nodes.data[n].configs.len;
+        p->column[n] = ARENA_ARRAY(p->reduced->space.arena, int, count);
         for (size_t c = 0; c < count; c++) p->column[n][c] = !keep || keep[n][c] ? ++p->columns : 0;
     }
-    p->index = ARENA_ARRAY(p->space->arena, int, p->columns + 2);
-    p->value = ARENA_ARRAY(p->space->arena, REAL, p->columns + 2);
+    p->index = ARENA_ARRAY(p->reduced->space.arena, int, p->columns + 2);
+    p->value = ARENA_ARRAY(p->reduced->space.arena, REAL, p->columns + 2);
 }
 
 static void clear_row(DseProgram *p)
@@ -37,18 +37,18 @@ static bool end_row(DseProgram *p, int type, int64_t right)
 static void add_goals(DseProgram *p)
 {
     clear_row(p);
-    for (size_t n = 0; n < p->space->nodes.len; n++) {
-        const DseNode *node = &p->space->nodes.data[n];
+    for (size_t n = 0; n < p->reduced->space.nodes.len; n++) {
+        const DseNode *node = &p->reduced->space.nodes.data[n];
         for (size_t c = 0; c < node->configs.len; c++)
-            add_term(p, p->column[n][c], node->configs.data[c].goal);
+            add_term(p, p->column[n][c], p->reduced->goal[n][c]);
     }
 }
 
 static void add_costs(DseProgram *p, CostKind kind)
 {
     clear_row(p);
-    for (size_t n = 0; n < p->space->nodes.len; n++) {
-        const DseNode *node = &p->space->nodes.data[n];
+    for (size_t n = 0; n < p->reduced->space.nodes.len; n++) {
+        const DseNode *node = &p->reduced->space.nodes.data[n];
         for (size_t c = 0; c < node->configs.len; c++)
             add_term(p, p->column[n][c], node->configs.data[c].cost.items[kind]);
     }
@@ -57,30 +57,29 @@ static void add_costs(DseProgram *p, CostKind kind)
 static bool one_config_each(DseProgram *p)
 {
     bool ok = true;
-    for (size_t n = 0; n < p->space->nodes.len; n++) {
+    for (size_t n = 0; n < p->reduced->space.nodes.len; n++) {
         clear_row(p);
-        for (size_t c = 0; c < p->space->nodes.data[n].configs.len; c++)
+        for (size_t c = 0; c < p->reduced->space.nodes.data[n].configs.len; c++)
             add_term(p, p->column[n][c], 1);
         ok &= end_row(p, EQ, 1);
     }
     return ok;
 }
 
-static void add_ends(DseProgram *p, uint32_t node_index, uint32_t port, int64_t factor, int sign)
+static void add_ends(DseProgram *p, uint32_t node_index, uint32_t port, int64_t word, int sign)
 {
-    const DseNode *node = &p->space->nodes.data[node_index];
+    const DseNode *node = &p->reduced->space.nodes.data[node_index];
     for (size_t c = 0; c < node->configs.len; c++)
-        if (node->configs.data[c].factor[port] == factor)
-            add_term(p, p->column[node_index][c], sign);
+        if (node->configs.data[c].word[port] == word) add_term(p, p->column[node_index][c], sign);
 }
 
 /* Whether one of a node's first `before` configurations has the word at the port. */
 static bool has_word(const DseProgram *p, uint32_t node_index, uint32_t port, int64_t word,
                      size_t before)
 {
-    const DseNode *node = &p->space->nodes.data[node_index];
+    const DseNode *node = &p->reduced->space.nodes.data[node_index];
     for (size_t c = 0; c < before; c++)
-        if (p->column[node_index][c] && node->configs.data[c].factor[port] == word) return true;
+        if (p->column[node_index][c] && node->configs.data[c].word[port] == word) return true;
     return false;
 }
 
@@ -90,10 +89,10 @@ static bool equal_words(DseProgram *p, const DseEdge *edge, bool of_reader)
     bool ok = true;
     uint32_t end = of_reader ? edge->to : edge->from,
              port = of_reader ? edge->to_port : edge->from_port;
-    const DseNode *node = &p->space->nodes.data[end];
-    const DseNode *sender = &p->space->nodes.data[edge->from];
+    const DseNode *node = &p->reduced->space.nodes.data[end];
+    const DseNode *sender = &p->reduced->space.nodes.data[edge->from];
     for (size_t c = 0; c < node->configs.len; c++) {
-        int64_t word = node->configs.data[c].factor[port];
+        int64_t word = node->configs.data[c].word[port];
         if (!p->column[end][c] || has_word(p, end, port, word, c) ||
             (of_reader && has_word(p, edge->from, edge->from_port, word, sender->configs.len)))
             continue;
@@ -120,8 +119,8 @@ static bool within_limits(DseProgram *p, const Cost *limits)
 static bool limit_intervals(DseProgram *p)
 {
     bool ok = true;
-    for (size_t n = 0; n < p->space->nodes.len; n++) {
-        const DseNode *node = &p->space->nodes.data[n];
+    for (size_t n = 0; n < p->reduced->space.nodes.len; n++) {
+        const DseNode *node = &p->reduced->space.nodes.data[n];
         clear_row(p);
         for (size_t c = 0; c < node->configs.len; c++)
             add_term(p, p->column[n][c], node->configs.data[c].interval);
@@ -142,11 +141,12 @@ static bool minimise(DseProgram *p, bool longest)
     return set_obj_fnex(p->lp, p->used, p->value, p->index);
 }
 
-bool dse_program(const DseSpace *space, const DseProblem *problem, bool *const *keep, int64_t most,
-                 DseProgram *out)
+bool dse_program(const DseReduced *reduced, const DseProblem *problem, bool *const *keep,
+                 int64_t most, DseProgram *out)
 {
     bool longest = problem->keeps_intervals;
-    *out = (DseProgram){.space = space};
+    const DseSpace *space = &reduced->space;
+    *out = (DseProgram){.reduced = reduced};
     number_columns(out, keep);
     out->lp = make_lp(0, out->columns + longest);
     if (!out->lp) return false;
@@ -155,7 +155,7 @@ bool dse_program(const DseSpace *space, const DseProblem *problem, bool *const *
     for (size_t e = 0; e < space->edges.len; e++)
         ok &= equal_words(out, &space->edges.data[e], false) &&
               equal_words(out, &space->edges.data[e], true);
-    ok &= within_limits(out, &problem->limits) && (!longest || limit_intervals(out));
+    ok &= within_limits(out, &reduced->limits) && (!longest || limit_intervals(out));
     add_goals(out);
     ok &= most < 0 || end_row(out, LE, most);
     ok &= set_add_rowmode(out->lp, FALSE);
@@ -169,7 +169,7 @@ void dse_program_free(DseProgram *program)
     program->lp = NULL;
 }
 
-/* lp_solve takes names that it could change. */
+/* lp_solve wants names that it could change, so the path is copied. */
 static bool write_program(lprec *lp, const char *path)
 {
     StrBuf name = {0};
@@ -183,14 +183,13 @@ static bool write_program(lprec *lp, const char *path)
 bool dse_dump(const DseSpace *space, const DseProblem *problem, const char *path)
 {
     Arena arena;
-    DseSpace reduced;
+    DseReduced reduced;
     DseProgram program = {.lp = NULL};
-    DseProblem rest = *problem;
     arena_init(&arena);
-    (void)!dse_reduce(space, problem, &arena, &reduced, &rest.limits);
-    bool ok = dse_program(&reduced, &rest, NULL, -1, &program) && write_program(program.lp, path);
+    (void)!dse_presolve(space, problem, &arena, &reduced);
+    bool ok = dse_program(&reduced, problem, NULL, -1, &program) && write_program(program.lp, path);
     dse_program_free(&program);
-    dse_free(&reduced);
+    dse_reduced_free(&reduced);
     arena_free(&arena);
     return ok;
 }

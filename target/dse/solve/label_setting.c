@@ -1,4 +1,7 @@
-/* Label setting, layer by layer. Labels of the layers passed are kept for the path back.
+/* Label setting, layer by layer. A label is extended by every transition of its state and dropped if
+ * it exceeds a limit even with the least use that the rest of the way needs, if it violates the
+ * surrogate constraint, if its bound exceeds the ceiling or if another label of its state dominates
+ * it. Labels of earlier layers are kept, since the design is read back along them.
  * Tests: test/unit/target/dse/solve_test.c */
 #include <math.h>
 #include <stdlib.h>
@@ -9,8 +12,9 @@
 #define NO_LABEL UINT32_MAX
 
 typedef struct Label {
-    double bound;  /* goal and prices, so far and to the end */
-    double excess; /* the most that a limit is exceeded by the cheapest way to the end */
+    double bound; /* goal and prices, so far and to the end */
+    double
+        excess; /* by how much the cheapest completion exceeds a limit, the most over all limits */
     int64_t goal, use[DSE_MAX_LIMITS];
     uint32_t parent, config;
     uint32_t next; /* of the same state, while a layer is being made */
@@ -26,12 +30,14 @@ typedef struct Labels {
     VEC(Label) sorted;
     size_t layer;                 /* being made */
     double *rest[DSE_MAX_LIMITS]; /* per state: the least use from there to the end */
-    double *rest_mix, affordable; /* the least of all limited uses together, at the mix's prices */
+    /* The surrogate constraint: the sum of all limited uses, weighted. Per state its least value from
+     * there to the end, and its right side. */
+    double *rest_surrogate, surrogate_limit;
 } Labels;
 
 static const Config *config_of(const Labels *l, uint32_t node, uint32_t config)
 {
-    return &l->s->space->nodes.data[node].configs.data[config];
+    return &l->s->reduced->space.nodes.data[node].configs.data[config];
 }
 
 static void find_rest(Labels *l, uint32_t limit)
@@ -50,33 +56,34 @@ static void find_rest(Labels *l, uint32_t limit)
     }
 }
 
-static double mix_of(const Labels *l, const Cost *cost)
+static double surrogate_of(const Labels *l, const Cost *cost)
 {
     double sum = 0;
     for (uint32_t i = 0; i < l->s->limit_count; i++)
-        sum += l->s->mix[l->s->limits[i].kind] * (double)cost->items[l->s->limits[i].kind];
+        sum += l->s->surrogate[l->s->limits[i].kind] * (double)cost->items[l->s->limits[i].kind];
     return sum;
 }
 
-static void find_rest_mix(Labels *l)
+static void find_rest_surrogate(Labels *l)
 {
     const DseLayers *layers = l->s->layers;
-    l->rest_mix = xcalloc(layers->state_count, sizeof(double));
-    l->affordable = 1e-6;
+    l->rest_surrogate = xcalloc(layers->state_count, sizeof(double));
+    l->surrogate_limit = 1e-6;
     for (uint32_t i = 0; i < l->s->limit_count; i++)
-        l->affordable += l->s->mix[l->s->limits[i].kind] * l->s->limits[i].limit;
-    for (uint32_t s = 0; s + 1 < layers->state_count; s++) l->rest_mix[s] = INFINITY;
+        l->surrogate_limit += l->s->surrogate[l->s->limits[i].kind] * l->s->limits[i].limit;
+    for (uint32_t s = 0; s + 1 < layers->state_count; s++) l->rest_surrogate[s] = INFINITY;
     for (size_t n = layers->layers.len; n-- > 0;) {
         const GraphLayer *layer = &layers->layers.data[n];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &layers->transitions.data[t];
-            double sum = mix_of(l, &config_of(l, layer->node, way->config)->cost);
-            l->rest_mix[way->from] = fmin(l->rest_mix[way->from], sum + l->rest_mix[way->to]);
+            double sum = surrogate_of(l, &config_of(l, layer->node, way->config)->cost);
+            l->rest_surrogate[way->from] =
+                fmin(l->rest_surrogate[way->from], sum + l->rest_surrogate[way->to]);
         }
     }
 }
 
-/* The design that the cheapest way makes of a label, which is not kept yet. */
+/* Takes the design that the cheapest completion makes of a label, which is not kept yet. */
 static void complete(Labels *l, const Label *label, uint32_t to)
 {
     LabelSearch *s = l->s;
@@ -94,45 +101,47 @@ static void complete(Labels *l, const Label *label, uint32_t to)
         s->chosen[layers[n].node] = label->config;
 }
 
-/* The label behind `from` by this way; false: it exceeds a limit or the ceiling. */
-static bool extend(Labels *l, const Label *from, const Config *config, uint32_t to, Label *out)
+/* The label that a transition makes of `from`; false: no better design can come of it. */
+static bool extend(Labels *l, const Label *from, const Config *config, int64_t goal, uint32_t to,
+                   Label *out)
 {
     const LabelSearch *s = l->s;
-    out->goal = from->goal + config->goal;
+    out->goal = from->goal + goal;
     out->bound = (double)out->goal + s->behind[to];
     out->excess = -INFINITY;
     const int64_t *rest = s->sums_behind + (size_t)to * (s->limit_count + 1u);
-    double mix = l->rest_mix[to];
+    double surrogate = l->rest_surrogate[to];
     for (uint32_t i = 0; i < s->limit_count; i++) {
         const DseLimit *limit = &s->limits[i];
         out->use[i] = from->use[i] + config->cost.items[limit->kind];
         out->bound += limit->price * (double)out->use[i] / limit->unit;
-        mix += s->mix[limit->kind] * (double)out->use[i];
+        surrogate += s->surrogate[limit->kind] * (double)out->use[i];
         out->excess =
             fmax(out->excess, ((double)(out->use[i] + rest[i + 1]) - limit->limit) / limit->unit);
         if ((double)out->use[i] + l->rest[i][to] > limit->limit) return false;
     }
     if (out->excess <= 0) complete(l, out, to);
     if (!s->only_fits) out->excess = 0;
-    return mix <= l->affordable && out->bound <= s->ceiling;
+    return surrogate <= l->surrogate_limit && out->bound <= s->ceiling;
 }
 
 static void extend_all(Labels *l, const GraphLayer *layer, const Transition *way)
 {
     const Config *config = config_of(l, layer->node, way->config);
+    int64_t goal = l->s->reduced->goal[layer->node][way->config];
     for (uint32_t i = 0; i < l->count[way->from]; i++) {
         uint32_t parent = l->first[way->from] + i;
         Label label = {.parent = parent, .config = way->config, .next = l->head[way->to]};
         l->s->tried++;
-        if (!extend(l, &l->kept.data[parent], config, way->to, &label)) continue;
+        if (!extend(l, &l->kept.data[parent], config, goal, way->to, &label)) continue;
         if (label.next == NO_LABEL) *vec_push(&l->touched) = way->to;
         l->head[way->to] = (uint32_t)l->fresh.len;
         *vec_push(&l->fresh) = label;
     }
 }
 
-/* By excess where designs only have to fit, by bound; then by all else, so that the order does not
- * depend on the sorting algorithm. */
+/* By excess if any design will do, by bound; then by all else, so that the order does not depend on
+ * the sorting algorithm. */
 static int compare_labels(const void *x, const void *y)
 {
     const Label *a = x, *b = y;
@@ -145,7 +154,7 @@ static int compare_labels(const void *x, const void *y)
 
 static bool is_dominated(Labels *l, uint32_t state, const Label *label)
 {
-    enum { COMPARISONS_PER_LABEL = 8 }; /* take about as long */
+    enum { COMPARISONS_PER_LABEL = 8 }; /* take about as long as trying a label */
     l->s->tried += l->count[state] / COMPARISONS_PER_LABEL;
     for (uint32_t i = 0; i < l->count[state]; i++) {
         const Label *other = &l->kept.data[l->first[state] + i];
@@ -200,7 +209,7 @@ static void read_design(Labels *l)
         l->s->chosen[layers->layers.data[n].node] = l->kept.data[best].config;
 }
 
-static bool is_tired(const LabelSearch *search)
+static bool is_exhausted(const LabelSearch *search)
 {
     return (search->found && search->only_fits) || search->tried > search->max_labels ||
            (search->deadline > 0 && dse_seconds() > search->deadline);
@@ -218,15 +227,15 @@ void dse_labels(LabelSearch *search)
     l.head = xcalloc(layers->state_count, sizeof(uint32_t));
     memset(l.head, 0xff, layers->state_count * sizeof(uint32_t));
     for (uint32_t i = 0; i < search->limit_count; i++) find_rest(&l, i);
-    find_rest_mix(&l);
+    find_rest_surrogate(&l);
     *vec_push(&l.kept) = (Label){.parent = NO_LABEL};
     l.count[0] = 1;
-    for (; l.layer < layers->layers.len && !is_tired(search); l.layer++)
+    for (; l.layer < layers->layers.len && !is_exhausted(search); l.layer++)
         walk_layer(&l, &layers->layers.data[l.layer]);
-    search->complete &= !is_tired(search);
+    search->complete &= !is_exhausted(search);
     read_design(&l);
     for (uint32_t i = 0; i < search->limit_count; i++) free_ptr((void **)&l.rest[i]);
-    free_ptr((void **)&l.rest_mix);
+    free_ptr((void **)&l.rest_surrogate);
     free_ptr((void **)&l.first);
     free_ptr((void **)&l.count);
     free_ptr((void **)&l.head);

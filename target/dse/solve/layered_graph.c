@@ -1,13 +1,13 @@
-/* Builds the layers of a design space. The order is that of a depth-first walk from readers to
- * their sources, so a fork's branches are finished one after the other and few edges are open at a
- * time.
+/* Builds the layered graph of a design space. The order of the layers is that of a depth-first walk
+ * from readers to their sources: a fork's branches are then finished one after the other, so few
+ * edges are open at a time, which keeps the number of states low.
  * Tests: test/unit/target/dse/solve_test.c */
 #include <assert.h>
 #include <string.h>
 
 #include "target/dse/solve/internal.h"
 
-/* States of one layer: tuples of words, one per open edge; found by a hash table. */
+/* States of one layer: tuples of words, one per open edge. A hash table finds them. */
 typedef struct States {
     uint32_t first, count; /* numbers */
     uint32_t width;        /* open edges */
@@ -16,21 +16,22 @@ typedef struct States {
     size_t slot_count;
 } States;
 
-/* An edge is far if this many nodes stand between its ends. */
-enum { FAR = 6, MAX_FAR_WORDS = 64 };
+/* An edge is long if more than this many layers lie between its ends; of such an edge at most so many
+ * words are told apart. */
+enum { LONG_EDGE = 6, MAX_LISTED_WORDS = 64 };
 
 typedef struct Building {
     const DseSpace *space;
     DseLayers *out;
     VEC(uint32_t) order; /* nodes */
     uint8_t *visited;    /* per node: 1 on the way, 2 in order */
-    bool *is_far;        /* per edge */
+    bool *is_long;       /* per edge */
     VEC(uint32_t) open;  /* edges, as in the states' tuples */
     size_t max_transitions;
-    int far_words; /* as dse_layers takes it */
+    int long_edge_words; /* as dse_layers takes it */
 } Building;
 
-/* The walk keeps its own stack: networks may be thousands of processes deep. */
+/* The walk keeps a stack of its own, because networks may be thousands of processes deep. */
 typedef struct LayerStep {
     uint32_t node;
     size_t edge; /* next to look at */
@@ -69,14 +70,14 @@ static bool sort_nodes(Building *b)
     return ok;
 }
 
-static void find_far_edges(Building *b)
+static void find_long_edges(Building *b)
 {
     uint32_t *place = xcalloc(b->space->nodes.len + 1, sizeof(*place));
-    b->is_far = xcalloc(b->space->edges.len + 1, sizeof(*b->is_far));
+    b->is_long = xcalloc(b->space->edges.len + 1, sizeof(*b->is_long));
     for (uint32_t i = 0; i < b->order.len; i++) place[b->order.data[i]] = i;
-    for (size_t e = 0; b->far_words != DSE_ALL_WORDS && e < b->space->edges.len; e++) {
+    for (size_t e = 0; b->long_edge_words != DSE_ALL_WORDS && e < b->space->edges.len; e++) {
         const DseEdge *edge = &b->space->edges.data[e];
-        b->is_far[e] = place[edge->to] > place[edge->from] + FAR;
+        b->is_long[e] = place[edge->to] > place[edge->from] + LONG_EDGE;
     }
     free_ptr((void **)&place);
 }
@@ -128,7 +129,7 @@ typedef struct GraphPorts {
     VEC(uint32_t) in_place, in_port; /* place in the tuple before; port */
     VEC(uint32_t) kept;              /* places that stay open */
     VEC(uint32_t) out_port;          /* of the edges that open, behind the kept ones */
-    VEC(uint32_t) far_port;          /* those of them whose words are limited */
+    VEC(uint32_t) limited_port;      /* those of them whose words are limited */
 } GraphPorts;
 
 static void relate_ports(Building *b, uint32_t node, GraphPorts *ports)
@@ -148,8 +149,8 @@ static void relate_ports(Building *b, uint32_t node, GraphPorts *ports)
     b->open.len = left;
     for (uint32_t e = 0; e < b->space->edges.len; e++) {
         const DseEdge *edge = &b->space->edges.data[e];
-        if (edge->from != node || (b->is_far[e] && b->far_words == DSE_NO_WORDS)) continue;
-        if (b->is_far[e]) *vec_push(&ports->far_port) = edge->from_port;
+        if (edge->from != node || (b->is_long[e] && b->long_edge_words == DSE_NO_WORDS)) continue;
+        if (b->is_long[e]) *vec_push(&ports->limited_port) = edge->from_port;
         *vec_push(&ports->out_port) = edge->from_port;
         *vec_push(&b->open) = e;
     }
@@ -161,25 +162,25 @@ static void free_ports(GraphPorts *ports)
     vec_free(&ports->in_port);
     vec_free(&ports->kept);
     vec_free(&ports->out_port);
-    vec_free(&ports->far_port);
+    vec_free(&ports->limited_port);
 }
 
-/* Marks the configurations whose word at the port is one of those allowed, which are spread evenly
- * over all that the node offers there, in the order in which it does. */
+/* Clears `allowed` for configurations whose word at the port is not in the sample. The sample is
+ * spread evenly over all words that the node has there, in the order of its configurations. */
 static void limit_words(const Building *b, const DseNode *node, uint32_t port, bool *allowed)
 {
-    int64_t words[MAX_FAR_WORDS];
-    uint32_t count = 0, wanted = (uint32_t)b->far_words;
-    for (size_t c = 0; c < node->configs.len && count < MAX_FAR_WORDS; c++) {
+    int64_t words[MAX_LISTED_WORDS];
+    uint32_t count = 0, wanted = (uint32_t)b->long_edge_words;
+    for (size_t c = 0; c < node->configs.len && count < MAX_LISTED_WORDS; c++) {
         uint32_t i = 0;
-        while (i < count && words[i] != node->configs.data[c].factor[port]) i++;
-        if (i == count) words[count++] = node->configs.data[c].factor[port];
+        while (i < count && words[i] != node->configs.data[c].word[port]) i++;
+        if (i == count) words[count++] = node->configs.data[c].word[port];
     }
     for (size_t c = 0; c < node->configs.len; c++) {
         bool found = false;
         for (uint32_t i = 0; i < wanted && i < count; i++) {
             uint32_t pick = count <= wanted ? i : (2 * i + 1) * count / (2 * wanted);
-            found |= words[pick] == node->configs.data[c].factor[port];
+            found |= words[pick] == node->configs.data[c].word[port];
         }
         allowed[c] &= found;
     }
@@ -188,7 +189,7 @@ static void limit_words(const Building *b, const DseNode *node, uint32_t port, b
 static bool agrees(const GraphPorts *ports, const Config *config, const int64_t *words)
 {
     for (size_t i = 0; i < ports->in_place.len; i++)
-        if (config->factor[ports->in_port.data[i]] != words[ports->in_place.data[i]]) return false;
+        if (config->word[ports->in_port.data[i]] != words[ports->in_place.data[i]]) return false;
     return true;
 }
 
@@ -203,12 +204,12 @@ static ConfigIndex index_configs(const Building *b, const DseNode *node, const G
                          xcalloc(node->configs.len + 1, sizeof(uint32_t))};
     bool *allowed = xcalloc(node->configs.len + 1, sizeof(*allowed));
     memset(allowed, 1, node->configs.len);
-    for (size_t i = 0; i < ports->far_port.len; i++)
-        limit_words(b, node, ports->far_port.data[i], allowed);
+    for (size_t i = 0; i < ports->limited_port.len; i++)
+        limit_words(b, node, ports->limited_port.data[i], allowed);
     for (size_t c = node->configs.len; c-- > 0;) {
         if (!allowed[c]) continue;
         size_t word =
-            ports->in_port.len ? (size_t)node->configs.data[c].factor[ports->in_port.data[0]] : 0;
+            ports->in_port.len ? (size_t)node->configs.data[c].word[ports->in_port.data[0]] : 0;
         index.next[c] = index.head[word];
         index.head[word] = (uint32_t)c + 1;
     }
@@ -231,7 +232,7 @@ static bool add_transitions(Building *b, const DseNode *node, const GraphPorts *
             if (!agrees(ports, config, words)) continue;
             for (size_t i = 0; i < ports->kept.len; i++) tuple[n++] = words[ports->kept.data[i]];
             for (size_t i = 0; i < ports->out_port.len; i++)
-                tuple[n++] = config->factor[ports->out_port.data[i]];
+                tuple[n++] = config->word[ports->out_port.data[i]];
             *vec_push(&b->out->transitions) =
                 (Transition){before->first + s, find_state(after, tuple), c - 1};
             ok = b->out->transitions.len <= b->max_transitions;
@@ -259,21 +260,23 @@ static bool add_layer(Building *b, uint32_t number, States *states)
     return ok;
 }
 
-bool dse_layers(const DseSpace *space, size_t max_transitions, int far_words, DseLayers *out)
+bool dse_layers(const DseSpace *space, size_t max_transitions, int long_edge_words, DseLayers *out)
 {
-    Building b = {
-        .space = space, .out = out, .max_transitions = max_transitions, .far_words = far_words};
+    Building b = {.space = space,
+                  .out = out,
+                  .max_transitions = max_transitions,
+                  .long_edge_words = long_edge_words};
     States states = {.count = 1};
     *out = (DseLayers){.state_count = 0};
     bool ok = sort_nodes(&b);
-    find_far_edges(&b);
+    find_long_edges(&b);
     for (size_t i = 0; ok && i < b.order.len; i++) ok = add_layer(&b, b.order.data[i], &states);
     out->state_count = states.first + (states.count ? states.count : 1);
     free_states(&states);
     vec_free(&b.order);
     vec_free(&b.open);
     free_ptr((void **)&b.visited);
-    free_ptr((void **)&b.is_far);
+    free_ptr((void **)&b.is_long);
     if (!ok) dse_layers_free(out);
     return ok;
 }

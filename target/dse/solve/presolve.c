@@ -1,6 +1,7 @@
-/* Drops what a problem's limits exclude, then words without a partner until all have one, then what
- * others can stand for. Limits that even the largest configurations together keep are lifted, and
- * their kinds count no longer.
+/* Presolve: drops configurations that a problem's limits exclude, then words that the other end of
+ * an edge does not have, until all have a partner, then dominated configurations. A limit that even
+ * the largest configurations together keep is lifted first, because a kind of cost without a limit
+ * cannot keep one configuration from dominating another.
  * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/solve/internal.h"
 
@@ -10,7 +11,7 @@ typedef struct Presolve {
     bool **alive;           /* per node and configuration */
     uint32_t *sent, *taken; /* per word: the last edge, counted from 1, of which an end has it */
     uint32_t stamp;
-    Cost *limits; /* that a design might exceed */
+    Cost limits; /* that a design might exceed */
 } Presolve;
 
 static bool is_excluded(const DseProblem *problem, uint32_t node, const Config *config)
@@ -26,7 +27,7 @@ static void mark_words(const Presolve *r, uint32_t number, uint32_t port, uint32
 {
     const DseNode *node = &r->space->nodes.data[number];
     for (size_t c = 0; c < node->configs.len; c++)
-        if (r->alive[number][c]) marks[node->configs.data[c].factor[port]] = r->stamp;
+        if (r->alive[number][c]) marks[node->configs.data[c].word[port]] = r->stamp;
 }
 
 static bool drop_unmarked(Presolve *r, uint32_t number, uint32_t port, const uint32_t *marks)
@@ -34,7 +35,7 @@ static bool drop_unmarked(Presolve *r, uint32_t number, uint32_t port, const uin
     const DseNode *node = &r->space->nodes.data[number];
     bool changed = false;
     for (size_t c = 0; c < node->configs.len; c++) {
-        if (r->alive[number][c] && marks[node->configs.data[c].factor[port]] != r->stamp) {
+        if (r->alive[number][c] && marks[node->configs.data[c].word[port]] != r->stamp) {
             r->alive[number][c] = false;
             changed = true;
         }
@@ -92,11 +93,12 @@ static bool may_exceed(const Presolve *r, CostKind kind, int64_t limit)
     return sum > limit;
 }
 
-static void lift_limits(const Presolve *r, Cost *limits)
+static void lift_limits(Presolve *r)
 {
-    *limits = r->problem->limits;
+    r->limits = r->problem->limits;
     for (CostKind k = 0; k < COST_KINDS; k++)
-        if (limits->items[k] >= 0 && !may_exceed(r, k, limits->items[k])) limits->items[k] = -1;
+        if (r->limits.items[k] >= 0 && !may_exceed(r, k, r->limits.items[k]))
+            r->limits.items[k] = -1;
 }
 
 static int64_t goal_of(const DseProblem *problem, uint32_t node, uint32_t number,
@@ -106,7 +108,7 @@ static int64_t goal_of(const DseProblem *problem, uint32_t node, uint32_t number
            (problem->extra ? problem->extra[node][number] : 0);
 }
 
-/* What the problem adds up and limits, of one configuration. */
+/* What the problem minimises and limits, of one configuration. */
 static uint32_t measure(const void *user, uint32_t node, uint32_t number, int64_t *out)
 {
     const Presolve *r = user;
@@ -115,42 +117,52 @@ static uint32_t measure(const void *user, uint32_t node, uint32_t number, int64_
     if (r->problem->keeps_intervals) out[count++] = config->interval;
     out[count++] = goal_of(r->problem, node, number, config);
     for (int k = 0; k < COST_KINDS; k++)
-        if (r->limits->items[k] >= 0) out[count++] = config->cost.items[k];
+        if (r->limits.items[k] >= 0) out[count++] = config->cost.items[k];
     return count;
 }
 
-static void copy_alive(const Presolve *r, uint32_t number, DseNode *out)
+static void copy_alive(const Presolve *r, uint32_t number, DseReduced *out)
 {
     const DseNode *node = &r->space->nodes.data[number];
-    *out = *node;
-    out->chosen = 0;
-    out->configs.data = NULL;
-    out->configs.len = out->configs.cap = 0;
+    DseNode *copy = vec_push(&out->space.nodes);
+    *copy = *node;
+    copy->configs.data = NULL;
+    copy->configs.len = copy->configs.cap = 0;
+    out->origin[number] = ARENA_ARRAY(out->space.arena, uint32_t, node->configs.len + 1);
+    out->goal[number] = ARENA_ARRAY(out->space.arena, int64_t, node->configs.len + 1);
     for (uint32_t c = 0; c < node->configs.len; c++) {
         if (!r->alive[number][c]) continue;
-        Config config = node->configs.data[c];
-        config.goal = goal_of(r->problem, number, c, &config);
-        config.origin = c;
-        *vec_push(&out->configs) = config;
+        const Config *config = &node->configs.data[c];
+        out->origin[number][copy->configs.len] = c;
+        out->goal[number][copy->configs.len] = goal_of(r->problem, number, c, config);
+        *vec_push(&copy->configs) = *config;
     }
 }
 
-bool dse_reduce(const DseSpace *space, const DseProblem *problem, Arena *arena, DseSpace *out,
-                Cost *limits)
+bool dse_presolve(const DseSpace *space, const DseProblem *problem, Arena *arena, DseReduced *out)
 {
-    Presolve r = {.space = space, .problem = problem, .limits = limits};
+    Presolve r = {.space = space, .problem = problem};
     bool ok = true;
-    *out = (DseSpace){.arena = arena, .region = space->region};
+    *out = (DseReduced){.space = {.arena = arena, .region = space->region},
+                        .origin = ARENA_ARRAY(arena, uint32_t *, space->nodes.len + 1),
+                        .goal = ARENA_ARRAY(arena, int64_t *, space->nodes.len + 1)};
     find_alive(&r, arena);
-    lift_limits(&r, limits);
-    dse_drop_replaceable(space, measure, &r, problem->keeps_intervals, r.alive);
+    lift_limits(&r);
+    out->limits = r.limits;
+    dse_drop_dominated(space, measure, &r, problem->keeps_intervals, r.alive);
     match_all_words(&r);
-    for (size_t w = 0; w < space->words.len; w++) *vec_push(&out->words) = space->words.data[w];
-    for (size_t e = 0; e < space->edges.len; e++) *vec_push(&out->edges) = space->edges.data[e];
+    for (size_t w = 0; w < space->words.len; w++)
+        *vec_push(&out->space.words) = space->words.data[w];
+    for (size_t e = 0; e < space->edges.len; e++)
+        *vec_push(&out->space.edges) = space->edges.data[e];
     for (uint32_t n = 0; n < space->nodes.len; n++) {
-        DseNode *node = vec_push(&out->nodes);
-        copy_alive(&r, n, node);
-        ok &= node->configs.len > 0;
+        copy_alive(&r, n, out);
+        ok &= out->space.nodes.data[n].configs.len > 0;
     }
     return ok;
+}
+
+void dse_reduced_free(DseReduced *reduced)
+{
+    dse_free(&reduced->space);
 }

@@ -1,4 +1,5 @@
-/* What every user of a design space needs: its end, and the sum of what was chosen.
+/* What every user of a design space needs: its end, the state of a search in it, and the cost of a
+ * design.
  * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/dse.h"
 
@@ -11,12 +12,15 @@ void dse_free(DseSpace *space)
     ptrmap_free(&space->word_numbers);
 }
 
-Cost dse_total(const DseSpace *space)
+DseState dse_state(const DseSpace *space)
+{
+    return (DseState){.chosen = ARENA_ARRAY(space->arena, uint32_t, space->nodes.len + 1)};
+}
+
+Cost dse_total(const DseSpace *space, const uint32_t *chosen)
 {
     Cost total = {0};
-    for (size_t i = 0; i < space->nodes.len; i++) {
-        const DseNode *node = &space->nodes.data[i];
-        cost_add(&total, &node->configs.data[node->chosen].cost);
-    }
+    for (size_t n = 0; n < space->nodes.len; n++)
+        cost_add(&total, &space->nodes.data[n].configs.data[chosen[n]].cost);
     return total;
 }

@@ -21,7 +21,7 @@ static void drops_what_others_beat(void **state)
     add(&points, 30, 4, 6, 100); /* fewer DSPs */
     add(&points, 40, 5, 5, 90);
     add(&points, 50, 4, 5, 80); /* smaller than the one before in all */
-    dse_explore_drop_beaten(&points);
+    dse_explore_drop_dominated(&points);
     assert_int_equal(points.len, 4);
     assert_int_equal(points.data[0].interval, 10);
     assert_int_equal(points.data[1].interval, 30);
@@ -38,7 +38,7 @@ static void looks_both_ways(void **state)
     add(&points, 10, 9, 5, 100);
     add(&points, 10, 8, 5, 100);
     add(&points, 10, 8, 5, 99);
-    dse_explore_drop_beaten(&points);
+    dse_explore_drop_dominated(&points);
     assert_int_equal(points.len, 1);
     assert_int_equal(points.data[0].cost.lut, 99);
     vec_free(&points);
@@ -49,7 +49,7 @@ static void keeps_one_of_equals(void **state)
     ExplorePoints points = {0};
     (void)state;
     for (int i = 0; i < 3; i++) add(&points, 7, 1, 1, 1);
-    dse_explore_drop_beaten(&points);
+    dse_explore_drop_dominated(&points);
     assert_int_equal(points.len, 1);
     vec_free(&points);
 }

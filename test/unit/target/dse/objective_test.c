@@ -20,13 +20,13 @@ enum {
 
 static Config random_config(Random *random, Arena *arena, uint32_t ports)
 {
-    Config config = {.middle = -1, .factor = ARENA_ARRAY(arena, int64_t, ports)};
+    Config config = {.middle = -1, .word = ARENA_ARRAY(arena, int64_t, ports)};
     config.cost.cycles = config.interval = 1 + (int64_t)random_below(random, 12);
     config.cost.dsp = (int64_t)random_below(random, 20);
     config.cost.bram18 = (int64_t)random_below(random, 10);
     config.cost.lut = (int64_t)random_below(random, 1000);
     config.cost.fill = 1 + (int64_t)random_below(random, (uint32_t)config.interval);
-    for (uint32_t p = 0; p < ports; p++) config.factor[p] = (int64_t)random_below(random, WORDS);
+    for (uint32_t p = 0; p < ports; p++) config.word[p] = (int64_t)random_below(random, WORDS);
     return config;
 }
 
@@ -36,10 +36,10 @@ static void add_converter(Random *random, Arena *arena, DseSpace *space)
     DseNode node = {.kind = PROCESS_CONVERTER, .port_count = 2};
     for (int64_t from = 0; from < WORDS; from++) {
         for (int64_t to = 0; to < WORDS; to++) {
-            Config config = {.middle = -1, .factor = ARENA_ARRAY(arena, int64_t, 2)};
+            Config config = {.middle = -1, .word = ARENA_ARRAY(arena, int64_t, 2)};
             if (from != to && random_below(random, 4) == 0) continue;
-            config.factor[0] = from;
-            config.factor[1] = to;
+            config.word[0] = from;
+            config.word[1] = to;
             if (from != to) {
                 config.cost.cycles = config.interval = 1 + (int64_t)random_below(random, 12);
                 config.cost.lut = (int64_t)random_below(random, 100);
@@ -72,11 +72,11 @@ static void random_space(Random *random, Arena *arena, DseSpace *space)
 static DseTask random_task(Random *random, Arena *arena)
 {
     static const DseObjective objectives[] = {DSE_LATENCY, DSE_THROUGHPUT, DSE_FPS};
-    DsePace *paces = ARENA_ARRAY(arena, DsePace, NODES);
+    DseOverlap *overlaps = ARENA_ARRAY(arena, DseOverlap, NODES);
     for (uint32_t n = 0; n < PROCESSES; n++)
-        paces[n] = (DsePace){random_below(random, 5) / 4.0, random_below(random, 5) / 8.0};
+        overlaps[n] = (DseOverlap){random_below(random, 5) / 4.0, random_below(random, 5) / 8.0};
     DseTask task = {.objective = objectives[random_below(random, COUNT_OF(objectives))],
-                    .paces = paces,
+                    .overlaps = overlaps,
                     .interval = 4 + (int64_t)random_below(random, 10)};
     for (int k = 0; k < COST_KINDS; k++) task.limits.items[k] = -1;
     task.limits.dsp = 15 + (int64_t)random_below(random, 40);
@@ -111,7 +111,7 @@ static Words words_out(const Search *s, uint32_t node)
 {
     Words in = {0, 0};
     const Config *config = chosen(s, node);
-    DsePace pace = s->task->paces[node];
+    DseOverlap overlap = s->task->overlaps[node];
     double fill = (double)config->cost.fill, work = (double)config->interval,
            hand = fill < 8 ? fill : 8;
     for (size_t e = 0; e < s->space->edges.len; e++) {
@@ -119,8 +119,8 @@ static Words words_out(const Search *s, uint32_t node)
         Words source = words_out(s, s->space->edges.data[e].from);
         in = (Words){later(in.first, source.first), later(in.last, source.last)};
     }
-    return (Words){later(in.first + fill, in.first + pace.wait * (in.last - in.first) + hand),
-                   later(in.first + work, in.last + pace.rest * work + hand)};
+    return (Words){later(in.first + fill, in.first + overlap.wait * (in.last - in.first) + hand),
+                   later(in.first + work, in.last + overlap.rest * work + hand)};
 }
 
 static int64_t frame_latency(const Search *s)
@@ -151,8 +151,8 @@ static void look_at(Search *s)
     }
     for (size_t e = 0; e < s->space->edges.len; e++) {
         const DseEdge *edge = &s->space->edges.data[e];
-        if (chosen(s, edge->from)->factor[edge->from_port] !=
-            chosen(s, edge->to)->factor[edge->to_port])
+        if (chosen(s, edge->from)->word[edge->from_port] !=
+            chosen(s, edge->to)->word[edge->to_port])
             return;
     }
     for (int k = 0; k < COST_KINDS; k++)
@@ -166,7 +166,7 @@ static void look_at(Search *s)
 static int64_t conversion(const DseNode *node, int64_t from, int64_t to)
 {
     for (size_t c = 0; c < node->configs.len; c++)
-        if (node->configs.data[c].factor[0] == from && node->configs.data[c].factor[1] == to)
+        if (node->configs.data[c].word[0] == from && node->configs.data[c].word[1] == to)
             return (int64_t)c;
     return -1;
 }
@@ -177,8 +177,8 @@ static bool choose_converters(Search *s)
     for (uint32_t i = 0; i < CONVERTERS; i++) {
         const DseEdge *in = &edges[2 * i], *out = &edges[2 * i + 1];
         int64_t config =
-            conversion(&s->space->nodes.data[in->to], chosen(s, in->from)->factor[in->from_port],
-                       chosen(s, out->to)->factor[out->to_port]);
+            conversion(&s->space->nodes.data[in->to], chosen(s, in->from)->word[in->from_port],
+                       chosen(s, out->to)->word[out->to_port]);
         if (config < 0) return false;
         s->choice[in->to] = (uint32_t)config;
     }
@@ -196,12 +196,12 @@ static int64_t brute_force(const DseSpace *space, const DseTask *task)
     return s.best;
 }
 
-static void check_within(const DseSpace *space, const DseTask *task)
+static void check_within(const DseSpace *space, const DseTask *task, const uint32_t *chosen)
 {
-    Cost total = dse_total(space);
+    Cost total = dse_total(space, chosen);
     for (int k = 0; k < COST_KINDS; k++)
         assert_true(task->limits.items[k] < 0 || total.items[k] <= task->limits.items[k]);
-    assert_true(task->objective != DSE_FPS || dse_interval(space) <= task->interval);
+    assert_true(task->objective != DSE_FPS || dse_interval(space, chosen) <= task->interval);
 }
 
 static void equals_brute_force(void **state)
@@ -215,13 +215,14 @@ static void equals_brute_force(void **state)
         arena_init(&arena);
         DseTask task = random_task(&random, &arena);
         random_space(&random, &arena, &space);
+        DseState found = dse_state(&space);
         int64_t want = brute_force(&space, &task);
-        DseAnswer answer = dse_optimize(&space, &task);
+        DseAnswer answer = dse_optimize(&space, &task, &found);
         assert_int_equal(answer.status, want < 0 ? DSE_INFEASIBLE : DSE_OPTIMAL);
         if (want >= 0) {
             assert_int_equal(answer.value, want);
             assert_int_equal(answer.bound, want);
-            check_within(&space, &task);
+            check_within(&space, &task, found.chosen);
             feasible++;
         }
         dse_free(&space);
@@ -243,15 +244,16 @@ static void bounds_pipeline_latency(void **state)
         DseTask task = random_task(&random, &arena);
         task.objective = DSE_PIPELINE_LATENCY;
         random_space(&random, &arena, &space);
+        DseState found = dse_state(&space);
         int64_t want = brute_force(&space, &task);
-        DseAnswer answer = dse_optimize(&space, &task);
+        DseAnswer answer = dse_optimize(&space, &task, &found);
         assert_int_equal(answer.status == DSE_INFEASIBLE, want < 0);
         if (want >= 0) {
             Search s = {.space = &space, .task = &task};
-            for (uint32_t n = 0; n < NODES; n++) s.choice[n] = space.nodes.data[n].chosen;
+            for (uint32_t n = 0; n < NODES; n++) s.choice[n] = found.chosen[n];
             assert_true(frame_latency(&s) <= answer.value);
             assert_true(answer.bound <= want && want <= answer.value);
-            check_within(&space, &task);
+            check_within(&space, &task, found.chosen);
             optimal += answer.value == want;
             feasible++;
         }
@@ -274,8 +276,9 @@ static void more_is_never_worse(void **state)
         DseTask task = random_task(&random, &arena);
         task.objective = round % 2 ? DSE_LATENCY : DSE_THROUGHPUT;
         random_space(&random, &arena, &space);
+        DseState found = dse_state(&space);
         for (int step = 0; step < 20; step++) {
-            DseAnswer answer = dse_optimize(&space, &task);
+            DseAnswer answer = dse_optimize(&space, &task, &found);
             int64_t value = answer.status == DSE_INFEASIBLE ? INT64_MAX : answer.value;
             assert_true(value <= before);
             before = value;

@@ -33,11 +33,11 @@ static void random_space(Random *random, Arena *arena, DseSpace *space)
     for (uint32_t n = 0; n < NODES; n++) {
         DseNode node = {.port_count = 3};
         for (uint32_t c = 0; c < CONFIGS; c++) {
-            Config config = {.factor = ARENA_ARRAY(arena, int64_t, 3)};
+            Config config = {.word = ARENA_ARRAY(arena, int64_t, 3)};
             config.cost.cycles = 1 + (int64_t)random_below(random, 100);
             config.cost.dsp = (int64_t)random_below(random, 20);
             config.cost.bram18 = (int64_t)random_below(random, 10);
-            for (uint32_t p = 0; p < 3; p++) config.factor[p] = (int64_t)random_below(random, 3);
+            for (uint32_t p = 0; p < 3; p++) config.word[p] = (int64_t)random_below(random, 3);
             *vec_push(&node.configs) = config;
         }
         *vec_push(&space->nodes) = node;
@@ -59,8 +59,8 @@ static bool is_legal(const DseSpace *space, const uint32_t *choice, const Cost *
     for (size_t e = 0; e < space->edges.len; e++) {
         const DseEdge *edge = &space->edges.data[e];
         const DseNode *from = &space->nodes.data[edge->from], *to = &space->nodes.data[edge->to];
-        if (from->configs.data[choice[edge->from]].factor[edge->from_port] !=
-            to->configs.data[choice[edge->to]].factor[edge->to_port])
+        if (from->configs.data[choice[edge->from]].word[edge->from_port] !=
+            to->configs.data[choice[edge->to]].word[edge->to_port])
             return false;
     }
     return dsp <= limits->dsp && bram18 <= limits->bram18;
@@ -94,13 +94,14 @@ static void equals_brute_force(void **state)
         limits->bram18 = 10 + (int64_t)random_below(&random, 20);
         arena_init(&arena);
         random_space(&random, &arena, &space);
+        DseState found = dse_state(&space);
         int64_t want = brute_force(&space, limits);
-        DseStatus status = dse_solve(&space, &problem, &value);
+        DseStatus status = dse_solve(&space, &problem, &found, &value);
         assert_int_equal(status, want < 0 ? DSE_INFEASIBLE : DSE_OPTIMAL);
         if (want >= 0) {
             assert_int_equal(value, want);
-            assert_int_equal(dse_total(&space).cycles, want);
-            assert_true(dse_total(&space).dsp <= limits->dsp);
+            assert_int_equal(dse_total(&space, found.chosen).cycles, want);
+            assert_true(dse_total(&space, found.chosen).dsp <= limits->dsp);
             feasible++;
         }
         dse_free(&space);
@@ -119,10 +120,10 @@ static void chain_with_skip(Arena *arena, DseSpace *space)
     for (uint32_t n = 0; n < LONG; n++) {
         DseNode node = {.port_count = 3};
         for (int64_t c = 0; c < 27; c++) {
-            Config config = {.factor = ARENA_ARRAY(arena, int64_t, 3)};
-            config.factor[0] = c % 3;
-            config.factor[1] = c / 3 % 3;
-            config.factor[2] = c / 9;
+            Config config = {.word = ARENA_ARRAY(arena, int64_t, 3)};
+            config.word[0] = c % 3;
+            config.word[1] = c / 3 % 3;
+            config.word[2] = c / 9;
             *vec_push(&node.configs) = config;
         }
         *vec_push(&space->nodes) = node;
@@ -131,17 +132,17 @@ static void chain_with_skip(Arena *arena, DseSpace *space)
     *vec_push(&space->edges) = (DseEdge){0, 2, LONG - 1, 2};
 }
 
-static size_t count_transitions(const DseSpace *space, int far_words)
+static size_t count_transitions(const DseSpace *space, int long_edge_words)
 {
     DseLayers layers;
-    assert_true(dse_layers(space, 1000000, far_words, &layers));
+    assert_true(dse_layers(space, 1000000, long_edge_words, &layers));
     size_t count = layers.transitions.len;
     dse_layers_free(&layers);
     return count;
 }
 
 /* The open skip triples the states of the nodes it passes; one word for it does not. */
-static void limits_far_edges(void **state)
+static void limits_long_edges(void **state)
 {
     Arena arena;
     DseSpace space;
@@ -163,6 +164,6 @@ static void limits_far_edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(equals_brute_force),
-                                       cmocka_unit_test(limits_far_edges)};
+                                       cmocka_unit_test(limits_long_edges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
