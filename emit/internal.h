@@ -58,8 +58,8 @@ typedef struct Emitter {
     PtrMap packed;           /* symbols of the tables whose last dimension is a memory's word */
     const EmitPort *weights; /* the port that loaded tables come through, or NULL */
     bool has_memories;       /* some port is a memory: the top function takes a number of frames */
-    /* EMIT_NEEDS_*. AP_INT and HLS_MATH: of any op or type of the module, found by emit_prepare; the
-     * others: of the functions, recorded while their statements are printed. */
+    /* EMIT_NEEDS_*. AP_INT and HLS_MATH: of any op or type of the module, found by emit_prepare;
+     * the others: of the functions, recorded while their statements are printed. */
     uint32_t needs;
     bool has_schedule; /* <top>_schedule.h is written */
 } Emitter;

@@ -1,6 +1,6 @@
-/* JSON text: strings, and a writer that keeps track of commas, colons and line breaks. The writer has
- * no stack: an opening bracket is followed by the first item, whatever follows a closing one comes
- * behind an item, so one bit tells whether a comma is due.
+/* JSON text: strings, and a writer that keeps track of commas, colons and line breaks. The writer
+ * has no stack: an opening bracket is followed by the first item, whatever follows a closing one
+ * comes behind an item, so one bit tells whether a comma is due.
  * Tests: test/unit/ir/support/json_test.c, lit/driver/ming-check-json.test */
 #include <assert.h>
 #include <stdarg.h>

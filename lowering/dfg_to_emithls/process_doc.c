@@ -137,13 +137,13 @@ static void add_operands(StrBuf *out, const ComputeSchedule *sched)
 /* The ops of a body in order, those of casts and of the reduction left out. */
 static void add_steps(StrBuf *out, const Op *generic, uint32_t *count)
 {
-    enum { MAX_STEPS = 12 };
+    enum { MAX_NAMED_OPS = 12 };
     FOR_EACH_OP(op, linalg_body(generic)) {
         const char *word = op == linalg_body(generic)->last || !op->def ? NULL : op_word(op);
         if (!word) continue;
-        if (*count < MAX_STEPS)
+        if (*count < MAX_NAMED_OPS)
             strbuf_printf(out, "%s%s", *count ? ", " : "", word);
-        else if (*count == MAX_STEPS)
+        else if (*count == MAX_NAMED_OPS)
             strbuf_add_c(out, ", …");
         ++*count;
     }

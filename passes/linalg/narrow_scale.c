@@ -8,8 +8,8 @@
 #include "dialects/linalg/linalg.h"
 #include "passes/linalg/internal.h"
 
-/* A multiplier block takes NARROW_SIDE bits at its narrow side. */
-enum { MAX_STEPS = 4096, NARROW_SIDE = 18 };
+/* Thresholds that are listed; bits that a multiplier block takes at its narrow side. */
+enum { MAX_THRESHOLDS = 4096, NARROW_SIDE = 18 };
 
 /* The ops of (x * m + r) >> s, m > 0. */
 typedef struct Scale {
@@ -124,7 +124,7 @@ static int64_t first_at(const Scale *s, int64_t level)
 static bool fit_scale(IntRanges *ranges, const Scale *s, FixedPoint *out)
 {
     int64_t steps = s->levels.hi - s->levels.lo;
-    if (steps > MAX_STEPS) return false;
+    if (steps > MAX_THRESHOLDS) return false;
     Threshold *thresholds = ARENA_ARRAY(ranges->arena, Threshold, (size_t)steps + 1);
     for (int64_t i = 0; i < steps; i++) {
         int64_t level = s->levels.lo + 1 + i;

@@ -15,7 +15,7 @@
 /* Results up to this size are computed whatever the operands' size is. */
 static const int64_t MAX_BYTES = INT64_C(64) << 20;
 /* Of all constants that are made, and of steps for one op. */
-static const int64_t MAX_TOTAL_BYTES = INT64_C(2) << 30, MAX_STEPS = INT64_C(1) << 30;
+static const int64_t MAX_TOTAL_BYTES = INT64_C(2) << 30, MAX_EVAL_STEPS = INT64_C(1) << 30;
 
 /* Bytes of a static tensor's elements, at least 1 for each; false: too many to count. */
 static bool type_bytes(const Type *type, int64_t *out)
@@ -68,7 +68,8 @@ static bool is_foldable(const Folder *folder, const Op *op)
     }
     if (to > MAX_TOTAL_BYTES) return false;
     return (to <= MAX_BYTES || to <= from) && folder->bytes + to <= MAX_TOTAL_BYTES &&
-           i64_mul(to, steps_per_element(op), &steps) && steps <= MAX_STEPS && onnx_can_eval(op);
+           i64_mul(to, steps_per_element(op), &steps) && steps <= MAX_EVAL_STEPS &&
+           onnx_can_eval(op);
 }
 
 static void replace_result(Op *op, uint32_t index, const Attr *value)

@@ -13,7 +13,8 @@
 
 /* Memories of processes: what they are built of, and what that takes. One list of a process's
  * memories serves the costs (cost.c), the prediction of its pipeline (pipeline_compute.c) and the
- * attributes dfg.storage of the chosen design (target/dse/apply.c). docs/cost-model.md has the formulas.
+ * attributes dfg.storage of the chosen design (target/dse/apply.c). docs/cost-model.md has the
+ * formulas.
  * Tests: test/unit/target/cost/memory_test.c */
 
 typedef union Cost Cost;
@@ -128,7 +129,8 @@ bool cost_payload_may_use_luts(const Op *generic);
 /* Bits of one element of a channel or memory. */
 int64_t cost_element_bits(const Type *elem);
 
-/* Whether a kernel multiplies in LUTs: its dfg.multiplier, if it came with one, else the binding. */
+/* Whether a kernel multiplies in LUTs: its dfg.multiplier, if it came with one, else the
+ * binding. */
 bool cost_multiplies_in_luts(const Op *generic, const Binding *binding);
 
 /* The switches of a binding that make a difference to a schedule. */

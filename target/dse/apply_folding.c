@@ -1,5 +1,5 @@
-/* apply-folding: pins what a folding file says of the processes: unroll factors, words, memories and
- * multipliers. Everything else is left to choose-unroll.
+/* apply-folding: pins what a folding file says of the processes: unroll factors, words, memories
+ * and multipliers. Everything else is left to choose-unroll.
  * Requires: processes as convert-linalg-to-dfg leaves them.
  * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes. If something
  * cannot be pinned, the pass fails with a diagnostic at its place in the file.
@@ -114,8 +114,8 @@ static const char *read_choice(const FoldingLayer *layer, const char *key, const
     return NULL;
 }
 
-/* Not a choice, but a mistake if it is another's. Names are compared as JSON has them, where all
- * text is UTF-8. */
+/* The name that the network has for the layer is no choice, but it must be the right one. Names are
+ * compared as JSON has them, where all text is UTF-8. */
 static bool check_source(FoldingLayer *layer, const char *key, const json_t *value)
 {
     StrBuf given = {0}, source = {0};

@@ -1,5 +1,5 @@
-/* Bindings of memories and multipliers: which of them are tried, and how the chosen one is written to
- * the ops of a process. dfg.storage is set on constants, accumulators, windows and reorders,
+/* Bindings of memories and multipliers: which of them are tried, and how the chosen one is written
+ * to the ops of a process. dfg.storage is set on constants, accumulators, windows and reorders,
  * dfg.multiplier on kernels. Attributes that were given beforehand stay.
  * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-binding.mir */
 #include <assert.h>
@@ -68,8 +68,8 @@ static void set_multiplier(const ComputeSchedule *sched, const Binding *binding)
             attr_string_c(main->ctx, cost_multiplies_in_luts(main, binding) ? "lut" : "dsp"));
 }
 
-/* Binds products to LUTs that the cost model counts as shifts and additions, because HLS tools might
- * give their constants DSPs. */
+/* Binds products to LUTs that the cost model counts as shifts and additions, because HLS tools
+ * might give their constants DSPs. */
 static void bind_constant_products(Op *process)
 {
     Context *ctx = process->ctx;

@@ -1,7 +1,7 @@
-/* Configurations of compute processes: unroll factors of the main kernel's loops, and the words that
- * follow from them. A factor divides its loop's trip count or nearly does. The loops that may unroll
- * are those of reductions and those of the two innermost dimensions of the output, channels and
- * pixels. Factors given beforehand (dfg.unroll) are kept.
+/* Configurations of compute processes: unroll factors of the main kernel's loops, and the words
+ * that follow from them. A factor divides its loop's trip count or nearly does. The loops that may
+ * unroll are those of reductions and those of the two innermost dimensions of the output, channels
+ * and pixels. Factors given beforehand (dfg.unroll) are kept.
  * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-unroll-pinned.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
@@ -116,7 +116,7 @@ static bool add_candidate(Candidates *c, const Type *const *ends)
     return true;
 }
 
-/* A divisor of the extent, or a factor that wastes less than a quarter in the last iteration. */
+/* A divisor of the extent, or a factor whose parts overlap by less than a quarter of it. */
 static bool is_worth_it(const Candidates *c, uint32_t loop, int64_t factor)
 {
     LoopParts parts;

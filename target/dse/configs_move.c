@@ -1,5 +1,5 @@
-/* Configurations of processes that move words (dfg.reorder, dfg.merge). A word holds several elements
- * of the innermost dimension, as many as the map keeps together.
+/* Configurations of processes that move words (dfg.reorder, dfg.merge). A word holds several
+ * elements of the innermost dimension, as many as the map keeps together.
  * Tests: lit/target/dse/choose-unroll-move.mir */
 #include "target/dse/internal.h"
 

@@ -140,8 +140,8 @@ static void add_deep_fifos(const Fork *fork, const Type *const *ends, Cost *sum)
     }
 }
 
-/* Adds the configuration with words of this shape at the input. Words that are too wide are taken only
- * if the ports have them anyway. */
+/* Adds the configuration with words of this shape at the input. Words that are too wide are taken
+ * only if the ports have them anyway. */
 static void add_fork(const Fork *fork, const int64_t *word)
 {
     const Op *process = fork->node->process;

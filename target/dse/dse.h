@@ -2,8 +2,8 @@
  *
  * This header has three parts, in this order:
  *   the model      DseSpace and what is in it. Built once by dse_space(), constant from then on.
- *   the solver     DseProblem, what one solve looks for, and DseState, what solves find and leave to
- *                  the next one. dse_solve() reads the model and writes the state.
+ *   the solver     DseProblem, what one solve looks for, and DseState, what solves find and leave
+ *                  to the next one. dse_solve() reads the model and writes the state.
  *   the searches   objectives, pipeline latency, explanations, exploration and the folding file,
  *                  each of which asks the solver one problem or several.
  *
@@ -105,8 +105,9 @@ typedef struct DseProblem {
 typedef struct DseState {
     uint32_t *chosen; /* per node: its configuration in the best design, at the start any */
     int64_t bound;    /* of the last solve: no design's weighted sum is below it */
-    /* Limits that a solution has exceeded. Later solves begin with these and add others only when a
-     * solution exceeds them: the fewer limits are active, the more configurations are dominated. */
+    /* Limits that solves take into account. One becomes active when a solution exceeds it, or when
+     * it is part of a proof that there is no design, and then stays active. The fewer limits are
+     * active, the more configurations are dominated. */
     bool is_active[COST_KINDS];
     /* Lagrange multipliers per unit of cost, of the last solve that had nothing to minimise: the
      * weights of the surrogate constraint that excludes infeasible designs early. */
@@ -155,8 +156,8 @@ double dse_pipeline_latency(const DseSpace *space, const uint32_t *chosen,
 /* What a configuration adds to the cut's sum. */
 double dse_cut_value(const DseCut *cut, uint32_t node, const Config *config);
 
-/* Objectives: what a design is to be best at. Each is searched by a few problems. Among designs that
- * are equally good, one of least resources is taken: of the least sum of shares of the limits.
+/* Objectives: what a design is to be best at. Each is searched by a few problems. Among designs
+ * that are equally good, one of least resources is taken: of the least sum of shares of the limits.
  * Tests: test/unit/target/dse/objective_test.c, lit/target/dse/choose-unroll-objective.mir */
 
 typedef enum DseObjective {

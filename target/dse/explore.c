@@ -32,7 +32,7 @@ static void list_intervals(const DseSpace *space, int64_t first, int64_t last, I
 
 /* Keeps the longest up to each of `count` values that are spaced evenly in their logarithm; the
  * first and the last stay. */
-static void thin(Intervals *intervals, size_t count)
+static void sample(Intervals *intervals, size_t count)
 {
     size_t left = 0, next = 0;
     if (intervals->len <= count) return;
@@ -70,7 +70,7 @@ DseAnswer dse_explore_space(const DseSpace *space, const Cost *limits, size_t co
     if (has_design(&answer)) answer = search(space, state, task, DSE_FPS, INT64_MAX);
     if (!has_design(&answer)) return answer;
     list_intervals(space, first, dse_interval(space, state->chosen), &intervals);
-    thin(&intervals, count);
+    sample(&intervals, count);
     for (size_t i = 0; i < intervals.len; i++) {
         DseAnswer least = search(space, state, task, DSE_FPS, intervals.data[i]);
         if (has_design(&least))

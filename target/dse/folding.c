@@ -1,5 +1,5 @@
-/* What reading and writing a folding file have in common: its sections, and the names of a process's
- * memories.
+/* What reading and writing a folding file have in common: its sections, and the names of a
+ * process's memories.
  * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Records the choices of a design in the processes' reports, from which the folding file is written.
+/* Records the choices of a design in the processes' reports, from which the folding file is
+ * written.
  * Requires: a region as dse_apply leaves it.
  * Tests: lit/target/dse/folding.test, test/e2e/run.py */
 #include <assert.h>

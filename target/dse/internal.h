@@ -7,22 +7,23 @@
 
 #include "target/dse/dse.h"
 
-/* How many elements in parallel synthesis still handles well in one process, and how many pixels per
- * word the search tries, both to be multiplied by dse_scale(); bits of the widest word. */
+/* How many elements in parallel synthesis still handles well in one process, and how many pixels
+ * per word the search tries, both to be multiplied by dse_scale(); bits of the widest word. */
 enum { MAX_PARALLEL_ELEMENTS = 1024, MAX_PIXELS = 4, MAX_WORD_BITS = 4096 };
 
-/* Larger devices get more in parallel: 1 up to 2,520 DSPs to spend, 2 up to twice as many, then 4. */
+/* Larger devices get more in parallel: 1 up to 2,520 DSPs to spend, 2 up to twice as many, then
+ * 4. */
 int64_t dse_scale(const CostTarget *target);
 
 /* Number of an end's word in space->words, to which it is added if it is new. Sending and receiving
  * ends of the same frame and word have the same number. */
 int64_t dse_word(DseSpace *space, const Type *end);
-/* Adds the configuration with these port types; its interval is its cycles. unroll and binding may be
- * NULL. */
+/* Adds the configuration with these port types; its interval is its cycles. unroll and binding may
+ * be NULL. */
 void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
                     const int64_t *unroll, const Binding *binding);
 /* Binding number 0 to BINDING_COUNT - 1, of which 0 is the default. False: it is not to be tried,
- * since it differs from the default in a choice that makes no difference to the process. */
+ * because it differs from the default in a switch that is off in `choices`. */
 enum { BINDING_COUNT = 8 };
 bool dse_binding_variant(const Binding *choices, uint32_t number, Binding *out);
 
@@ -40,8 +41,8 @@ bool dse_move_configs(DseSpace *space, DseNode *node) MUST_CHECK;
 /* Those of node `number`, once the edges and the other processes' configurations are known. */
 bool dse_fork_configs(DseSpace *space, uint32_t number, const Op *instantiate) MUST_CHECK;
 
-/* Puts a node on every channel. Its configurations are the conversions between words of the channel's
- * ends; that between equal words converts nothing. */
+/* Puts a node on every channel. Its configurations are the conversions between words of the
+ * channel's ends; that between equal words converts nothing. */
 void dse_add_converters(DseSpace *space);
 /* Builds the chosen converters into the graph. */
 void dse_apply_converters(Op *module, const DseSpace *space, const uint32_t *chosen);

@@ -1,7 +1,7 @@
 /* Searches for the objectives. The least S, the one of the best throughput, is among the intervals
  * that configurations have. Up to some of them no design fits even if all nodes could choose
- * independently, which is quick to see. From there on single S are tested for a design, in wider and
- * wider steps until one has a design, then by bisection between the last two.
+ * independently, which is quick to see. From there on single S are tested for a design, in wider
+ * and wider steps until one has a design, then by bisection between the last two.
  * Tests: test/unit/target/dse/objective_test.c */
 #include <math.h>
 #include <stdlib.h>
@@ -241,8 +241,8 @@ static size_t first_possible(const Bisection *b, size_t low)
     return low;
 }
 
-/* Whether there is a design at an S: a problem with limits and nothing to minimise. The design's own
- * S may be shorter. */
+/* Whether there is a design at an S: a problem with limits and nothing to minimise. The design's
+ * own S may be shorter. */
 static bool is_feasible_at(Bisection *b, size_t index)
 {
     const DseProblem problem = {.limits = b->task->limits,
@@ -303,9 +303,9 @@ static DseAnswer least_interval(const DseSpace *space, const DseTask *task, DseS
 enum { LATENCY_ROUNDS = 16, LATENCY_LABELS = 100000, LATENCY_UNIT = 256 };
 
 /* Every cut is a lower bound of the latency, so any convex combination of cuts is one too, and the
- * best design under a combination gives a bound. Two combinations alternate: the one under which the
- * shortest design seen is as long as possible, which raises the bound, and equal parts of all cuts,
- * which leads to good designs. */
+ * best design under a combination gives a bound. Two combinations alternate: the one under which
+ * the shortest design seen is as long as possible, which raises the bound, and equal parts of all
+ * cuts, which leads to good designs. */
 typedef struct LatencySearch {
     const DseSpace *space;
     const DseTask *task;
@@ -405,8 +405,8 @@ static bool search_latency(LatencySearch *f)
     return ceil(f->bound) < ceil(f->latency);
 }
 
-/* Designs to begin with: those of the least sum of cycles at the best interval and at somewhat longer
- * ones. */
+/* Designs to begin with: those of the least sum of cycles at the best interval and at somewhat
+ * longer ones. */
 static void add_first_designs(LatencySearch *f, int64_t interval)
 {
     static const int64_t eighths[] = {8, 9, 10, 12, 16};

@@ -1,6 +1,6 @@
-/* Pipeline latency as a longest path. Times of the first and the last word are found from sources to
- * sinks. Then the critical path is followed back from the last sink along what decided each time,
- * which gives the cut's weights.
+/* Pipeline latency as a longest path. Times of the first and the last word are found from sources
+ * to sinks. Then the critical path is followed back from the last sink along what decided each
+ * time, which gives the cut's weights.
  *   first out = max(first in + fill, first in + wait (last in - first in) + handover)
  *   last out  = max(first in + interval, last in + rest * interval + handover)
  * Tests: test/unit/target/dse/objective_test.c */
@@ -52,7 +52,7 @@ static DseOverlap window_overlap(const WindowSchedule *sched)
     return overlap;
 }
 
-/* Of the slowest configuration: share of its time that passes until it is filled. */
+/* The share of its time that the slowest configuration takes until it is filled. */
 static double share_of_fill(const DseNode *node)
 {
     const Config *slowest = &node->configs.data[0];

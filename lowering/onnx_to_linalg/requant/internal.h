@@ -6,11 +6,11 @@
 #include "lowering/onnx_to_linalg/requant/requant.h"
 
 enum {
-    MAX_STEPS = 1 << 21, /* (channel, level) pairs */
-    MAX_TRIED = 1 << 22, /* (channel, integer) pairs */
-    MAX_TABLE = 1 << 16, /* the same of a table, whose channels have at most */
-    MAX_ROW = 1 << 10,   /* so many integers */
-    MAX_COMPARISONS = 16 /* levels up to which all thresholds are compared with */
+    MAX_LEVEL_PAIRS = 1 << 21, /* (channel, level) pairs */
+    MAX_TRIED = 1 << 22,       /* (channel, integer) pairs */
+    MAX_TABLE = 1 << 16,       /* the same of a table, whose channels have at most */
+    MAX_ROW = 1 << 10,         /* so many integers */
+    MAX_COMPARISONS = 16       /* levels up to which all thresholds are compared with */
 };
 
 /* A function from v's integers to a quantizer's, per channel. A row is a part of a channel's

@@ -257,7 +257,7 @@ static void build_known(Requant *r, Fixed *out)
 /* The result of any other; false: it has too many jumps. */
 static bool build_jumping(Requant *r, const LevelChanges *jumps, Fixed *out)
 {
-    if (r->is_undefined || jumps->list.len > MAX_STEPS) return false;
+    if (r->is_undefined || jumps->list.len > MAX_LEVEL_PAIRS) return false;
     set_meaning(r, out);
     out->value = requant_build_table(r, jumps);
     if (!out->value) out->value = requant_build_bsearch(r, jumps);
@@ -335,7 +335,7 @@ static bool build_searched(Requant *r, Fixed *out, bool *exact)
     *exact = false;
     if ((r->sides == 2 && !find_sides(r)) || !find_ends(r))
         return onnx_error(r->lw->node, "%s", r->lw->why.data);
-    if (r->is_undefined || r->channels * r->sides * r->width > MAX_STEPS) return true;
+    if (r->is_undefined || r->channels * r->sides * r->width > MAX_LEVEL_PAIRS) return true;
     if (!find_thresholds(r)) return onnx_error(r->lw->node, "%s", r->lw->why.data);
     *exact = !r->is_undefined;
     if (*exact && r->sides == 1) build_known(r, out);

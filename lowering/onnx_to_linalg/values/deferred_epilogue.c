@@ -11,7 +11,7 @@
 #include "lowering/onnx_to_linalg/values/values.h"
 
 /* Steps of a chain are few; their evaluation recurses. */
-enum { MAX_STEPS = 256 };
+enum { MAX_CHAIN_OPS = 256 };
 
 /* The dimension of a result of that rank along which a constant differs: -1 if it is the same
  * everywhere, -2 if it differs along several. */
@@ -90,7 +90,7 @@ EpilogueOp *epilogue_append_op(OnnxLowering *lw, const EpilogueOp *before, const
                                uint32_t operand)
 {
     uint32_t size = 1 + (before ? before->size : 0);
-    if (size > MAX_STEPS) return NULL;
+    if (size > MAX_CHAIN_OPS) return NULL;
     EpilogueOp *step = ARENA_NEW(&lw->pass->scratch, EpilogueOp);
     *step = (EpilogueOp){.before = before, .node = node, .operand = operand, .size = size};
     return step;
@@ -130,7 +130,7 @@ static bool join(OnnxLowering *lw, uint32_t index, const Fixed *x, const Fixed *
     const EpilogueOp *before = last_step(x), *other = last_step(y);
     int axis = x->chain ? x->chain->axis : -1;
     if ((y->chain && !join_axis(&axis, y->chain->axis)) ||
-        (other ? other->size : 0) > MAX_STEPS / 2)
+        (other ? other->size : 0) > MAX_CHAIN_OPS / 2)
         return false;
     EpilogueOp *step = epilogue_append_op(lw, before, lw->node, index);
     if (!step) return false;

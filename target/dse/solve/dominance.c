@@ -1,8 +1,8 @@
 /* Dominance among configurations whose words differ. For two words x and y that a process has at a
- * port, the surcharge of y over x is what the converter there may take more if it converts y instead
- * of x: the most over all words of the other side. A configuration dominates another if its measures
- * plus the surcharges at all ports are no larger. One configuration is dropped at a time, so of those
- * that dominate each other one stays.
+ * port, the surcharge of y over x is what the converter there may take more if it converts y
+ * instead of x: the most over all words of the other side. A configuration dominates another if its
+ * measures plus the surcharges at all ports are no larger. One configuration is dropped at a time,
+ * so of those that dominate each other one stays.
  * Tests: test/unit/target/dse/solve_test.c */
 #include <stdlib.h>
 #include <string.h>
@@ -125,8 +125,8 @@ static Surcharges *all_surcharges(Dominance *s, uint32_t number)
     return out;
 }
 
-/* Adds the surcharges for the words of `by` instead of those of `config`. False: some of them cannot
- * be converted. */
+/* Adds the surcharges for the words of `by` instead of those of `config`. False: some of them
+ * cannot be converted. */
 static bool add_surcharges(const Dominance *s, const DseNode *node, const Surcharges *ports,
                            const Config *by, const Config *config, int64_t *sum)
 {

@@ -1,4 +1,4 @@
-/* The integer program of a problem, built row by row because lp_solve is fastest in row mode.
+/* The integer program of a problem, built row by row, which lp_solve's row mode makes fast.
  * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/dump-lp.mir */
 #include "target/dse/solve/internal.h"
 #include "target/dse/solve/solve.h"

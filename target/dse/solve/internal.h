@@ -12,9 +12,9 @@
 #include "target/dse/dse.h"
 #include "target/dse/solve/solve.h"
 
-/* Dominance: configurations that another one of the same process can replace in whatever design they
- * are. With the converters beside it, which then convert other words, the other one takes no more
- * of anything. */
+/* Dominance: configurations that another one of the same process can replace in whatever design
+ * they are. With the converters beside it, which then convert other words, the other one takes no
+ * more of anything. */
 
 enum { DSE_MAX_MEASURES = COST_KINDS + 2 };
 

@@ -1,5 +1,5 @@
-/* Label setting, layer by layer. A label is extended by every transition of its state and dropped if
- * it exceeds a limit even with the least use that the rest of the way needs, if it violates the
+/* Label setting, layer by layer. A label is extended by every transition of its state and dropped
+ * if it exceeds a limit even with the least use that the rest of the way needs, if it violates the
  * surrogate constraint, if its bound exceeds the ceiling or if another label of its state dominates
  * it. Labels of earlier layers are kept, since the design is read back along them.
  * Tests: test/unit/target/dse/solve_test.c */
@@ -12,9 +12,8 @@
 #define NO_LABEL UINT32_MAX
 
 typedef struct Label {
-    double bound; /* goal and prices, so far and to the end */
-    double
-        excess; /* by how much the cheapest completion exceeds a limit, the most over all limits */
+    double bound;  /* goal and prices, so far and to the end */
+    double excess; /* of the cheapest completion over the limits, the largest */
     int64_t goal, use[DSE_MAX_LIMITS];
     uint32_t parent, config;
     uint32_t next; /* of the same state, while a layer is being made */
@@ -30,8 +29,8 @@ typedef struct Labels {
     VEC(Label) sorted;
     size_t layer;                 /* being made */
     double *rest[DSE_MAX_LIMITS]; /* per state: the least use from there to the end */
-    /* The surrogate constraint: the sum of all limited uses, weighted. Per state its least value from
-     * there to the end, and its right side. */
+    /* The surrogate constraint: the sum of all limited uses, weighted. Per state its least value
+     * from there to the end, and its right side. */
     double *rest_surrogate, surrogate_limit;
 } Labels;
 

@@ -15,7 +15,8 @@ enum { MAX_TRANSITIONS = 4000000, MAX_ROUNDS = 60, MAX_LONG_EDGE_WORDS = 16 };
 enum { FIRST_WIDTH = 8, WIDENING = 4 };
 
 /* Sum of the prices where there is nothing to minimise; else the price of a unit is at most so many
- * times the largest goal. The ascent ends when the bound is as close to its maximum as PRECISION. */
+ * times the largest goal. The ascent ends when the bound is as close to its maximum as
+ * PRECISION. */
 enum { PRICE_SUM = 1000000, MAX_PRICE = 100 };
 #define PRECISION 1e-4
 
@@ -190,7 +191,7 @@ static bool is_late(const Lagrangian *p)
     return p->problem->deadline > 0 && dse_seconds() > p->problem->deadline;
 }
 
-/* Whether the best design cannot be beaten. */
+/* Whether the gap is closed: no design is better than the best one known. */
 static bool is_closed(const Lagrangian *p, double bound)
 {
     return p->out->has_design && (p->out->value == 0 || whole_bound(bound) >= p->out->value);
@@ -311,17 +312,17 @@ static void take_best_prices(Lagrangian *p)
     for (uint32_t i = 0; i < p->limit_count; i++) p->limits[i].price = p->best_prices[i];
 }
 
-/* Half-way between the prices of the best bound and the next ones of the cutting planes, which alone
- * would jump between extremes. */
+/* Half-way between the prices of the best bound and the next ones of the cutting planes, which
+ * alone would jump between extremes. */
 static void move_prices(Lagrangian *p, const double *next)
 {
     for (uint32_t i = 0; i < p->limit_count; i++)
         p->limits[i].price = (p->best_prices[i] + next[i]) / 2;
 }
 
-/* Goals are whole numbers, so a better design is better by 1. Where there is nothing to minimise, any
- * design is the best; the prices are then shares of a sum, and a bound above 0 says that there is no
- * design. */
+/* Goals are whole numbers, so a better design is better by 1. Where there is nothing to minimise,
+ * any design is the best; the prices are then shares of a sum, and a bound above 0 says that there
+ * is no design. */
 static void ascend(Lagrangian *p)
 {
     double worst = max_goal(p), next[DSE_MAX_LIMITS], excess[DSE_MAX_LIMITS];
@@ -347,7 +348,8 @@ static void ascend(Lagrangian *p)
     if (is_closed(p, p->best_bound)) p->best_bound = INFINITY;
 }
 
-/* Computes the bounds at the best prices and drops transitions of which no better design can come. */
+/* Computes the bounds at the best prices and drops transitions of which no better design can
+ * come. */
 static double bound_at_best(Lagrangian *p)
 {
     double worst = max_goal(p);
@@ -436,7 +438,8 @@ static void release(Lagrangian *p)
     dse_layers_free(&p->layers);
 }
 
-/* Bound of a space whose long edges need not agree: designs in which they do are among its designs. */
+/* Bound of a space whose long edges need not agree: designs in which they do are among its
+ * designs. */
 static double relaxed_bound(const DseReduced *reduced, const DseProblem *problem)
 {
     const DseSpace *space = &reduced->space;

@@ -16,8 +16,8 @@ typedef struct States {
     size_t slot_count;
 } States;
 
-/* An edge is long if more than this many layers lie between its ends; of such an edge at most so many
- * words are told apart. */
+/* An edge is long if more than this many layers lie between its ends; of such an edge at most so
+ * many words are told apart. */
 enum { LONG_EDGE = 6, MAX_LISTED_WORDS = 64 };
 
 typedef struct Building {

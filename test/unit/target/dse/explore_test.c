@@ -30,7 +30,7 @@ static void drops_what_others_beat(void **state)
     vec_free(&points);
 }
 
-/* One that comes later may beat one before. */
+/* One that comes later may dominate one before. */
 static void looks_both_ways(void **state)
 {
     ExplorePoints points = {0};
