@@ -84,9 +84,9 @@ static inline bool dse_found_design(DseStatus status)
 /* What one solve looks for: the least weighted sum, among designs within the limits. */
 typedef struct DseProblem {
     Cost weights; /* >= 0 */
-    int64_t *const
-        *extra;  /* per node and configuration: added to its weighted cost, >= 0; or NULL */
-    Cost limits; /* < 0: none */
+    /* Per node and configuration: added to its weighted cost, >= 0; or NULL. */
+    int64_t *const *extra;
+    Cost limits;            /* < 0: none */
     const int64_t *longest; /* per node: the longest interval allowed; NULL: any */
     /* The intervals matter, so that a configuration never dominates one of a shorter interval. */
     bool keeps_intervals;
