@@ -7,7 +7,7 @@
 static void add_types(JsonWriter *w, const char *key, const Widths *widths)
 {
     StrBuf text = {0};
-    check_widths_print(widths, &text);
+    driver_check_widths_print(widths, &text);
     json_write_key(w, str_from(key));
     if (str_eq_c(strbuf_str(&text), "-"))
         json_write_null(w);
@@ -25,30 +25,30 @@ static void add_costs(JsonWriter *w, const CheckLayer *layer)
     add_types(w, "output", &layer->output);
 }
 
-static void add_layer(JsonWriter *w, const CheckLayer *layer)
+static void add_layer(JsonWriter *w, const Check *check, const CheckLayer *layer)
 {
     json_write_line(w, 4);
     json_begin_object(w);
     json_member_string(w, "name", layer->name);
     json_member_string(w, "operator", layer->op_type);
-    json_member_string(w, "status", str_from(check_status(layer)));
+    json_member_string(w, "status", str_from(driver_check_status(layer)));
     json_member_string(w, "note", layer->remark);
     json_member_string(w, "reason", layer->reason);
-    json_member_string(w, "hint", check_hint(layer));
+    json_member_string(w, "hint", driver_check_hint(check, layer));
     add_costs(w, layer);
     json_end_object(w);
 }
 
 void driver_check_print_json(const Check *check, StrBuf *out)
 {
-    const CheckLayer total = check_total(check);
+    const CheckLayer total = driver_check_total(check);
     JsonWriter w = {.out = out};
     json_begin_object(&w);
     json_write_line(&w, 2);
-    json_member_bool(&w, "compiles", check_compiles(check));
+    json_member_bool(&w, "compiles", driver_check_compiles(check));
     json_write_line(&w, 2);
     json_member_array(&w, "nodes");
-    for (size_t i = 0; i < check->count; i++) add_layer(&w, &check->layers[i]);
+    for (size_t i = 0; i < check->count; i++) add_layer(&w, check, &check->layers[i]);
     json_write_line(&w, 2);
     json_end_array(&w);
     json_write_line(&w, 2);

@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "driver/internal.h"
 #include "dialects/dfg/dfg.h"
 #include "driver/driver.h"
+#include "driver/internal.h"
 #include "ir/core/core.h"
 
 #define SEARCH_FIELD(field) offsetof(SearchOptions, field)

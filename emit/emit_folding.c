@@ -45,13 +45,13 @@ static void add_member(JsonWriter *w, const char *key, const Attr *value)
 static void add_layer(JsonWriter *w, Op *func, const Attr *report, const Attr *folding)
 {
     static const char *const keys[] = {"multiplier", "words", "storage"};
-    const Attr *unroll = attr_dict_get_c(folding, "unroll");
-    const Attr *source = attr_dict_get_c(report, "source");
+    const Attr *unroll = attr_dict_get_c(folding, EMITHLS_ATTR_UNROLL);
+    const Attr *source = attr_dict_get_c(report, DFG_REPORT_SOURCE);
     json_write_line(w, 4);
     json_write_key(w, symbol_name(func)->str);
     json_begin_object(w);
     add_member(w, "layer", source);
-    if (unroll) add_member(w, "loops", attr_dict_get_c(report, "trip_counts"));
+    if (unroll) add_member(w, "loops", attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS));
     add_member(w, "unroll", unroll);
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         add_member(w, keys[i], attr_dict_get_c(folding, keys[i]));
@@ -74,15 +74,15 @@ static void add_layers(Emitter *e, JsonWriter *w)
 static void add_fifos(Emitter *e, JsonWriter *w)
 {
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
-        if (op->def != EMITHLS(STREAM) || op_attr(op, "fixed")) continue;
+        if (op->def != EMITHLS(STREAM) || op_attr(op, EMITHLS_ATTR_FIXED)) continue;
         json_write_line(w, 4);
         json_write_key(w, op_attr(op, "name")->u.string);
         json_begin_object(w);
         json_write_key(w, STR("depth"));
-        add_value(w, op_attr(op, "depth"));
-        if (op_attr(op, "impl")) {
+        add_value(w, op_attr(op, DFG_ATTR_DEPTH));
+        if (op_attr(op, EMITHLS_ATTR_IMPL)) {
             json_write_key(w, STR("impl"));
-            add_value(w, op_attr(op, "impl"));
+            add_value(w, op_attr(op, EMITHLS_ATTR_IMPL));
         }
         json_end_object(w);
     }

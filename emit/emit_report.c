@@ -104,11 +104,12 @@ static void add_fps(JsonWriter *w, int64_t clock_mhz, int64_t interval)
 static void add_totals(Emitter *e, JsonWriter *w)
 {
     static const char *const resources[] = {"dsp", "bram18", "uram", "lut", "ff"};
-    const Attr *timing = op_attr(e->top, "emithls.timing");
+    const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
     int64_t cycles = total(e->module, "cycles"), slowest = largest(e->module, "cycles");
-    int64_t interval = timing ? number(timing, "interval_cycles") : slowest;
+    int64_t interval = timing ? number(timing, EMITHLS_TIMING_INTERVAL) : slowest;
     json_member_object(w, "totals");
-    json_member_count(w, "latency_cycles", timing ? number(timing, "latency_cycles") : cycles);
+    json_member_count(w, "latency_cycles",
+                      timing ? number(timing, EMITHLS_TIMING_LATENCY) : cycles);
     json_member_count(w, "interval_cycles", interval);
     add_fps(w, clock_mhz(e), interval);
     for (size_t i = 0; i < COUNT_OF(resources); i++)
@@ -129,11 +130,12 @@ static void add_timing(Emitter *e, JsonWriter *w)
 {
     static const char *const names[] = {"clock_mhz", "latency_cycles", "interval_cycles",
                                         "fifo_bits"};
-    const Attr *timing = op_attr(e->top, "emithls.timing");
+    const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
     json_write_key(w, STR("simulated"));
     if (timing) {
         json_begin_object(w);
-        json_member_bool(w, "deadlock_free", attr_dict_get_c(timing, "deadlock_free") != NULL);
+        json_member_bool(w, "deadlock_free",
+                         attr_dict_get_c(timing, EMITHLS_TIMING_DEADLOCK_FREE) != NULL);
         for (size_t i = 0; i < COUNT_OF(names); i++)
             json_member_count(w, names[i], number(timing, names[i]));
         json_end_object(w);
@@ -147,11 +149,11 @@ static void add_timing(Emitter *e, JsonWriter *w)
 static void add_costs(JsonWriter *w, const Attr *report)
 {
     static const char *const costs[] = {"cycles", "dsp", "bram18", "uram", "lut", "ff"};
-    json_member_count(w, "interval_cycles", number(report, "cycles"));
+    json_member_count(w, "interval_cycles", number(report, DFG_COST_CYCLES));
     for (size_t i = 0; i < COUNT_OF(costs); i++)
         json_member_count(w, costs[i], number(report, costs[i]));
-    if (number(report, "buffer") >= 0)
-        json_member_count(w, "buffer_words", number(report, "buffer"));
+    if (number(report, DFG_REPORT_BUFFER) >= 0)
+        json_member_count(w, "buffer_words", number(report, DFG_REPORT_BUFFER));
 }
 
 static void add_processes(Emitter *e, JsonWriter *w)
@@ -162,11 +164,11 @@ static void add_processes(Emitter *e, JsonWriter *w)
         if (!is_process(op)) continue;
         begin_item(w);
         json_member_string(w, "name", str_from(cpp_global(e, symbol_name(op))));
-        json_member_string(w, "source", text(report, "source"));
-        json_member_string(w, "class", text(report, "class"));
+        json_member_string(w, "source", text(report, DFG_REPORT_SOURCE));
+        json_member_string(w, "class", text(report, DFG_REPORT_CLASS));
         json_write_line(w, 5);
-        add_list(w, "trip_counts", item(report, "trip_counts"));
-        add_list(w, "unroll", item(report, "unroll"));
+        add_list(w, "trip_counts", attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS));
+        add_list(w, "unroll", attr_dict_get_c(report, DFG_REPORT_UNROLL));
         json_write_line(w, 5);
         add_costs(w, report);
         json_end_object(w);
@@ -183,8 +185,8 @@ static void add_fifos(Emitter *e, JsonWriter *w)
         begin_item(w);
         json_member_string(w, "name", str_from(ptrmap_get(&e->fifos, op)));
         json_member_count(w, "width", emithls_lanes(word) * type_width(emithls_scalar(word)));
-        json_member_count(w, "depth", attr_int_value(op_attr(op, "depth")));
-        add_text_or_null(w, "kind", op_attr(op, "impl"));
+        json_member_count(w, DFG_ATTR_DEPTH, attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
+        add_text_or_null(w, "kind", op_attr(op, EMITHLS_ATTR_IMPL));
         json_end_object(w);
     }
     end_items(w);
@@ -231,16 +233,16 @@ static void add_choice(Emitter *e, JsonWriter *w)
                                             {"uram", "uram_limit"},
                                             {"lut", "lut_limit"},
                                             {"ff", "ff_limit"}};
-    const Attr *budget = op_attr(e->module, "dfg.budget");
-    add_text_or_null(w, "device", item(budget, "device"));
+    const Attr *budget = op_attr(e->module, DFG_ATTR_BUDGET);
+    add_text_or_null(w, "device", attr_dict_get_c(budget, DFG_BUDGET_DEVICE));
     json_write_line(w, 2);
     json_member_count(w, "clock_mhz", clock_mhz(e));
     json_write_line(w, 2);
-    add_text_or_null(w, "objective", item(budget, "objective"));
+    add_text_or_null(w, "objective", attr_dict_get_c(budget, DFG_BUDGET_OBJECTIVE));
     json_write_line(w, 2);
-    json_member_count(w, "value", number(budget, "value"));
+    json_member_count(w, "value", number(budget, DFG_BUDGET_VALUE));
     json_write_line(w, 2);
-    json_member_count(w, "bound", number(budget, "bound"));
+    json_member_count(w, "bound", number(budget, DFG_BUDGET_BOUND));
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         json_write_line(w, 2);
         json_member_count(w, limits[i][1], number(budget, limits[i][0]));

@@ -154,7 +154,7 @@ static bool pin_unroll(FoldingLayer *layer, const char *key, const json_t *value
     int count = read_numbers(layer, key, value, unroll, COUNT_OF(unroll));
     if (count < 0) return false;
     Op *main = value_def(op_result(layer->base.main, 0));
-    op_set_attr(main, "dfg.unroll", attr_i64_array(main->ctx, unroll, (size_t)count));
+    op_set_attr(main, DFG_ATTR_UNROLL, attr_i64_array(main->ctx, unroll, (size_t)count));
     return check_pinned(layer, key, value);
 }
 

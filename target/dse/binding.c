@@ -64,7 +64,7 @@ static void set_multiplier(const ComputeSchedule *sched, const Binding *binding)
     Op *main = value_def(op_result(sched->main, 0));
     if (cost_payload_may_use_luts(main))
         op_set_attr(
-            main, "dfg.multiplier",
+            main, DFG_ATTR_MULTIPLIER,
             attr_string_c(main->ctx, cost_multiplies_in_luts(main, binding) ? "lut" : "dsp"));
 }
 

@@ -82,13 +82,13 @@ static void record_budget(const Pass *pass, Op *module, int64_t interval, const 
     Context *ctx = module->ctx;
     Cost limits = given_limits(pass);
     NamedAttr items[7 + COST_KINDS] = {
-        attr_named(ctx, "device", attr_string(ctx, pass_string(pass, "device"))),
-        attr_named(ctx, "part", attr_string(ctx, pass_string(pass, "part"))),
-        attr_named(ctx, "clock_mhz", attr_i64(ctx, pass_int(pass, "clock"))),
-        attr_named(ctx, "objective", attr_string(ctx, pass_string(pass, "objective"))),
-        attr_named(ctx, "value", attr_i64(ctx, answer->value)),
-        attr_named(ctx, "bound", attr_i64(ctx, answer->bound)),
-        attr_named(ctx, "interval", attr_i64(ctx, interval)),
+        attr_named(ctx, DFG_BUDGET_DEVICE, attr_string(ctx, pass_string(pass, "device"))),
+        attr_named(ctx, DFG_BUDGET_PART, attr_string(ctx, pass_string(pass, "part"))),
+        attr_named(ctx, DFG_BUDGET_CLOCK_MHZ, attr_i64(ctx, pass_int(pass, "clock"))),
+        attr_named(ctx, DFG_BUDGET_OBJECTIVE, attr_string(ctx, pass_string(pass, "objective"))),
+        attr_named(ctx, DFG_BUDGET_VALUE, attr_i64(ctx, answer->value)),
+        attr_named(ctx, DFG_BUDGET_BOUND, attr_i64(ctx, answer->bound)),
+        attr_named(ctx, DFG_BUDGET_INTERVAL, attr_i64(ctx, interval)),
     };
     size_t count = 7;
     for (int k = 0; k < COST_KINDS; k++)

@@ -141,7 +141,7 @@ static void note_best_rate(const DseSpace *space, const DseTask *task, DseState 
     DseTask best = *task;
     best.objective = DSE_THROUGHPUT;
     DseAnswer answer = dse_optimize(space, &best, state);
-    if (answer.status == DSE_OPTIMAL || answer.status == DSE_FEASIBLE)
+    if (dse_found_design(answer.status))
         op_note(space->region,
                 "within the budget there is a design that does a frame every %lld cycles",
                 (long long)answer.value);

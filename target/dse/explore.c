@@ -47,11 +47,6 @@ static void sample(Intervals *intervals, size_t count)
     intervals->len = left;
 }
 
-static bool has_design(const DseAnswer *answer)
-{
-    return answer->status == DSE_OPTIMAL || answer->status == DSE_FEASIBLE;
-}
-
 static DseAnswer search(const DseSpace *space, DseState *state, DseTask *task,
                         DseObjective objective, int64_t interval)
 {
@@ -66,14 +61,14 @@ DseAnswer dse_explore_space(const DseSpace *space, const Cost *limits, size_t co
     Intervals intervals = {0};
     *task = (DseTask){.limits = *limits};
     DseAnswer answer = search(space, state, task, DSE_THROUGHPUT, 0);
-    int64_t first = has_design(&answer) ? dse_interval(space, state->chosen) : 0;
-    if (has_design(&answer)) answer = search(space, state, task, DSE_FPS, INT64_MAX);
-    if (!has_design(&answer)) return answer;
+    int64_t first = dse_found_design(answer.status) ? dse_interval(space, state->chosen) : 0;
+    if (dse_found_design(answer.status)) answer = search(space, state, task, DSE_FPS, INT64_MAX);
+    if (!dse_found_design(answer.status)) return answer;
     list_intervals(space, first, dse_interval(space, state->chosen), &intervals);
     sample(&intervals, count);
     for (size_t i = 0; i < intervals.len; i++) {
         DseAnswer least = search(space, state, task, DSE_FPS, intervals.data[i]);
-        if (has_design(&least))
+        if (dse_found_design(least.status))
             *vec_push(out) = (ExplorePoint){.interval = dse_interval(space, state->chosen),
                                             .value = least.value,
                                             .bound = least.bound,

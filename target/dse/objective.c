@@ -15,11 +15,6 @@ enum { SAVING_LABELS = 250000, FEASIBILITY_LABELS = 300000 };
 /* Unit of resources: millionths of a limit. */
 enum { MILLIONTHS = 1000000 };
 
-static bool found_design(DseStatus status)
-{
-    return status == DSE_OPTIMAL || status == DSE_FEASIBLE;
-}
-
 int64_t dse_interval(const DseSpace *space, const uint32_t *chosen)
 {
     int64_t longest = 0;
@@ -81,7 +76,7 @@ static DseAnswer least_cycles(const DseSpace *space, const DseTask *task, DseSta
     Cost limits = task->limits;
     answer.status = dse_solve(space, &problem, state, &answer.value);
     answer.bound = state->bound;
-    if (!found_design(answer.status)) return answer;
+    if (!dse_found_design(answer.status)) return answer;
     limits.cycles = answer.value;
     save_resources(space, task, state, &limits, NULL, SAVING_LABELS);
     return answer;
@@ -253,7 +248,7 @@ static bool is_feasible_at(Bisection *b, size_t index)
     for (size_t n = 0; n < b->space->nodes.len; n++) b->longest[n] = b->intervals.data[index];
     DseStatus status = dse_solve(b->space, &problem, b->state, &value);
     if (status == DSE_INFEASIBLE) b->excluded = first_possible(b, index + 1);
-    if (!found_design(status)) return false;
+    if (!dse_found_design(status)) return false;
     int64_t interval = dse_interval(b->space, b->state->chosen);
     b->best = index;
     while (b->best > 0 && b->intervals.data[b->best - 1] >= interval) b->best--;
@@ -399,7 +394,7 @@ static bool search_latency(LatencySearch *f)
     aggregate_cuts(f);
     DseStatus status = dse_solve(f->space, &problem, f->state, &value);
     if (status == DSE_INFEASIBLE) f->bound = f->latency;
-    if (!found_design(status)) return false;
+    if (!dse_found_design(status)) return false;
     f->bound = fmax(f->bound, (double)f->state->bound / LATENCY_UNIT);
     add_design(f);
     return ceil(f->bound) < ceil(f->latency);
@@ -418,7 +413,7 @@ static void add_first_designs(LatencySearch *f, int64_t interval)
     add_design(f);
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
         problem.longest = dse_equal_intervals(f->space, interval * eighths[i] / 8);
-        if (found_design(dse_solve(f->space, &problem, f->state, &value))) add_design(f);
+        if (dse_found_design(dse_solve(f->space, &problem, f->state, &value))) add_design(f);
     }
 }
 
@@ -440,7 +435,7 @@ static void save_at_latency(LatencySearch *f)
 static DseAnswer least_pipeline_latency(const DseSpace *space, const DseTask *task, DseState *state)
 {
     DseAnswer answer = least_interval(space, task, state);
-    if (!found_design(answer.status) || space->nodes.len == 0) return answer;
+    if (!dse_found_design(answer.status) || space->nodes.len == 0) return answer;
     LatencySearch *f = ARENA_NEW(space->arena, LatencySearch);
     *f = (LatencySearch){.space = space,
                          .task = task,
