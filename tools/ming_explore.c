@@ -80,7 +80,7 @@ static void add_point(JsonWriter *w, const Exploration *e, const ExplorePoint *p
     json_write_line(w, 4);
     json_begin_object(w);
     json_write_key(w, STR("fps"));
-    json_write_number(w, "%.3f", chart_fps(point, e->target.clock));
+    json_write_number(w, "%.3f", driver_explore_fps(point, e->target.clock));
     json_member_int(w, "interval_cycles", point->interval);
     add_costs(w, &point->cost);
     json_member_int(w, "value", point->value);
