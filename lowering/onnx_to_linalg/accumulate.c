@@ -1,7 +1,7 @@
 /* Sums of products on integers: exact ranges, per-channel scales, biases. The output channels of a
  * convolution or matrix product go along one dimension.
  *   Power-of-two scales, and biases that are multiples of a unit not much finer than the sum's,
- *   stay integers; all else becomes a chain, which the next quantizer takes in.
+ *   stay integers; all else becomes an epilogue, which the next quantizer takes in.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-conv.mir,
  * lit/lowering/onnx_to_linalg/onnx-to-linalg-matmul.mir */
 #include <math.h>
@@ -235,7 +235,8 @@ static bool add_integers(Sum *sum, FixedConstant *bias, int exponent)
 static bool stays_integer(Sum *sum, uint32_t index, double beta, FixedConstant *bias, int *exponent)
 {
     int shift;
-    if (sum->fixed.chain || sum->fixed.unit != 1.0 || !onnx_exact_log2(beta, &shift)) return false;
+    if (sum->fixed.epilogue || sum->fixed.unit != 1.0 || !onnx_exact_log2(beta, &shift))
+        return false;
     if (!lower_constant(sum->lw, index, bias) || !constant_align(bias) || bias->units[0] != 1.0)
         return false;
     bias->exponents[0] += shift;

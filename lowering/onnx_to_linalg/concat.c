@@ -113,7 +113,7 @@ bool onnx_lower_concat(OnnxLowering *lw)
 
 bool onnx_lower_split(OnnxLowering *lw)
 {
-    const Fixed *x = lower_chainless(lw, 0);
+    const Fixed *x = lower_fixed_bare(lw, 0);
     Value *whole = x ? x->value : lower_plain(lw, 0);
     int64_t offsets[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK];
     if (!whole) return false;

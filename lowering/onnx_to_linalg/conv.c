@@ -169,7 +169,7 @@ static bool is_integer_conv(OnnxConv *c)
     OnnxLowering *lw = c->lw;
     const Fixed *x = lower_fixed(lw, 0);
     if (!x) return false;
-    if (x->chain) {
+    if (x->epilogue) {
         lower_warn_plain(lw, "its input is not quantized");
         return false;
     }
@@ -330,7 +330,7 @@ bool onnx_lower_conv_transpose(OnnxLowering *lw)
         return onnx_error(lw->node, "%s", lw->why.data);
     turn_around(&c.g);
     c.grouping = grouping_of(&c.g);
-    const Fixed *x = lower_chainless(lw, 0);
+    const Fixed *x = lower_fixed_bare(lw, 0);
     if (x && lower_constant(lw, 1, &c.weight) && is_constant(lw, 2) && turn_integers(&c)) {
         Fixed wide = *x;
         wide.value = spread(&c, x->value);

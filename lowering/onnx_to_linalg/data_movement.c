@@ -453,7 +453,7 @@ static bool lower_border(OnnxLowering *lw, const Fixed *x, const int64_t *low, c
 {
     int64_t q = 0;
     Fixed quantized;
-    if (x && !x->chain && as_integer(x, value, &q)) {
+    if (x && !x->epilogue && as_integer(x, value, &q)) {
         pad_integers(lw, x, low, high, q);
         return true;
     }
@@ -468,14 +468,14 @@ static bool lower_border(OnnxLowering *lw, const Fixed *x, const int64_t *low, c
     return plain != NULL;
 }
 
-/* Integers to move: without a chain that goes along a dimension. A quantizer behind the node is
+/* Integers to move: without an epilogue that goes along a dimension. A quantizer behind the node is
  * moved before it. */
 static bool movable(OnnxLowering *lw, Fixed *out)
 {
     const Fixed *x = lower_fixed(lw, 0);
     if (!x) return false;
     *out = *x;
-    if (!x->chain || x->chain->axis < 0) return true;
+    if (!x->epilogue || x->epilogue->axis < 0) return true;
     Op *quantizer = quantizer_find(op_result(lw->node, 0));
     return quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out);
 }

@@ -1,5 +1,5 @@
 /* Element-wise nodes: on integers where the result is exactly an integer of one scale, as a step of
- * a chain where a quantizer can take it in, else in plain arithmetic.
+ * an epilogue where a quantizer can take it in, else in plain arithmetic.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir,
  * lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir */
 #include <math.h>
@@ -114,8 +114,8 @@ static bool lower_pair(OnnxLowering *lw, bool *done)
     bool has_constant = lower_array(lw, op_operand(op, 0)) || lower_array(lw, op_operand(op, 1));
     if (has_constant && !is_sum) return true;
     Pair p = {.lw = lw};
-    p.x = lower_chainless(lw, 0);
-    p.y = p.x ? lower_chainless(lw, 1) : NULL;
+    p.x = lower_fixed_bare(lw, 0);
+    p.y = p.x ? lower_fixed_bare(lw, 1) : NULL;
     if (!p.x || !p.y || p.x->zero != 0 || p.y->zero != 0) return true;
     Fixed result;
     *done = true;
@@ -131,7 +131,7 @@ static bool lower_pair(OnnxLowering *lw, bool *done)
 
 bool onnx_lower_relu(OnnxLowering *lw)
 {
-    const Fixed *v = lower_chainless(lw, 0);
+    const Fixed *v = lower_fixed_bare(lw, 0);
     if (!v || v->zero != 0) return onnx_lower_elementwise(lw);
     Fixed fixed = *v;
     if (v->low < 0) {
@@ -180,7 +180,7 @@ static bool rescale(OnnxLowering *lw, bool *done)
     if (!is_mul && !is_div) return true;
     uint32_t index = is_mul && lower_array(lw, op_operand(op, 0)) ? 1 : 0, axis = 0;
     const Array *constant = lower_array(lw, op_operand(op, 1 - index));
-    const Fixed *x = lower_chainless(lw, index);
+    const Fixed *x = lower_fixed_bare(lw, index);
     const Type *type = op_result(op, 0)->type;
     int *exponents;
     if (!constant || constant->count == 0 || !x || x->zero != 0 ||
@@ -240,7 +240,7 @@ static bool clip_integers(OnnxLowering *lw, const Fixed *x)
 
 bool onnx_lower_clip(OnnxLowering *lw)
 {
-    const Fixed *x = lower_chainless(lw, 0);
+    const Fixed *x = lower_fixed_bare(lw, 0);
     bool is_integer = type_is_integer(type_elem(op_operand(lw->node, 0)->type));
     if (x && is_integer && clip_integers(lw, x)) return true;
     return onnx_lower_elementwise(lw);
@@ -249,7 +249,7 @@ bool onnx_lower_clip(OnnxLowering *lw)
 /* Between integers and floats, integers that fit stay the same ones. */
 bool onnx_lower_cast(OnnxLowering *lw)
 {
-    const Fixed *x = lower_chainless(lw, 0);
+    const Fixed *x = lower_fixed_bare(lw, 0);
     const Type *from = type_elem(op_operand(lw->node, 0)->type);
     const Type *to = type_elem(op_result(lw->node, 0)->type);
     if (!x || x->unit != 1.0 || x->exponent != 0 || x->divisor != 1 || x->zero != 0)

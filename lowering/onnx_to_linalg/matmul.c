@@ -170,7 +170,7 @@ static bool is_by_constant(Product *p, FixedConstant *w)
 {
     const Fixed *x = lower_fixed(p->lw, 0);
     if (!x || lower_array(p->lw, op_operand(p->lw->node, 0))) return false;
-    if (x->chain) {
+    if (x->epilogue) {
         lower_warn_plain(p->lw, "its input is not quantized");
         return false;
     }
@@ -253,7 +253,7 @@ bool onnx_lower_matmul(OnnxLowering *lw)
     Product p = product_create(lw);
     FixedConstant w;
     if (is_by_constant(&p, &w)) return product_integers(&p, lower_fixed(lw, 0), &w);
-    const Fixed *x = lower_chainless(lw, 0), *y = x ? lower_chainless(lw, 1) : NULL;
+    const Fixed *x = lower_fixed_bare(lw, 0), *y = x ? lower_fixed_bare(lw, 1) : NULL;
     if (x && y && lw->node->def == ONNX(MATMUL)) return product_of_two(&p, x, y);
     return product_plain(&p);
 }

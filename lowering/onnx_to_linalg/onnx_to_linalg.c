@@ -19,35 +19,35 @@
 
 /* A quantizer that all users of an argument apply, if the caller can apply it, perhaps before the
  * elements move; NULL: none. */
-static Op *arg_quantizer(OnnxLowering *lw, const Value *arg, QuantizerSpec *target)
+static Op *arg_quantizer(OnnxLowering *lw, const Value *arg, QuantizerSpec *spec)
 {
     Op *found = quantizer_find(arg);
     lw->node = found;
-    return found && quantizer_spec_of(lw, target) && target->has_grid ? found : NULL;
+    return found && quantizer_spec_of(lw, spec) && spec->has_grid ? found : NULL;
 }
 
 /* The quantizer as dfg.quant can say it: rounding after the zero point is added. One that adds it
  * afterwards is the same where no tie depends on it, or where the range is that of a type; else the
  * caller quantizes without a zero point, to a range that holds the other, which is clamped here. */
-static Quantizer boundary_quantizer(const Op *op, const QuantizerSpec *target)
+static Quantizer boundary_quantizer(const Op *op, const QuantizerSpec *spec)
 {
-    Quantizer quant = target->quant;
-    if (op->def != ONNX(QUANTIZE_LINEAR) || target->zero == 0) return quant;
+    Quantizer quant = spec->quant;
+    if (op->def != ONNX(QUANTIZE_LINEAR) || spec->zero == 0) return quant;
     const Type *elem = type_elem(op_result(op, 0)->type);
     int64_t half = INT64_C(1) << (type_width(elem) - 1);
     quant.bits = type_width(elem);
     quant.is_signed = true;
     if (quant.low == -half) return quant;
-    if (target->zero % 2 != 0) {
+    if (spec->zero % 2 != 0) {
         quant.bits = fixed_signed_width(quant.low, quant.high);
         quant.high = (INT64_C(1) << (quant.bits - 1)) - 1;
         quant.low = -quant.high - 1;
         return quant;
     }
     quant.is_signed = elem->u.integer.sign != UNSIGNED;
-    quant.zero = target->zero;
-    quant.low += target->zero;
-    quant.high += target->zero;
+    quant.zero = spec->zero;
+    quant.low += spec->zero;
+    quant.high += spec->zero;
     return quant;
 }
 
@@ -101,13 +101,13 @@ static const Attr *with_quant(OnnxLowering *lw, const Attr *old, const Attr *qua
 }
 
 /* An argument of integers that the caller quantizes; all its users are done with that. */
-static void quantized_arg(OnnxLowering *lw, Value *arg, const QuantizerSpec *target,
+static void quantized_arg(OnnxLowering *lw, Value *arg, const QuantizerSpec *spec,
                           const Quantizer *quant, const Attr **attrs)
 {
     const Type *elem = type_i(lw->ctx, quant->is_bipolar ? 2 : quant->bits);
-    Fixed fixed = target->real;
-    fixed.low = target->quant.low - target->quant.zero;
-    fixed.high = target->quant.high - target->quant.zero;
+    Fixed fixed = spec->real;
+    fixed.low = spec->quant.low - spec->quant.zero;
+    fixed.high = spec->quant.high - spec->quant.zero;
     fixed.is_unsigned = !quant->is_signed && quant->zero == 0;
     fixed.value = block_add_arg(lw->b.block, type_with_elem(arg->type, elem), arg->loc);
     lw->b.loc = lw->node->loc;
@@ -118,9 +118,9 @@ static void quantized_arg(OnnxLowering *lw, Value *arg, const QuantizerSpec *tar
     lower_record_fixed(lw, arg, &fixed);
     FOR_EACH_USE(use, arg) {
         lw->node = use->owner;
-        if (lower_is_quantizer(lw->node)) quantizer_record(lw, target, &fixed);
+        if (lower_is_quantizer(lw->node)) quantizer_record(lw, spec, &fixed);
     }
-    *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, quant, target->scale));
+    *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, quant, spec->scale));
 }
 
 /* Integers of the network as they are; unsigned ones are said to be. */
@@ -138,13 +138,13 @@ static void integer_arg(OnnxLowering *lw, Value *arg, Value *value, const Attr *
 
 static void lower_arg(OnnxLowering *lw, Value *arg, const Attr **attrs)
 {
-    QuantizerSpec target;
+    QuantizerSpec spec;
     *attrs = func_arg_attrs(lw->func, arg->index);
     *attrs = *attrs ? *attrs : attr_dict(lw->ctx, NULL, 0);
-    const Op *quantizer = arg_quantizer(lw, arg, &target);
+    const Op *quantizer = arg_quantizer(lw, arg, &spec);
     if (quantizer) {
-        Quantizer quant = boundary_quantizer(quantizer, &target);
-        quantized_arg(lw, arg, &target, &quant, attrs);
+        Quantizer quant = boundary_quantizer(quantizer, &spec);
+        quantized_arg(lw, arg, &spec, &quant, attrs);
         return;
     }
     Value *value = block_add_arg(lw->b.block, lower_plain_type(arg->type), arg->loc);
@@ -270,7 +270,7 @@ static const Attr *result_quant_attr(OnnxLowering *lw, const Fixed *fixed)
 static Value *lower_return_value(OnnxLowering *lw, uint32_t index, const Attr **attrs)
 {
     bool is_real = type_is_float(type_elem(op_operand(lw->node, index)->type));
-    const Fixed *fixed = is_real ? lower_chainless(lw, index) : NULL;
+    const Fixed *fixed = is_real ? lower_fixed_bare(lw, index) : NULL;
     *attrs = func_result_attrs(lw->func, index);
     *attrs = *attrs ? *attrs : attr_dict(lw->ctx, NULL, 0);
     const Type *type = op_operand(lw->node, index)->type;

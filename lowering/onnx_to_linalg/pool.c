@@ -332,13 +332,13 @@ static void global_geometry(const Op *op, ConvGeometry *g)
     }
 }
 
-/* The input as integers; with a chain only where the quantizer behind can be moved before. */
+/* The input as integers; with an epilogue only where the quantizer behind can be moved before. */
 static bool pool_input(OnnxLowering *lw, bool is_max, Fixed *out)
 {
     const Fixed *x = lower_fixed(lw, 0);
     if (!x) return false;
     *out = *x;
-    if (!x->chain) return true;
+    if (!x->epilogue) return true;
     Op *quantizer = is_max ? quantizer_find(op_result(lw->node, 0)) : NULL;
     return quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out);
 }

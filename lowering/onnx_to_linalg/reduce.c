@@ -242,7 +242,7 @@ bool onnx_lower_reduce(OnnxLowering *lw)
 {
     Axes axes;
     if (!find_axes(lw, &axes)) return false;
-    const Fixed *x = lower_chainless(lw, 0);
+    const Fixed *x = lower_fixed_bare(lw, 0);
     if (x && x->zero == 0 && is_sum(lw->node)) return reduce_sum(lw, &axes, x);
     if (x && is_extreme(lw->node) && type_width(type_elem(x->value->type)) <= 53)
         return reduce_extreme(lw, &axes, x);

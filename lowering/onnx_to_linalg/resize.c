@@ -153,7 +153,7 @@ bool onnx_lower_resize(OnnxLowering *lw)
     if (str_eq_c(onnx_string(lw->node, "mode", "nearest"), "nearest")) return onnx_lower_move(lw);
     if (!type_is_float(elem)) return onnx_error(lw->node, "is not supported on integers");
     if (!find_weights(lw, list, &count)) return false;
-    const Fixed *fixed = lower_chainless(lw, 0);
+    const Fixed *fixed = lower_fixed_bare(lw, 0);
     if (fixed && all_rational(list, count)) {
         Fixed x = *fixed;
         for (uint32_t i = 0; i < count; i++)

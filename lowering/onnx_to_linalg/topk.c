@@ -28,7 +28,7 @@ static bool lines_create(OnnxLowering *lw, int64_t axis, TopkLines *out)
     *out = (TopkLines){.lw = lw, .rank = type->u.shaped.rank};
     out->axis = (uint32_t)(axis < 0 ? axis + out->rank : axis);
     out->count = type->u.shaped.dims[out->axis];
-    out->fixed = lower_chainless(lw, 0);
+    out->fixed = lower_fixed_bare(lw, 0);
     out->x = out->fixed ? out->fixed->value : lower_plain(lw, 0);
     out->is_unsigned = out->fixed ? out->fixed->is_unsigned : lower_is_unsigned_elem(type);
     return out->x != NULL;

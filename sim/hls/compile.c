@@ -115,17 +115,17 @@ static HlsOpcode fast_code(const Op *op)
     return code;
 }
 
-static bool compile_slow(HlsCompiler *c, const Op *op)
+static bool compile_vm_call(HlsCompiler *c, const Op *op)
 {
-    HlsSlow slow = {.in = {0}};
+    HlsVmCall vm_calls = {.in = {0}};
     if (!vm_instr_fn(op->def)) return op_error(op, "cannot be simulated");
-    slow.in = vm_instr_for(op);
+    vm_calls.in = vm_instr_for(op);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        slow.in_regs[i] = hls_sim_compiler_place(c, op_operand(op, i));
+        vm_calls.in_regs[i] = hls_sim_compiler_place(c, op_operand(op, i));
     for (uint32_t i = 0; i < op->result_count; i++)
-        slow.out_regs[i] = hls_sim_compiler_define(c, op_result(op, i));
-    hls_sim_compiler_emit(c, CODE_CALL)->imm = (int64_t)c->code->slow.len;
-    *vec_push(&c->code->slow) = slow;
+        vm_calls.out_regs[i] = hls_sim_compiler_define(c, op_result(op, i));
+    hls_sim_compiler_emit(c, CODE_CALL)->imm = (int64_t)c->code->vm_calls.len;
+    *vec_push(&c->code->vm_calls) = vm_calls;
     return true;
 }
 
@@ -153,7 +153,7 @@ static bool compile_scalar(HlsCompiler *c, const Op *op)
         return true;
     }
     HlsOpcode code = fast_code(op);
-    if (code == CODE_CALL) return compile_slow(c, op);
+    if (code == CODE_CALL) return compile_vm_call(c, op);
     uint32_t a = hls_sim_compiler_place(c, op_operand(op, 0)),
              out = hls_sim_compiler_define(c, op_result(op, 0));
     HlsInstr *in = hls_sim_compiler_emit(c, code);
@@ -340,12 +340,12 @@ static void fill_registers(const HlsCompiler *c, const HlsProcess *process, HlsC
         for (int64_t k = 0; k < c->tables.data[i]->count; k++)
             out->regs[c->table_regs.data[i] + k] = vm_cell_from_array(c->tables.data[i], k);
     for (size_t l = 0; l < process->loops.len; l++)
-        for (size_t i = 0; i < out->loops[l].slow.len; i++) {
-            HlsSlow *slow = &out->loops[l].slow.data[i];
-            for (size_t k = 0; k < COUNT_OF(slow->in_regs); k++)
-                slow->in.in[k] = out->regs + slow->in_regs[k];
-            for (size_t k = 0; k < COUNT_OF(slow->out_regs); k++)
-                slow->in.out[k] = out->regs + slow->out_regs[k];
+        for (size_t i = 0; i < out->loops[l].vm_calls.len; i++) {
+            HlsVmCall *vm_calls = &out->loops[l].vm_calls.data[i];
+            for (size_t k = 0; k < COUNT_OF(vm_calls->in_regs); k++)
+                vm_calls->in.in[k] = out->regs + vm_calls->in_regs[k];
+            for (size_t k = 0; k < COUNT_OF(vm_calls->out_regs); k++)
+                vm_calls->in.out[k] = out->regs + vm_calls->out_regs[k];
         }
 }
 
@@ -379,7 +379,7 @@ void hls_sim_code_free(HlsCode *code, size_t loop_count)
         vec_free(&loop->before);
         vec_free(&loop->body);
         vec_free(&loop->tests);
-        vec_free(&loop->slow);
+        vec_free(&loop->vm_calls);
     }
     free(code->loops);
     free(code->regs);

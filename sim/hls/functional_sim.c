@@ -111,7 +111,8 @@ static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, WordQ
         case CODE_READ: copy_cells(r + in->out, pop_word(ports[in->b]), in->count); break;
         case CODE_WRITE: copy_cells(push_word(ports[in->b]), r + in->a, in->count); break;
         case CODE_CALL:
-            if (!code->slow.data[in->imm].in.run(&code->slow.data[in->imm].in, 1)) return false;
+            if (!code->vm_calls.data[in->imm].in.run(&code->vm_calls.data[in->imm].in, 1))
+                return false;
             break;
         case CODE_ADD: WRAPPED(r[in->a].u + r[in->b].u); break;
         case CODE_SUB: WRAPPED(r[in->a].u - r[in->b].u); break;

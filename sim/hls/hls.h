@@ -153,7 +153,7 @@ typedef struct HlsPeriod {
 HlsPeriod hls_sim_period(const HlsSim *sim);
 /* Whether no later frame can take longer than the input_interval: nothing is late in as many frames
  * as an event can depend on, hence by induction nothing ever is. */
-bool hls_sim_keeps_pace(const HlsSim *sim);
+bool hls_sim_keeps_interval(const HlsSim *sim);
 /* Counts levels to the end; afterwards nothing more can be run. */
 void hls_sim_finish(HlsSim *sim);
 

@@ -20,7 +20,7 @@ typedef enum HlsOpcode {
     CODE_TEST,  /* r[out] = all of `count` tests from imm on */
     CODE_READ,  /* r[out + i] = word of port a */
     CODE_WRITE,
-    CODE_CALL, /* slow instruction number imm */
+    CODE_CALL, /* vm_calls instruction number imm */
     CODE_ADD,
     CODE_SUB,
     CODE_MUL,
@@ -63,17 +63,17 @@ typedef struct HlsForm {
 } HlsForm;
 
 /* What has no instruction of its own: sim/vm/vm.h on one cell. */
-typedef struct HlsSlow {
+typedef struct HlsVmCall {
     Instr in;
     uint32_t in_regs[3], out_regs[2];
-} HlsSlow;
+} HlsVmCall;
 
 typedef struct HlsLoopCode {
     VEC(HlsForm) forms;
     VEC(HlsInstr) before; /* indices and conditions, once per iteration */
     VEC(HlsInstr) body;
     VEC(HlsTest) tests;
-    VEC(HlsSlow) slow;
+    VEC(HlsVmCall) vm_calls;
 } HlsLoopCode;
 
 typedef struct HlsCode {

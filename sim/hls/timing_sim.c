@@ -108,7 +108,7 @@ static void note_wait(TimedProcess *p, int64_t where, int64_t cycles)
     p->frame.waits = hash_combine(hash_combine(p->frame.waits, (uint64_t)where), (uint64_t)cycles);
 }
 
-static void check_pace(TimedProcess *p, int64_t interval)
+static void check_interval(TimedProcess *p, int64_t interval)
 {
     if (p->tick_count == p->ticks.len) *vec_push(&p->ticks) = p->now;
     int64_t *before = &p->ticks.data[p->tick_count++];
@@ -163,7 +163,7 @@ static bool run_tick(HlsSim *sim, TimedProcess *p, const HlsLoop *loop, LoopCurs
     if (!p->model->func) spend(sim, p, HLS_BUSY, port_turn(sim, p, p->now));
     if (p->now > start) note_wait(p, base * loop->ii + tick, p->now - start);
     if (!p->has_begun) p->frame.begin = p->now;
-    if (sim->options.input_interval > 0) check_pace(p, sim->options.input_interval);
+    if (sim->options.input_interval > 0) check_interval(p, sim->options.input_interval);
     p->has_begun = true;
     p->tick = tick;
     for (size_t i = 0; i < loop->accesses.len; i++)
@@ -433,7 +433,7 @@ HlsPeriod hls_sim_period(const HlsSim *sim)
     return (HlsPeriod){0};
 }
 
-bool hls_sim_keeps_pace(const HlsSim *sim)
+bool hls_sim_keeps_interval(const HlsSim *sim)
 {
     int64_t needed = memory_of(sim);
     for (uint32_t i = 0; i < sim->design->processes.len; i++) {

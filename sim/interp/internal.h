@@ -60,10 +60,10 @@ FunctionCode *interp_function_code(Interp *interp, const Op *func) MUST_CHECK;
 bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const *inputs,
                          Array **results) MUST_CHECK;
 
-/* The captures of a program among a step's inputs, in the program's order. */
-struct Program;
-Array **interp_step_captures(Interp *interp, const InterpStep *step, const struct Program *program,
-                             Array *const *inputs);
+/* The captures of a payload among a step's inputs, in the payload's order. */
+struct VmPayload;
+Array **interp_step_captures(Interp *interp, const InterpStep *step,
+                             const struct VmPayload *payload, Array *const *inputs);
 /* Arrays of one rank, one behind the other along a dimension. */
 bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count,
                           uint32_t dim, Array **result) MUST_CHECK;

@@ -354,13 +354,13 @@ bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const 
     return ok;
 }
 
-Array **interp_step_captures(Interp *interp, const InterpStep *step, const Program *program,
+Array **interp_step_captures(Interp *interp, const InterpStep *step, const VmPayload *payload,
                              Array *const *inputs)
 {
-    Array **out = ARENA_ARRAY(&interp->scratch, Array *, program->captures.len);
-    for (size_t i = 0; i < program->captures.len; i++) {
+    Array **out = ARENA_ARRAY(&interp->scratch, Array *, payload->captures.len);
+    for (size_t i = 0; i < payload->captures.len; i++) {
         for (uint32_t k = step->op->operand_count; k < step->input_count; k++)
-            if (step->values[k] == program->captures.data[i].value) out[i] = inputs[k];
+            if (step->values[k] == payload->captures.data[i].value) out[i] = inputs[k];
         assert(out[i]);
     }
     return out;

@@ -50,7 +50,7 @@ static bool eval_merge(Interp *interp, const InterpStep *step, Array **inputs, A
     for (uint32_t i = 0; i < step->op->operand_count; i++) {
         MergePart part;
         int64_t to_steps[DFG_MAX_RANK], from_steps[DFG_MAX_RANK];
-        BoxSide to = {0, to_steps}, from = {0, from_steps};
+        CopySide to = {0, to_steps}, from = {0, from_steps};
         bool ok = dfg_merge_part(step->op, i, &part); /* verified */
         assert(ok);
         (void)ok;
@@ -60,7 +60,7 @@ static bool eval_merge(Interp *interp, const InterpStep *step, Array **inputs, A
             to.base += part.offset[d] * to_steps[d];
             to_steps[d] *= part.stride[d];
         }
-        vm_box_copy(results[0], &to, inputs[i], &from, part.size, rank_of(results[0]));
+        vm_strided_copy(results[0], &to, inputs[i], &from, part.size, rank_of(results[0]));
     }
     return true;
 }

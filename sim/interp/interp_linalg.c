@@ -10,7 +10,7 @@
 #include "sim/vm/vm.h"
 
 typedef struct Structured {
-    Program *program;
+    VmPayload *payload;
     Mac *mac; /* or NULL */
     const Attr *maps;
 } Structured;
@@ -18,7 +18,7 @@ typedef struct Structured {
 static void release_structured(void *state)
 {
     Structured *s = state;
-    vm_program_free(s->program);
+    vm_payload_free(s->payload);
     vm_mac_free(s->mac);
     free(s);
 }
@@ -32,10 +32,10 @@ static bool prepare_structured(Interp *interp, InterpStep *step)
     for (uint32_t i = 0; i < yield->operand_count; i++) wanted[i] = op_operand(yield, i);
     Structured *s = step->state = xcalloc(1, sizeof *s);
     s->maps = linalg_indexing_maps(op);
-    s->program = vm_program_compile(body, ARGS_ARE_ELEMENTS, linalg_loop_count(op), wanted,
+    s->payload = vm_payload_compile(body, ARGS_ARE_ELEMENTS, linalg_loop_count(op), wanted,
                                     yield->operand_count);
-    if (s->program) s->mac = vm_mac_recognize(op);
-    return s->program != NULL;
+    if (s->payload) s->mac = vm_mac_recognize(op);
+    return s->payload != NULL;
 }
 
 /* Trip counts from the arrays: each loop is a whole dimension of some operand. */
@@ -75,10 +75,10 @@ static bool eval_structured(Interp *interp, const InterpStep *step, Array **inpu
     }
     if (!find_extents(nest) || !vm_nest_init(nest, &interp->scratch)) return false;
     if (vm_nest_count(nest) == 0) return true;
-    Array **captures = interp_step_captures(interp, step, s->program, inputs);
-    if (!vm_program_start(s->program, captures)) return false;
+    Array **captures = interp_step_captures(interp, step, s->payload, inputs);
+    if (!vm_payload_start(s->payload, captures)) return false;
     if (s->mac && vm_mac_can_run(s->mac, nest)) return vm_mac_run(s->mac, nest, &interp->scratch);
-    return vm_nest_run(nest, s->program, &interp->scratch);
+    return vm_nest_run(nest, s->payload, &interp->scratch);
 }
 
 /* exp(x - largest) / sum along one line, each step rounded to the element type. */

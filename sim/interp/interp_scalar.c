@@ -30,7 +30,7 @@ static void release_constant(void *state)
 static bool prepare_elementwise(Interp *interp, InterpStep *step)
 {
     (void)interp;
-    step->state = vm_program_of_op(step->op);
+    step->state = vm_payload_of_op(step->op);
     return true;
 }
 
@@ -63,14 +63,14 @@ static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inp
         if (!shapes_agree(step, inputs, type)) return false;
         results[i] = array_new(type);
     }
-    return vm_program_start(step->state, NULL) &&
+    return vm_payload_start(step->state, NULL) &&
            vm_nest_run_flat(op, step->state, inputs, op->operand_count, results, op->result_count,
                             &interp->scratch);
 }
 
 static void release_elementwise(void *state)
 {
-    vm_program_free(state);
+    vm_payload_free(state);
 }
 
 const Evaluator *interp_scalar_evaluator(const OpDef *def)

@@ -22,16 +22,16 @@ static int64_t *read_mixed(Interp *interp, const InterpStep *step, const char *a
     return out;
 }
 
-static BoxSide row_major_side(Interp *interp, const Type *shape)
+static CopySide row_major_side(Interp *interp, const Type *shape)
 {
-    BoxSide side = {0, ARENA_ARRAY(&interp->scratch, int64_t, shape->u.shaped.rank)};
+    CopySide side = {0, ARENA_ARRAY(&interp->scratch, int64_t, shape->u.shaped.rank)};
     vm_row_major_steps(shape, side.steps);
     return side;
 }
 
 typedef struct Slice {
     int64_t *offsets, *sizes, *strides;
-    BoxSide side; /* the slice in its tensor */
+    CopySide side; /* the slice in its tensor */
 } Slice;
 
 static bool check_slice(const InterpStep *step, const Slice *slice, const Array *tensor)
@@ -92,9 +92,9 @@ static bool eval_extract_slice(Interp *interp, const InterpStep *step, Array **i
     if (!read_slice(interp, step, inputs, 1, inputs[0], &slice)) return false;
     const Type *full = type_with_shape(inputs[0]->type, slice.sizes, rank);
     const Type *type = reduced_shape(interp, op_result(step->op, 0)->type, slice.sizes, rank);
-    BoxSide to = row_major_side(interp, full);
+    CopySide to = row_major_side(interp, full);
     results[0] = array_new(full);
-    vm_box_copy(results[0], &to, inputs[0], &slice.side, slice.sizes, rank);
+    vm_strided_copy(results[0], &to, inputs[0], &slice.side, slice.sizes, rank);
     results[0] = array_reshape(results[0], type);
     return true;
 }
@@ -110,10 +110,10 @@ static bool eval_insert_slice(Interp *interp, const InterpStep *step, Array **in
     if (count != inputs[0]->count)
         return op_error(step->op, "inserts %lld elements as a slice of %lld",
                         (long long)inputs[0]->count, (long long)count);
-    BoxSide from = row_major_side(interp, type_with_shape(inputs[1]->type, slice.sizes, rank));
+    CopySide from = row_major_side(interp, type_with_shape(inputs[1]->type, slice.sizes, rank));
     results[0] = array_own(inputs[1]);
     inputs[1] = NULL;
-    vm_box_copy(results[0], &slice.side, inputs[0], &from, slice.sizes, rank);
+    vm_strided_copy(results[0], &slice.side, inputs[0], &from, slice.sizes, rank);
     return true;
 }
 
@@ -123,8 +123,8 @@ typedef struct Indexed {
     const Attr *dims;    /* dimensions that a coordinate names, in its order */
     int64_t *sizes;      /* of a slice: 1 along these */
     int64_t slice_count; /* elements of a slice */
-    BoxSide side;        /* a slice in the tensor */
-    BoxSide packed;      /* a slice by itself */
+    CopySide side;       /* a slice in the tensor */
+    CopySide packed;     /* a slice by itself */
 } Indexed;
 
 static Indexed indexed_init(Interp *interp, const InterpStep *step, const char *attr,
@@ -191,7 +191,7 @@ static bool eval_gather(Interp *interp, const InterpStep *step, Array **inputs, 
     if (!results[0]) return op_error(step->op, "makes a tensor that is too large");
     for (int64_t at = 0; x.slice_count > 0 && at < coordinate_count(&x); at++) {
         if (!seek(step, &x, at)) return false;
-        vm_box_copy(results[0], &x.packed, inputs[0], &x.side, x.sizes, rank_of(inputs[0]));
+        vm_strided_copy(results[0], &x.packed, inputs[0], &x.side, x.sizes, rank_of(inputs[0]));
     }
     return true;
 }
@@ -206,7 +206,7 @@ static bool eval_scatter(Interp *interp, const InterpStep *step, Array **inputs,
                         (long long)inputs[0]->count, (long long)coordinate_count(&x));
     for (int64_t at = 0; x.slice_count > 0 && at < coordinate_count(&x); at++) {
         if (!seek(step, &x, at)) return false;
-        vm_box_copy(out, &x.side, inputs[0], &x.packed, x.sizes, rank_of(out));
+        vm_strided_copy(out, &x.side, inputs[0], &x.packed, x.sizes, rank_of(out));
     }
     return true;
 }

@@ -196,12 +196,12 @@ bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, ui
     for (uint32_t i = 1; i < count; i++) dims[dim] += dims_of(inputs[i])[dim];
     *result = make_array(op, type_with_shape(inputs[0]->type, dims, rank));
     if (!*result) return false;
-    BoxSide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
-    BoxSide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
+    CopySide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
+    CopySide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     vm_row_major_steps((*result)->type, to.steps);
     for (uint32_t i = 0; i < count; i++) {
         vm_row_major_steps(inputs[i]->type, from.steps);
-        vm_box_copy(*result, &to, inputs[i], &from, dims_of(inputs[i]), rank);
+        vm_strided_copy(*result, &to, inputs[i], &from, dims_of(inputs[i]), rank);
         to.base += dims_of(inputs[i])[dim] * to.steps[dim];
     }
     return true;
@@ -219,20 +219,20 @@ static bool prepare_body(Interp *interp, InterpStep *step)
     const Block *body = region_entry(op_region(step->op, 0));
     Value *element = op_operand(block_terminator(body), 0);
     (void)interp;
-    step->state = vm_program_compile(body, ARGS_ARE_INDICES, body->arg_count, &element, 1);
+    step->state = vm_payload_compile(body, ARGS_ARE_INDICES, body->arg_count, &element, 1);
     return step->state != NULL;
 }
 
 static void release_body(void *state)
 {
-    vm_program_free(state);
+    vm_payload_free(state);
 }
 
 /* Fills an array with what the body gives for each index. */
 static bool fill_by_body(Interp *interp, const InterpStep *step, Array **inputs, Array *out)
 {
     const Op *op = step->op;
-    Program *program = step->state;
+    VmPayload *payload = step->state;
     uint32_t rank = out->type->u.shaped.rank;
     VmNest *nest = vm_nest_new(&interp->scratch, op, rank, 1);
     nest->input_count = 0;
@@ -240,8 +240,8 @@ static bool fill_by_body(Interp *interp, const InterpStep *step, Array **inputs,
     for (uint32_t i = 0; i < rank; i++) nest->extents[i] = out->type->u.shaped.dims[i];
     if (vm_nest_count(nest) == 0) return true;
     return vm_nest_init(nest, &interp->scratch) &&
-           vm_program_start(program, interp_step_captures(interp, step, program, inputs)) &&
-           vm_nest_run(nest, program, &interp->scratch);
+           vm_payload_start(payload, interp_step_captures(interp, step, payload, inputs)) &&
+           vm_nest_run(nest, payload, &interp->scratch);
 }
 
 static bool eval_generate(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
@@ -272,8 +272,8 @@ static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Arr
     uint32_t rank = inputs[0]->type->u.shaped.rank;
     int64_t *low = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
-    BoxSide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
-    BoxSide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
+    CopySide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
+    CopySide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     if (!read_border(step, "static_low", LOW, inputs, low) ||
         !read_border(step, "static_high", HIGH, inputs, dims))
         return false;
@@ -286,7 +286,7 @@ static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Arr
     vm_row_major_steps(results[0]->type, to.steps);
     vm_row_major_steps(inputs[0]->type, from.steps);
     for (uint32_t i = 0; i < rank; i++) to.base += low[i] * to.steps[i];
-    vm_box_copy(results[0], &to, inputs[0], &from, dims_of(inputs[0]), rank);
+    vm_strided_copy(results[0], &to, inputs[0], &from, dims_of(inputs[0]), rank);
     return true;
 }
 

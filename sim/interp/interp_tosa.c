@@ -13,13 +13,13 @@
 static bool prepare_elementwise(Interp *interp, InterpStep *step)
 {
     (void)interp;
-    step->state = vm_program_of_op(step->op);
+    step->state = vm_payload_of_op(step->op);
     return true;
 }
 
 static void release_elementwise(void *state)
 {
-    vm_program_free(state);
+    vm_payload_free(state);
 }
 
 /* Extents of the operands side by side, aligned at their ends. */
@@ -71,7 +71,7 @@ static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inp
                                           .map = broadcast_map(interp, op->ctx, inputs[i], rank)};
     nest->operands[op->operand_count] =
         (NestOperand){.array = results[0], .map = map_identity(op->ctx, rank)};
-    return vm_nest_init(nest, &interp->scratch) && vm_program_start(step->state, NULL) &&
+    return vm_nest_init(nest, &interp->scratch) && vm_payload_start(step->state, NULL) &&
            vm_nest_run(nest, step->state, &interp->scratch);
 }
 
@@ -221,18 +221,18 @@ static bool eval_concat(Interp *interp, const InterpStep *step, Array **inputs, 
 
 /* Copies the input under other steps: element [i…] of the result is base + Σ i_d * steps_d. */
 static bool take(Interp *interp, const Array *in, const int64_t *dims, uint32_t rank,
-                 const BoxSide *from, Array **results)
+                 const CopySide *from, Array **results)
 {
-    BoxSide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
+    CopySide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     results[0] = array_new(type_with_shape(in->type, dims, rank));
     vm_row_major_steps(results[0]->type, to.steps);
-    vm_box_copy(results[0], &to, in, from, dims, rank);
+    vm_strided_copy(results[0], &to, in, from, dims, rank);
     return true;
 }
 
-static BoxSide side_of(Interp *interp, const Array *array)
+static CopySide side_of(Interp *interp, const Array *array)
 {
-    BoxSide side = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank_of(array))};
+    CopySide side = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank_of(array))};
     vm_row_major_steps(array->type, side.steps);
     return side;
 }
@@ -240,8 +240,8 @@ static BoxSide side_of(Interp *interp, const Array *array)
 static bool eval_transpose(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     uint32_t rank = rank_of(inputs[0]);
-    BoxSide own = side_of(interp, inputs[0]);
-    BoxSide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
+    CopySide own = side_of(interp, inputs[0]);
+    CopySide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     for (uint32_t d = 0; d < rank; d++) {
         int64_t source = inputs[1]->count == rank ? array_get_i64(inputs[1], d) : -1;
@@ -257,7 +257,7 @@ static bool eval_slice(Interp *interp, const InterpStep *step, Array **inputs, A
 {
     const Attr *start = op_attr(step->op, "start"), *size = op_attr(step->op, "size");
     uint32_t rank = rank_of(inputs[0]);
-    BoxSide from = side_of(interp, inputs[0]);
+    CopySide from = side_of(interp, inputs[0]);
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     for (uint32_t d = 0; d < rank; d++) {
         int64_t begin = dense_array_i64(start, d), extent = dims_of(inputs[0])[d];
@@ -277,7 +277,7 @@ static bool eval_tile(Interp *interp, const InterpStep *step, Array **inputs, Ar
     uint32_t rank = rank_of(in);
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     int64_t *index = ARENA_ARRAY(&interp->scratch, int64_t, rank);
-    BoxSide own = side_of(interp, in);
+    CopySide own = side_of(interp, in);
     for (uint32_t d = 0; d < rank; d++)
         if (!i64_mul(dims_of(in)[d], dense_array_i64(multiples, d), &dims[d]) || dims[d] < 0)
             return op_error(step->op, "makes a tensor that is too large");
@@ -313,7 +313,7 @@ static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Arr
     uint32_t rank = rank_of(in);
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     int64_t zero = tosa_zero_point(op_attr(step->op, "quantization_info"), 0);
-    BoxSide from = side_of(interp, in), to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
+    CopySide from = side_of(interp, in), to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     for (uint32_t d = 0; d < rank; d++) {
         bool known = widths->count == 2 * (int64_t)rank;
         int64_t low = known ? array_get_i64(widths, 2 * d) : -1;
@@ -332,7 +332,7 @@ static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Arr
     }
     vm_row_major_steps(results[0]->type, to.steps);
     for (uint32_t d = 0; d < rank; d++) to.base += array_get_i64(widths, 2 * d) * to.steps[d];
-    vm_box_copy(results[0], &to, in, &from, dims_of(in), rank);
+    vm_strided_copy(results[0], &to, in, &from, dims_of(in), rank);
     return true;
 }
 

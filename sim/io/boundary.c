@@ -204,8 +204,8 @@ static Array *permute(const Array *from, const Type *type, const uint32_t *order
     vm_row_major_steps(type, to_steps);
     for (uint32_t i = 0; i < rank; i++)
         from_steps[forward ? i : order[i]] = own[forward ? order[i] : i];
-    vm_box_copy(to, &(BoxSide){0, to_steps}, from, &(BoxSide){0, from_steps}, type->u.shaped.dims,
-                rank);
+    vm_strided_copy(to, &(CopySide){0, to_steps}, from, &(CopySide){0, from_steps},
+                    type->u.shaped.dims, rank);
     return to;
 }
 

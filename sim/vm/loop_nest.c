@@ -80,7 +80,7 @@ bool vm_nest_init(VmNest *nest, Arena *arena)
 
 typedef struct NestCursor {
     const VmNest *nest;
-    Program *program;
+    VmPayload *payload;
     uint32_t depth;    /* loops after merging */
     uint32_t *order;   /* loop at each depth, the last innermost */
     int64_t *extents;  /* per depth */
@@ -133,8 +133,8 @@ static void choose_order(NestCursor *c)
 static bool merges(const NestCursor *c, uint32_t d)
 {
     const VmNest *nest = c->nest;
-    for (uint32_t i = d; c->program->loop_count > 0 && i <= d + 1; i++)
-        if (c->program->loops[c->order[i]]) return false;
+    for (uint32_t i = d; c->payload->loop_count > 0 && i <= d + 1; i++)
+        if (c->payload->loops[c->order[i]]) return false;
     if (d + 2 == c->depth && c->strips && !separates_outputs(nest, c->order[d])) return false;
     for (uint32_t i = 0; i < nest->operand_count; i++)
         if (!c->strides[i] || c->strides[i][d] != c->strides[i][d + 1] * c->extents[d + 1])
@@ -157,10 +157,10 @@ static void merge(NestCursor *c, uint32_t d)
     }
 }
 
-static void cursor_init(NestCursor *c, const VmNest *nest, Program *program, Arena *arena)
+static void cursor_init(NestCursor *c, const VmNest *nest, VmPayload *payload, Arena *arena)
 {
     uint32_t loops = nest->loop_count;
-    *c = (NestCursor){.nest = nest, .program = program};
+    *c = (NestCursor){.nest = nest, .payload = payload};
     c->order = ARENA_ARRAY(arena, uint32_t, loops);
     c->extents = ARENA_ARRAY(arena, int64_t, loops);
     c->index = ARENA_ARRAY(arena, int64_t, loops);
@@ -278,9 +278,9 @@ static bool write_operand(NestCursor *c, size_t operand, const Cell *cells, int6
 /* The loops' indices that the body asks for. */
 static void fill_indices(const NestCursor *c, int64_t start, size_t n)
 {
-    if (c->program->loop_count == 0) return;
+    if (c->payload->loop_count == 0) return;
     for (uint32_t d = 0; d < c->depth; d++) {
-        Cell *cells = c->program->loops[c->order[d]];
+        Cell *cells = c->payload->loops[c->order[d]];
         bool is_inner = d + 1 == c->depth;
         for (size_t i = 0; cells && i < n; i++)
             cells[i].i = is_inner ? start + (int64_t)i : c->index[d];
@@ -290,15 +290,15 @@ static void fill_indices(const NestCursor *c, int64_t start, size_t n)
 static bool run_strip(NestCursor *c, int64_t start, size_t n)
 {
     const VmNest *nest = c->nest;
-    const Program *program = c->program;
-    for (uint32_t i = 0; i < program->arg_count; i++)
-        if (i < nest->operand_count && program->args[i] &&
-            !read_operand(c, i, program->args[i], start, n))
+    const VmPayload *payload = c->payload;
+    for (uint32_t i = 0; i < payload->arg_count; i++)
+        if (i < nest->operand_count && payload->args[i] &&
+            !read_operand(c, i, payload->args[i], start, n))
             return false;
     fill_indices(c, start, n);
-    if (!vm_program_run(program, n)) return false;
+    if (!vm_payload_run(payload, n)) return false;
     for (uint32_t i = nest->input_count; i < nest->operand_count; i++)
-        if (!write_operand(c, i, program->yields[i - nest->input_count], start, n)) return false;
+        if (!write_operand(c, i, payload->yields[i - nest->input_count], start, n)) return false;
     return true;
 }
 
@@ -334,18 +334,18 @@ static bool next_iteration(NestCursor *c)
     return false;
 }
 
-bool vm_nest_run(const VmNest *nest, Program *program, Arena *arena)
+bool vm_nest_run(const VmNest *nest, VmPayload *payload, Arena *arena)
 {
     NestCursor cursor;
     if (vm_nest_count(nest) == 0) return true;
-    cursor_init(&cursor, nest, program, arena);
+    cursor_init(&cursor, nest, payload, arena);
     do {
         if (!run_inner(&cursor)) return false;
     } while (next_iteration(&cursor));
     return true;
 }
 
-bool vm_nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint32_t input_count,
+bool vm_nest_run_flat(const Op *op, VmPayload *payload, Array *const *inputs, uint32_t input_count,
                       Array *const *outputs, uint32_t output_count, Arena *arena)
 {
     VmNest *nest = vm_nest_new(arena, op, 1, input_count + output_count);
@@ -361,5 +361,5 @@ bool vm_nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint
             .array = array, .map = map_identity(op->ctx, 1), .strides = is_spread ? zero : unit};
         assert(is_spread || array->count == nest->extents[0]);
     }
-    return vm_nest_run(nest, program, arena);
+    return vm_nest_run(nest, payload, arena);
 }

@@ -8,8 +8,8 @@
 #include "sim/vm/vm.h"
 
 typedef struct Factor {
-    Program *program; /* of f or g */
-    uint32_t operand; /* whose elements it takes */
+    VmPayload *payload; /* of f or g */
+    uint32_t operand;   /* whose elements it takes */
 } Factor;
 
 struct Mac {
@@ -38,10 +38,10 @@ static const Op *find_product(const Op *op)
 /* f may read one operand of the loops' elements and any scalars. */
 static bool find_operand(const Op *op, Factor *factor)
 {
-    const Program *program = factor->program;
+    const VmPayload *payload = factor->payload;
     uint32_t found = 0;
-    for (uint32_t i = 0; i < program->arg_count; i++) {
-        if (!program->args[i] || linalg_operand_map(op, i)->result_count == 0) continue;
+    for (uint32_t i = 0; i < payload->arg_count; i++) {
+        if (!payload->args[i] || linalg_operand_map(op, i)->result_count == 0) continue;
         factor->operand = i;
         found++;
     }
@@ -49,14 +49,14 @@ static bool find_operand(const Op *op, Factor *factor)
 }
 
 /* Every op has a value for all inputs: elements that no iteration reads do no harm. */
-static bool is_total(const Program *program)
+static bool is_total(const VmPayload *payload)
 {
     static const uint32_t ids[] = {ARITH_ADDI,  ARITH_SUBI,  ARITH_MULI,  ARITH_ANDI,
                                    ARITH_EXTSI, ARITH_EXTUI, ARITH_TRUNCI};
-    for (size_t i = 0; i < program->each.len; i++) {
+    for (size_t i = 0; i < payload->each.len; i++) {
         bool found = false;
         for (size_t k = 0; k < COUNT_OF(ids); k++)
-            found = found || program->each.data[i].op->def == &arith_ops[ids[k]];
+            found = found || payload->each.data[i].op->def == &arith_ops[ids[k]];
         if (!found) return false;
     }
     return true;
@@ -68,11 +68,11 @@ static bool recognize_factor(const Op *op, Value *value, Factor *factor)
     const Op *def = value_def(value);
     bool is_inside = def ? def->block == linalg_body(op) : true;
     if (!is_inside) return false;
-    factor->program = vm_program_compile(linalg_body(op), ARGS_ARE_ELEMENTS, loops, &value, 1);
-    if (!factor->program || factor->program->captures.len > 0 || !is_total(factor->program))
+    factor->payload = vm_payload_compile(linalg_body(op), ARGS_ARE_ELEMENTS, loops, &value, 1);
+    if (!factor->payload || factor->payload->captures.len > 0 || !is_total(factor->payload))
         return false;
     for (uint32_t i = 0; i < loops; i++)
-        if (factor->program->loops[i]) return false;
+        if (factor->payload->loops[i]) return false;
     return find_operand(op, factor);
 }
 
@@ -93,8 +93,8 @@ Mac *vm_mac_recognize(const Op *op)
 void vm_mac_free(Mac *mac)
 {
     if (!mac) return;
-    vm_program_free(mac->factors[0].program);
-    vm_program_free(mac->factors[1].program);
+    vm_payload_free(mac->factors[0].payload);
+    vm_payload_free(mac->factors[1].payload);
     free(mac);
 }
 
@@ -225,18 +225,18 @@ DEFINE_SUMS(int64_t, uint64_t)
 /* Values of a factor for all elements of its operand. */
 static Array *factor_values(const Factor *factor, const VmNest *nest, Arena *arena)
 {
-    const Program *program = factor->program;
+    const VmPayload *payload = factor->payload;
     Array *operand = nest->operands[factor->operand].array;
     const Op *yield = block_terminator(linalg_body(nest->op));
     const Type *elem = op_operand(yield, 0)->type;
     Array *out = array_new(type_with_elem(operand->type, elem));
-    Array **inputs = ARENA_ARRAY(arena, Array *, program->arg_count);
-    for (uint32_t i = 0; i < program->arg_count; i++) {
-        bool is_scalar = program->args[i] && nest->operands[i].map->result_count == 0;
+    Array **inputs = ARENA_ARRAY(arena, Array *, payload->arg_count);
+    for (uint32_t i = 0; i < payload->arg_count; i++) {
+        bool is_scalar = payload->args[i] && nest->operands[i].map->result_count == 0;
         inputs[i] = is_scalar ? nest->operands[i].array : operand;
     }
-    if (vm_program_start(factor->program, NULL) &&
-        vm_nest_run_flat(nest->op, factor->program, inputs, program->arg_count, &out, 1, arena))
+    if (vm_payload_start(factor->payload, NULL) &&
+        vm_nest_run_flat(nest->op, factor->payload, inputs, payload->arg_count, &out, 1, arena))
         return out;
     array_unref(out);
     return NULL;

@@ -16,7 +16,7 @@ typedef struct Register {
 } Register;
 
 typedef struct PayloadCompiler {
-    Program *program;
+    VmPayload *payload;
     const Block *block;
     BodyArgs args;
     PtrMap registers; /* Value* -> Register* */
@@ -25,7 +25,7 @@ typedef struct PayloadCompiler {
 
 /* tensor.extract: an array and its indices. */
 typedef struct Extract {
-    const Program *program;
+    const VmPayload *payload;
     size_t capture;
     uint32_t rank;
     const Cell **index;
@@ -53,7 +53,7 @@ void vm_cell_to_array(Array *array, int64_t index, Cell cell)
 
 static Cell *new_cells(PayloadCompiler *c)
 {
-    return ARENA_ARRAY(&c->program->arena, Cell, STRIP);
+    return ARENA_ARRAY(&c->payload->arena, Cell, STRIP);
 }
 
 static void fill(Cell *cells, Cell value)
@@ -63,7 +63,7 @@ static void fill(Cell *cells, Cell value)
 
 static Register *record(PayloadCompiler *c, const Value *value, Cell *cells, bool is_uniform)
 {
-    Register *reg = ARENA_NEW(&c->program->arena, Register);
+    Register *reg = ARENA_NEW(&c->payload->arena, Register);
     *reg = (Register){is_uniform, cells};
     ptrmap_put(&c->registers, value, reg);
     return reg;
@@ -71,18 +71,18 @@ static Register *record(PayloadCompiler *c, const Value *value, Cell *cells, boo
 
 static size_t capture(PayloadCompiler *c, const Value *value, Cell *cells)
 {
-    Program *program = c->program;
-    for (size_t i = 0; i < program->captures.len; i++)
-        if (program->captures.data[i].value == value) return i;
-    *vec_push(&program->captures) = (VmCapture){.value = value, .cells = cells};
-    return program->captures.len - 1;
+    VmPayload *payload = c->payload;
+    for (size_t i = 0; i < payload->captures.len; i++)
+        if (payload->captures.data[i].value == value) return i;
+    *vec_push(&payload->captures) = (VmCapture){.value = value, .cells = cells};
+    return payload->captures.len - 1;
 }
 
 /* A cell register for the index of a loop. */
 static Cell *loop_cells(PayloadCompiler *c, uint32_t loop)
 {
-    if (!c->program->loops[loop]) c->program->loops[loop] = new_cells(c);
-    return c->program->loops[loop];
+    if (!c->payload->loops[loop]) c->payload->loops[loop] = new_cells(c);
+    return c->payload->loops[loop];
 }
 
 /* The register of a value that the block does not compute: an argument or a captured scalar. */
@@ -94,7 +94,7 @@ static Register *outer_register(PayloadCompiler *c, const Value *value)
         return record(c, value, cells, true);
     }
     Cell *cells = c->args == ARGS_ARE_INDICES ? loop_cells(c, value->index) : new_cells(c);
-    c->program->args[value->index] = cells;
+    c->payload->args[value->index] = cells;
     return record(c, value, cells, false);
 }
 
@@ -112,9 +112,9 @@ static bool unsupported(const Op *op)
 static void add_instr(PayloadCompiler *c, const Instr *in, bool is_uniform)
 {
     if (is_uniform)
-        *vec_push(&c->program->once) = *in;
+        *vec_push(&c->payload->once) = *in;
     else
-        *vec_push(&c->program->each) = *in;
+        *vec_push(&c->payload->each) = *in;
 }
 
 static bool compile_constant(PayloadCompiler *c, const Op *op)
@@ -131,7 +131,7 @@ static bool compile_constant(PayloadCompiler *c, const Op *op)
 static bool extract_cells(const Instr *in, size_t n)
 {
     const Extract *extract = in->extra;
-    const Array *array = extract->program->captures.data[extract->capture].array;
+    const Array *array = extract->payload->captures.data[extract->capture].array;
     const int64_t *dims = array->type->u.shaped.dims;
     for (size_t i = 0; i < n; i++) {
         int64_t at = 0;
@@ -150,12 +150,12 @@ static bool extract_cells(const Instr *in, size_t n)
 
 static bool compile_extract(PayloadCompiler *c, const Op *op)
 {
-    Arena *arena = &c->program->arena;
+    Arena *arena = &c->payload->arena;
     const Value *tensor = op_operand(op, 0);
     if (value_block(tensor) == c->block) return unsupported(op);
     Extract *extract = ARENA_NEW(arena, Extract);
     bool is_uniform = true;
-    extract->program = c->program;
+    extract->payload = c->payload;
     extract->rank = op->operand_count - 1;
     extract->index = ARENA_ARRAY(arena, const Cell *, op->operand_count);
     for (uint32_t i = 0; i < extract->rank; i++) {
@@ -224,72 +224,72 @@ static bool compile_needed(PayloadCompiler *c)
     return true;
 }
 
-static Program *new_program(uint32_t arg_count, uint32_t loop_count, uint32_t yield_count)
+static VmPayload *new_program(uint32_t arg_count, uint32_t loop_count, uint32_t yield_count)
 {
-    Program *program = xcalloc(1, sizeof *program);
-    arena_init(&program->arena);
-    program->arg_count = arg_count;
-    program->loop_count = loop_count;
-    program->yield_count = yield_count;
-    program->args = ARENA_ARRAY(&program->arena, Cell *, arg_count);
-    program->loops = ARENA_ARRAY(&program->arena, Cell *, loop_count);
-    program->yields = ARENA_ARRAY(&program->arena, const Cell *, yield_count);
-    return program;
+    VmPayload *payload = xcalloc(1, sizeof *payload);
+    arena_init(&payload->arena);
+    payload->arg_count = arg_count;
+    payload->loop_count = loop_count;
+    payload->yield_count = yield_count;
+    payload->args = ARENA_ARRAY(&payload->arena, Cell *, arg_count);
+    payload->loops = ARENA_ARRAY(&payload->arena, Cell *, loop_count);
+    payload->yields = ARENA_ARRAY(&payload->arena, const Cell *, yield_count);
+    return payload;
 }
 
-Program *vm_program_compile(const Block *block, BodyArgs args, uint32_t loop_count,
-                            Value *const *wanted, uint32_t wanted_count)
+VmPayload *vm_payload_compile(const Block *block, BodyArgs args, uint32_t loop_count,
+                              Value *const *wanted, uint32_t wanted_count)
 {
-    Program *program = new_program(block->arg_count, loop_count, wanted_count);
-    PayloadCompiler c = {.program = program, .block = block, .args = args};
+    VmPayload *payload = new_program(block->arg_count, loop_count, wanted_count);
+    PayloadCompiler c = {.payload = payload, .block = block, .args = args};
     for (uint32_t i = 0; i < wanted_count; i++) mark(&c, wanted[i]);
     bool ok = compile_needed(&c);
     for (uint32_t i = 0; ok && i < wanted_count; i++)
-        program->yields[i] = register_of(&c, wanted[i])->cells;
+        payload->yields[i] = register_of(&c, wanted[i])->cells;
     ptrmap_free(&c.registers);
     ptrmap_free(&c.needed);
-    if (ok) return program;
-    vm_program_free(program);
+    if (ok) return payload;
+    vm_payload_free(payload);
     return NULL;
 }
 
-Program *vm_program_of_op(const Op *op)
+VmPayload *vm_payload_of_op(const Op *op)
 {
-    Program *program = new_program(op->operand_count, 0, op->result_count);
-    PayloadCompiler c = {.program = program};
+    VmPayload *payload = new_program(op->operand_count, 0, op->result_count);
+    PayloadCompiler c = {.payload = payload};
     Instr in = vm_instr_for(op);
     assert(in.run);
-    for (uint32_t i = 0; i < op->operand_count; i++) in.in[i] = program->args[i] = new_cells(&c);
-    for (uint32_t i = 0; i < op->result_count; i++) program->yields[i] = in.out[i] = new_cells(&c);
+    for (uint32_t i = 0; i < op->operand_count; i++) in.in[i] = payload->args[i] = new_cells(&c);
+    for (uint32_t i = 0; i < op->result_count; i++) payload->yields[i] = in.out[i] = new_cells(&c);
     add_instr(&c, &in, false);
-    return program;
+    return payload;
 }
 
-void vm_program_free(Program *program)
+void vm_payload_free(VmPayload *payload)
 {
-    if (!program) return;
-    vec_free(&program->once);
-    vec_free(&program->each);
-    vec_free(&program->captures);
-    arena_free(&program->arena);
-    free(program);
+    if (!payload) return;
+    vec_free(&payload->once);
+    vec_free(&payload->each);
+    vec_free(&payload->captures);
+    arena_free(&payload->arena);
+    free(payload);
 }
 
-bool vm_program_start(Program *program, Array *const *captured)
+bool vm_payload_start(VmPayload *payload, Array *const *captured)
 {
-    for (size_t i = 0; i < program->captures.len; i++) {
-        VmCapture *capture = &program->captures.data[i];
+    for (size_t i = 0; i < payload->captures.len; i++) {
+        VmCapture *capture = &payload->captures.data[i];
         capture->array = captured[i];
         if (capture->cells) fill(capture->cells, vm_cell_from_array(captured[i], 0));
     }
-    for (size_t i = 0; i < program->once.len; i++)
-        if (!program->once.data[i].run(&program->once.data[i], STRIP)) return false;
+    for (size_t i = 0; i < payload->once.len; i++)
+        if (!payload->once.data[i].run(&payload->once.data[i], STRIP)) return false;
     return true;
 }
 
-bool vm_program_run(const Program *program, size_t n)
+bool vm_payload_run(const VmPayload *payload, size_t n)
 {
-    for (size_t i = 0; i < program->each.len; i++)
-        if (!program->each.data[i].run(&program->each.data[i], n)) return false;
+    for (size_t i = 0; i < payload->each.len; i++)
+        if (!payload->each.data[i].run(&payload->each.data[i], n)) return false;
     return true;
 }

@@ -59,8 +59,8 @@ static void copy_box(char *to, const int64_t *to_steps, const char *from, const 
                  bytes);
 }
 
-void vm_box_copy(Array *to, const BoxSide *to_side, const Array *from, const BoxSide *from_side,
-                 const int64_t *sizes, uint32_t rank)
+void vm_strided_copy(Array *to, const CopySide *to_side, const Array *from,
+                     const CopySide *from_side, const int64_t *sizes, uint32_t rank)
 {
     size_t bytes = array_kind_bytes(to->kind);
     assert(to->kind == from->kind);

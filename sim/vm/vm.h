@@ -90,10 +90,10 @@ typedef enum BodyArgs { ARGS_ARE_ELEMENTS, ARGS_ARE_INDICES } BodyArgs;
 typedef struct VmCapture {
     const Value *value;
     Cell *cells;        /* of a scalar: filled before the first strip; NULL for a tensor */
-    const Array *array; /* while the program runs; borrowed */
+    const Array *array; /* while the payload runs; borrowed */
 } VmCapture;
 
-typedef struct Program {
+typedef struct VmPayload {
     Arena arena;           /* registers: STRIP cells each */
     VEC(Instr) once, each; /* the former depend on no element and no index */
     Cell **args;           /* per argument; NULL: not read */
@@ -101,28 +101,28 @@ typedef struct Program {
     const Cell **yields;
     uint32_t arg_count, loop_count, yield_count;
     VEC(VmCapture) captures;
-} Program;
+} VmPayload;
 
-/* A program that computes `wanted` values from the arguments of a block. NULL: diagnosed, naming
+/* A payload that computes `wanted` values from the arguments of a block. NULL: diagnosed, naming
  * the op that elements have no instruction for. */
-Program *vm_program_compile(const Block *block, BodyArgs args, uint32_t loop_count,
-                            Value *const *wanted, uint32_t wanted_count) MUST_CHECK;
-/* A program of one elementwise op; its operands are the arguments. */
-Program *vm_program_of_op(const Op *op) MUST_CHECK;
-void vm_program_free(Program *program);
+VmPayload *vm_payload_compile(const Block *block, BodyArgs args, uint32_t loop_count,
+                              Value *const *wanted, uint32_t wanted_count) MUST_CHECK;
+/* A payload of one elementwise op; its operands are the arguments. */
+VmPayload *vm_payload_of_op(const Op *op) MUST_CHECK;
+void vm_payload_free(VmPayload *payload);
 
 /* Binds captures (arrays in their order) and runs what depends on nothing else. False: undefined
  * behaviour, diagnosed. */
-bool vm_program_start(Program *program, Array *const *captured) MUST_CHECK;
+bool vm_payload_start(VmPayload *payload, Array *const *captured) MUST_CHECK;
 /* Runs on the first n cells of the registers. */
-bool vm_program_run(const Program *program, size_t n) MUST_CHECK;
+bool vm_payload_run(const VmPayload *payload, size_t n) MUST_CHECK;
 
 /* Whether scalars of the type fit cells. */
 bool vm_cell_holds(const Type *type);
 Cell vm_cell_from_array(const Array *array, int64_t index);
 void vm_cell_to_array(Array *array, int64_t index, Cell cell);
 
-/* A perfect loop nest around a program: what runs a structured op. Every element of an output is
+/* A perfect loop nest around a payload: what runs a structured op. Every element of an output is
  * computed in the order of the loops, as nested loops would; other loops may change places.
  *
  * The innermost loop is cut into strips. It is one along which no output element is met twice, so
@@ -151,11 +151,11 @@ VmNest *vm_nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t op
 bool vm_nest_init(VmNest *nest, Arena *arena) MUST_CHECK;
 /* Iterations; 0 if any extent is 0, INT64_MAX if they are too many to count. */
 int64_t vm_nest_count(const VmNest *nest);
-/* Runs a started program, whose argument i is operand i. */
-bool vm_nest_run(const VmNest *nest, Program *program, Arena *arena) MUST_CHECK;
+/* Runs a started payload, whose argument i is operand i. */
+bool vm_nest_run(const VmNest *nest, VmPayload *payload, Arena *arena) MUST_CHECK;
 
 /* Elementwise: arrays of as many elements as the outputs, or of one that stands for all. */
-bool vm_nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint32_t input_count,
+bool vm_nest_run_flat(const Op *op, VmPayload *payload, Array *const *inputs, uint32_t input_count,
                       Array *const *outputs, uint32_t output_count, Arena *arena) MUST_CHECK;
 
 /* Sums of products of integers, the body of convolutions and matrix products:
@@ -177,14 +177,14 @@ bool vm_mac_run(const Mac *mac, const VmNest *nest, Arena *arena) MUST_CHECK;
 /* Copying boxes of elements between arrays of one element type. */
 
 /* One side of a copy: where the box begins and its step along each dimension, in elements. */
-typedef struct BoxSide {
+typedef struct CopySide {
     int64_t base;
     int64_t *steps;
-} BoxSide;
+} CopySide;
 
 /* Copies rank-dimensional boxes of those sizes; all of both is inside the arrays. */
-void vm_box_copy(Array *to, const BoxSide *to_side, const Array *from, const BoxSide *from_side,
-                 const int64_t *sizes, uint32_t rank);
+void vm_strided_copy(Array *to, const CopySide *to_side, const Array *from,
+                     const CopySide *from_side, const int64_t *sizes, uint32_t rank);
 
 /* Elements between neighbours along each dimension of a shape; steps has its rank. */
 void vm_row_major_steps(const Type *shape, int64_t *steps);

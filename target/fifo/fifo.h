@@ -21,28 +21,28 @@ extern const PassDef pass_size_fifos;
 
 enum { HLS_MIN_DEPTH = 2 };
 
-typedef enum HlsFate {
-    HLS_PERIODIC,
-    HLS_DEADLOCK,
-    HLS_UNDECIDED /* not periodic within the events allowed */
-} HlsFate;
+typedef enum SizingOutcome {
+    SIZING_PERIODIC,
+    SIZING_DEADLOCK,
+    SIZING_UNDECIDED /* not periodic within the events allowed */
+} SizingOutcome;
 
-typedef struct HlsSteady {
+typedef struct SteadyState {
     int64_t interval, latency; /* of the periodic state, a mean, rounded up; of the first frame */
-} HlsSteady;
+} SteadyState;
 
 /* Cycles a frame that the slowest process or port needs. */
 int64_t fifo_best_interval(const HlsDesign *design);
 
 /* Runs with these depths to the periodic state; *events are counted down by those it takes. needed
  * (NULL: not asked for) gets the depths with which the same schedule is possible. */
-HlsFate fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
-                          HlsSteady *out, int64_t *needed);
+SizingOutcome fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
+                                SteadyState *out, int64_t *needed);
 
 /* Smallest depths, at least HLS_MIN_DEPTH, that keep the interval; where events, looked at in
  * whatever way, run out, the rest get what they hold by then. Deadlock: no depths help. Undecided:
  * too few events for one frame. The depths are then arbitrary. */
-HlsFate fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
+SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
     MUST_CHECK;
 
 #endif

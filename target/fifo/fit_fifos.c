@@ -107,13 +107,13 @@ static bool keep_fixed(const FifoFitting *f)
  * them. */
 static bool take_given_depths(const FifoFitting *f, int64_t *interval)
 {
-    HlsSteady steady;
+    SteadyState steady;
     int64_t events = f->events, *given = xcalloc(f->design->streams.len, sizeof *given);
     for (uint32_t i = 0; i < f->design->streams.len; i++)
         given[i] = f->design->streams.data[i].depth;
-    HlsFate fate = fifo_steady_state(f->design, given, &events, &steady, f->depths);
+    SizingOutcome outcome = fifo_steady_state(f->design, given, &events, &steady, f->depths);
     free_ptr((void **)&given);
-    if (fate != HLS_PERIODIC) return false;
+    if (outcome != SIZING_PERIODIC) return false;
     for (uint32_t i = 0; i < f->design->streams.len; i++)
         if (f->depths[i] < HLS_MIN_DEPTH) f->depths[i] = HLS_MIN_DEPTH;
     keep_fixed(f);
@@ -143,28 +143,28 @@ static void remark_excess(const FifoFitting *f, const Cost *beyond)
 
 /* Sizes FIFOs for an interval and chooses what they are built of. *excess: as choose_storage has
  * it, and above 0 where fixed depths are too small. */
-static HlsFate size_fifos(const FifoFitting *f, int64_t interval, int64_t events, Cost *beyond,
-                          double *excess)
+static SizingOutcome size_fifos(const FifoFitting *f, int64_t interval, int64_t events,
+                                Cost *beyond, double *excess)
 {
-    HlsFate fate = fifo_size(f->design, interval, &events, f->depths);
+    SizingOutcome outcome = fifo_size(f->design, interval, &events, f->depths);
     *excess = 0;
-    if (fate != HLS_PERIODIC) return fate;
+    if (outcome != SIZING_PERIODIC) return outcome;
     bool holds = keep_fixed(f);
     *excess = choose_storage(f, true, beyond) + (holds ? 0 : 1);
-    return fate;
+    return outcome;
 }
 
 /* The FIFOs of the best interval; with more effort where they exceed the budget, unless whoever
  * runs the pass has other ways then. */
-static HlsFate size_for_best(const FifoFitting *f, int64_t best, bool only_best, Cost *beyond,
-                             double *excess)
+static SizingOutcome size_for_best(const FifoFitting *f, int64_t best, bool only_best, Cost *beyond,
+                                   double *excess)
 {
     enum { MORE = 4 };
-    HlsFate fate = size_fifos(f, best, f->events, beyond, excess);
-    if (fate == HLS_PERIODIC && *excess > 0 && !only_best)
-        fate = size_fifos(f, best, MORE * f->events, beyond, excess);
-    if (fate == HLS_PERIODIC) record_beyond(f, EMITHLS_ATTR_SHORTAGE, beyond);
-    return fate;
+    SizingOutcome outcome = size_fifos(f, best, f->events, beyond, excess);
+    if (outcome == SIZING_PERIODIC && *excess > 0 && !only_best)
+        outcome = size_fifos(f, best, MORE * f->events, beyond, excess);
+    if (outcome == SIZING_PERIODIC) record_beyond(f, EMITHLS_ATTR_SHORTAGE, beyond);
+    return outcome;
 }
 
 /* The shortest of a few longer intervals whose FIFOs fit, or the given depths if they do; 0 if not.
@@ -178,7 +178,7 @@ static int64_t find_interval(const FifoFitting *f, int64_t best)
     Cost beyond;
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
         interval = best * eighths[i] / 8;
-        if (size_fifos(f, interval, f->events / LESS, &beyond, &excess) != HLS_PERIODIC) break;
+        if (size_fifos(f, interval, f->events / LESS, &beyond, &excess) != SIZING_PERIODIC) break;
         if (excess <= 0) return interval;
         if (i > 0 && excess >= before && excess < 1) break;
         before = excess;
@@ -187,33 +187,33 @@ static int64_t find_interval(const FifoFitting *f, int64_t best)
 }
 
 /* The shortest interval that is found to fit the budget; the best where none is. */
-static HlsFate choose_depths(const FifoFitting *f, bool only_best, int64_t *interval)
+static SizingOutcome choose_depths(const FifoFitting *f, bool only_best, int64_t *interval)
 {
     double excess;
     Cost beyond;
     int64_t best = *interval = fifo_best_interval(f->design);
-    HlsFate fate = size_for_best(f, best, only_best, &beyond, &excess);
-    if (fate != HLS_PERIODIC || excess <= 0) return fate;
+    SizingOutcome outcome = size_for_best(f, best, only_best, &beyond, &excess);
+    if (outcome != SIZING_PERIODIC || excess <= 0) return outcome;
     if (!only_best) {
         *interval = find_interval(f, best);
-        if (*interval > 0) return HLS_PERIODIC;
+        if (*interval > 0) return SIZING_PERIODIC;
         *interval = best;
-        fate = size_fifos(f, best, f->events, &beyond, &excess);
+        outcome = size_fifos(f, best, f->events, &beyond, &excess);
     }
     record_beyond(f, EMITHLS_ATTR_EXCESS, &beyond);
     remark_excess(f, &beyond);
-    return fate;
+    return outcome;
 }
 
 /* Whether the given depths work, and how well. */
-static bool check_depths(const FifoFitting *f, HlsSteady *steady)
+static bool check_depths(const FifoFitting *f, SteadyState *steady)
 {
     const HlsSimOptions options = {.depths = f->depths};
     enum { FRAMES = 4 };
     int64_t events = f->events;
-    HlsFate fate = fifo_steady_state(f->design, f->depths, &events, steady, NULL);
-    if (fate == HLS_PERIODIC) return true;
-    if (fate == HLS_UNDECIDED)
+    SizingOutcome outcome = fifo_steady_state(f->design, f->depths, &events, steady, NULL);
+    if (outcome == SIZING_PERIODIC) return true;
+    if (outcome == SIZING_UNDECIDED)
         return op_error(f->design->top, "has " NO_PERIOD, (long long)f->events);
     HlsSim *sim = hls_sim_create(f->design, &options);
     bool ok =
@@ -252,7 +252,7 @@ static void set_fifos(const FifoFitting *f)
     }
 }
 
-static void record_timing(const FifoFitting *f, const HlsSteady *steady)
+static void record_timing(const FifoFitting *f, const SteadyState *steady)
 {
     Context *ctx = f->design->ctx;
     int64_t bits = 0;
@@ -270,14 +270,14 @@ static void record_timing(const FifoFitting *f, const HlsSteady *steady)
 }
 
 /* The chosen depths once more, with inputs as fast as they can be. A network that has not settled
- * by then keeps the interval that was proven for inputs at that pace. */
+ * by then keeps the interval that was proven for inputs at that sched. */
 static bool prove(const FifoFitting *f, int64_t interval)
 {
-    HlsSteady steady = {0};
+    SteadyState steady = {0};
     int64_t events = f->events;
-    HlsFate fate = fifo_steady_state(f->design, f->depths, &events, &steady, NULL);
-    if (fate == HLS_DEADLOCK) return check_depths(f, &steady);
-    if (fate == HLS_UNDECIDED) steady.interval = interval;
+    SizingOutcome outcome = fifo_steady_state(f->design, f->depths, &events, &steady, NULL);
+    if (outcome == SIZING_DEADLOCK) return check_depths(f, &steady);
+    if (outcome == SIZING_UNDECIDED) steady.interval = interval;
     record_timing(f, &steady);
     return true;
 }
@@ -299,7 +299,7 @@ static bool fit(Pass *pass, const FifoFitting *f)
 {
     int64_t interval = 0;
     bool best_only = pass_bool(pass, "best-only");
-    HlsSteady steady;
+    SteadyState steady;
     if (pass_bool(pass, "keep")) {
         for (uint32_t i = 0; i < f->design->streams.len; i++)
             f->depths[i] = f->design->streams.data[i].depth;
@@ -307,11 +307,11 @@ static bool fit(Pass *pass, const FifoFitting *f)
         record_timing(f, &steady);
         return true;
     }
-    HlsFate fate = choose_depths(f, best_only, &interval);
-    if (fate == HLS_DEADLOCK)
+    SizingOutcome outcome = choose_depths(f, best_only, &interval);
+    if (outcome == SIZING_DEADLOCK)
         return op_error(f->design->top,
                         "deadlocks: processes wait for each other, whatever the FIFO depths");
-    if (fate == HLS_UNDECIDED) {
+    if (outcome == SIZING_UNDECIDED) {
         leave_depths(f);
         return true;
     }

@@ -19,27 +19,28 @@
 #include "target/cost/cost.h"
 #include "target/fifo/fifo.h"
 
-typedef struct HlsPace HlsPace;
+typedef struct PeriodicSchedule PeriodicSchedule;
 
 /* NULL: frames have more than so many reads and writes. What only the first frame does is left out;
  * a frame's words on such a stream are none. */
-HlsPace *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses) MUST_CHECK;
-void fifo_periodic_free(HlsPace *pace);
+PeriodicSchedule *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses) MUST_CHECK;
+void fifo_periodic_free(PeriodicSchedule *sched);
 
 /* Times for an interval, with FIFOs unbounded but for the ports'. False: there are none, or finding
  * them takes too long. Depths are then not to be set. */
-bool fifo_periodic_start(HlsPace *pace, int64_t interval) MUST_CHECK;
+bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval) MUST_CHECK;
 /* Least depth of a stream with which the times are possible as they are. */
-int64_t fifo_periodic_needed(const HlsPace *pace, uint32_t stream);
+int64_t fifo_periodic_needed(const PeriodicSchedule *sched, uint32_t stream);
 /* Depth of one stream, 0 for unbounded, the others as they are. LOST: the interval cannot be kept
  * with it, nor if other depths become smaller; UNKNOWN: finding out takes more than so many steps.
  * Then nothing has changed. */
-typedef enum HlsPaceFate { HLS_PACE_KEPT, HLS_PACE_LOST, HLS_PACE_UNKNOWN } HlsPaceFate;
-HlsPaceFate fifo_periodic_set_depth(HlsPace *pace, uint32_t stream, int64_t depth,
-                                    int64_t max_steps) MUST_CHECK;
+typedef enum PeriodicOutcome { PERIODIC_KEPT, PERIODIC_LOST, PERIODIC_UNKNOWN } PeriodicOutcome;
+PeriodicOutcome fifo_periodic_set_depth(PeriodicSchedule *sched, uint32_t stream, int64_t depth,
+                                        int64_t max_steps) MUST_CHECK;
 /* Events that were looked at so far. */
-int64_t fifo_periodic_steps(const HlsPace *pace);
-int64_t fifo_periodic_events(const HlsPace *pace); /* of a frame, in how many cycles they are */
+int64_t fifo_periodic_steps(const PeriodicSchedule *sched);
+int64_t fifo_periodic_events(
+    const PeriodicSchedule *sched); /* of a frame, in how many cycles they are */
 
 /* What FIFOs are built of, where their depth leaves a choice.
  *

@@ -55,7 +55,7 @@ typedef struct Channel {
     bool reader_waits, writer_waits;
 } Channel;
 
-struct HlsPace {
+struct PeriodicSchedule {
     Arena arena;
     VEC(Tick) ticks; /* and one behind the last */
     VEC(Access) accesses;
@@ -77,7 +77,7 @@ static const EventRange nothing = {UINT32_MAX, 0};
 
 /* Where a process is in its frame. */
 typedef struct EventWalk {
-    HlsPace *pace;
+    PeriodicSchedule *sched;
     const HlsProcess *process;
     uint32_t row;
     int64_t now, last;   /* cycle; of the last tick */
@@ -88,27 +88,27 @@ typedef struct EventWalk {
 
 static void add_tick(EventWalk *w, int64_t time)
 {
-    HlsPace *pace = w->pace;
-    bool is_first = pace->ticks.len == pace->rows[w->row].begin;
-    *vec_push(&pace->ticks) = (Tick){.time = time,
-                                     .gap = is_first ? time : time - w->last,
-                                     .first = (uint32_t)pace->accesses.len,
-                                     .via = NO_WORD};
+    PeriodicSchedule *sched = w->sched;
+    bool is_first = sched->ticks.len == sched->rows[w->row].begin;
+    *vec_push(&sched->ticks) = (Tick){.time = time,
+                                      .gap = is_first ? time : time - w->last,
+                                      .first = (uint32_t)sched->accesses.len,
+                                      .via = NO_WORD};
     w->last = time;
 }
 
 static void add_access(EventWalk *w, HlsCursor *cursor, uint32_t *written, uint32_t *read)
 {
-    HlsPace *pace = w->pace;
+    PeriodicSchedule *sched = w->sched;
     uint32_t stream = w->process->streams[cursor->access->port];
-    Channel *c = &pace->channels[stream];
-    uint32_t tick = (uint32_t)pace->ticks.len - 1;
+    Channel *c = &sched->channels[stream];
+    uint32_t tick = (uint32_t)sched->ticks.len - 1;
     bool is_write = cursor->access->is_write;
     uint32_t word = (is_write ? written : read)[stream]++;
     assert(word < c->words);
     (is_write ? c->writes : c->reads)[word] = tick;
     *(is_write ? &c->writer : &c->reader) = w->row;
-    *vec_push(&pace->accesses) = (Access){stream, word & INT32_MAX, is_write};
+    *vec_push(&sched->accesses) = (Access){stream, word & INT32_MAX, is_write};
     hls_cursor_advance(cursor);
 }
 
@@ -147,11 +147,11 @@ static size_t walk_step(EventWalk *w, size_t at, uint32_t *written, uint32_t *re
     return at + 1;
 }
 
-static void add_row(HlsPace *pace, const HlsProcess *p, uint32_t row, uint32_t *written,
+static void add_row(PeriodicSchedule *sched, const HlsProcess *p, uint32_t row, uint32_t *written,
                     uint32_t *read)
 {
-    EventWalk w = {.pace = pace, .process = p, .row = row, .now = p->func ? PROCESS_START : 0};
-    ConstraintRow *r = &pace->rows[row];
+    EventWalk w = {.sched = sched, .process = p, .row = row, .now = p->func ? PROCESS_START : 0};
+    ConstraintRow *r = &sched->rows[row];
     Arena scratch;
     arena_init(&scratch);
     w.cursors = ARENA_ARRAY(&scratch, HlsCursor *, p->loops.len);
@@ -165,68 +165,68 @@ static void add_row(HlsPace *pace, const HlsProcess *p, uint32_t row, uint32_t *
             hls_cursor_reset(&w.cursors[l][a]);
         }
     }
-    r->begin = (uint32_t)pace->ticks.len;
+    r->begin = (uint32_t)sched->ticks.len;
     for (size_t at = 0; at < p->steps.len && !p->is_once;) at = walk_step(&w, at, written, read);
-    r->end = (uint32_t)pace->ticks.len;
+    r->end = (uint32_t)sched->ticks.len;
     r->now = r->later = nothing;
     r->is_source = !p->func && p->is_source;
-    if (r->end > r->begin) pace->ticks.data[r->begin].gap += w.now - w.last;
+    if (r->end > r->begin) sched->ticks.data[r->begin].gap += w.now - w.last;
     arena_free(&scratch);
 }
 
-static void add_channels(HlsPace *pace, const HlsDesign *design)
+static void add_channels(PeriodicSchedule *sched, const HlsDesign *design)
 {
     uint32_t longest = 0;
-    for (uint32_t i = 0; i < pace->channel_count; i++) {
+    for (uint32_t i = 0; i < sched->channel_count; i++) {
         const HlsStream *s = &design->streams.data[i];
-        Channel *c = &pace->channels[i];
+        Channel *c = &sched->channels[i];
         c->words = s->is_once ? 0 : (uint32_t)s->words;
-        c->writes = ARENA_ARRAY(&pace->arena, uint32_t, c->words);
-        c->reads = ARENA_ARRAY(&pace->arena, uint32_t, c->words);
+        c->writes = ARENA_ARRAY(&sched->arena, uint32_t, c->words);
+        c->reads = ARENA_ARRAY(&sched->arena, uint32_t, c->words);
         longest = c->words > longest ? c->words : longest;
     }
-    pace->seen = ARENA_ARRAY(&pace->arena, uint32_t, longest);
+    sched->seen = ARENA_ARRAY(&sched->arena, uint32_t, longest);
 }
 
-HlsPace *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses)
+PeriodicSchedule *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses)
 {
     int64_t accesses = 0;
     for (size_t i = 0; i < design->streams.len; i++) {
         accesses += 2 * design->streams.data[i].words;
         if (accesses > max_accesses || accesses > INT32_MAX) return NULL;
     }
-    HlsPace *pace = xcalloc(1, sizeof *pace);
-    arena_init(&pace->arena);
-    pace->row_count = (uint32_t)design->processes.len;
-    pace->channel_count = (uint32_t)design->streams.len;
-    pace->port_count = design->port_count;
-    pace->rows = ARENA_ARRAY(&pace->arena, ConstraintRow, pace->row_count);
-    pace->queue = ARENA_ARRAY(&pace->arena, uint32_t, pace->row_count);
-    pace->channels = ARENA_ARRAY(&pace->arena, Channel, pace->channel_count);
-    add_channels(pace, design);
-    uint32_t *written = ARENA_ARRAY(&pace->arena, uint32_t, pace->channel_count);
-    uint32_t *read = ARENA_ARRAY(&pace->arena, uint32_t, pace->channel_count);
-    for (uint32_t i = 0; i < pace->row_count; i++)
-        add_row(pace, &design->processes.data[i], i, written, read);
-    *vec_push(&pace->ticks) = (Tick){.first = (uint32_t)pace->accesses.len};
-    return pace;
+    PeriodicSchedule *sched = xcalloc(1, sizeof *sched);
+    arena_init(&sched->arena);
+    sched->row_count = (uint32_t)design->processes.len;
+    sched->channel_count = (uint32_t)design->streams.len;
+    sched->port_count = design->port_count;
+    sched->rows = ARENA_ARRAY(&sched->arena, ConstraintRow, sched->row_count);
+    sched->queue = ARENA_ARRAY(&sched->arena, uint32_t, sched->row_count);
+    sched->channels = ARENA_ARRAY(&sched->arena, Channel, sched->channel_count);
+    add_channels(sched, design);
+    uint32_t *written = ARENA_ARRAY(&sched->arena, uint32_t, sched->channel_count);
+    uint32_t *read = ARENA_ARRAY(&sched->arena, uint32_t, sched->channel_count);
+    for (uint32_t i = 0; i < sched->row_count; i++)
+        add_row(sched, &design->processes.data[i], i, written, read);
+    *vec_push(&sched->ticks) = (Tick){.first = (uint32_t)sched->accesses.len};
+    return sched;
 }
 
-void fifo_periodic_free(HlsPace *pace)
+void fifo_periodic_free(PeriodicSchedule *sched)
 {
-    if (!pace) return;
-    vec_free(&pace->ticks);
-    vec_free(&pace->accesses);
-    vec_free(&pace->moved);
-    arena_free(&pace->arena);
-    free(pace);
+    if (!sched) return;
+    vec_free(&sched->ticks);
+    vec_free(&sched->accesses);
+    vec_free(&sched->moved);
+    arena_free(&sched->arena);
+    free(sched);
 }
 
-static void enqueue(HlsPace *pace, uint32_t row)
+static void enqueue(PeriodicSchedule *sched, uint32_t row)
 {
-    if (pace->rows[row].is_queued) return;
-    pace->rows[row].is_queued = true;
-    pace->queue[(pace->queue_first + pace->queued++) % pace->row_count] = row;
+    if (sched->rows[row].is_queued) return;
+    sched->rows[row].is_queued = true;
+    sched->queue[(sched->queue_first + sched->queued++) % sched->row_count] = row;
 }
 
 static bool is_empty(const EventRange *r)
@@ -241,45 +241,45 @@ static void include(EventRange *r, uint32_t tick)
 }
 
 /* A tick that has to wait until `time` is looked at in this round. */
-static void pass_on(HlsPace *pace, uint32_t row, uint32_t tick, int64_t time)
+static void pass_on(PeriodicSchedule *sched, uint32_t row, uint32_t tick, int64_t time)
 {
-    if (pace->ticks.data[tick].time >= time) return;
-    include(&pace->rows[row].now, tick);
-    enqueue(pace, row);
+    if (sched->ticks.data[tick].time >= time) return;
+    include(&sched->rows[row].now, tick);
+    enqueue(sched, row);
 }
 
-static void pass_on_later(HlsPace *pace, uint32_t row, uint32_t tick, int64_t time)
+static void pass_on_later(PeriodicSchedule *sched, uint32_t row, uint32_t tick, int64_t time)
 {
-    if (pace->ticks.data[tick].time < time) include(&pace->rows[row].later, tick);
+    if (sched->ticks.data[tick].time < time) include(&sched->rows[row].later, tick);
 }
 
 /* The write that needs the place of a word read at `time`. */
-static void pass_on_place(HlsPace *pace, const Channel *c, uint32_t word, int64_t time)
+static void pass_on_place(PeriodicSchedule *sched, const Channel *c, uint32_t word, int64_t time)
 {
     int64_t next = word + c->depth;
     if (next < c->words)
-        pass_on(pace, c->writer, c->writes[next], time + 1);
+        pass_on(sched, c->writer, c->writes[next], time + 1);
     else
-        pass_on_later(pace, c->writer, c->writes[next % c->words],
-                      time + 1 - next / c->words * pace->interval);
+        pass_on_later(sched, c->writer, c->writes[next % c->words],
+                      time + 1 - next / c->words * sched->interval);
 }
 
-static void pass_on_tick(HlsPace *pace, uint32_t row, uint32_t tick)
+static void pass_on_tick(PeriodicSchedule *sched, uint32_t row, uint32_t tick)
 {
-    ConstraintRow *r = &pace->rows[row];
-    const Tick *t = &pace->ticks.data[tick];
+    ConstraintRow *r = &sched->rows[row];
+    const Tick *t = &sched->ticks.data[tick];
     if (tick + 1 < r->end)
         include(&r->now, tick + 1);
     else
-        pass_on_later(pace, row, r->begin,
-                      t->time + pace->ticks.data[r->begin].gap - pace->interval);
+        pass_on_later(sched, row, r->begin,
+                      t->time + sched->ticks.data[r->begin].gap - sched->interval);
     for (uint32_t a = t[0].first; a < t[1].first; a++) {
-        const Access *access = &pace->accesses.data[a];
-        const Channel *c = &pace->channels[access->stream];
+        const Access *access = &sched->accesses.data[a];
+        const Channel *c = &sched->channels[access->stream];
         if (access->is_write)
-            pass_on(pace, c->reader, c->reads[access->word], t->time + 1);
+            pass_on(sched, c->reader, c->reads[access->word], t->time + 1);
         else if (c->depth > 0)
-            pass_on_place(pace, c, access->word, t->time);
+            pass_on_place(sched, c, access->word, t->time);
     }
 }
 
@@ -297,13 +297,13 @@ static bool is_ahead(const ConstraintRow *r, uint32_t tick)
 }
 
 /* Lets a tick wait for what its access needs. False: that is not known yet. */
-static bool wait_for(HlsPace *pace, uint32_t tick, const Access *access)
+static bool wait_for(PeriodicSchedule *sched, uint32_t tick, const Access *access)
 {
-    Tick *ticks = pace->ticks.data, *t = &ticks[tick];
-    Channel *c = &pace->channels[access->stream];
+    Tick *ticks = sched->ticks.data, *t = &ticks[tick];
+    Channel *c = &sched->channels[access->stream];
     if (!access->is_write) {
         uint32_t write = c->writes[access->word];
-        c->reader_waits = is_ahead(&pace->rows[c->writer], write);
+        c->reader_waits = is_ahead(&sched->rows[c->writer], write);
         if (!c->reader_waits) wait_until(t, ticks[write].time + 1, ticks[write].via);
         return !c->reader_waits;
     }
@@ -314,176 +314,176 @@ static bool wait_for(HlsPace *pace, uint32_t tick, const Access *access)
         freed += frames * c->words;
     }
     uint32_t read = c->reads[freed];
-    c->writer_waits = frames == 0 && is_ahead(&pace->rows[c->reader], read);
+    c->writer_waits = frames == 0 && is_ahead(&sched->rows[c->reader], read);
     if (!c->writer_waits)
-        wait_until(t, ticks[read].time + 1 - frames * pace->interval,
-                   access->stream == pace->tried ? (uint32_t)freed : ticks[read].via);
+        wait_until(t, ticks[read].time + 1 - frames * sched->interval,
+                   access->stream == sched->tried ? (uint32_t)freed : ticks[read].via);
     return !c->writer_waits;
 }
 
 /* Wakes those who wait for a tick's words and places. */
-static void wake(HlsPace *pace, uint32_t tick)
+static void wake(PeriodicSchedule *sched, uint32_t tick)
 {
-    const Tick *t = &pace->ticks.data[tick];
+    const Tick *t = &sched->ticks.data[tick];
     for (uint32_t a = t[0].first; a < t[1].first; a++) {
-        const Access *access = &pace->accesses.data[a];
-        const Channel *c = &pace->channels[access->stream];
-        if (access->is_write && c->reader_waits) enqueue(pace, c->reader);
-        if (!access->is_write && c->writer_waits) enqueue(pace, c->writer);
+        const Access *access = &sched->accesses.data[a];
+        const Channel *c = &sched->channels[access->stream];
+        if (access->is_write && c->reader_waits) enqueue(sched, c->reader);
+        if (!access->is_write && c->writer_waits) enqueue(sched, c->writer);
     }
 }
 
 /* Moves the first tick of what is left. False: it waits. */
-static bool run_tick(HlsPace *pace, uint32_t row)
+static bool run_tick(PeriodicSchedule *sched, uint32_t row)
 {
-    ConstraintRow *r = &pace->rows[row];
+    ConstraintRow *r = &sched->rows[row];
     uint32_t tick = r->now.begin;
-    Tick *t = &pace->ticks.data[tick];
-    const Tick *last = tick > r->begin ? t - 1 : &pace->ticks.data[r->end - 1];
+    Tick *t = &sched->ticks.data[tick];
+    const Tick *last = tick > r->begin ? t - 1 : &sched->ticks.data[r->end - 1];
     Tick old = *t;
-    wait_until(t, last->time + t->gap - (tick > r->begin ? 0 : pace->interval), last->via);
+    wait_until(t, last->time + t->gap - (tick > r->begin ? 0 : sched->interval), last->via);
     for (uint32_t a = t[0].first; a < t[1].first; a++)
-        if (!wait_for(pace, tick, &pace->accesses.data[a])) {
+        if (!wait_for(sched, tick, &sched->accesses.data[a])) {
             *t = old;
             return false;
         }
-    pace->steps++;
+    sched->steps++;
     r->now.begin++;
     if (t->time > old.time) {
         if (old.via == NO_WORD && t->via != NO_WORD)
-            *vec_push(&pace->moved) = (TimeMove){tick, old.time};
-        pass_on_tick(pace, row, tick);
+            *vec_push(&sched->moved) = (TimeMove){tick, old.time};
+        pass_on_tick(sched, row, tick);
     }
-    wake(pace, tick);
+    wake(sched, tick);
     return true;
 }
 
-static void run_row(HlsPace *pace, uint32_t row)
+static void run_row(PeriodicSchedule *sched, uint32_t row)
 {
-    ConstraintRow *r = &pace->rows[row];
+    ConstraintRow *r = &sched->rows[row];
     while (!is_empty(&r->now))
-        if (!run_tick(pace, row)) return;
+        if (!run_tick(sched, row)) return;
     r->now = nothing;
 }
 
 /* Whether a word of the tried stream moved itself: words and those that moved them form a cycle. */
-static bool has_cycle(HlsPace *pace)
+static bool has_cycle(PeriodicSchedule *sched)
 {
-    if (pace->tried == HLS_NOBODY) return false;
-    const Channel *c = &pace->channels[pace->tried];
-    memset(pace->seen, 0, c->words * sizeof *pace->seen);
+    if (sched->tried == HLS_NOBODY) return false;
+    const Channel *c = &sched->channels[sched->tried];
+    memset(sched->seen, 0, c->words * sizeof *sched->seen);
     for (uint32_t i = 0; i < c->words; i++) {
         uint32_t word = i;
-        while (word != NO_WORD && pace->seen[word] == 0) {
-            pace->seen[word] = i + 1;
-            word = pace->ticks.data[c->reads[word]].via;
+        while (word != NO_WORD && sched->seen[word] == 0) {
+            sched->seen[word] = i + 1;
+            word = sched->ticks.data[c->reads[word]].via;
         }
-        if (word != NO_WORD && pace->seen[word] == i + 1) return true;
+        if (word != NO_WORD && sched->seen[word] == i + 1) return true;
     }
     return false;
 }
 
 /* Begins the next round. False: nothing is left for it. */
-static bool next_round(HlsPace *pace)
+static bool next_round(PeriodicSchedule *sched)
 {
-    for (uint32_t i = 0; i < pace->row_count; i++) {
-        ConstraintRow *r = &pace->rows[i];
+    for (uint32_t i = 0; i < sched->row_count; i++) {
+        ConstraintRow *r = &sched->rows[i];
         r->now = r->later;
         r->later = nothing;
-        if (!is_empty(&r->now)) enqueue(pace, i);
+        if (!is_empty(&r->now)) enqueue(sched, i);
     }
-    return pace->queued > 0;
+    return sched->queued > 0;
 }
 
 /* The rest of a round. LOST: processes wait for each other, or what is tried moves itself. */
-static HlsPaceFate run_round(HlsPace *pace, int64_t most)
+static PeriodicOutcome run_round(PeriodicSchedule *sched, int64_t most)
 {
-    bool has_tried = pace->tried != HLS_NOBODY;
-    int64_t rest = MIN_STEPS + (has_tried ? 2 * (int64_t)pace->channels[pace->tried].words : 0);
-    int64_t check = pace->steps + rest;
-    while (pace->queued > 0) {
-        uint32_t row = pace->queue[pace->queue_first];
-        pace->queue_first = (pace->queue_first + 1) % pace->row_count;
-        pace->queued--;
-        pace->rows[row].is_queued = false;
-        run_row(pace, row);
-        if (pace->steps < check) continue;
-        if (has_cycle(pace)) return HLS_PACE_LOST;
-        if (pace->steps > most) return HLS_PACE_UNKNOWN;
-        check = pace->steps + rest;
+    bool has_tried = sched->tried != HLS_NOBODY;
+    int64_t rest = MIN_STEPS + (has_tried ? 2 * (int64_t)sched->channels[sched->tried].words : 0);
+    int64_t check = sched->steps + rest;
+    while (sched->queued > 0) {
+        uint32_t row = sched->queue[sched->queue_first];
+        sched->queue_first = (sched->queue_first + 1) % sched->row_count;
+        sched->queued--;
+        sched->rows[row].is_queued = false;
+        run_row(sched, row);
+        if (sched->steps < check) continue;
+        if (has_cycle(sched)) return PERIODIC_LOST;
+        if (sched->steps > most) return PERIODIC_UNKNOWN;
+        check = sched->steps + rest;
     }
-    for (uint32_t i = 0; i < pace->row_count; i++)
-        if (!is_empty(&pace->rows[i].now)) return HLS_PACE_LOST;
-    return has_cycle(pace) ? HLS_PACE_LOST : HLS_PACE_KEPT;
+    for (uint32_t i = 0; i < sched->row_count; i++)
+        if (!is_empty(&sched->rows[i].now)) return PERIODIC_LOST;
+    return has_cycle(sched) ? PERIODIC_LOST : PERIODIC_KEPT;
 }
 
 /* Until nothing is too early. */
-static HlsPaceFate settle(HlsPace *pace, int64_t max_steps)
+static PeriodicOutcome settle(PeriodicSchedule *sched, int64_t max_steps)
 {
-    int64_t most = max_steps < INT64_MAX - pace->steps ? pace->steps + max_steps : INT64_MAX;
-    HlsPaceFate fate;
+    int64_t most = max_steps < INT64_MAX - sched->steps ? sched->steps + max_steps : INT64_MAX;
+    PeriodicOutcome outcome;
     do {
-        fate = run_round(pace, most);
-    } while (fate == HLS_PACE_KEPT && next_round(pace));
-    return fate;
+        outcome = run_round(sched, most);
+    } while (outcome == PERIODIC_KEPT && next_round(sched));
+    return outcome;
 }
 
-static void drop_ranges(HlsPace *pace)
+static void drop_ranges(PeriodicSchedule *sched)
 {
-    pace->queued = 0;
-    for (uint32_t i = 0; i < pace->row_count; i++) {
-        ConstraintRow *r = &pace->rows[i];
+    sched->queued = 0;
+    for (uint32_t i = 0; i < sched->row_count; i++) {
+        ConstraintRow *r = &sched->rows[i];
         r->now = r->later = nothing;
         r->is_queued = false;
     }
-    for (uint32_t i = 0; i < pace->channel_count; i++)
-        pace->channels[i].reader_waits = pace->channels[i].writer_waits = false;
+    for (uint32_t i = 0; i < sched->channel_count; i++)
+        sched->channels[i].reader_waits = sched->channels[i].writer_waits = false;
 }
 
 /* The times that were found stay, or those from before come back. */
-static void end_trial(HlsPace *pace, bool ok)
+static void end_trial(PeriodicSchedule *sched, bool ok)
 {
-    for (size_t i = 0; i < pace->moved.len; i++) {
-        Tick *t = &pace->ticks.data[pace->moved.data[i].tick];
-        t->time = ok ? t->time : pace->moved.data[i].before;
+    for (size_t i = 0; i < sched->moved.len; i++) {
+        Tick *t = &sched->ticks.data[sched->moved.data[i].tick];
+        t->time = ok ? t->time : sched->moved.data[i].before;
         t->via = NO_WORD;
     }
-    pace->moved.len = 0;
-    drop_ranges(pace);
+    sched->moved.len = 0;
+    drop_ranges(sched);
 }
 
-bool fifo_periodic_start(HlsPace *pace, int64_t interval)
+bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval)
 {
-    pace->interval = interval;
-    pace->tried = HLS_NOBODY;
-    for (uint32_t i = 0; i < pace->channel_count; i++)
-        pace->channels[i].depth = i < pace->port_count ? PORT_DEPTH : 0;
-    for (uint32_t i = 0; i < pace->row_count; i++) {
-        ConstraintRow *r = &pace->rows[i];
+    sched->interval = interval;
+    sched->tried = HLS_NOBODY;
+    for (uint32_t i = 0; i < sched->channel_count; i++)
+        sched->channels[i].depth = i < sched->port_count ? PORT_DEPTH : 0;
+    for (uint32_t i = 0; i < sched->row_count; i++) {
+        ConstraintRow *r = &sched->rows[i];
         int64_t time = 0;
         r->later = (EventRange){r->begin, r->end};
         for (uint32_t tick = r->begin; tick < r->end; tick++) {
-            Tick *t = &pace->ticks.data[tick];
+            Tick *t = &sched->ticks.data[tick];
             time += tick > r->begin ? t->gap : 0;
             if (r->is_source) time = (int64_t)(tick - r->begin) * interval / (r->end - r->begin);
             t->time = time;
         }
     }
     enum { MAX_FRAMES = 64 };
-    HlsPaceFate fate = HLS_PACE_KEPT;
-    if (next_round(pace)) fate = settle(pace, MAX_FRAMES * (int64_t)pace->ticks.len);
-    end_trial(pace, true);
-    return fate == HLS_PACE_KEPT;
+    PeriodicOutcome outcome = PERIODIC_KEPT;
+    if (next_round(sched)) outcome = settle(sched, MAX_FRAMES * (int64_t)sched->ticks.len);
+    end_trial(sched, true);
+    return outcome == PERIODIC_KEPT;
 }
 
-int64_t fifo_periodic_needed(const HlsPace *pace, uint32_t stream)
+int64_t fifo_periodic_needed(const PeriodicSchedule *sched, uint32_t stream)
 {
-    const Channel *c = &pace->channels[stream];
+    const Channel *c = &sched->channels[stream];
     int64_t needed = 0, frame = 0;
     uint32_t write = 0;
     for (uint32_t word = 0; word < c->words; word++) {
-        int64_t read = pace->ticks.data[c->reads[word]].time;
-        while (pace->ticks.data[c->writes[write]].time + frame * pace->interval <= read) {
+        int64_t read = sched->ticks.data[c->reads[word]].time;
+        while (sched->ticks.data[c->writes[write]].time + frame * sched->interval <= read) {
             write = write + 1 == c->words ? 0 : write + 1;
             frame += write == 0;
         }
@@ -493,29 +493,29 @@ int64_t fifo_periodic_needed(const HlsPace *pace, uint32_t stream)
     return needed;
 }
 
-HlsPaceFate fifo_periodic_set_depth(HlsPace *pace, uint32_t stream, int64_t depth,
-                                    int64_t max_steps)
+PeriodicOutcome fifo_periodic_set_depth(PeriodicSchedule *sched, uint32_t stream, int64_t depth,
+                                        int64_t max_steps)
 {
-    Channel *c = &pace->channels[stream];
+    Channel *c = &sched->channels[stream];
     int64_t before = c->depth;
     bool is_tighter = depth > 0 && (before == 0 || depth < before);
     c->depth = depth;
-    if (!is_tighter || c->words == 0) return HLS_PACE_KEPT;
-    pace->tried = stream;
+    if (!is_tighter || c->words == 0) return PERIODIC_KEPT;
+    sched->tried = stream;
     for (uint32_t word = 0; word < c->words; word++)
-        pass_on_place(pace, c, word, pace->ticks.data[c->reads[word]].time);
-    HlsPaceFate fate = settle(pace, max_steps);
-    end_trial(pace, fate == HLS_PACE_KEPT);
-    c->depth = fate == HLS_PACE_KEPT ? depth : before;
-    return fate;
+        pass_on_place(sched, c, word, sched->ticks.data[c->reads[word]].time);
+    PeriodicOutcome outcome = settle(sched, max_steps);
+    end_trial(sched, outcome == PERIODIC_KEPT);
+    c->depth = outcome == PERIODIC_KEPT ? depth : before;
+    return outcome;
 }
 
-int64_t fifo_periodic_steps(const HlsPace *pace)
+int64_t fifo_periodic_steps(const PeriodicSchedule *sched)
 {
-    return pace->steps;
+    return sched->steps;
 }
 
-int64_t fifo_periodic_events(const HlsPace *pace)
+int64_t fifo_periodic_events(const PeriodicSchedule *sched)
 {
-    return (int64_t)pace->ticks.len;
+    return (int64_t)sched->ticks.len;
 }

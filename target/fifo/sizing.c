@@ -37,34 +37,36 @@ static int64_t mean_interval(HlsPeriod period)
     return period.frames > 0 ? (period.cycles + period.frames - 1) / period.frames : 0;
 }
 
-/* Until the state recurs or, if depths are not asked for, keeping pace is proven. */
-static HlsFate run_to_period(const HlsDesign *design, const HlsSimOptions *options,
-                             int64_t max_frames, int64_t *events, HlsSteady *out, int64_t *needed)
+/* Until the state recurs or, if depths are not asked for, keeping sched is proven. */
+static SizingOutcome run_to_period(const HlsDesign *design, const HlsSimOptions *options,
+                                   int64_t max_frames, int64_t *events, SteadyState *out,
+                                   int64_t *needed)
 {
     HlsSim *sim = hls_sim_create(design, options);
-    HlsFate fate = HLS_UNDECIDED;
+    SizingOutcome outcome = SIZING_UNDECIDED;
     int64_t frames = 1;
-    for (; fate == HLS_UNDECIDED && frames <= max_frames; frames++) {
+    for (; outcome == SIZING_UNDECIDED && frames <= max_frames; frames++) {
         if (hls_sim_events(sim) >= *events) break;
         if (!hls_sim_run(sim, frames))
-            fate = HLS_DEADLOCK;
-        else if (!needed && options->input_interval > 0 && hls_sim_keeps_pace(sim))
+            outcome = SIZING_DEADLOCK;
+        else if (!needed && options->input_interval > 0 && hls_sim_keeps_interval(sim))
             out->interval = options->input_interval;
         else
             out->interval = mean_interval(hls_sim_period(sim));
-        fate = fate == HLS_UNDECIDED && out->interval > 0 ? HLS_PERIODIC : fate;
+        outcome = outcome == SIZING_UNDECIDED && out->interval > 0 ? SIZING_PERIODIC : outcome;
     }
     *events -= hls_sim_events(sim);
-    if (fate != HLS_DEADLOCK && hls_sim_events(sim) > 0) out->latency = first_latency(design, sim);
+    if (outcome != SIZING_DEADLOCK && hls_sim_events(sim) > 0)
+        out->latency = first_latency(design, sim);
     hls_sim_finish(sim);
     for (uint32_t i = 0; needed && i < design->streams.len; i++)
         needed[i] = hls_sim_fifo(sim, i)->needed;
     hls_sim_free(sim);
-    return fate;
+    return outcome;
 }
 
-HlsFate fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
-                          HlsSteady *out, int64_t *needed)
+SizingOutcome fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
+                                SteadyState *out, int64_t *needed)
 {
     const HlsSimOptions options = {.depths = depths};
     return run_to_period(design, &options, INT64_MAX, events, out, needed);
@@ -72,7 +74,7 @@ HlsFate fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_
 
 typedef struct DepthSearch {
     const HlsDesign *design;
-    HlsPace *pace;
+    PeriodicSchedule *sched;
     int64_t *depths;
     int64_t *low;    /* too small for each stream, whatever becomes of the others */
     uint32_t *order; /* streams, widest words first */
@@ -83,13 +85,13 @@ typedef struct DepthSearch {
 
 static bool is_over(const DepthSearch *s)
 {
-    return fifo_periodic_steps(s->pace) >= s->limit;
+    return fifo_periodic_steps(s->sched) >= s->limit;
 }
 
 /* Depth with which the present times are possible. */
 static int64_t least_depth(const DepthSearch *s, uint32_t stream)
 {
-    int64_t needed = fifo_periodic_needed(s->pace, stream);
+    int64_t needed = fifo_periodic_needed(s->sched, stream);
     return needed > HLS_MIN_DEPTH ? needed : HLS_MIN_DEPTH;
 }
 
@@ -105,18 +107,18 @@ static void fix_one(const DepthSearch *s, uint32_t stream)
         int64_t middle = was_less ? low + (high - low) / 2 : high - 1;
         if (is_quartered) middle = high / 4 > low ? high / 4 : low + 1;
         was_less = !is_quartered && middle == high - 1;
-        HlsPaceFate fate = fifo_periodic_set_depth(s->pace, stream, middle, s->effort);
-        if (fate == HLS_PACE_KEPT) {
+        PeriodicOutcome outcome = fifo_periodic_set_depth(s->sched, stream, middle, s->effort);
+        if (outcome == PERIODIC_KEPT) {
             high = least_depth(s, stream);
             continue;
         }
         is_quartered = false;
         low = middle;
-        if (fate == HLS_PACE_LOST) s->low[stream] = middle;
+        if (outcome == PERIODIC_LOST) s->low[stream] = middle;
     }
-    HlsPaceFate fate = fifo_periodic_set_depth(s->pace, stream, high, INT64_MAX);
-    assert(fate == HLS_PACE_KEPT);
-    (void)fate;
+    PeriodicOutcome outcome = fifo_periodic_set_depth(s->sched, stream, high, INT64_MAX);
+    assert(outcome == PERIODIC_KEPT);
+    (void)outcome;
     s->depths[stream] = high;
 }
 
@@ -125,7 +127,7 @@ static void fix_one(const DepthSearch *s, uint32_t stream)
 static void fix_all(DepthSearch *s)
 {
     enum { LEAST_EFFORT = 1 << 16, GROWTH = 4, MOST_FRAMES = 64 };
-    int64_t events = fifo_periodic_events(s->pace), most = MOST_FRAMES * events;
+    int64_t events = fifo_periodic_events(s->sched), most = MOST_FRAMES * events;
     s->effort = events / 16 > LEAST_EFFORT ? events / 16 : LEAST_EFFORT;
     for (bool is_last = false; !is_last; s->effort *= GROWTH) {
         is_last = s->effort >= most || is_over(s);
@@ -149,26 +151,26 @@ static void sort_streams(DepthSearch *s)
 }
 
 /* Without a search: what unbounded FIFOs hold in the periodic state. */
-static HlsFate take_needed(const HlsDesign *design, int64_t interval, int64_t *events,
-                           int64_t *depths)
+static SizingOutcome take_needed(const HlsDesign *design, int64_t interval, int64_t *events,
+                                 int64_t *depths)
 {
     int64_t *unbounded = xcalloc(design->streams.len, sizeof *unbounded);
     const HlsSimOptions options = {.input_interval = interval, .depths = unbounded};
-    HlsSteady steady = {0};
+    SteadyState steady = {0};
     for (uint32_t i = 0; i < design->port_count; i++) unbounded[i] = PORT_DEPTH;
-    HlsFate fate = run_to_period(design, &options, FIRST_FRAMES, events, &steady, depths);
+    SizingOutcome outcome = run_to_period(design, &options, FIRST_FRAMES, events, &steady, depths);
     for (uint32_t i = 0; i < design->streams.len; i++)
         if (i < design->port_count || depths[i] < HLS_MIN_DEPTH) depths[i] = HLS_MIN_DEPTH;
     free(unbounded);
-    return fate == HLS_PERIODIC && steady.interval > interval ? HLS_UNDECIDED : fate;
+    return outcome == SIZING_PERIODIC && steady.interval > interval ? SIZING_UNDECIDED : outcome;
 }
 
-HlsFate fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
+SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
 {
     DepthSearch s = {.design = design, .depths = depths, .limit = *events};
-    s.pace = fifo_periodic_create(design, *events < MAX_ACCESSES ? *events : MAX_ACCESSES);
-    if (!s.pace || !fifo_periodic_start(s.pace, interval)) {
-        fifo_periodic_free(s.pace);
+    s.sched = fifo_periodic_create(design, *events < MAX_ACCESSES ? *events : MAX_ACCESSES);
+    if (!s.sched || !fifo_periodic_start(s.sched, interval)) {
+        fifo_periodic_free(s.sched);
         return take_needed(design, interval, events, depths);
     }
     for (uint32_t i = 0; i < design->port_count; i++) depths[i] = PORT_DEPTH;
@@ -177,9 +179,9 @@ HlsFate fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, in
     for (uint32_t i = 0; i < design->streams.len; i++) s.low[i] = HLS_MIN_DEPTH - 1;
     sort_streams(&s);
     fix_all(&s);
-    *events -= fifo_periodic_steps(s.pace);
-    fifo_periodic_free(s.pace);
+    *events -= fifo_periodic_steps(s.sched);
+    fifo_periodic_free(s.sched);
     free(s.order);
     free(s.low);
-    return HLS_PERIODIC;
+    return SIZING_PERIODIC;
 }

@@ -39,7 +39,7 @@ static bool set_scale(OnnxLowering *lw, double scale, QuantizerSpec *out)
     return true;
 }
 
-static bool quant_target(OnnxLowering *lw, QuantizerSpec *out)
+static bool quant_spec(OnnxLowering *lw, QuantizerSpec *out)
 {
     double scale;
     strbuf_clear(&lw->why);
@@ -51,7 +51,7 @@ static bool quant_target(OnnxLowering *lw, QuantizerSpec *out)
     return set_scale(lw, scale, out);
 }
 
-static bool bipolar_target(OnnxLowering *lw, QuantizerSpec *out)
+static bool bipolar_spec(OnnxLowering *lw, QuantizerSpec *out)
 {
     double scale;
     out->quant = (Quantizer){.is_bipolar = true, .is_signed = true, .bits = 1};
@@ -62,7 +62,7 @@ static bool bipolar_target(OnnxLowering *lw, QuantizerSpec *out)
 }
 
 /* Rounds before it adds the zero point, so its integers are those of a zero point of 0. */
-static bool linear_target(OnnxLowering *lw, QuantizerSpec *out)
+static bool linear_spec(OnnxLowering *lw, QuantizerSpec *out)
 {
     const Type *elem = type_elem(op_result(lw->node, 0)->type);
     double scale, zero = 0.0;
@@ -86,7 +86,7 @@ static bool linear_target(OnnxLowering *lw, QuantizerSpec *out)
 }
 
 /* scale * count + bias lies on a grid of the scale, or of half of it. */
-static bool threshold_target(OnnxLowering *lw, QuantizerSpec *out)
+static bool threshold_spec(OnnxLowering *lw, QuantizerSpec *out)
 {
     double scale = onnx_float(lw->node, "out_scale", 1.0);
     double steps = onnx_float(lw->node, "out_bias", 0.0) / scale;
@@ -97,7 +97,7 @@ static bool threshold_target(OnnxLowering *lw, QuantizerSpec *out)
     return set_scale(lw, is_half ? scale / 2.0 : scale, out);
 }
 
-static bool trunc_target(OnnxLowering *lw, QuantizerSpec *out)
+static bool trunc_spec(OnnxLowering *lw, QuantizerSpec *out)
 {
     double scale, bits;
     bool is_v1 = !onnx_operand(lw->node, 4);
@@ -109,39 +109,39 @@ bool quantizer_spec_of(OnnxLowering *lw, QuantizerSpec *out)
     *out = (QuantizerSpec){.real = {.unit = 1.0, .divisor = 1}};
     switch (lw->node->def - onnx_ops) {
     case ONNX_QUANT:
-    case ONNX_INT_QUANT: return quant_target(lw, out);
-    case ONNX_BIPOLAR_QUANT: return bipolar_target(lw, out);
-    case ONNX_QUANTIZE_LINEAR: return linear_target(lw, out);
-    case ONNX_MULTI_THRESHOLD: return threshold_target(lw, out);
-    default: return trunc_target(lw, out);
+    case ONNX_INT_QUANT: return quant_spec(lw, out);
+    case ONNX_BIPOLAR_QUANT: return bipolar_spec(lw, out);
+    case ONNX_QUANTIZE_LINEAR: return linear_spec(lw, out);
+    case ONNX_MULTI_THRESHOLD: return threshold_spec(lw, out);
+    default: return trunc_spec(lw, out);
     }
 }
 
 /* Integers of the same grid and within the range stay as they are. */
-static bool is_on_grid(const Fixed *v, const QuantizerSpec *target)
+static bool is_on_grid(const Fixed *v, const QuantizerSpec *spec)
 {
-    const Quantizer *quant = &target->quant;
-    return target->has_grid && !quant->is_bipolar && !v->chain && v->unit == target->real.unit &&
-           v->exponent == target->real.exponent && v->divisor == 1 && v->zero == 0 &&
+    const Quantizer *quant = &spec->quant;
+    return spec->has_grid && !quant->is_bipolar && !v->epilogue && v->unit == spec->real.unit &&
+           v->exponent == spec->real.exponent && v->divisor == 1 && v->zero == 0 &&
            v->low >= quant->low - quant->zero && v->high <= quant->high - quant->zero;
 }
 
 /* Lowers the quantizer on v. False: diagnosed, or with *exact unset not to be done in integers. */
-static bool quantize_fixed(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target,
-                           Fixed *out, bool *exact)
+static bool quantize_fixed(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out,
+                           bool *exact)
 {
     *exact = true;
-    if (is_on_grid(v, target)) {
+    if (is_on_grid(v, spec)) {
         *out = *v;
         return true;
     }
-    if (target->quant.is_bipolar && !v->chain) {
-        requant_build_bipolar(lw, v, target, out);
+    if (spec->quant.is_bipolar && !v->epilogue) {
+        requant_build_bipolar(lw, v, spec, out);
         return true;
     }
-    if (target->has_grid && !target->quant.is_bipolar && !v->chain && v->unit == target->real.unit)
-        return requant_build_shift(lw, v, target, out);
-    return requant_build(lw, v, target, out, exact);
+    if (spec->has_grid && !spec->quant.is_bipolar && !v->epilogue && v->unit == spec->real.unit)
+        return requant_build_shift(lw, v, spec, out);
+    return requant_build(lw, v, spec, out, exact);
 }
 
 /* Whether the grid's arithmetic is exact in f32. */
@@ -152,15 +152,15 @@ static bool is_narrow_grid(const Quantizer *quant)
 }
 
 /* The quotient is of x's type, as in the network; what follows is exact. */
-static Value *grid_integer(Builder *b, const QuantizerSpec *target, Value *x, const Type *elem)
+static Value *grid_integer(Builder *b, const QuantizerSpec *spec, Value *x, const Type *elem)
 {
-    const Quantizer *quant = &target->quant;
+    const Quantizer *quant = &spec->quant;
     const Type *real = x->type, *f64 = type_float(b->ctx, TYPE_F64);
     int exponent;
-    if (onnx_exact_log2(target->scale, &exponent))
-        x = build_binary(b, ARITH(MULF), real, x, build_float(b, real, 1.0 / target->scale));
+    if (onnx_exact_log2(spec->scale, &exponent))
+        x = build_binary(b, ARITH(MULF), real, x, build_float(b, real, 1.0 / spec->scale));
     else
-        x = build_binary(b, ARITH(DIVF), real, x, build_float(b, real, target->scale));
+        x = build_binary(b, ARITH(DIVF), real, x, build_float(b, real, spec->scale));
     if (real != f64 && !is_narrow_grid(quant)) {
         real = f64;
         x = build_unary(b, ARITH(EXTF), f64, x);
@@ -172,7 +172,7 @@ static Value *grid_integer(Builder *b, const QuantizerSpec *target, Value *x, co
     x = build_binary(b, ARITH(MINIMUMF), real, x, build_float(b, real, (double)quant->high));
     if (quant->zero != 0)
         x = build_binary(b, ARITH(SUBF), real, x, build_float(b, real, (double)quant->zero));
-    return build_unary(b, target->real.is_unsigned ? ARITH(FPTOUI) : ARITH(FPTOSI), elem, x);
+    return build_unary(b, spec->real.is_unsigned ? ARITH(FPTOUI) : ARITH(FPTOSI), elem, x);
 }
 
 static Value *sign_integer(Builder *b, Value *x, const Type *elem)
@@ -183,12 +183,12 @@ static Value *sign_integer(Builder *b, Value *x, const Type *elem)
 }
 
 /* The same on floats; false: diagnosed. */
-static bool quantize_plain(OnnxLowering *lw, Value *x, const QuantizerSpec *target, Fixed *out)
+static bool quantize_plain(OnnxLowering *lw, Value *x, const QuantizerSpec *spec, Fixed *out)
 {
-    const Quantizer *quant = &target->quant;
-    if (!target->has_grid)
+    const Quantizer *quant = &spec->quant;
+    if (!spec->has_grid)
         return onnx_error(lw->node, "quantizes a floating-point value, which is not supported");
-    *out = target->real;
+    *out = spec->real;
     out->low = quant->is_bipolar ? -1 : quant->low - quant->zero;
     out->high = quant->is_bipolar ? 1 : quant->high - quant->zero;
     uint32_t width = fixed_signed_width(out->low, out->high);
@@ -198,35 +198,35 @@ static bool quantize_plain(OnnxLowering *lw, Value *x, const QuantizerSpec *targ
     generic_open(lw, &g, build_empty(lw, type_with_elem(x->type, elem)));
     Value *arg = generic_arg(&g, 0);
     out->value = generic_close(&g, quant->is_bipolar ? sign_integer(&g.body, arg, elem)
-                                                     : grid_integer(&g.body, target, arg, elem));
+                                                     : grid_integer(&g.body, spec, arg, elem));
     return true;
 }
 
-void quantizer_record(OnnxLowering *lw, const QuantizerSpec *target, const Fixed *real)
+void quantizer_record(OnnxLowering *lw, const QuantizerSpec *spec, const Fixed *real)
 {
     Fixed result = *real;
     if (lw->node->def == ONNX(QUANTIZE_LINEAR)) {
         result.unit = 1.0;
         result.exponent = 0;
-        result.zero = target->zero;
+        result.zero = spec->zero;
     }
     lower_result(lw, &result);
 }
 
 bool quantizer_lower(OnnxLowering *lw)
 {
-    QuantizerSpec target;
+    QuantizerSpec spec;
     Fixed result;
     bool exact = false;
-    if (!quantizer_spec_of(lw, &target)) return onnx_error(lw->node, "%s", lw->why.data);
+    if (!quantizer_spec_of(lw, &spec)) return onnx_error(lw->node, "%s", lw->why.data);
     const Fixed *v = lower_fixed(lw, 0);
-    if (v && !quantize_fixed(lw, v, &target, &result, &exact)) return false;
+    if (v && !quantize_fixed(lw, v, &spec, &result, &exact)) return false;
     if (v && !exact) lower_warn_plain(lw, "the integers before it are too many to try");
     if (!exact) {
         Value *x = lower_plain(lw, 0);
-        if (!x || !quantize_plain(lw, x, &target, &result)) return false;
+        if (!x || !quantize_plain(lw, x, &spec, &result)) return false;
     }
-    quantizer_record(lw, &target, &result);
+    quantizer_record(lw, &spec, &result);
     return true;
 }
 
@@ -291,11 +291,11 @@ bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer,
 {
     const Fixed *v = lower_fixed(lw, index);
     Op *node = lw->node;
-    QuantizerSpec target;
+    QuantizerSpec spec;
     bool exact = false;
     lw->node = quantizer;
-    bool done = v && quantizer_spec_of(lw, &target) && target.has_grid &&
-                quantize_fixed(lw, v, &target, out, &exact);
+    bool done = v && quantizer_spec_of(lw, &spec) && spec.has_grid &&
+                quantize_fixed(lw, v, &spec, out, &exact);
     lw->node = node;
     return done && exact;
 }
@@ -303,11 +303,11 @@ bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer,
 bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, int64_t *out)
 {
     Op *node = lw->node;
-    QuantizerSpec target;
+    QuantizerSpec spec;
     const int64_t dims[] = {1, 1, 1};
     const Type *elem = type_elem(op_operand(quantizer, 0)->type);
     lw->node = quantizer;
-    bool known = quantizer_spec_of(lw, &target) && target.has_grid;
+    bool known = quantizer_spec_of(lw, &spec) && spec.has_grid;
     lw->node = node;
     const EpilogueOp *step = known ? epilogue_append_op(lw, NULL, quantizer, 0) : NULL;
     if (!step) return false;
@@ -315,8 +315,8 @@ bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, i
     array_set_f64(x, 0, number);
     Array *y = epilogue_apply(lw, step, x);
     if (!y) return false;
-    *out = array_is_float(y) ? llround(array_get_f64(y, 0) / target.scale)
-                             : array_get_i64(y, 0) - target.zero;
+    *out = array_is_float(y) ? llround(array_get_f64(y, 0) / spec.scale)
+                             : array_get_i64(y, 0) - spec.zero;
     array_unref(y);
     return true;
 }
@@ -369,7 +369,7 @@ bool quantizer_lower_dequantize(OnnxLowering *lw)
         return onnx_error(lw->node, "%s", lw->why.data);
     if (!(scale > 0.0) || isinf(scale))
         return onnx_error(lw->node, "has a scale that is not positive");
-    const Fixed *x = lower_chainless(lw, 0);
+    const Fixed *x = lower_fixed_bare(lw, 0);
     if (!x) return dequantize_plain(lw, zero, scale);
     Fixed result = shift_zero(lw, x, (int64_t)zero);
     fixed_split_scale(scale, &result.unit, &result.exponent);

@@ -16,15 +16,15 @@
 int64_t *requant_levels(Requant *r, const Array *q)
 {
     OnnxLowering *lw = r->lw;
-    Array *y = epilogue_values(lw, &r->chained, op_operand(lw->node, 0)->type, q);
+    Array *y = epilogue_values(lw, &r->with_quantizer, op_operand(lw->node, 0)->type, q);
     if (!y) return NULL;
     int64_t *levels = xmalloc((size_t)y->count * sizeof *levels);
-    double step = fixed_scale(&r->target->real);
+    double step = fixed_scale(&r->spec->real);
     bool is_float = type_is_float(y->elem);
     for (int64_t i = 0; i < y->count; i++) {
         double real = is_float ? array_get_f64(y, i) : 0.0;
         r->is_undefined |= !(fabs(real) < 1e300);
-        levels[i] = is_float ? llround(real / step) : array_get_i64(y, i) - r->target->zero;
+        levels[i] = is_float ? llround(real / step) : array_get_i64(y, i) - r->spec->zero;
     }
     array_unref(y);
     return levels;
@@ -37,32 +37,32 @@ Array *requant_candidates(const Requant *r, int64_t count)
 }
 
 /* Values by which a function turns: of its first steps, one per channel. NULL: why says. */
-static Array *turning_values(Requant *r, const Array *q)
+static Array *extremum_values(Requant *r, const Array *q)
 {
     Fixed before = *r->v;
-    Epilogue chain = *r->v->chain;
-    chain.last = chain.extremum_op->before;
-    before.chain = &chain;
+    Epilogue epilogue = *r->v->epilogue;
+    epilogue.last = epilogue.extremum_op->before;
+    before.epilogue = &epilogue;
     return epilogue_values(r->lw, &before, op_operand(r->lw->node, 0)->type, q);
 }
 
-/* Whether a channel's value is at or above the turn at one integer for each channel. */
+/* Whether a channel's value is at or above the extremum at one integer for each channel. */
 static bool find_above(Requant *r, const int64_t *at, bool *above)
 {
     Array *q = requant_candidates(r, 1);
     for (int64_t c = 0; c < r->channels; c++) array_set_i64(q, c, at[c]);
-    Array *values = turning_values(r, q);
+    Array *values = extremum_values(r, q);
     array_unref(q);
     if (!values) return false;
     for (int64_t c = 0; c < r->channels; c++)
-        above[c] = array_get_f64(values, c) >= r->v->chain->turn;
+        above[c] = array_get_f64(values, c) >= r->v->epilogue->extremum;
     array_unref(values);
     return true;
 }
 
 /* One round of bisection between left and right, which differ; false when none moved. */
-static bool bisect_turn(Requant *r, const bool *is_above, bool *above, int64_t *left,
-                        int64_t *right, bool *failed)
+static bool bisect_extremum(Requant *r, const bool *is_above, bool *above, int64_t *left,
+                            int64_t *right, bool *failed)
 {
     bool moved = false;
     int64_t *middle = xmalloc((size_t)r->channels * sizeof *middle);
@@ -93,7 +93,7 @@ static bool find_sides(Requant *r)
     if (!find_above(r, left, is_above) || !find_above(r, right, above)) return false;
     for (int64_t c = 0; c < r->channels; c++)
         left[c] = above[c] == is_above[c] ? r->v->high : left[c];
-    while (bisect_turn(r, is_above, above, left, right, &failed))
+    while (bisect_extremum(r, is_above, above, left, right, &failed))
         ;
     for (int64_t c = 0; c < r->channels; c++) {
         r->to[2 * c] = left[c];
@@ -188,7 +188,7 @@ const Type *requant_type(const Requant *r)
 }
 
 /* Thresholds in several rows belong to the channels. */
-static bool join_threshold_rows(Requant *r, Epilogue *chain)
+static bool join_threshold_rows(Requant *r, Epilogue *epilogue)
 {
     const Op *op = r->lw->node;
     uint32_t axis;
@@ -196,27 +196,27 @@ static bool join_threshold_rows(Requant *r, Epilogue *chain)
     const Array *rows = lower_array(r->lw, op_operand(op, 1));
     if (rows && rows->type->u.shaped.dims[0] == 1) return true;
     if (!rows || !onnx_multi_threshold_axis(op, &axis) ||
-        (chain->axis != -1 && chain->axis != (int)axis))
+        (epilogue->axis != -1 && epilogue->axis != (int)axis))
         return false;
-    chain->axis = (int)axis;
-    chain->channels = rows->type->u.shaped.dims[0];
+    epilogue->axis = (int)axis;
+    epilogue->channels = rows->type->u.shaped.dims[0];
     return true;
 }
 
 static bool prepare(Requant *r)
 {
     Arena *scratch = &r->lw->pass->scratch;
-    const Epilogue *chain = r->v->chain;
+    const Epilogue *epilogue = r->v->epilogue;
     Epilogue *longer = ARENA_NEW(scratch, Epilogue);
-    *longer = chain ? *chain : (Epilogue){.axis = -1, .channels = 1};
+    *longer = epilogue ? *epilogue : (Epilogue){.axis = -1, .channels = 1};
     if (!join_threshold_rows(r, longer) ||
         !(longer->last = epilogue_append_op(r->lw, longer->last, r->lw->node, 0)))
         return false;
-    r->chained = *r->v;
-    r->chained.chain = longer;
+    r->with_quantizer = *r->v;
+    r->with_quantizer.epilogue = longer;
     r->channels = longer->channels;
     r->axis = longer->axis < 0 ? 0 : longer->axis;
-    r->sides = longer->course == UNIMODAL ? 2 : 1;
+    r->sides = longer->monotonicity == UNIMODAL ? 2 : 1;
     int64_t rows = r->channels * r->sides;
     r->from = ARENA_ARRAY(scratch, int64_t, rows);
     r->to = ARENA_ARRAY(scratch, int64_t, rows);
@@ -232,8 +232,8 @@ static bool prepare(Requant *r)
 
 static void set_meaning(Requant *r, Fixed *out)
 {
-    r->is_unsigned = r->target->real.is_unsigned && r->least >= 0;
-    *out = r->target->real;
+    r->is_unsigned = r->spec->real.is_unsigned && r->least >= 0;
+    *out = r->spec->real;
     out->is_unsigned = r->is_unsigned;
     out->low = r->least;
     out->high = r->most;
@@ -245,60 +245,61 @@ static void build_known(Requant *r, Fixed *out)
     set_meaning(r, out);
     out->value = requant_build_affine(r);
     if (!out->value && r->most - r->least > MAX_COMPARISONS) {
-        LevelChanges jumps = {0};
-        level_changes_of_rows(r, &jumps);
-        out->value = requant_build_table(r, &jumps);
-        if (!out->value) out->value = requant_build_bsearch(r, &jumps);
-        level_changes_free(&jumps);
+        LevelChanges changes = {0};
+        level_changes_of_rows(r, &changes);
+        out->value = requant_build_table(r, &changes);
+        if (!out->value) out->value = requant_build_bsearch(r, &changes);
+        level_changes_free(&changes);
     }
     if (!out->value) out->value = requant_build_thresholds(r);
 }
 
-/* The result of any other; false: it has too many jumps. */
-static bool build_jumping(Requant *r, const LevelChanges *jumps, Fixed *out)
+/* The result of any other; false: it has too many changes. */
+static bool build_from_changes(Requant *r, const LevelChanges *changes, Fixed *out)
 {
-    if (r->is_undefined || jumps->list.len > MAX_LEVEL_PAIRS) return false;
+    if (r->is_undefined || changes->list.len > MAX_THRESHOLDS) return false;
     set_meaning(r, out);
-    out->value = requant_build_table(r, jumps);
-    if (!out->value) out->value = requant_build_bsearch(r, jumps);
-    if (!out->value) out->value = requant_build_level_changes(r, jumps);
+    out->value = requant_build_table(r, changes);
+    if (!out->value) out->value = requant_build_bsearch(r, changes);
+    if (!out->value) out->value = requant_build_level_changes(r, changes);
     return true;
 }
 
 /* The thresholds of one channel that only rises, from its first level on; NULL: it falls. */
-static int64_t *thresholds_of(OnnxLowering *lw, const LevelChanges *jumps, int64_t *most)
+static int64_t *thresholds_of(OnnxLowering *lw, const LevelChanges *changes, int64_t *most)
 {
-    int64_t level = jumps->base[0], next = 0;
-    for (size_t i = 0; i < jumps->list.len; i++) {
-        if (jumps->list.data[i].rise < 0) return NULL;
-        level += jumps->list.data[i].rise;
+    int64_t level = changes->base[0], next = 0;
+    for (size_t i = 0; i < changes->list.len; i++) {
+        if (changes->list.data[i].rise < 0) return NULL;
+        level += changes->list.data[i].rise;
     }
     *most = level;
-    int64_t *at = ARENA_ARRAY(&lw->pass->scratch, int64_t, level - jumps->base[0] + 1);
-    for (size_t i = 0; i < jumps->list.len; i++)
-        for (int64_t k = 0; k < jumps->list.data[i].rise; k++) at[next++] = jumps->list.data[i].q;
+    int64_t *at = ARENA_ARRAY(&lw->pass->scratch, int64_t, level - changes->base[0] + 1);
+    for (size_t i = 0; i < changes->list.len; i++)
+        for (int64_t k = 0; k < changes->list.data[i].rise; k++)
+            at[next++] = changes->list.data[i].q;
     return at;
 }
 
 /* Least and most level of one channel. */
-static void level_range(const LevelChanges *jumps, int64_t *least, int64_t *most)
+static void level_range(const LevelChanges *changes, int64_t *least, int64_t *most)
 {
-    int64_t level = *least = *most = jumps->base[0];
-    for (size_t i = 0; i < jumps->list.len; i++) {
-        level += jumps->list.data[i].rise;
+    int64_t level = *least = *most = changes->base[0];
+    for (size_t i = 0; i < changes->list.len; i++) {
+        level += changes->list.data[i].rise;
         *least = level < *least ? level : *least;
         *most = level > *most ? level : *most;
     }
 }
 
-void requant_build_staircase(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target,
-                             const LevelChanges *jumps, Fixed *out)
+void requant_build_step_function(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec,
+                                 const LevelChanges *changes, Fixed *out)
 {
     bool falls = false, built = true;
-    int64_t from = v->low, to = v->high, least = jumps->base[0], most = least;
+    int64_t from = v->low, to = v->high, least = changes->base[0], most = least;
     Requant r = {.lw = lw,
                  .v = v,
-                 .target = target,
+                 .spec = spec,
                  .channels = 1,
                  .sides = 1,
                  .from = &from,
@@ -306,13 +307,13 @@ void requant_build_staircase(OnnxLowering *lw, const Fixed *v, const QuantizerSp
                  .low = &least,
                  .high = &most,
                  .falls = &falls};
-    r.at = thresholds_of(lw, jumps, &most);
-    level_range(jumps, &r.least, &r.most);
+    r.at = thresholds_of(lw, changes, &most);
+    level_range(changes, &r.least, &r.most);
     r.width = r.most - r.least;
     if (r.at)
         build_known(&r, out);
     else
-        built = build_jumping(&r, jumps, out);
+        built = build_from_changes(&r, changes, out);
     assert(built);
     (void)built;
 }
@@ -320,12 +321,12 @@ void requant_build_staircase(OnnxLowering *lw, const Fixed *v, const QuantizerSp
 /* By trying all integers; *exact is unset if they are too many. */
 static bool build_tried(Requant *r, Fixed *out, bool *exact)
 {
-    LevelChanges jumps = {0};
+    LevelChanges changes = {0};
     *exact = false;
     if (!requant_is_small(r, MAX_TRIED)) return true;
-    bool known = level_changes_of_levels(r, &jumps);
-    *exact = known && build_jumping(r, &jumps, out);
-    level_changes_free(&jumps);
+    bool known = level_changes_of_levels(r, &changes);
+    *exact = known && build_from_changes(r, &changes, out);
+    level_changes_free(&changes);
     return known || onnx_error(r->lw->node, "%s", r->lw->why.data);
 }
 
@@ -335,25 +336,26 @@ static bool build_searched(Requant *r, Fixed *out, bool *exact)
     *exact = false;
     if ((r->sides == 2 && !find_sides(r)) || !find_ends(r))
         return onnx_error(r->lw->node, "%s", r->lw->why.data);
-    if (r->is_undefined || r->channels * r->sides * r->width > MAX_LEVEL_PAIRS) return true;
+    if (r->is_undefined || r->channels * r->sides * r->width > MAX_THRESHOLDS) return true;
     if (!find_thresholds(r)) return onnx_error(r->lw->node, "%s", r->lw->why.data);
     *exact = !r->is_undefined;
     if (*exact && r->sides == 1) build_known(r, out);
     if (!*exact || r->sides == 1) return true;
-    LevelChanges jumps = {0};
-    level_changes_of_rows(r, &jumps);
-    *exact = build_jumping(r, &jumps, out);
-    level_changes_free(&jumps);
+    LevelChanges changes = {0};
+    level_changes_of_rows(r, &changes);
+    *exact = build_from_changes(r, &changes, out);
+    level_changes_free(&changes);
     return true;
 }
 
-bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out,
+bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out,
                    bool *exact)
 {
-    Requant r = {.lw = lw, .v = v, .target = target};
+    Requant r = {.lw = lw, .v = v, .spec = spec};
     *exact = false;
     if (!prepare(&r)) return true;
-    Monotonicity course = r.chained.chain->course;
-    bool is_tried = course == NOT_MONOTONE || (course == UNIMODAL && requant_fits_table(&r));
+    Monotonicity monotonicity = r.with_quantizer.epilogue->monotonicity;
+    bool is_tried =
+        monotonicity == NOT_MONOTONE || (monotonicity == UNIMODAL && requant_fits_table(&r));
     return is_tried ? build_tried(&r, out, exact) : build_searched(&r, out, exact);
 }

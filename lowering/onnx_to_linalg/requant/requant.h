@@ -18,17 +18,16 @@ typedef struct QuantizerSpec {
 bool quantizer_spec_of(OnnxLowering *lw, QuantizerSpec *out) MUST_CHECK;
 
 /* Records the result of lw->node, integers in the network or reals. */
-void quantizer_record(OnnxLowering *lw, const QuantizerSpec *target, const Fixed *real);
+void quantizer_record(OnnxLowering *lw, const QuantizerSpec *spec, const Fixed *real);
 
 /* x >= 0 ? 1 : -1 */
-void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target,
-                           Fixed *out);
-/* Shift, rounding and clamp, for a value of the target's unit. False: diagnosed. */
-bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out)
+void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out);
+/* Shift, rounding and clamp, for a value of the spec's unit. False: diagnosed. */
+bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out)
     MUST_CHECK;
 /* Any monotone function (onnx_to_linalg_requant.c): exact fixed-point arithmetic, else thresholds.
  * False: diagnosed; with *exact unset it cannot be done in integers. */
-bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out,
+bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out,
                    bool *exact) MUST_CHECK;
 /* The quantizer at the end of the steps that alone use the sum or difference at lw->node, on the
  * two fixed operands at once; *out is what it gives. False: there is none, or it is not exact. */

@@ -15,24 +15,24 @@
 #include "lowering/onnx_to_linalg/requant/internal.h"
 #include "lowering/onnx_to_linalg/values/values.h"
 
-enum { MAX_PAIRS = 1 << 20, MAX_SHIFT = 40, MAX_GATED = 32, MAX_MOVE_BITS = 16 };
+enum { MAX_PAIRS = 1 << 20, MAX_SHIFT = 40, MAX_GATED = 32, MAX_CORRECTION_BITS = 16 };
 
-typedef struct Joint {
+typedef struct RequantAdd {
     OnnxLowering *lw;
     const Fixed *x, *y;
     Op *quantizer;
     const EpilogueOp *last; /* the quantizer, after the nodes between */
-    QuantizerSpec target;
+    QuantizerSpec spec;
     int64_t x_count, y_count; /* values of each */
     int64_t *levels;          /* [x][y] */
     int64_t least, most;
     bool is_undefined; /* some value is no number */
     int64_t factor_x, factor_y, addend;
     int shift;
-    int64_t *moves;     /* [most - least + 1]; NULL: none */
-    uint32_t move_bits; /* of a move shifted right by move_shift */
-    int move_shift;
-} Joint;
+    int64_t *corrections;     /* [most - least + 1]; NULL: none */
+    uint32_t correction_bits; /* of a move shifted right by move_shift */
+    int correction_shift;
+} RequantAdd;
 
 /* Whether all operands but the first are numbers. */
 static bool has_numbers(OnnxLowering *lw, const Op *op)
@@ -58,7 +58,7 @@ static bool has_two_uses(const Value *value)
 }
 
 /* The steps from a value of two uses to the Mul by the value itself; NULL: it is none such. */
-static EpilogueOp *gate_step(Joint *j, const Value *value, const Op *first, Op *mul)
+static EpilogueOp *gate_step(RequantAdd *j, const Value *value, const Op *first, Op *mul)
 {
     const EpilogueOp *gate = j->last;
     const Op *node = first;
@@ -78,7 +78,7 @@ static EpilogueOp *gate_step(Joint *j, const Value *value, const Op *first, Op *
 }
 
 /* The next step: a node that alone uses the value, or x * f(x). */
-static EpilogueOp *next_step(Joint *j, const Value *value)
+static EpilogueOp *next_step(RequantAdd *j, const Value *value)
 {
     Op *user = value->uses->owner;
     bool is_gate = has_two_uses(value) && user != value->uses->next->owner;
@@ -89,7 +89,7 @@ static EpilogueOp *next_step(Joint *j, const Value *value)
 }
 
 /* Follows the uses of the sum: nodes that need no other tensor, then quantizers. */
-static bool find_steps(Joint *j)
+static bool find_steps(RequantAdd *j)
 {
     OnnxLowering *lw = j->lw;
     const Value *value = op_result(lw->node, 0);
@@ -107,7 +107,7 @@ static bool find_steps(Joint *j)
     return false;
 }
 
-static Array *pairs(const Joint *j, bool is_y)
+static Array *pairs(const RequantAdd *j, bool is_y)
 {
     const Fixed *fixed = is_y ? j->y : j->x;
     const int64_t dims[] = {1, 1, j->x_count * j->y_count};
@@ -120,7 +120,7 @@ static Array *pairs(const Joint *j, bool is_y)
     return values;
 }
 
-static bool find_levels(Joint *j)
+static bool find_levels(RequantAdd *j)
 {
     OnnxLowering *lw = j->lw;
     Array *inputs[] = {pairs(j, false), pairs(j, true)}, *sum = NULL;
@@ -130,14 +130,14 @@ static bool find_levels(Joint *j)
     array_unref(inputs[1]);
     Array *result = done ? epilogue_apply(lw, j->last, sum) : NULL;
     if (!result) return false;
-    double step = fixed_scale(&j->target.real);
+    double step = fixed_scale(&j->spec.real);
     j->levels = ARENA_ARRAY(&lw->pass->scratch, int64_t, result->count);
     j->least = INT64_MAX;
     j->most = INT64_MIN;
     for (int64_t i = 0; i < result->count; i++) {
         double real = array_is_float(result) ? array_get_f64(result, i) : 0.0;
-        int64_t level = array_is_float(result) ? llround(real / step)
-                                               : array_get_i64(result, i) - j->target.zero;
+        int64_t level =
+            array_is_float(result) ? llround(real / step) : array_get_i64(result, i) - j->spec.zero;
         j->is_undefined |= !(fabs(real) < 1e300);
         j->levels[i] = level;
         j->least = level < j->least ? level : j->least;
@@ -148,7 +148,7 @@ static bool find_levels(Joint *j)
 }
 
 /* x * factor_x + y * factor_y of pair i; false beyond 62 bits, also once the addend is there. */
-static bool pair_sum(const Joint *j, int64_t i, int64_t *sum)
+static bool pair_sum(const RequantAdd *j, int64_t i, int64_t *sum)
 {
     int64_t x = j->x->low + i / j->y_count, y = j->y->low + i % j->y_count, a, b, floor;
     return i64_mul(j->factor_x, x, &a) && i64_mul(j->factor_y, y, &b) && i64_add(a, b, sum) &&
@@ -158,7 +158,7 @@ static bool pair_sum(const Joint *j, int64_t i, int64_t *sum)
 
 /* What may be added to a sum for a level: from *low to *high. Where clamping sees to a side, that
  * is not narrowed. */
-static void narrow(const Joint *j, int64_t level, int64_t sum, int64_t *low, int64_t *high)
+static void narrow(const RequantAdd *j, int64_t level, int64_t sum, int64_t *low, int64_t *high)
 {
     int64_t unit = INT64_C(1) << j->shift, floor = level * unit - sum;
     if (level > j->least && floor > *low) *low = floor;
@@ -167,7 +167,7 @@ static void narrow(const Joint *j, int64_t level, int64_t sum, int64_t *low, int
 
 /* The addends that give the level of every pair with these factors; false: none, then it is one
  * that comes close. */
-static bool find_addend(Joint *j)
+static bool find_addend(RequantAdd *j)
 {
     int64_t low = INT64_MIN, high = INT64_MAX, sum;
     for (int64_t i = 0; i < j->x_count * j->y_count; i++) {
@@ -180,9 +180,9 @@ static bool find_addend(Joint *j)
 }
 
 /* The factors for the shift; false: they are too large. */
-static bool set_factors_by_target(Joint *j, int shift)
+static bool set_factors_by_spec(RequantAdd *j, int shift)
 {
-    double scale = fixed_scale(&j->target.real);
+    double scale = fixed_scale(&j->spec.real);
     double x = ldexp(fixed_scale(j->x) / scale, shift), y = ldexp(fixed_scale(j->y) / scale, shift);
     j->shift = shift;
     if (fabs(x) > 1e12 || fabs(y) > 1e12) return false;
@@ -191,15 +191,15 @@ static bool set_factors_by_target(Joint *j, int shift)
     return true;
 }
 
-static bool fit(Joint *j)
+static bool fit(RequantAdd *j)
 {
-    for (int shift = 0; shift <= MAX_SHIFT && set_factors_by_target(j, shift); shift++)
+    for (int shift = 0; shift <= MAX_SHIFT && set_factors_by_spec(j, shift); shift++)
         if (find_addend(j)) return true;
     return false;
 }
 
 /* The level that the form gives for a sum with its addend. */
-static int64_t form_level(const Joint *j, int64_t sum)
+static int64_t affine_level(const RequantAdd *j, int64_t sum)
 {
     int64_t unit = INT64_C(1) << j->shift, level = sum >= 0 ? sum / unit : -((-sum - 1) / unit) - 1;
     return level < j->least ? j->least : level > j->most ? j->most : level;
@@ -217,22 +217,23 @@ static int64_t roundest(int64_t low, int64_t high)
 }
 
 /* Zeros and width of the moves. */
-static void measure_moves(Joint *j)
+static void measure_corrections(RequantAdd *j)
 {
     int64_t low = 0, high = 0;
     uint64_t bits = 0;
     for (int64_t k = 0; k <= j->most - j->least; k++) {
-        low = j->moves[k] < low ? j->moves[k] : low;
-        high = j->moves[k] > high ? j->moves[k] : high;
-        bits |= (uint64_t)j->moves[k];
+        low = j->corrections[k] < low ? j->corrections[k] : low;
+        high = j->corrections[k] > high ? j->corrections[k] : high;
+        bits |= (uint64_t)j->corrections[k];
     }
-    for (j->move_shift = 0; bits != 0 && !(bits >> j->move_shift & 1);) j->move_shift++;
-    int64_t unit = INT64_C(1) << j->move_shift;
-    j->move_bits = fixed_signed_width(low / unit, high / unit);
+    for (j->correction_shift = 0; bits != 0 && !(bits >> j->correction_shift & 1);)
+        j->correction_shift++;
+    int64_t unit = INT64_C(1) << j->correction_shift;
+    j->correction_bits = fixed_signed_width(low / unit, high / unit);
 }
 
 /* The moves for these factors and this addend; false: some level would need two. */
-static bool find_moves(Joint *j)
+static bool find_corrections(RequantAdd *j)
 {
     int64_t count = j->most - j->least + 1, sum;
     int64_t *low = xmalloc((size_t)count * sizeof *low),
@@ -245,33 +246,33 @@ static bool find_moves(Joint *j)
     for (int64_t i = 0; i < j->x_count * j->y_count && found; i++) {
         if (!(found = pair_sum(j, i, &sum))) break;
         sum += j->addend;
-        int64_t k = form_level(j, sum) - j->least;
+        int64_t k = affine_level(j, sum) - j->least;
         narrow(j, j->levels[i], sum, &low[k], &high[k]);
         found = low[k] <= high[k];
     }
-    for (int64_t k = 0; k < count && found; k++) j->moves[k] = roundest(low[k], high[k]);
+    for (int64_t k = 0; k < count && found; k++) j->corrections[k] = roundest(low[k], high[k]);
     free(low);
     free(high);
     return found;
 }
 
 /* The form with the narrowest moves, of these the one with the least shift. */
-static bool fit_moves(Joint *j)
+static bool fit_with_corrections(RequantAdd *j)
 {
     int best = -1;
-    uint32_t width = MAX_MOVE_BITS + 1;
+    uint32_t width = MAX_CORRECTION_BITS + 1;
     if (j->most - j->least >= MAX_ROW) return false;
-    j->moves = ARENA_ARRAY(&j->lw->pass->scratch, int64_t, j->most - j->least + 1);
-    for (int shift = 0; shift <= MAX_SHIFT && set_factors_by_target(j, shift); shift++) {
-        if (find_addend(j) || !find_moves(j)) continue;
-        measure_moves(j);
-        if (j->move_bits >= width) continue;
-        width = j->move_bits;
+    j->corrections = ARENA_ARRAY(&j->lw->pass->scratch, int64_t, j->most - j->least + 1);
+    for (int shift = 0; shift <= MAX_SHIFT && set_factors_by_spec(j, shift); shift++) {
+        if (find_addend(j) || !find_corrections(j)) continue;
+        measure_corrections(j);
+        if (j->correction_bits >= width) continue;
+        width = j->correction_bits;
         best = shift;
     }
-    if (best < 0 || !set_factors_by_target(j, best) || find_addend(j) || !find_moves(j))
+    if (best < 0 || !set_factors_by_spec(j, best) || find_addend(j) || !find_corrections(j))
         return false;
-    measure_moves(j);
+    measure_corrections(j);
     return true;
 }
 
@@ -289,7 +290,7 @@ static Value *scaled(Builder *b, Value *q, const Type *wide, bool is_unsigned, i
     return build_binary(b, ARITH(MULI), wide, q, arith_constant_int(b, wide, factor));
 }
 
-static Value *level_of(const Joint *j, Builder *b, Value *q, const Type *wide)
+static Value *level_of(const RequantAdd *j, Builder *b, Value *q, const Type *wide)
 {
     if (j->shift > 0)
         q = build_binary(b, ARITH(SHRSI), wide, q, arith_constant_int(b, wide, j->shift));
@@ -298,63 +299,67 @@ static Value *level_of(const Joint *j, Builder *b, Value *q, const Type *wide)
 }
 
 /* The moves as a constant tensor, as they are read. */
-static Value *move_table(Joint *j)
+static Value *correction_table(RequantAdd *j)
 {
     OnnxLowering *lw = j->lw;
     int64_t count = j->most - j->least + 1;
     int64_t *rows = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
-    for (int64_t k = 0; k < count; k++) rows[k] = j->moves[k] / (INT64_C(1) << j->move_shift);
-    const Type *type = type_tensor(type_i(lw->ctx, j->move_bits), &count, 1, NULL);
+    for (int64_t k = 0; k < count; k++)
+        rows[k] = j->corrections[k] / (INT64_C(1) << j->correction_shift);
+    const Type *type = type_tensor(type_i(lw->ctx, j->correction_bits), &count, 1, NULL);
     return arith_constant(&lw->b, attr_dense_i64(type, rows, (size_t)count));
 }
 
 /* q plus the move for its level. */
-static Value *move(const Joint *j, Builder *b, Value *table, Value *q, const Type *wide)
+static Value *add_correction(const RequantAdd *j, Builder *b, Value *table, Value *q,
+                             const Type *wide)
 {
     Value *place = level_of(j, b, q, wide);
     if (j->least != 0)
         place = build_binary(b, ARITH(SUBI), wide, place, arith_constant_int(b, wide, j->least));
     Value *step = build_extend(b, build_lookup(b, table, place), wide, false);
-    if (j->move_shift > 0)
-        step = build_binary(b, ARITH(SHLI), wide, step, arith_constant_int(b, wide, j->move_shift));
+    if (j->correction_shift > 0)
+        step = build_binary(b, ARITH(SHLI), wide, step,
+                            arith_constant_int(b, wide, j->correction_shift));
     return build_binary(b, ARITH(ADDI), wide, q, step);
 }
 
 /* The type in which no sum, move or level overflows; NULL: beyond 62 bits. */
-static const Type *working_type(const Joint *j)
+static const Type *working_type(const RequantAdd *j)
 {
-    int64_t x_low, x_high, y_low, y_high, low, high, move_low = 0, move_high = 0;
+    int64_t x_low, x_high, y_low, y_high, low, high, correction_low = 0, correction_high = 0;
     const int64_t limit = INT64_C(1) << 61;
     product_range(j->factor_x, j->x, &x_low, &x_high);
     product_range(j->factor_y, j->y, &y_low, &y_high);
-    for (int64_t k = 0; j->moves && k <= j->most - j->least; k++) {
-        move_low = j->moves[k] < move_low ? j->moves[k] : move_low;
-        move_high = j->moves[k] > move_high ? j->moves[k] : move_high;
+    for (int64_t k = 0; j->corrections && k <= j->most - j->least; k++) {
+        correction_low = j->corrections[k] < correction_low ? j->corrections[k] : correction_low;
+        correction_high = j->corrections[k] > correction_high ? j->corrections[k] : correction_high;
     }
     if (!i64_add(x_low, y_low, &low) || !i64_add(x_high, y_high, &high) ||
-        !i64_add(low, j->addend < 0 ? j->addend : 0, &low) || !i64_add(low, move_low, &low) ||
-        !i64_add(high, j->addend > 0 ? j->addend : 0, &high) || !i64_add(high, move_high, &high) ||
-        low < -limit || high > limit)
+        !i64_add(low, j->addend < 0 ? j->addend : 0, &low) || !i64_add(low, correction_low, &low) ||
+        !i64_add(high, j->addend > 0 ? j->addend : 0, &high) ||
+        !i64_add(high, correction_high, &high) || low < -limit || high > limit)
         return NULL;
     low = low < j->least ? low : j->least;
     high = high > j->most ? high : j->most;
-    int64_t levels = j->moves ? j->most - j->least : 0;
+    int64_t levels = j->corrections ? j->most - j->least : 0;
     return type_i(j->lw->ctx, fixed_signed_width(low, high > levels ? high : levels));
 }
 
-static bool build_kernel(Joint *j, Fixed *out)
+static bool build_kernel(RequantAdd *j, Fixed *out)
 {
     OnnxLowering *lw = j->lw;
     const Type *wide = working_type(j);
     if (!wide) return false;
-    *out = j->target.real;
+    *out = j->spec.real;
     out->is_unsigned &= j->least >= 0;
     out->low = j->least;
     out->high = j->most;
     uint32_t width = fixed_signed_width(j->least, j->most);
     const Type *elem = type_i(lw->ctx, width - (out->is_unsigned && width > 2));
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, elem);
-    Value *inputs[] = {j->x->value, j->y->value}, *table = j->moves ? move_table(j) : NULL;
+    Value *inputs[] = {j->x->value, j->y->value},
+          *table = j->corrections ? correction_table(j) : NULL;
     Generic g;
     generic_broadcast(lw, &g, inputs, 2, type);
     generic_open(lw, &g, build_empty(lw, type));
@@ -363,13 +368,13 @@ static bool build_kernel(Joint *j, Fixed *out)
     Value *y = scaled(b, generic_arg(&g, 1), wide, j->y->is_unsigned, j->factor_y);
     Value *q = build_binary(b, ARITH(ADDI), wide, x, y);
     q = build_binary(b, ARITH(ADDI), wide, q, arith_constant_int(b, wide, j->addend));
-    if (table) q = move(j, b, table, q, wide);
+    if (table) q = add_correction(j, b, table, q, wide);
     out->value = generic_close(&g, build_resize(b, level_of(j, b, q, wide), elem));
     return true;
 }
 
 /* The nodes between are done: what they give is on the quantizer's grid already. */
-static void record_between(Joint *j, const Fixed *result)
+static void record_between(RequantAdd *j, const Fixed *result)
 {
     for (const EpilogueOp *step = j->last->before; step; step = step->before)
         lower_record_fixed(j->lw, op_result(step->node, 0), result);
@@ -389,7 +394,7 @@ static int compare_points(const void *a, const void *b)
 
 /* The points in rising order of the sums by the factors; *changes counts how often the level
  * differs from that of the sum before. False: a sum has two levels. */
-static bool sort_points(Joint *j, Point *points, int64_t *changes)
+static bool sort_points(RequantAdd *j, Point *points, int64_t *changes)
 {
     int64_t count = j->x_count * j->y_count;
     *changes = 0;
@@ -406,7 +411,7 @@ static bool sort_points(Joint *j, Point *points, int64_t *changes)
     return true;
 }
 
-static void set_factors(Joint *j, int shift)
+static void set_factors(RequantAdd *j, int shift)
 {
     double x = fixed_scale(j->x), y = fixed_scale(j->y), most = fmax(x, y);
     if (j->lw->node->def == ONNX(SUB)) y = -y;
@@ -415,7 +420,7 @@ static void set_factors(Joint *j, int shift)
 }
 
 /* Factors that tell the levels apart with as few changes as the finest do. */
-static bool find_factors(Joint *j, Point *points)
+static bool find_factors(RequantAdd *j, Point *points)
 {
     int64_t fewest, changes;
     set_factors(j, MAX_SHIFT);
@@ -427,7 +432,7 @@ static bool find_factors(Joint *j, Point *points)
     return false;
 }
 
-static Value *build_sum(Joint *j, int64_t low, int64_t high)
+static Value *build_sum(RequantAdd *j, int64_t low, int64_t high)
 {
     OnnxLowering *lw = j->lw;
     const Type *wide = type_i(lw->ctx, fixed_signed_width(low, high));
@@ -441,23 +446,23 @@ static Value *build_sum(Joint *j, int64_t low, int64_t high)
     return generic_close(&g, build_binary(&g.body, ARITH(ADDI), wide, x, y));
 }
 
-static bool build_two_kernels(Joint *j, Fixed *out)
+static bool build_two_kernels(RequantAdd *j, Fixed *out)
 {
     int64_t count = j->x_count * j->y_count;
     Point *points = xmalloc((size_t)count * sizeof *points);
     bool found = find_factors(j, points);
     if (found) {
-        LevelChanges jumps = level_changes_create(1);
+        LevelChanges changes = level_changes_create(1);
         Fixed sum = {.unit = 1.0, .divisor = 1};
         sum.low = points[0].sum;
         sum.high = points[count - 1].sum;
         sum.value = build_sum(j, sum.low, sum.high);
-        level_changes_begin(&jumps, 0, points[0].level);
+        level_changes_begin(&changes, 0, points[0].level);
         for (int64_t i = 1; i < count; i++)
-            level_changes_add(&jumps, 0, points[i].sum, points[i].level - points[i - 1].level);
-        level_changes_end(&jumps, 1);
-        requant_build_staircase(j->lw, &sum, &j->target, &jumps, out);
-        level_changes_free(&jumps);
+            level_changes_add(&changes, 0, points[i].sum, points[i].level - points[i - 1].level);
+        level_changes_end(&changes, 1);
+        requant_build_step_function(j->lw, &sum, &j->spec, &changes, out);
+        level_changes_free(&changes);
     }
     free(points);
     return found;
@@ -465,18 +470,18 @@ static bool build_two_kernels(Joint *j, Fixed *out)
 
 bool requant_build_add(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
 {
-    Joint j = {.lw = lw, .x = x, .y = y};
+    RequantAdd j = {.lw = lw, .x = x, .y = y};
     Op *sum = lw->node;
     if (!find_steps(&j) || (x->high - x->low) >= MAX_PAIRS || (y->high - y->low) >= MAX_PAIRS)
         return false;
     j.x_count = x->high - x->low + 1;
     j.y_count = y->high - y->low + 1;
     lw->node = j.quantizer;
-    bool known = quantizer_spec_of(lw, &j.target);
+    bool known = quantizer_spec_of(lw, &j.spec);
     lw->node = sum;
-    bool has_grid = known && j.target.has_grid && !j.target.quant.is_bipolar;
+    bool has_grid = known && j.spec.has_grid && !j.spec.quant.is_bipolar;
     if (!has_grid || j.x_count * j.y_count > MAX_PAIRS || !find_levels(&j)) return false;
-    bool fits = fit(&j) || fit_moves(&j);
+    bool fits = fit(&j) || fit_with_corrections(&j);
     if (!(fits && build_kernel(&j, out)) && !build_two_kernels(&j, out)) return false;
     record_between(&j, out);
     return true;

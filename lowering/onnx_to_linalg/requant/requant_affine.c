@@ -14,40 +14,41 @@
 #include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg/requant/internal.h"
 
-enum { MAX_MOVES = 1 << 18, MAX_MOVE_BITS = 8 };
+enum { MAX_CORRECTIONS = 1 << 18, MAX_CORRECTION_BITS = 8 };
 
-typedef struct ChannelLines {
-    FixedPoint *of;     /* per channel, all with the same shift */
-    int64_t levels;     /* of all channels: most - least + 1 */
-    int64_t *moves;     /* [channels][levels] */
-    uint32_t move_bits; /* 0: no integer is moved */
-    int64_t low, high;  /* range of m * (q + n) + b */
-} ChannelLines;
+typedef struct AffineApprox {
+    FixedPoint *of;           /* per channel, all with the same shift */
+    int64_t levels;           /* of all channels: most - least + 1 */
+    int64_t *corrections;     /* [channels][levels] */
+    uint32_t correction_bits; /* 0: no integer is moved */
+    int64_t low, high;        /* range of m * (q + n) + b */
+} AffineApprox;
 
 /* Moves of a channel by the errors at its thresholds. A line that rises with q is late, one that
  * falls is early in -q: both are put right by a larger q. */
-static void set_moves(const Requant *r, int64_t c, const int64_t *errors, ChannelLines *lines)
+static void set_corrections(const Requant *r, int64_t c, const int64_t *errors,
+                            AffineApprox *approx)
 {
-    int64_t *row = lines->moves + c * lines->levels + r->low[c] - r->least;
+    int64_t *row = approx->corrections + c * approx->levels + r->low[c] - r->least;
     for (int64_t i = 0; i < r->high[c] - r->low[c]; i++) row[i + r->falls[c]] = errors[i];
 }
 
 static bool fit_with(const Requant *r, int64_t c, StepFunction *f, int64_t slack,
-                     ChannelLines *lines)
+                     AffineApprox *approx)
 {
     f->late = r->falls[c] ? 0 : slack;
     f->early = r->falls[c] ? slack : 0;
     int64_t *errors = xmalloc((size_t)(f->count + 1) * sizeof *errors);
-    bool fits = fixed_point_fit(f, &lines->of[c]) && fixed_point_errors(f, &lines->of[c], errors);
-    if (fits && lines->moves) set_moves(r, c, errors, lines);
+    bool fits = fixed_point_fit(f, &approx->of[c]) && fixed_point_errors(f, &approx->of[c], errors);
+    if (fits && approx->corrections) set_corrections(r, c, errors, approx);
     free(errors);
     return fits;
 }
 
 /* A steep line may leave no room for moves, but fit without them. */
-static bool fit_channel(const Requant *r, int64_t c, ChannelLines *lines)
+static bool fit_channel(const Requant *r, int64_t c, AffineApprox *approx)
 {
-    int64_t count = r->high[c] - r->low[c], slack = (INT64_C(1) << lines->move_bits) - 1;
+    int64_t count = r->high[c] - r->low[c], slack = (INT64_C(1) << approx->correction_bits) - 1;
     Threshold *thresholds = xmalloc((size_t)(count + 1) * sizeof *thresholds);
     for (int64_t i = 0; i < count; i++)
         thresholds[i] = (Threshold){r->low[c] + 1 + i, r->at[c * r->width + i]};
@@ -59,60 +60,60 @@ static bool fit_channel(const Requant *r, int64_t c, ChannelLines *lines)
                       .high_level = r->high[c],
                       .low_is_clamped = r->low[c] == r->least,
                       .high_is_clamped = r->high[c] == r->most};
-    bool fits = fit_with(r, c, &f, slack, lines) || (slack > 0 && fit_with(r, c, &f, 0, lines));
+    bool fits = fit_with(r, c, &f, slack, approx) || (slack > 0 && fit_with(r, c, &f, 0, approx));
     free(thresholds);
-    if (r->falls[c]) lines->of[c].multiplier = -lines->of[c].multiplier;
+    if (r->falls[c]) approx->of[c].multiplier = -approx->of[c].multiplier;
     return fits;
 }
 
 /* Range of the lines over all channels; false beyond 62 bits. */
-static bool find_range(const Requant *r, ChannelLines *lines)
+static bool find_range(const Requant *r, AffineApprox *approx)
 {
-    const int64_t limit = INT64_C(1) << 62, slack = (INT64_C(1) << lines->move_bits) - 1;
-    lines->low = lines->high = 0;
+    const int64_t limit = INT64_C(1) << 62, slack = (INT64_C(1) << approx->correction_bits) - 1;
+    approx->low = approx->high = 0;
     for (int64_t c = 0; c < r->channels; c++) {
-        int64_t a, b, m = lines->of[c].multiplier;
+        int64_t a, b, m = approx->of[c].multiplier;
         if (!i64_add(r->v->high, slack, &b) || !i64_mul(m, r->v->low, &a) || !i64_mul(m, b, &b) ||
-            !i64_add(a, lines->of[c].addend, &a) || !i64_add(b, lines->of[c].addend, &b))
+            !i64_add(a, approx->of[c].addend, &a) || !i64_add(b, approx->of[c].addend, &b))
             return false;
         int64_t least = a < b ? a : b, most = a < b ? b : a;
-        lines->low = least < lines->low ? least : lines->low;
-        lines->high = most > lines->high ? most : lines->high;
+        approx->low = least < approx->low ? least : approx->low;
+        approx->high = most > approx->high ? most : approx->high;
     }
-    return lines->low > -limit && lines->high < limit;
+    return approx->low > -limit && approx->high < limit;
 }
 
 /* One line per channel, all with the same shift. */
-static bool fit_all(const Requant *r, ChannelLines *lines)
+static bool fit_all(const Requant *r, AffineApprox *approx)
 {
     int shift = 0;
     for (int64_t c = 0; c < r->channels; c++) {
-        if (!fit_channel(r, c, lines)) return false;
-        shift = lines->of[c].shift > shift ? lines->of[c].shift : shift;
+        if (!fit_channel(r, c, approx)) return false;
+        shift = approx->of[c].shift > shift ? approx->of[c].shift : shift;
     }
     for (int64_t c = 0; c < r->channels; c++)
-        if (!fixed_point_widen(&lines->of[c], shift)) return false;
-    return find_range(r, lines);
+        if (!fixed_point_widen(&approx->of[c], shift)) return false;
+    return find_range(r, approx);
 }
 
 /* ChannelLines with as few bits of moves as will do. */
-static bool find_lines(const Requant *r, ChannelLines *lines)
+static bool find_approx(const Requant *r, AffineApprox *approx)
 {
     Arena *scratch = &r->lw->pass->scratch;
-    *lines = (ChannelLines){.of = ARENA_ARRAY(scratch, FixedPoint, r->channels),
-                            .levels = r->most - r->least + 1};
-    if (fit_all(r, lines)) return true;
-    if (lines->levels > MAX_MOVES / r->channels) return false;
-    lines->moves = ARENA_ARRAY(scratch, int64_t, r->channels * lines->levels);
-    while (++lines->move_bits <= MAX_MOVE_BITS)
-        if (fit_all(r, lines)) return true;
+    *approx = (AffineApprox){.of = ARENA_ARRAY(scratch, FixedPoint, r->channels),
+                             .levels = r->most - r->least + 1};
+    if (fit_all(r, approx)) return true;
+    if (approx->levels > MAX_CORRECTIONS / r->channels) return false;
+    approx->corrections = ARENA_ARRAY(scratch, int64_t, r->channels * approx->levels);
+    while (++approx->correction_bits <= MAX_CORRECTION_BITS)
+        if (fit_all(r, approx)) return true;
     return false;
 }
 
 /* An element-wise kernel under construction on v and per-channel numbers. */
 typedef struct AffineKernel {
     const Requant *r;
-    const ChannelLines *lines;
+    const AffineApprox *approx;
     Generic generic;
     const Type *wide;
     Value *inputs[3];
@@ -156,55 +157,58 @@ static Value *clamp(AffineKernel *k, Value *q)
     return build_binary(b, ARITH(MINSI), k->wide, q, arith_constant_int(b, k->wide, k->r->most));
 }
 
-static Value *level(AffineKernel *k, Value *line)
+static Value *level(AffineKernel *k, Value *affine)
 {
     Builder *b = &k->generic.body;
-    int shift = k->lines->of[0].shift;
+    int shift = k->approx->of[0].shift;
     if (shift > 0)
-        line = build_binary(b, ARITH(SHRSI), k->wide, line, arith_constant_int(b, k->wide, shift));
-    return clamp(k, line);
+        affine =
+            build_binary(b, ARITH(SHRSI), k->wide, affine, arith_constant_int(b, k->wide, shift));
+    return clamp(k, affine);
 }
 
 /* The moves as a constant tensor, channel by channel. */
-static Value *move_table(const AffineKernel *k)
+static Value *correction_table(const AffineKernel *k)
 {
     OnnxLowering *lw = k->r->lw;
-    const ChannelLines *lines = k->lines;
-    const int64_t dims[] = {k->r->channels, lines->levels};
-    const Type *elem = type_i(lw->ctx, lines->move_bits);
-    int64_t *moves = ARENA_ARRAY(&lw->pass->scratch, int64_t, dims[0] * dims[1]);
-    for (int64_t i = 0; i < dims[0] * dims[1]; i++) moves[i] = array_wrap(elem, lines->moves[i]);
+    const AffineApprox *approx = k->approx;
+    const int64_t dims[] = {k->r->channels, approx->levels};
+    const Type *elem = type_i(lw->ctx, approx->correction_bits);
+    int64_t *corrections = ARENA_ARRAY(&lw->pass->scratch, int64_t, dims[0] * dims[1]);
+    for (int64_t i = 0; i < dims[0] * dims[1]; i++)
+        corrections[i] = array_wrap(elem, approx->corrections[i]);
     const Type *type = type_tensor(elem, dims, 2, NULL);
-    return arith_constant(&lw->b, attr_dense_i64(type, moves, (size_t)(dims[0] * dims[1])));
+    return arith_constant(&lw->b, attr_dense_i64(type, corrections, (size_t)(dims[0] * dims[1])));
 }
 
 /* line + m * n[level] */
-static Value *move_line(AffineKernel *k, Value *line, Numbers factor, Value *moves)
+static Value *add_correction(AffineKernel *k, Value *affine, Numbers factor, Value *corrections)
 {
     Builder *b = &k->generic.body;
     Context *ctx = k->r->lw->ctx;
-    Value *place = level(k, line), *channel = arith_constant(b, attr_index(ctx, 0));
+    Value *place = level(k, affine), *channel = arith_constant(b, attr_index(ctx, 0));
     if (k->r->least != 0)
         place = build_binary(b, ARITH(SUBI), k->wide, place,
                              arith_constant_int(b, k->wide, k->r->least));
     if (k->r->channels > 1) channel = linalg_index(b, (uint32_t)k->r->axis);
     place = build_unary(b, ARITH(INDEX_CASTUI), type_index(ctx), place);
-    Value *operands[] = {moves, channel, place};
-    const Type *elem = type_elem(moves->type);
-    Value *move = op_result(build(b, TENSOR(EXTRACT), operands, 3, &elem, 1, NULL, 0), 0);
+    Value *operands[] = {corrections, channel, place};
+    const Type *elem = type_elem(corrections->type);
+    Value *correction = op_result(build(b, TENSOR(EXTRACT), operands, 3, &elem, 1, NULL, 0), 0);
     Value *step = number(k, factor, k->wide);
-    if (k->lines->move_bits == 1)
-        step = arith_select(b, move, step, arith_constant_int(b, k->wide, 0));
+    if (k->approx->correction_bits == 1)
+        step = arith_select(b, correction, step, arith_constant_int(b, k->wide, 0));
     else
-        step = build_binary(b, ARITH(MULI), k->wide, build_extend(b, move, k->wide, true), step);
-    return build_binary(b, ARITH(ADDI), k->wide, line, step);
+        step =
+            build_binary(b, ARITH(MULI), k->wide, build_extend(b, correction, k->wide, true), step);
+    return build_binary(b, ARITH(ADDI), k->wide, affine, step);
 }
 
 /* The type in which nothing overflows, inputs included. */
 static const Type *working_type(const AffineKernel *k)
 {
-    int64_t low = k->lines->low < k->r->least ? k->lines->low : k->r->least;
-    int64_t high = k->lines->high > k->r->most ? k->lines->high : k->r->most;
+    int64_t low = k->approx->low < k->r->least ? k->approx->low : k->r->least;
+    int64_t high = k->approx->high > k->r->most ? k->approx->high : k->r->most;
     uint32_t width = fixed_signed_width(low, high);
     for (uint32_t i = 0; i < k->count; i++) {
         uint32_t own = type_width(type_elem(k->inputs[i]->type));
@@ -213,17 +217,17 @@ static const Type *working_type(const AffineKernel *k)
     return type_i(k->r->lw->ctx, width);
 }
 
-static Value *build_lines(Requant *r, const ChannelLines *lines)
+static Value *build_approx(Requant *r, const AffineApprox *approx)
 {
     OnnxLowering *lw = r->lw;
     int64_t *numbers = ARENA_ARRAY(&lw->pass->scratch, int64_t, r->channels);
-    AffineKernel k = {.r = r, .lines = lines, .inputs = {r->v->value}, .count = 1};
-    for (int64_t c = 0; c < r->channels; c++) numbers[c] = lines->of[c].multiplier;
+    AffineKernel k = {.r = r, .approx = approx, .inputs = {r->v->value}, .count = 1};
+    for (int64_t c = 0; c < r->channels; c++) numbers[c] = approx->of[c].multiplier;
     Numbers factor = add_numbers(&k, numbers);
-    for (int64_t c = 0; c < r->channels; c++) numbers[c] = lines->of[c].addend;
+    for (int64_t c = 0; c < r->channels; c++) numbers[c] = approx->of[c].addend;
     Numbers addend = add_numbers(&k, numbers);
     k.wide = working_type(&k);
-    Value *moves = lines->move_bits > 0 ? move_table(&k) : NULL;
+    Value *corrections = approx->correction_bits > 0 ? correction_table(&k) : NULL;
     const Type *type = requant_type(r);
     generic_along(lw, &k.generic, k.inputs, k.count, (uint32_t)r->axis);
     generic_open(lw, &k.generic, build_empty(lw, type));
@@ -233,12 +237,12 @@ static Value *build_lines(Requant *r, const ChannelLines *lines)
         q = build_binary(b, ARITH(MULI), k.wide, q, number(&k, factor, k.wide));
     if (addend.input || addend.same != 0)
         q = build_binary(b, ARITH(ADDI), k.wide, q, number(&k, addend, k.wide));
-    if (moves) q = move_line(&k, q, factor, moves);
+    if (corrections) q = add_correction(&k, q, factor, corrections);
     return generic_close(&k.generic, build_resize(b, level(&k, q), type_elem(type)));
 }
 
 Value *requant_build_affine(Requant *r)
 {
-    ChannelLines lines;
-    return find_lines(r, &lines) ? build_lines(r, &lines) : NULL;
+    AffineApprox approx;
+    return find_approx(r, &approx) ? build_approx(r, &approx) : NULL;
 }

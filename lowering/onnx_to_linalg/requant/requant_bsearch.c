@@ -11,8 +11,8 @@
 
 typedef struct BinarySearch {
     Requant *r;
-    const LevelChanges *jumps;
-    uint32_t depth; /* comparisons; a channel has 2^depth - 1 jumps or less */
+    const LevelChanges *changes;
+    uint32_t depth; /* comparisons; a channel has 2^depth - 1 changes or less */
 } BinarySearch;
 
 static Value *constant_row(OnnxLowering *lw, const Type *elem, const int64_t *values, int64_t count)
@@ -28,7 +28,7 @@ static Value *channel_numbers(const Requant *r, const Type *elem)
     return constant_row(r->lw, elem, numbers, r->channels);
 }
 
-/* Where the jumps are that comparison k is with: of the 2^depth parts that a channel's jumps divide
+/* Where the changes are that comparison k is with: of the 2^depth parts that a channel's changes divide
  * its integers into, the one in the middle of each 2^(depth - k). */
 static Value *place_table(const BinarySearch *s, uint32_t k)
 {
@@ -36,7 +36,7 @@ static Value *place_table(const BinarySearch *s, uint32_t k)
     int64_t size = INT64_C(1) << (s->depth - k);
     int64_t *places = ARENA_ARRAY(&s->r->lw->pass->scratch, int64_t, count);
     for (int64_t i = 0; i < count; i++)
-        places[i] = level_change_at(s->r, s->jumps, i / parts, i % parts * size + size / 2 - 1).q;
+        places[i] = level_change_at(s->r, s->changes, i / parts, i % parts * size + size / 2 - 1).q;
     return constant_row(s->r->lw, requant_place_type(s->r), places, count);
 }
 
@@ -48,11 +48,11 @@ static int64_t *part_levels(const BinarySearch *s, bool *is_count)
     int64_t *levels = ARENA_ARRAY(&s->r->lw->pass->scratch, int64_t, s->r->channels * parts);
     *is_count = true;
     for (int64_t c = 0; c < s->r->channels; c++) {
-        int64_t count = level_changes_count(s->r, s->jumps, c), level = s->r->least;
+        int64_t count = level_changes_count(s->r, s->changes, c), level = s->r->least;
         for (int64_t i = 0; i < parts; i++) {
             *is_count &= i > count || level == s->r->least + i;
             levels[c * parts + i] = level;
-            level += i < count ? level_change_at(s->r, s->jumps, c, i).rise : 0;
+            level += i < count ? level_change_at(s->r, s->changes, c, i).rise : 0;
         }
     }
     return levels;
@@ -93,12 +93,12 @@ static Value *build_tree(const BinarySearch *s, Value *const *places, Value *lev
     return generic_close(&g, part_level(s, b, at, levels));
 }
 
-Value *requant_build_bsearch(Requant *r, const LevelChanges *jumps)
+Value *requant_build_bsearch(Requant *r, const LevelChanges *changes)
 {
     enum { MAX_DEPTH = 16 };
-    BinarySearch s = {.r = r, .jumps = jumps};
+    BinarySearch s = {.r = r, .changes = changes};
     Value *places[MAX_DEPTH];
-    int64_t most = level_changes_most(r, jumps);
+    int64_t most = level_changes_most(r, changes);
     bool is_count;
     while (INT64_C(1) << s.depth <= most) s.depth++;
     if (most <= MAX_COMPARISONS || s.depth > MAX_DEPTH || r->channels << s.depth > MAX_TABLE)

@@ -185,8 +185,7 @@ static Value *build_rescale(ScalarRescale *s, const ShiftRescale *r, Value *v)
     return add(s, n, -r->zero);
 }
 
-void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target,
-                           Fixed *out)
+void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out)
 {
     Generic generic;
     generic_elementwise(lw, &generic, &v->value, 1);
@@ -200,7 +199,7 @@ void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec
         Value *negative = arith_cmpi(b, CMPI_SLT, generic_arg(&generic, 0), constant(&from, 0));
         sign = arith_select(b, negative, minus, sign);
     }
-    *out = target->real;
+    *out = spec->real;
     out->value = generic_close(&generic, sign);
     out->low = -1;
     out->high = 1;
@@ -221,11 +220,11 @@ static const Type *quant_type(OnnxLowering *lw, const Quantizer *quant)
     return type_i(lw->ctx, fixed_signed_width(quant->low - quant->zero, quant->high - quant->zero));
 }
 
-bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out)
+bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out)
 {
-    const Quantizer *quant = &target->quant;
+    const Quantizer *quant = &spec->quant;
     ShiftRescale r;
-    if (!plan_rescale(v, quant, target->real.exponent, &r)) return lower_too_wide(lw);
+    if (!plan_rescale(v, quant, spec->real.exponent, &r)) return lower_too_wide(lw);
     if (passes_through(lw->node, &r)) {
         *out = *v;
         return true;
@@ -237,7 +236,7 @@ bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *
     ScalarRescale s = {&generic.body, type_i(lw->ctx, rescale_width(v, &r))};
     Value *in = build_extend(s.b, generic_arg(&generic, 0), s.type, v->is_unsigned);
     Value *result = build_resize(s.b, build_rescale(&s, &r, in), elem);
-    *out = target->real;
+    *out = spec->real;
     out->value = generic_close(&generic, result);
     out->low = clamp(r.q_low, r.clamp_low, r.clamp_high) - r.zero;
     out->high = clamp(r.q_high, r.clamp_low, r.clamp_high) - r.zero;

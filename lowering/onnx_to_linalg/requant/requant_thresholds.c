@@ -1,6 +1,6 @@
 /* Step functions of integers that fixed-point arithmetic does not give, in one of three forms:
  *   thresholds  least + the number of thresholds that q has passed, for monotone functions
- *   jumps       the least level, and a rise or fall for each place that q has passed
+ *   changes       the least level, and a rise or fall for each place that q has passed
  *   table       all levels in the order of q, for few integers
  * The first two are reductions over constants, the last reads its constant by tensor.extract.
  * Tests: lit/lowering/onnx-to-linalg-{requant,table}.mir, test/e2e/qdq_check.py */
@@ -100,43 +100,43 @@ LevelChanges level_changes_create(int64_t channels)
                           .base = xcalloc((size_t)channels, sizeof(int64_t))};
 }
 
-void level_changes_free(LevelChanges *jumps)
+void level_changes_free(LevelChanges *changes)
 {
-    vec_free(&jumps->list);
-    free_ptr((void **)&jumps->first);
-    free_ptr((void **)&jumps->base);
+    vec_free(&changes->list);
+    free_ptr((void **)&changes->first);
+    free_ptr((void **)&changes->base);
 }
 
-void level_changes_begin(LevelChanges *jumps, int64_t channel, int64_t level)
+void level_changes_begin(LevelChanges *changes, int64_t channel, int64_t level)
 {
-    jumps->first[channel] = (int64_t)jumps->list.len;
-    jumps->base[channel] = level;
+    changes->first[channel] = (int64_t)changes->list.len;
+    changes->base[channel] = level;
 }
 
-void level_changes_add(LevelChanges *jumps, int64_t channel, int64_t q, int64_t rise)
+void level_changes_add(LevelChanges *changes, int64_t channel, int64_t q, int64_t rise)
 {
-    size_t len = jumps->list.len;
+    size_t len = changes->list.len;
     if (rise == 0) return;
-    if (len > (size_t)jumps->first[channel] && jumps->list.data[len - 1].q == q)
-        jumps->list.data[len - 1].rise += rise;
+    if (len > (size_t)changes->first[channel] && changes->list.data[len - 1].q == q)
+        changes->list.data[len - 1].rise += rise;
     else
-        *vec_push(&jumps->list) = (LevelChange){q, rise};
+        *vec_push(&changes->list) = (LevelChange){q, rise};
 }
 
-void level_changes_end(LevelChanges *jumps, int64_t channels)
+void level_changes_end(LevelChanges *changes, int64_t channels)
 {
-    jumps->first[channels] = (int64_t)jumps->list.len;
+    changes->first[channels] = (int64_t)changes->list.len;
 }
 
-static void jump_along_row(const Requant *r, LevelChanges *jumps, int64_t row)
+static void add_row_changes(const Requant *r, LevelChanges *changes, int64_t row)
 {
     int64_t count = r->high[row] - r->low[row], channel = row / r->sides;
     const int64_t *at = r->at + row * r->width;
     for (int64_t i = 0; i < count; i++) {
         if (r->falls[row]) /* reached up to -at */
-            level_changes_add(jumps, channel, 1 - at[count - 1 - i], -1);
+            level_changes_add(changes, channel, 1 - at[count - 1 - i], -1);
         else
-            level_changes_add(jumps, channel, at[i], 1);
+            level_changes_add(changes, channel, at[i], 1);
     }
 }
 
@@ -155,7 +155,7 @@ void level_changes_of_rows(const Requant *r, LevelChanges *out)
         else
             level_changes_add(out, channel, r->from[row],
                               level_at(r, row, false) - level_at(r, row - 1, true));
-        jump_along_row(r, out, row);
+        add_row_changes(r, out, row);
     }
     level_changes_end(out, r->channels);
 }
@@ -183,17 +183,20 @@ bool level_changes_of_levels(Requant *r, LevelChanges *out)
     return true;
 }
 
-int64_t level_changes_count(const Requant *r, const LevelChanges *jumps, int64_t channel)
+int64_t level_changes_count(const Requant *r, const LevelChanges *changes, int64_t channel)
 {
-    return jumps->first[channel + 1] - jumps->first[channel] + (jumps->base[channel] > r->least);
+    return changes->first[channel + 1] - changes->first[channel] +
+           (changes->base[channel] > r->least);
 }
 
-LevelChange level_change_at(const Requant *r, const LevelChanges *jumps, int64_t channel, int64_t i)
+LevelChange level_change_at(const Requant *r, const LevelChanges *changes, int64_t channel,
+                            int64_t i)
 {
-    int64_t lift = jumps->base[channel] - r->least;
+    int64_t lift = changes->base[channel] - r->least;
     if (lift > 0 && i-- == 0) return (LevelChange){r->v->low, lift};
-    i += jumps->first[channel];
-    return i < jumps->first[channel + 1] ? jumps->list.data[i] : (LevelChange){r->v->high + 1, 1};
+    i += changes->first[channel];
+    return i < changes->first[channel + 1] ? changes->list.data[i]
+                                           : (LevelChange){r->v->high + 1, 1};
 }
 
 /* Rises as narrow as they are, or modulo the level's type. */
@@ -226,25 +229,25 @@ static Value *place_tensor(Requant *r, const int64_t *places, const int64_t *dim
                                          (size_t)(dims[0] * dims[1])));
 }
 
-int64_t level_changes_most(const Requant *r, const LevelChanges *jumps)
+int64_t level_changes_most(const Requant *r, const LevelChanges *changes)
 {
     int64_t most = 1;
     for (int64_t c = 0; c < r->channels; c++) {
-        int64_t own = level_changes_count(r, jumps, c);
+        int64_t own = level_changes_count(r, changes, c);
         most = own > most ? own : most;
     }
     return most;
 }
 
-Value *requant_build_level_changes(Requant *r, const LevelChanges *jumps)
+Value *requant_build_level_changes(Requant *r, const LevelChanges *changes)
 {
-    int64_t most = level_changes_most(r, jumps);
+    int64_t most = level_changes_most(r, changes);
     const int64_t dims[] = {r->channels, most};
     int64_t count = r->channels * most;
     int64_t *places = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, count);
     int64_t *rises = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, count);
     for (int64_t i = 0; i < count; i++) {
-        LevelChange one = level_change_at(r, jumps, i / most, i % most);
+        LevelChange one = level_change_at(r, changes, i / most, i % most);
         places[i] = one.q;
         rises[i] = one.rise;
     }
@@ -278,16 +281,17 @@ bool requant_fits_table(const Requant *r)
 }
 
 /* All levels, channel by channel. */
-static Value *level_table(Requant *r, const LevelChanges *jumps, int64_t count)
+static Value *level_table(Requant *r, const LevelChanges *changes, int64_t count)
 {
     OnnxLowering *lw = r->lw;
     int64_t total = r->channels * count;
     int64_t *levels = ARENA_ARRAY(&lw->pass->scratch, int64_t, total);
     for (int64_t c = 0; c < r->channels; c++) {
-        int64_t next = jumps->first[c], level = jumps->base[c];
+        int64_t next = changes->first[c], level = changes->base[c];
         for (int64_t i = 0; i < count; i++) {
-            for (; next < jumps->first[c + 1] && jumps->list.data[next].q <= r->v->low + i; next++)
-                level += jumps->list.data[next].rise;
+            for (; next < changes->first[c + 1] && changes->list.data[next].q <= r->v->low + i;
+                 next++)
+                level += changes->list.data[next].rise;
             levels[c * count + i] = level;
         }
     }
@@ -304,7 +308,7 @@ static Value *channel_offsets(Requant *r, const Type *elem, int64_t count)
     return arith_constant(&r->lw->b, attr_dense_i64(type, offsets, (size_t)r->channels));
 }
 
-Value *requant_build_table(Requant *r, const LevelChanges *jumps)
+Value *requant_build_table(Requant *r, const LevelChanges *changes)
 {
     OnnxLowering *lw = r->lw;
     if (!requant_fits_table(r)) return NULL;
@@ -314,7 +318,7 @@ Value *requant_build_table(Requant *r, const LevelChanges *jumps)
         fixed_signed_width(r->v->low, last > last - r->v->low ? last : last - r->v->low);
     const Type *wide = type_i(lw->ctx, own > width ? own : width);
     bool has_channels = r->channels > 1;
-    Value *levels = level_table(r, jumps, count), *inputs[2] = {r->v->value};
+    Value *levels = level_table(r, changes, count), *inputs[2] = {r->v->value};
     Generic g;
     if (has_channels) inputs[1] = channel_offsets(r, wide, count);
     generic_along(lw, &g, inputs, 1 + has_channels, (uint32_t)r->axis);

@@ -1,4 +1,4 @@
-/* Chains: what the network does to integers before it quantizes them again. A chain is not computed
+/* Epilogues: what the network does to integers before it quantizes them again. An epilogue is not computed
  * where it arises; a quantizer takes it in whole, and only where a plain tensor is needed it is
  * built as floating-point arithmetic.
  * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir,
@@ -10,8 +10,8 @@
 #include "lowering/onnx_to_linalg/values/internal.h"
 #include "lowering/onnx_to_linalg/values/values.h"
 
-/* Steps of a chain are few; their evaluation recurses. */
-enum { MAX_CHAIN_OPS = 256 };
+/* Steps of an epilogue are few; their evaluation recurses. */
+enum { MAX_EPILOGUE_OPS = 256 };
 
 /* The dimension of a result of that rank along which a constant differs: -1 if it is the same
  * everywhere, -2 if it differs along several. */
@@ -39,7 +39,7 @@ static bool join_axis(int *axis, int other)
 /* Whether both are the same integers with the same meaning, steps aside. */
 static bool same_base(const Fixed *a, const Fixed *b)
 {
-    const Epilogue *left = a->chain, *right = b->chain;
+    const Epilogue *left = a->epilogue, *right = b->epilogue;
     return a->value == b->value && a->unit == b->unit && a->exponent == b->exponent &&
            a->divisor == b->divisor && a->zero == b->zero &&
            (left ? left->factors : NULL) == (right ? right->factors : NULL) &&
@@ -56,7 +56,7 @@ static const Fixed *joined_operand(OnnxLowering *lw, uint32_t index)
     return x && y && same_type && same_base(x, y) ? y : NULL;
 }
 
-/* The axis that the node's constants and the chain share. */
+/* The axis that the node's constants and the epilogue share. */
 static bool find_axis(OnnxLowering *lw, uint32_t index, int *axis)
 {
     const Op *op = lw->node;
@@ -90,62 +90,62 @@ EpilogueOp *epilogue_append_op(OnnxLowering *lw, const EpilogueOp *before, const
                                uint32_t operand)
 {
     uint32_t size = 1 + (before ? before->size : 0);
-    if (size > MAX_CHAIN_OPS) return NULL;
+    if (size > MAX_EPILOGUE_OPS) return NULL;
     EpilogueOp *step = ARENA_NEW(&lw->pass->scratch, EpilogueOp);
     *step = (EpilogueOp){.before = before, .node = node, .operand = operand, .size = size};
     return step;
 }
 
-/* The course of the chain with the step; the chain had its own before. */
-static void set_course(OnnxLowering *lw, Epilogue *chain, const EpilogueOp *step)
+/* The monotonicity of the epilogue with the step; the epilogue had its own before. */
+static void set_monotonicity(OnnxLowering *lw, Epilogue *epilogue, const EpilogueOp *step)
 {
-    Monotonicity course;
-    double turn = 0.0;
+    Monotonicity monotonicity;
+    double extremum = 0.0;
     if (!step->joins)
-        course = monotonicity_of_node(lw, step->operand, &turn);
+        monotonicity = monotonicity_of_node(lw, step->operand, &extremum);
     else if (step->node->def == ONNX(MUL))
-        course = monotonicity_of_product(lw, step->before, step->other, &turn);
+        monotonicity = monotonicity_of_product(lw, step->before, step->other, &extremum);
     else
-        course = NOT_MONOTONE;
-    if (course == MONOTONE) return;
-    if (chain->course != MONOTONE) course = NOT_MONOTONE;
-    chain->course = course;
-    chain->extremum_op = step;
-    chain->turn = turn;
+        monotonicity = NOT_MONOTONE;
+    if (monotonicity == MONOTONE) return;
+    if (epilogue->monotonicity != MONOTONE) monotonicity = NOT_MONOTONE;
+    epilogue->monotonicity = monotonicity;
+    epilogue->extremum_op = step;
+    epilogue->extremum = extremum;
 }
 
-static Monotonicity course_of(const Fixed *fixed)
+static Monotonicity monotonicity_of(const Fixed *fixed)
 {
-    return fixed->chain ? fixed->chain->course : MONOTONE;
+    return fixed->epilogue ? fixed->epilogue->monotonicity : MONOTONE;
 }
 
 static const EpilogueOp *last_step(const Fixed *fixed)
 {
-    return fixed->chain ? fixed->chain->last : NULL;
+    return fixed->epilogue ? fixed->epilogue->last : NULL;
 }
 
 /* x op y for two values of the same integers, of which the one with more steps is y. */
 static bool join(OnnxLowering *lw, uint32_t index, const Fixed *x, const Fixed *y)
 {
     const EpilogueOp *before = last_step(x), *other = last_step(y);
-    int axis = x->chain ? x->chain->axis : -1;
-    if ((y->chain && !join_axis(&axis, y->chain->axis)) ||
-        (other ? other->size : 0) > MAX_CHAIN_OPS / 2)
+    int axis = x->epilogue ? x->epilogue->axis : -1;
+    if ((y->epilogue && !join_axis(&axis, y->epilogue->axis)) ||
+        (other ? other->size : 0) > MAX_EPILOGUE_OPS / 2)
         return false;
     EpilogueOp *step = epilogue_append_op(lw, before, lw->node, index);
     if (!step) return false;
     step->joins = true;
     step->other = other;
     step->size += other ? other->size : 0;
-    Epilogue *chain = ARENA_NEW(&lw->pass->scratch, Epilogue);
-    *chain = y->chain ? *y->chain : (Epilogue){.axis = -1};
-    chain->course = course_of(x);
-    set_course(lw, chain, step);
-    chain->last = step;
-    chain->axis = axis;
-    chain->channels = axis < 0 ? 1 : op_result(lw->node, 0)->type->u.shaped.dims[axis];
+    Epilogue *epilogue = ARENA_NEW(&lw->pass->scratch, Epilogue);
+    *epilogue = y->epilogue ? *y->epilogue : (Epilogue){.axis = -1};
+    epilogue->monotonicity = monotonicity_of(x);
+    set_monotonicity(lw, epilogue, step);
+    epilogue->last = step;
+    epilogue->axis = axis;
+    epilogue->channels = axis < 0 ? 1 : op_result(lw->node, 0)->type->u.shaped.dims[axis];
     Fixed result = *x;
-    result.chain = chain;
+    result.epilogue = epilogue;
     lower_result(lw, &result);
     return true;
 }
@@ -160,18 +160,18 @@ bool epilogue_append(OnnxLowering *lw, uint32_t index)
         bool is_longer = last && (!last_step(beside) || last->size > last_step(beside)->size);
         return is_longer ? join(lw, 1 - index, beside, operand) : join(lw, index, operand, beside);
     }
-    int axis = operand->chain ? operand->chain->axis : -1;
+    int axis = operand->epilogue ? operand->epilogue->axis : -1;
     if (!find_axis(lw, index, &axis)) return false;
     EpilogueOp *step = epilogue_append_op(lw, last, lw->node, index);
     if (!step) return false;
     Fixed result = *operand;
-    Epilogue *chain = ARENA_NEW(&lw->pass->scratch, Epilogue);
-    *chain = operand->chain ? *operand->chain : (Epilogue){.axis = -1};
-    set_course(lw, chain, step);
-    chain->last = step;
-    chain->axis = axis;
-    chain->channels = axis < 0 ? 1 : op_result(lw->node, 0)->type->u.shaped.dims[axis];
-    result.chain = chain;
+    Epilogue *epilogue = ARENA_NEW(&lw->pass->scratch, Epilogue);
+    *epilogue = operand->epilogue ? *operand->epilogue : (Epilogue){.axis = -1};
+    set_monotonicity(lw, epilogue, step);
+    epilogue->last = step;
+    epilogue->axis = axis;
+    epilogue->channels = axis < 0 ? 1 : op_result(lw->node, 0)->type->u.shaped.dims[axis];
+    result.epilogue = epilogue;
     lower_result(lw, &result);
     return true;
 }
@@ -179,15 +179,15 @@ bool epilogue_append(OnnxLowering *lw, uint32_t index)
 bool epilogue_affine(OnnxLowering *lw, Fixed *fixed, int axis, const double *factors,
                      const double *biases)
 {
-    const Epilogue *old = fixed->chain;
+    const Epilogue *old = fixed->epilogue;
     if (old && (old->last || old->biases || (factors && old->factors) || old->axis != axis))
         return false;
-    Epilogue *chain = ARENA_NEW(&lw->pass->scratch, Epilogue);
-    chain->axis = axis;
-    chain->channels = fixed->value->type->u.shaped.dims[axis];
-    chain->factors = factors ? factors : old ? old->factors : NULL;
-    chain->biases = biases;
-    fixed->chain = chain;
+    Epilogue *epilogue = ARENA_NEW(&lw->pass->scratch, Epilogue);
+    epilogue->axis = axis;
+    epilogue->channels = fixed->value->type->u.shaped.dims[axis];
+    epilogue->factors = factors ? factors : old ? old->factors : NULL;
+    epilogue->biases = biases;
+    fixed->epilogue = epilogue;
     return true;
 }
 
@@ -200,7 +200,7 @@ static const Type *candidate_type(const Type *elem, int64_t channels, int64_t co
 
 Array *epilogue_first(const Fixed *fixed, const Type *elem, const Array *q)
 {
-    const Epilogue *chain = fixed->chain;
+    const Epilogue *epilogue = fixed->epilogue;
     int64_t channels = q->type->u.shaped.dims[1], count = q->type->u.shaped.dims[2];
     Array *out = array_new(candidate_type(elem, channels, count));
     double scale = fixed_scale(fixed);
@@ -210,8 +210,8 @@ Array *epilogue_first(const Fixed *fixed, const Type *elem, const Array *q)
             array_set_i64(out, i, array_get_i64(q, i) + fixed->zero);
             continue;
         }
-        double factor = chain && chain->factors ? chain->factors[c] : 1.0;
-        double bias = chain && chain->biases ? chain->biases[c] : 0.0;
+        double factor = epilogue && epilogue->factors ? epilogue->factors[c] : 1.0;
+        double bias = epilogue && epilogue->biases ? epilogue->biases[c] : 0.0;
         array_set_f64(out, i, (double)array_get_i64(q, i) * scale * factor + bias);
     }
     return out;
@@ -302,7 +302,7 @@ Array *epilogue_apply(OnnxLowering *lw, const EpilogueOp *last, Array *x)
 
 Array *epilogue_values(OnnxLowering *lw, const Fixed *fixed, const Type *like, const Array *q)
 {
-    const EpilogueOp *last = fixed->chain ? fixed->chain->last : NULL;
+    const EpilogueOp *last = fixed->epilogue ? fixed->epilogue->last : NULL;
     return epilogue_apply(lw, last, epilogue_first(fixed, type_elem(like), q));
 }
 
@@ -316,16 +316,16 @@ static Value *channel_doubles(OnnxLowering *lw, const double *values, int64_t co
 /* q * scale * factor + bias, computed in f64 and rounded once. */
 static Value *build_first(OnnxLowering *lw, const Fixed *fixed, const Type *like)
 {
-    const Epilogue *chain = fixed->chain;
+    const Epilogue *epilogue = fixed->epilogue;
     const Type *elem = type_elem(like), *f64 = type_float(lw->ctx, TYPE_F64);
     Value *inputs[3] = {fixed->value};
     uint32_t count = 1, factor = 0, bias = 0;
-    if (chain && chain->factors)
-        inputs[factor = count++] = channel_doubles(lw, chain->factors, chain->channels);
-    if (chain && chain->biases)
-        inputs[bias = count++] = channel_doubles(lw, chain->biases, chain->channels);
+    if (epilogue && epilogue->factors)
+        inputs[factor = count++] = channel_doubles(lw, epilogue->factors, epilogue->channels);
+    if (epilogue && epilogue->biases)
+        inputs[bias = count++] = channel_doubles(lw, epilogue->biases, epilogue->channels);
     Generic generic;
-    uint32_t axis = chain && chain->axis >= 0 ? (uint32_t)chain->axis : 0;
+    uint32_t axis = epilogue && epilogue->axis >= 0 ? (uint32_t)epilogue->axis : 0;
     generic_along(lw, &generic, inputs, count, axis);
     generic_open(lw, &generic, build_empty(lw, like));
     Builder *b = &generic.body;

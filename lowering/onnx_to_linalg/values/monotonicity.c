@@ -11,19 +11,19 @@ static bool all_at_least_zero(const Array *array)
     return true;
 }
 
-static Monotonicity turns_at(double at, double *turn)
+static Monotonicity unimodal_at(double at, double *extremum)
 {
-    *turn = at;
+    *extremum = at;
     return UNIMODAL;
 }
 
 /* A slope below x = 0 that differs from the 1 above it. */
-static Monotonicity by_slope(bool rises, double *turn)
+static Monotonicity by_slope(bool rises, double *extremum)
 {
-    return rises ? MONOTONE : turns_at(0.0, turn);
+    return rises ? MONOTONE : unimodal_at(0.0, extremum);
 }
 
-static Monotonicity first_operand_course(OnnxLowering *lw, double *turn)
+static Monotonicity first_operand_monotonicity(OnnxLowering *lw, double *extremum)
 {
     const Op *op = lw->node;
     switch (op->def - onnx_ops) {
@@ -45,21 +45,22 @@ static Monotonicity first_operand_course(OnnxLowering *lw, double *turn)
     case ONNX_SOFTPLUS:
     case ONNX_SOFTSIGN:
     case ONNX_TANH: return MONOTONE;
-    case ONNX_ABS: return turns_at(0.0, turn);
-    case ONNX_ELU: return by_slope(onnx_float(op, "alpha", 1.0) >= 0.0, turn);
-    case ONNX_LEAKY_RELU: return by_slope(onnx_float(op, "alpha", 0.01) >= 0.0, turn);
-    case ONNX_PRELU: return by_slope(all_at_least_zero(lower_array(lw, op_operand(op, 1))), turn);
-    case ONNX_HARD_SWISH: return turns_at(-1.5, turn);
+    case ONNX_ABS: return unimodal_at(0.0, extremum);
+    case ONNX_ELU: return by_slope(onnx_float(op, "alpha", 1.0) >= 0.0, extremum);
+    case ONNX_LEAKY_RELU: return by_slope(onnx_float(op, "alpha", 0.01) >= 0.0, extremum);
+    case ONNX_PRELU:
+        return by_slope(all_at_least_zero(lower_array(lw, op_operand(op, 1))), extremum);
+    case ONNX_HARD_SWISH: return unimodal_at(-1.5, extremum);
     case ONNX_GELU:
-        return turns_at(str_eq_c(onnx_string(op, "approximate", "none"), "tanh")
-                            ? -0.75246142207101630
-                            : -0.75179152469356450,
-                        turn);
+        return unimodal_at(str_eq_c(onnx_string(op, "approximate", "none"), "tanh")
+                               ? -0.75246142207101630
+                               : -0.75179152469356450,
+                           extremum);
     default: return NOT_MONOTONE;
     }
 }
 
-Monotonicity monotonicity_of_node(OnnxLowering *lw, uint32_t index, double *turn)
+Monotonicity monotonicity_of_node(OnnxLowering *lw, uint32_t index, double *extremum)
 {
     switch (lw->node->def - onnx_ops) {
     case ONNX_ADD:
@@ -69,7 +70,7 @@ Monotonicity monotonicity_of_node(OnnxLowering *lw, uint32_t index, double *turn
     case ONNX_MUL:
     case ONNX_SUB:
     case ONNX_SUM: return MONOTONE;
-    default: return index == 0 ? first_operand_course(lw, turn) : NOT_MONOTONE;
+    default: return index == 0 ? first_operand_monotonicity(lw, extremum) : NOT_MONOTONE;
     }
 }
 
@@ -83,37 +84,38 @@ static bool number(OnnxLowering *lw, const Op *op, uint32_t index, double *out)
 }
 
 /* x * clip(alpha * x + beta, 0, 1), whose minimum is that of the parabola. */
-static Monotonicity hard_swish_course(double alpha, double beta, double *turn)
+static Monotonicity hard_swish_monotonicity(double alpha, double beta, double *extremum)
 {
     bool is_inside = alpha > 0.0 && beta >= 0.0 && beta <= 2.0;
-    return is_inside ? turns_at(-beta / (2.0 * alpha), turn) : NOT_MONOTONE;
+    return is_inside ? unimodal_at(-beta / (2.0 * alpha), extremum) : NOT_MONOTONE;
 }
 
 /* x * clip(x + beta, 0, high) */
-static Monotonicity clipped_course(OnnxLowering *lw, const Op *clip, const Op *add, double *turn)
+static Monotonicity clipped_monotonicity(OnnxLowering *lw, const Op *clip, const Op *add,
+                                         double *extremum)
 {
     double low, high, beta;
     if (!number(lw, clip, 1, &low) || !number(lw, clip, 2, &high) || low != 0.0 || high <= 0.0)
         return NOT_MONOTONE;
     if (!number(lw, add, 1, &beta) && !number(lw, add, 0, &beta)) return NOT_MONOTONE;
-    return hard_swish_course(1.0 / high, beta / high, turn);
+    return hard_swish_monotonicity(1.0 / high, beta / high, extremum);
 }
 
 Monotonicity monotonicity_of_product(OnnxLowering *lw, const EpilogueOp *x, const EpilogueOp *f,
-                                     double *turn)
+                                     double *extremum)
 {
     const EpilogueOp *inner = f && f != x ? f->before : NULL;
-    if (f == x) return turns_at(0.0, turn);
+    if (f == x) return unimodal_at(0.0, extremum);
     if (!f || f->joins) return NOT_MONOTONE;
     bool is_one = inner == x;
     bool is_two = inner && !inner->joins && inner->before == x;
-    if (is_one && f->node->def == ONNX(SIGMOID)) return turns_at(-1.27846454276107380, turn);
+    if (is_one && f->node->def == ONNX(SIGMOID)) return unimodal_at(-1.27846454276107380, extremum);
     if (is_one && f->node->def == ONNX(HARD_SIGMOID))
-        return hard_swish_course(onnx_float(f->node, "alpha", 0.2),
-                                 onnx_float(f->node, "beta", 0.5), turn);
+        return hard_swish_monotonicity(onnx_float(f->node, "alpha", 0.2),
+                                       onnx_float(f->node, "beta", 0.5), extremum);
     if (is_two && f->node->def == ONNX(TANH) && inner->node->def == ONNX(SOFTPLUS))
-        return turns_at(-1.19243121451549540, turn);
+        return unimodal_at(-1.19243121451549540, extremum);
     if (is_two && f->node->def == ONNX(CLIP) && inner->node->def == ONNX(ADD))
-        return clipped_course(lw, f->node, inner->node, turn);
+        return clipped_monotonicity(lw, f->node, inner->node, extremum);
     return NOT_MONOTONE;
 }

@@ -44,7 +44,7 @@ double fixed_scale(const Fixed *fixed)
 
 bool fixed_same_unit(const Fixed *a, const Fixed *b)
 {
-    return a->unit == b->unit && a->divisor == b->divisor && !a->chain && !b->chain;
+    return a->unit == b->unit && a->divisor == b->divisor && !a->epilogue && !b->epilogue;
 }
 
 bool fixed_same_scale(const Fixed *a, const Fixed *b)
@@ -143,10 +143,10 @@ const Fixed *lower_fixed(OnnxLowering *lw, uint32_t index)
     return materialize(lw, index);
 }
 
-const Fixed *lower_chainless(OnnxLowering *lw, uint32_t index)
+const Fixed *lower_fixed_bare(OnnxLowering *lw, uint32_t index)
 {
     const Fixed *fixed = lower_fixed(lw, index);
-    return fixed && !fixed->chain ? fixed : NULL;
+    return fixed && !fixed->epilogue ? fixed : NULL;
 }
 
 bool lower_is_unsigned_elem(const Type *type)

@@ -26,7 +26,7 @@ typedef struct EpilogueOp {
 /* How the values run as the integers grow, in every channel. */
 typedef enum Monotonicity {
     MONOTONE, /* rising or falling */
-    UNIMODAL, /* falling and then rising or the reverse, see Chain */
+    UNIMODAL, /* falling and then rising or the reverse, see Epilogue */
     NOT_MONOTONE
 } Monotonicity;
 
@@ -38,13 +38,12 @@ typedef struct Epilogue {
     int64_t channels;               /* extent of that dimension, or 1 */
     const double *factors, *biases; /* `channels` numbers; NULL: ones, zeros */
     const EpilogueOp *last;         /* NULL: none */
-    Monotonicity course;
-    const EpilogueOp
-        *extremum_op; /* of COURSE_ONE_TURN: its result turns where what it is applied to */
-    double turn;      /* passes this number; before it all is monotone */
+    Monotonicity monotonicity;
+    const EpilogueOp *extremum_op; /* of UNIMODAL: its result turns where what it is applied to */
+    double extremum;               /* passes this number; before it all is monotone */
 } Epilogue;
 
-/* real = value * unit * 2^exponent / divisor, then the chain, if there is one; in a tensor that is
+/* real = value * unit * 2^exponent / divisor, then the epilogue, if there is one; in a tensor that is
  * integer in the network the element is value + zero. low <= value <= high. */
 typedef struct Fixed {
     Value *value; /* tensor of signless integers */
@@ -54,7 +53,7 @@ typedef struct Fixed {
     int64_t low, high;
     int64_t zero;
     bool is_unsigned; /* to be extended by zeros */
-    const Epilogue *chain;
+    const Epilogue *epilogue;
 } Fixed;
 
 /* A constant: real = values[i] * units[k] * 2^exponents[k], where k is 0 or the index in dimension
@@ -90,8 +89,8 @@ typedef struct OnnxLowering {
 /* Operand `index` as integers; a constant is materialised if its values are exact integers of one
  * scale. NULL: it is not fixed. */
 const Fixed *lower_fixed(OnnxLowering *lw, uint32_t index);
-/* The same, but only without a chain. */
-const Fixed *lower_chainless(OnnxLowering *lw, uint32_t index);
+/* The same, but only without an epilogue. */
+const Fixed *lower_fixed_bare(OnnxLowering *lw, uint32_t index);
 /* Operand `index` as a plain tensor, converted if it must be. NULL: diagnosed. */
 Value *lower_plain(OnnxLowering *lw, uint32_t index) MUST_CHECK;
 /* Records what result `index` of the node is. */
@@ -151,9 +150,9 @@ Array *epilogue_values(OnnxLowering *lw, const Fixed *fixed, const Type *like, c
     MUST_CHECK;
 /* Applies steps, the last of which is given, to network values; takes the reference. NULL: why. */
 Array *epilogue_apply(OnnxLowering *lw, const EpilogueOp *last, Array *x) MUST_CHECK;
-/* Network values of integers without a chain's steps; q is (1, channels, n). */
+/* Network values of integers without an epilogue's steps; q is (1, channels, n). */
 Array *epilogue_first(const Fixed *fixed, const Type *elem, const Array *q);
-/* Emits the chain in plain arithmetic: the tensor of type `like`. */
+/* Emits the epilogue in plain arithmetic: the tensor of type `like`. */
 Value *epilogue_build(OnnxLowering *lw, const Fixed *fixed, const Type *like);
 
 /* Bits of the smallest signed integer that holds both; at least 2. */

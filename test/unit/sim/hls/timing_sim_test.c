@@ -300,17 +300,17 @@ static void check_sizes(const HlsDesign *d, int64_t *depths)
 {
     enum { EVENTS = 1 << 22 };
     int64_t best = fifo_best_interval(d), events = EVENTS;
-    HlsSteady steady;
-    assert_int_equal(fifo_size(d, best, &events, depths), HLS_PERIODIC);
+    SteadyState steady;
+    assert_int_equal(fifo_size(d, best, &events, depths), SIZING_PERIODIC);
     events = EVENTS;
-    assert_int_equal(fifo_steady_state(d, depths, &events, &steady, NULL), HLS_PERIODIC);
+    assert_int_equal(fifo_steady_state(d, depths, &events, &steady, NULL), SIZING_PERIODIC);
     assert_int_equal(steady.interval, best);
     for (size_t i = 1; i < d->streams.len; i++) {
         if (depths[i] == HLS_MIN_DEPTH) continue;
         events = EVENTS;
         depths[i]--;
-        HlsFate fate = fifo_steady_state(d, depths, &events, &steady, NULL);
-        assert_true(fate != HLS_PERIODIC || steady.interval > best);
+        SizingOutcome outcome = fifo_steady_state(d, depths, &events, &steady, NULL);
+        assert_true(outcome != SIZING_PERIODIC || steady.interval > best);
         depths[i]++;
     }
 }
