@@ -1,6 +1,11 @@
-/* ming-translate --emit-hls: prints an emithls module as a Vitis HLS project that g++ builds too.
- * Two phases: names, types and ports are prepared (emit_names.c, emit_ports.c), then files are
- * printed and nothing in the module changes. Tests: lit/emit, test/e2e */
+/* Emission: prints an emithls module as a Vitis HLS project that g++ builds too.
+ *
+ * There are two phases. First names, types and ports are prepared (emit_names.c, emit_ports.c);
+ * then files are printed, and nothing in the module changes. All files are complete in memory
+ * before the first is written, so a failure leaves no half project behind. Names and texts of a
+ * model may hold anything; none of them can break out of the identifier, comment or string that it
+ * is printed into. The tools build on it (ming, ming-translate --emit-hls). docs/emitted-code.md.
+ * Tests: lit/emit, test/unit/emit, test/e2e */
 #ifndef MING_EMIT_EMIT_H
 #define MING_EMIT_EMIT_H
 
@@ -22,18 +27,19 @@ typedef struct EmittedProject {
     StrBuf csim_arguments; /* of `make csim`: " INPUT=FILE.npy OUTPUT=FILE.npy" */
 } EmittedProject;
 
-/* Prints all files into memory. False: diagnosed. Either way the caller frees *out. */
+/* Prints all files of a project into memory. False: diagnosed. The caller frees *out either way. */
 bool emit_hls_files(Op *module, const EmitOptions *options, EmittedProject *out) MUST_CHECK;
 void emitted_project_free(EmittedProject *project);
-/* emit_hls_files, then writes them. A new directory appears complete or not at all; one that holds
- * an earlier project gets the new files in place of the old ones and keeps the user's; any other
- * that is not empty is an error. */
+/* Prints all files as emit_hls_files does, then writes them. A new directory appears complete or
+ * not at all. A directory that holds an earlier project gets the new files in place of the old ones
+ * and keeps the user's files. Any other directory that is not empty is an error. */
 bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out) MUST_CHECK;
 
-/* The table of processes for people: class, trip counts, unroll factors, cycles, DSP, BRAM18. */
+/* Appends the table of processes for people: class, trip counts, unroll factors, cycles, DSP,
+ * BRAM18. */
 void emit_report_table(Op *module, StrBuf *out);
 
-/* Whether a name can be the top function's and its files'. */
+/* Whether a name can be that of the top function and of its files. */
 bool emit_top_name_is_valid(Str name);
 
 #endif

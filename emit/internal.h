@@ -1,8 +1,14 @@
-/* Between the parts of the emitter. */
+/* The inside of the emitter, for the sources of emit/ only. The Emitter is the state that all
+ * printers share: emit_prepare fills it, and after that printers only read it and the module.
+ * Texts that the cpp_ functions give live in the emitter's arena. A printer appends to a StrBuf and
+ * returns false after a diagnostic at the op that has no C++ form.
+ * Tests: lit/emit, test/unit/emit, test/e2e */
 #ifndef MING_EMIT_INTERNAL_H
 #define MING_EMIT_INTERNAL_H
 
 #include "emit/emit.h"
+
+/* The shared state: the module, its names and its ports. */
 
 /* The quantizer of a boundary tensor: real = (q - zero_point) * scale / divisor. */
 typedef struct EmitQuantizer {
@@ -68,8 +74,8 @@ typedef struct Emitter {
 bool emit_prepare(Emitter *e) MUST_CHECK;
 /* C++ spelling of a scalar, word or stream type, in the emitter's arena. */
 const char *cpp_type(Emitter *e, const Type *type);
-/* How a table's elements stand in the parameter header: as builtin integers, since initialisers of
- * class type cost the compiler kilobytes each. */
+/* The form of a table's elements in the parameter header: builtin integers, because initialisers of
+ * class type cost the C++ compiler kilobytes each. */
 typedef struct TableForm {
     const char *elem; /* C++ type of an element of the C++ array */
     int64_t per_word; /* elements of the table in one of the C++ array; 1: not packed */
@@ -77,11 +83,15 @@ typedef struct TableForm {
 } TableForm;
 enum { PACKED_BITS = 64 };
 TableForm emit_table_form(Emitter *e, const Op *table);
+/* The C++ name of a symbol of the module. */
 const char *cpp_global(const Emitter *e, const Ident *symbol);
 /* An identifier like raw that is neither at file scope nor in the list; in the arena. */
 const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t used_count);
 /* Reads the top function's boundary into e->ports (emit_ports.c). False: diagnosed. */
 bool emit_ports(Emitter *e) MUST_CHECK;
+
+/* Expressions.
+ * Tests: lit/emit/expressions.mir, lit/emit/expressions-float.mir */
 
 /* Binding strength of a printed expression, weakest first. */
 typedef enum Prec {
@@ -121,15 +131,15 @@ typedef struct Expr {
     uint32_t needs; /* EMIT_NEEDS_* of the text */
 } Expr;
 
-/* Operands given, prints one arith or math op. False: diagnosed, op has no C++ form. */
+/* Prints one arith or math op, given its operands. False: diagnosed, the op has no C++ form. */
 typedef bool ExprPrinter(Emitter *e, const Op *op, const Expr *operands, Expr *out);
 ExprPrinter cpp_expr MUST_CHECK;
 /* Expression of a declared variable or array element of that type. */
 Expr cpp_leaf(const char *text, const Type *type, bool reads);
-/* Text in a context that binds with `prec`. */
+/* The text for a context that binds with `prec`: in parentheses if it binds weaker. */
 const char *cpp_parens(Emitter *e, const Expr *expr, Prec prec);
 Expr cpp_boolean(const char *text, Prec prec, bool reads);
-/* The value of an integer type read as unsigned or as signed: then true is -1. */
+/* The value of an integer read as unsigned, or as signed, in which case true is -1. */
 Expr cpp_unsigned(Emitter *e, const Expr *expr, const Type *type);
 Expr cpp_signed(Emitter *e, const Expr *expr, const Type *type);
 /* Affine expressions over counters: names and extents by dimension. */
@@ -142,16 +152,18 @@ const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const 
 const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *counters);
 const char *emit_arena_printf(Arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Printer of an op of floats or of math, or NULL. */
+/* The printer of an op of floats or of math, or NULL. */
 ExprPrinter *cpp_float_printer(const OpDef *def);
 /* Whether the printed op calls a function of hls_math.h. */
 bool cpp_is_math_call(const OpDef *def);
 bool cpp_float_constant(Emitter *e, const Attr *value, Expr *out);
 
-/* Files. */
+/* The files of a project. Each function appends one file, whose name stands beside it where the
+ * function's name does not tell it.
+ * Tests: lit/emit */
 
 bool emit_functions(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>.cpp's functions */
-/* Appends a line for each loop and array that synthesis will take long for, and warns of it. */
+/* Appends a line for each loop and array for which synthesis will take long, and warns of it. */
 void emit_limit_notes(Op *func, StrBuf *out);
 /* "hls::stream<T> &x", or "const T *x" for a memory that is read. */
 void emit_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name);
@@ -174,25 +186,30 @@ void emit_tcl(Emitter *e, StrBuf *out);
 void emit_style(Emitter *e, StrBuf *out); /* .clang-format */
 void emit_report(Emitter *e, StrBuf *out);
 void emit_folding(Emitter *e, StrBuf *out);
-/* How a report that emit_report wrote begins, up to the top function's name as a JSON string. */
+/* The start of report.json, up to the top function's name as a JSON string. A directory whose
+ * report begins so holds an earlier project. */
 #define REPORT_START "{\n  \"generator\": \"ming\",\n  \"top\": "
 
 /* Appends a file's contents (emit_files.c). False: diagnosed. */
 bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK;
-/* Makes or renews a project's directory. False: diagnosed, and nothing has changed. */
+/* Makes or renews a project's directory. False: diagnosed. */
 bool emit_write_project(Context *ctx, const char *dir, const EmittedFiles *files) MUST_CHECK;
 
-/* Text inside a C++ comment: no way out of it. */
+/* Foreign text and numbers as C++.
+ * Tests: test/unit/emit/emit_test.c, lit/emit/hostile-names.mir */
+
+/* Appends text inside a C++ comment, which it cannot end. */
 void emit_comment_text(StrBuf *out, Str text);
-/* The C++ literal with its quotes. */
+/* Appends the C++ string literal with its quotes. */
 void emit_string_literal(StrBuf *out, Str text);
-/* A C++ expression with exactly that value; `is_f32`: of type float. Gives what it needs. */
+/* Appends a C++ expression with exactly that value; `is_f32`: of type float. Gives what it needs. */
 uint32_t emit_float_literal(StrBuf *out, double value, bool is_f32);
-/* "1 x 2 x 3" with the given separator. */
+/* Appends extents with a separator: "1 x 2 x 3". */
 void emit_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator);
 
-/* Between emit_function.c (a function: comment, signature, frames), emit_stmt.c (its body),
- * emit_loop.c and emit_pragma.c. */
+/* Functions and statements: emit_function.c prints comment, signature and frames, emit_stmt.c the
+ * body, with emit_loop.c and emit_pragma.c for its loops and pragmas.
+ * Tests: lit/emit/functions.mir */
 
 /* A C++ function being printed. */
 typedef struct Function {
@@ -215,16 +232,17 @@ void emit_pragma(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* An identifier like raw that is not in use here or at file scope. */
 const char *emit_function_name(Function *f, Str raw);
 const char *emit_declare_name(Function *f, const Value *value, Str raw);
-/* Of an array, a stream or a counter that has been declared. */
+/* The name of an array, a stream or a counter that has been declared. */
 const char *emit_name_of(const Function *f, const Value *value);
 /* A label like raw that is not in use in the function, and its line, one step to the left. */
 const char *emit_fresh_label(Function *f, Str raw);
 void emit_label(Function *f, const char *label);
-/* Names all array reads that a coming side effect must not overtake. */
+/* Prints all pending array reads as named constants, because a side effect comes that they must not
+ * move behind. */
 void emit_flush_pending(Function *f);
 /* The statements of a block. False: diagnosed. */
 bool emit_block(Function *f, Block *block) MUST_CHECK;
-/* Those of an op's region, one step to the right, with names of their own. */
+/* The statements of an op's region, one step to the right, in a scope of names of their own. */
 bool emit_body(Function *f, Op *op) MUST_CHECK;
 
 /* Prints one op. False: diagnosed. */

@@ -1,17 +1,21 @@
-/* The index of a dfg.reorder's result as digits, in which its map is as simple as it can be.
- * Between delinearize_map.c and plan_reorder.c; tested through the latter. */
+/* Index delinearization, for the sources of schedule/ only: schedule/delinearize.c rewrites the map
+ * of a dfg.reorder over digits of the result's index, and schedule/reorder.c schedules the digits.
+ * The point is that the map over the digits needs no divisions, which are dear in hardware.
+ * Expressions belong to the context; the structs own nothing.
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir, through schedule/reorder.c */
 #ifndef MING_SCHEDULE_INTERNAL_H
 #define MING_SCHEDULE_INTERNAL_H
 
 #include "schedule/schedule.h"
 
-/* An expression over the digits; its coefficients if it is linear. */
+/* An expression over the digits, with its coefficients if it is linear. */
 typedef struct Form {
     const AffineExpr *expr;
     bool is_linear;
     int64_t coeffs[MOVE_MAX_DIGITS], constant;
 } Form;
 
+/* The value of an expression at these digits. */
 int64_t delinearize_form_at(const Form *form, uint32_t count, const int64_t *digits);
 
 typedef struct MoveDigits {
@@ -22,12 +26,13 @@ typedef struct MoveDigits {
     uint32_t bound_count;
 } MoveDigits;
 
-/* Words of `lanes` elements of the innermost dimensions. False, without diagnostic, if the map does
- * not keep them together or its values do not fit. */
+/* Splits the index of the result's words into digits. A word is `lanes` elements of the innermost
+ * dimensions. False, no diagnostic: the map does not keep them together, or its values do not
+ * fit. */
 bool delinearize_map(const AffineMap *map, const Type *result, const Type *source, int64_t lanes,
                      MoveDigits *out) MUST_CHECK;
-/* The same expression for values of the dims within 0 <= d_i < extents[i]: divisions and remainders
- * whose outcome is known are gone. */
+/* The expression simplified for dims within 0 <= d_i < extents[i]: divisions and remainders whose
+ * outcome is known there are gone. */
 const AffineExpr *delinearize_in_box(const AffineExpr *expr, const int64_t *extents);
 
 /* Whether a value is what the process pulls, under another shape or not. */

@@ -1,8 +1,16 @@
-/* Geometry of a dfg.process: which loops run in which order, where words are read and written, what
- * is held in which memory. A pure function of the process, its ports' words and the unroll factors;
- * the cost model (target/) and the lowering to emithls both read it, so they cannot disagree.
- * docs/streaming.md explains the scheme.
- * Tests: lit/lowering/dfg-to-emithls, lit/target */
+/* The static schedule of each dfg.process: which loops run in which order, in which iteration each
+ * word is read and written, and which memory holds it meanwhile.
+ *
+ * A schedule is a pure function of the process, the words at its ports and the unroll factors. Both
+ * the cost model (target/cost) and the lowering (lowering/dfg_to_emithls) read it, so that a
+ * prediction and the design that is built cannot disagree. target/dse and target/fifo build on it
+ * too. Schedules are plain structs that own no memory; they borrow the ops of the process and are
+ * stale once the process changes. docs/streaming.md explains the scheme.
+ *
+ * Errors: a function marked MUST_CHECK returns false after a diagnostic at the process, unless its
+ * comment says "no diagnostic". Units: cycles, words and elements as each field says; times within
+ * a cycle are picoseconds.
+ * Tests: test/unit/schedule, lit/lowering/dfg_to_emithls, lit/target/dse */
 #ifndef MING_SCHEDULE_SCHEDULE_H
 #define MING_SCHEDULE_SCHEDULE_H
 
@@ -10,75 +18,41 @@
 #include "dialects/dfg/dfg.h"
 #include "ir/core/core.h"
 
-/* How the products of a kernel share multiplications: operands that hold the values of several
- * lanes side by side, and chains of products that are added up before the lanes' sums are taken
- * apart. docs/packing.md derives the conditions.
- * Tests: test/unit/schedule/packing_test.c, lit/lowering/dfg_to_emithls/packing.mir */
-
-/* Bits of a DSP slice's signed multiplier and of its accumulator. */
-typedef struct DspShape {
-    int64_t wide, narrow, accumulator;
-} DspShape;
-
-/* Fields of both operands of a product: field k of an operand lies `stride` bits above field k - 1.
- * The product of fields i and j begins at bit i * stride[0] + j * stride[1] of the result. */
-typedef struct PackingGrid {
-    int64_t fields[2], stride[2], bits[2]; /* of the operands; bits: packed, signed */
-    int64_t spacing;                       /* from one product to the next */
-    int64_t chain; /* products that may be added up, at most PACKING_MAX_CHAIN */
-} PackingGrid;
-
-/* Longer chains add more to the pipeline's depth than they save in adders. */
-enum { PACKING_MAX_FIELDS = 6, PACKING_MAX_CHAIN = 16 };
-
-/* The arrangement of fields[0] x fields[1] products of such operands that allows the longest chain.
- * False: they do not fit one multiplication. */
-bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
-                        PackingGrid *out) MUST_CHECK;
-
-/* Whether a kernel's integer products are made of LUTs: attribute dfg.multiplier = "lut". */
-bool sched_has_lut_products(const Op *main);
-
-/* How a kernel multiplies with its unroll factors: sched_packing in schedule.h. */
-typedef struct PackingSchedule {
-    const Op
-        *product; /* main's arith.muli for DSP slices, which is added to the accumulator, or NULL */
-    int64_t bits[2];     /* of its operands, signed */
-    int64_t elements[2]; /* values that an operand has in the lanes of an iteration */
-    bool is_used;        /* products are chained or packed; else each lane runs main's payload */
-    uint32_t loop[2];    /* whose lanes are the fields of an operand; KERNEL_MAX_LOOPS: none */
-    PackingGrid grid;
-    int64_t chain
-        [KERNEL_MAX_LOOPS];  /* lanes of each reduction loop that follow each other in a chain */
-    int64_t chain_length;    /* their product */
-    int64_t accumulator;     /* bits of a chain's sum */
-    int64_t multiplications; /* per iteration */
-} PackingSchedule;
+/* Kinds of processes, and the words at their ports.
+ * Tests: lit/lowering/dfg_to_emithls */
 
 typedef enum ProcessKind {
-    PROCESS_WINDOW,
-    PROCESS_COMPUTE,
-    PROCESS_REORDER, /* this and the next: plan_move.h */
-    PROCESS_MERGE,
-    PROCESS_CONVERTER, /* plan_converter.h */
-    PROCESS_FORK
+    PROCESS_WINDOW,    /* gathers windows of a stream: WindowSchedule */
+    PROCESS_COMPUTE,   /* runs a kernel and its epilogue: ComputeSchedule */
+    PROCESS_REORDER,   /* permutes or repeats words: ReorderSchedule */
+    PROCESS_MERGE,     /* puts several sources together: MergeSchedule */
+    PROCESS_CONVERTER, /* regroups a frame into other words: ConverterSchedule */
+    PROCESS_FORK       /* copies its input to every output */
 } ProcessKind;
 
-/* Kind of a process's body. False: diagnosed (body has no streaming form). */
+/* The kind of a process, from the ops in its body. False: diagnosed, the body has no streaming
+ * form. */
 bool sched_process_kind(const Op *process, ProcessKind *out) MUST_CHECK;
-/* Words of a port as they look inside, where the frame may be reshaped: its shape there is that of
- * `tensor`. end: the port's type, or one to try; word: rank of tensor entries. False: diagnosed
- * (the shape splits a word). */
+
+/* The word of a port as the body sees it. Inside the process the frame may have another shape, that
+ * of `tensor`. end: the port's type, or a type to try in its place; word: gets one extent per
+ * dimension of tensor. False: diagnosed, the reshape splits a word. */
 bool sched_port_word(const Op *process, uint32_t port, const Type *end, const Type *tensor,
                      int64_t *word) MUST_CHECK;
 
-/* The reverse: the port's type for words that have this shape inside; NULL if the frame's shape has
- * no such words. */
+/* The inverse of sched_port_word: the port's type for a word of this shape inside. NULL: the frame
+ * outside has no such words; no diagnostic. */
 const Type *sched_port_end(const Op *process, uint32_t port, const Type *tensor,
                            const int64_t *word);
 
-/* One window dimension, counted in words. Input words hold `pixels` positions of it, output words
- * the windows of `outputs`; outputs * stride is a multiple of pixels. */
+/* Words that a fork copies per frame. */
+int64_t sched_fork_words(const Op *process);
+
+/* Window processes: a flat scan over the positions of the input.
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-window.mir */
+
+/* One window dimension, counted in words. An input word holds `pixels` positions of the dimension,
+ * an output word the windows of `outputs` results; outputs * stride is a multiple of pixels. */
 typedef struct WindowDim {
     int64_t pixels, outputs;
     int64_t in, out; /* words along the dimension */
@@ -86,13 +60,13 @@ typedef struct WindowDim {
     int64_t reach;   /* input word of the last tap of output word 0 */
     int64_t recall;  /* words that an output word takes, `spacing` words apart, the newest last */
     int64_t spacing;
-    int64_t origin; /* of the recalled words' pixels, the one of output 0's first tap */
+    int64_t origin; /* position, among those of the recalled words, of output 0's first tap */
 } WindowDim;
 
-/* The flat scan of a window process. Positions form a box of `box` extents (window dimensions, the
- * outermost first, then the words of the inner dimensions); only positions begin .. end-1 are
- * visited, one word in and at most one word out each. Output word o is written at box coordinates
- * o * stride (+ lead in the outermost). docs/streaming.md derives the formulas. */
+/* The flat scan of a window process. Positions form a box of `box` extents: the window dimensions,
+ * outermost first, then the words of the inner dimensions. The scan visits only the positions
+ * begin .. end-1; at each one it reads one word and writes at most one. It writes output word o at
+ * box coordinates o * stride (+ lead in the outermost). docs/streaming.md derives the formulas. */
 typedef struct WindowSchedule {
     const Op *process, *window;
     WindowParams params;
@@ -109,7 +83,7 @@ typedef struct WindowSchedule {
 
 /* ends: types of the two ports to try instead of their own, or NULL. False: diagnosed. */
 bool sched_window(const Op *process, const Type *const *ends, WindowSchedule *out) MUST_CHECK;
-/* Iterations of the scan, all frames. */
+/* Iterations of the scan for one frame of the channel, all `outer` frames included. */
 int64_t sched_window_trips(const WindowSchedule *sched);
 /* Iteration that writes the first word of a frame. */
 int64_t sched_window_first_write(const WindowSchedule *sched);
@@ -120,6 +94,56 @@ int64_t sched_window_taps(const WindowSchedule *sched, uint32_t level);
 /* Words per history row of level i: positions of the inner dimensions. */
 int64_t sched_window_row_words(const WindowSchedule *sched, uint32_t level);
 
+/* Packed products of a compute process: an operand holds the values of several lanes side by side,
+ * so that one DSP slice multiplies for all of them, and chains of products are added up before the
+ * lanes' sums are taken apart. docs/packing.md derives the conditions.
+ * Tests: test/unit/schedule/packing_test.c, lit/lowering/dfg_to_emithls/packing.mir */
+
+/* Bits of a DSP slice's signed multiplier and of its accumulator. */
+typedef struct DspShape {
+    int64_t wide, narrow, accumulator;
+} DspShape;
+
+/* Fields of both operands of a product: field k of an operand lies `stride` bits above field k - 1.
+ * The product of fields i and j begins at bit i * stride[0] + j * stride[1] of the result. */
+typedef struct PackingGrid {
+    int64_t fields[2], stride[2], bits[2]; /* of the operands; bits: packed, signed */
+    int64_t spacing;                       /* bits from one product to the next */
+    int64_t chain; /* products that may be added up, at most PACKING_MAX_CHAIN */
+} PackingGrid;
+
+/* Chains are limited because longer ones add more to the pipeline's depth than they save in
+ * adders. */
+enum { PACKING_MAX_FIELDS = 6, PACKING_MAX_CHAIN = 16 };
+
+/* Of all arrangements of fields[0] x fields[1] products of such operands, the one that allows the
+ * longest chain. False, no diagnostic: they do not fit one multiplication. */
+bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
+                        PackingGrid *out) MUST_CHECK;
+
+/* Whether a kernel's integer products are made of LUTs: attribute dfg.multiplier = "lut". */
+bool sched_has_lut_products(const Op *main);
+
+/* How a kernel multiplies, given its unroll factors; sched_packing fills it. */
+typedef struct PackingSchedule {
+    const Op *product;   /* main's arith.muli for DSP slices, whose result is added to the
+                            accumulator, or NULL */
+    int64_t bits[2];     /* of its operands, signed */
+    int64_t elements[2]; /* values that an operand has in the lanes of an iteration */
+    bool is_used;        /* products are chained or packed; else each lane runs main's payload */
+    uint32_t loop[2];    /* whose lanes are the fields of an operand; KERNEL_MAX_LOOPS: none */
+    PackingGrid grid;
+    int64_t chain[KERNEL_MAX_LOOPS]; /* per reduction loop, its lanes that are neighbours in a
+                                        chain */
+    int64_t chain_length;            /* their product */
+    int64_t accumulator;             /* bits of a chain's sum */
+    int64_t multiplications;         /* per iteration */
+} PackingSchedule;
+
+/* Compute processes: one pipelined loop nest around the main kernel, then its epilogue.
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir,
+ * lit/lowering/dfg_to_emithls/dfg-to-emithls-reduction.mir */
+
 /* One counter of the pipelined nest: contributes counter * scale to loop `loop` of the kernel. */
 typedef struct ScheduleLoop {
     uint32_t loop;
@@ -127,16 +151,15 @@ typedef struct ScheduleLoop {
     bool is_reduction;
 } ScheduleLoop;
 
-/* How accumulators are kept (sched_reduction.c; docs/streaming.md). */
+/* How accumulators are kept (schedule/reduction.c; docs/streaming.md). */
 typedef struct ReductionSchedule {
-    const Op
-        *combine;  /* body's op that takes a term into the accumulator, if the terms' order is free
-                          and it takes more than a cycle; else NULL */
-    int64_t steps; /* iterations that update one accumulator */
-    int64_t distance; /* least iterations between two updates of an accumulator */
-    int64_t turns;    /* partial sums per accumulator, used in turn: 1, or at most `steps` */
-    int64_t ii;       /* initiation interval of the nest */
-    uint32_t run;     /* innermost loops, if they reduce while other accumulators wait */
+    const Op *combine; /* the body's op that takes a term into the accumulator, if the terms may
+                          come in any order and it takes more than a cycle; else NULL */
+    int64_t steps;     /* iterations that update one accumulator */
+    int64_t distance;  /* least iterations between two updates of an accumulator */
+    int64_t turns;     /* partial sums per accumulator, used in turn: 1, or at most `steps` */
+    int64_t ii;        /* initiation interval of the nest, cycles */
+    uint32_t run;      /* innermost loops, if they reduce while other accumulators wait */
 } ReductionSchedule;
 
 enum {
@@ -148,7 +171,7 @@ enum {
 
 typedef struct ComputeSchedule {
     const Op *process, *main; /* main: the linalg.generic that consumes the streams */
-    const Type *const *ends;  /* types of the ports, or NULL for their own */
+    const Type *const *ends;  /* types of the ports, or NULL for their own; borrowed */
     Kernel kernel;
     const Op *stages[SCHED_MAX_STAGES]; /* element-wise epilogue, in order */
     uint32_t stage_count;
@@ -156,7 +179,7 @@ typedef struct ComputeSchedule {
     uint32_t stream_operand[SCHED_MAX_STREAMS]; /* operand of main */
     uint32_t stream_port[SCHED_MAX_STREAMS];    /* port of the process */
     uint32_t output_port;
-    int64_t unroll[KERNEL_MAX_LOOPS];
+    int64_t unroll[KERNEL_MAX_LOOPS];    /* factor per kernel loop */
     ScheduleLoop loops[SCHED_MAX_LOOPS]; /* outermost first; trips above 1 only */
     uint32_t loop_count;
     uint32_t read_depth;      /* words are read where all counters from here on are 0 */
@@ -168,26 +191,32 @@ typedef struct ComputeSchedule {
     PackingSchedule packing;
 } ComputeSchedule;
 
-/* unroll: factors per loop of the main kernel, each dividing its extent; NULL: from the attribute
- * dfg.unroll, or ones. ends: types of the ports to try instead of their own, or NULL; kept. False:
- * diagnosed. */
+/* unroll: a factor per loop of the main kernel, each one that sched_compute_parts allows; NULL:
+ * from the attribute dfg.unroll, or ones. ends: types of the ports to try instead of their own, or
+ * NULL; the schedule keeps the pointer. False: diagnosed. */
 bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *ends,
                    ComputeSchedule *out) MUST_CHECK;
-/* Without unrolling, whatever the attribute says. False: diagnosed. */
+/* The schedule without unrolling, whatever the attribute says. False: diagnosed. */
 bool sched_compute_base(const Op *process, ComputeSchedule *out) MUST_CHECK;
-/* As the process stands: with its attribute's factors if words hold multiples of them, else, as
- * long as words are still to be chosen, without unrolling. False: diagnosed. */
+/* The schedule of the process as it is now: with its attribute's factors if the words of its first
+ * stream hold multiples of them, else without unrolling, because then the words are still to be
+ * chosen. False: diagnosed. */
 bool sched_compute_now(const Op *process, ComputeSchedule *out) MUST_CHECK;
 /* Factors of main's loops by its attribute dfg.unroll, ones without. False: diagnosed. */
 bool sched_compute_unroll_attr(const ComputeSchedule *sched, int64_t *unroll) MUST_CHECK;
-/* The parts that an unrolled loop is run in: `trip` of them, the next `scale` elements after the
- * one before; less than the factor where parts overlap. */
+
+/* The tiles in which an unrolled loop runs: `trip` of them, each `scale` elements after the one
+ * before. scale is the factor where the factor divides the extent, less where tiles overlap. */
 typedef struct LoopParts {
     int64_t trip, scale;
 } LoopParts;
-/* False: the loop cannot have the factor (plan_factor.c). No diagnostic. */
+/* The tiles of a loop with an unroll factor. A factor need not divide the extent: in a reduction
+ * that adds up products with a table of weights, tiles may overlap, because the weights of what
+ * they share are made zero (schedule/tiling.c). False, no diagnostic: the loop cannot have the
+ * factor. */
 bool sched_compute_parts(const ComputeSchedule *sched, uint32_t loop, int64_t factor,
                          LoopParts *out) MUST_CHECK;
+
 /* The multiplication whose results main adds to its accumulator, extended or as they are; NULL:
  * none. */
 const Op *sched_payload_product(const Op *generic);
@@ -195,16 +224,7 @@ const Op *sched_payload_product(const Op *generic);
 int sched_compute_weights(const ComputeSchedule *sched);
 /* Map of the output: a projected permutation of main's loops. */
 const AffineMap *sched_compute_output_map(const ComputeSchedule *sched);
-/* Fills schedule->reduction from the rest of the schedule. */
-void sched_reduction(ComputeSchedule *sched);
-/* Fills schedule->packing from the rest of the schedule. */
-void sched_packing(ComputeSchedule *sched);
-/* Of ReductionSchedule.combine: the op that joins two partial sums, the term that is taken in, and
- * the value that a partial sum starts from (NULL: the initial one). */
-const OpDef *sched_reduction_join(const Op *combine);
-Value *sched_reduction_term(const Op *combine);
-const Attr *sched_reduction_neutral(const Op *combine);
-/* Trips of the whole nest. */
+/* Iterations of the whole nest for one frame. */
 int64_t sched_compute_trips(const ComputeSchedule *sched);
 /* Iteration that writes the first word: the first in which all reduction counters are at their
  * ends. */
@@ -215,6 +235,25 @@ bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int
 /* Word the output port has with these factors: extents of the output tensor's rank. */
 void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word);
 
+/* The last two steps of sched_compute: they fill schedule->reduction and schedule->packing from the
+ * rest of the schedule. */
+void sched_reduction(ComputeSchedule *sched);
+void sched_packing(ComputeSchedule *sched);
+/* About ReductionSchedule.combine: the op that joins two partial sums, the term that it takes in,
+ * and the value that a partial sum starts from (NULL: the initial one). */
+const OpDef *sched_reduction_join(const Op *combine);
+Value *sched_reduction_term(const Op *combine);
+const Attr *sched_reduction_neutral(const Op *combine);
+
+/* The loops of a stage as functions of the main kernel's. */
+const AffineMap *sched_stage_loops(const ComputeSchedule *sched, uint32_t stage);
+/* Map of operand `operand` of stage `stage`, rewritten over the main kernel's loops. */
+const AffineMap *sched_stage_operand_map(const ComputeSchedule *sched, uint32_t stage,
+                                         uint32_t operand);
+
+/* Tables: constant operands of a compute process, laid out in the order in which its nest reads
+ * them. Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
+
 /* A constant operand laid out as the nest reads it: index by the counters in `by_loop` (positions
  * in schedule->loops, outermost first), then by the flattened unrolled loops in `by_lane` (kernel
  * loops in order, factors above 1). */
@@ -224,143 +263,27 @@ typedef struct TableLayout {
     uint32_t by_lane[KERNEL_MAX_LOOPS], lane_count;
     int64_t depth, lanes; /* words, elements per word */
 } TableLayout;
-/* map: from the main kernel's loops to the constant's index. */
+/* map: from the main kernel's loops to the constant's index; the layout keeps it. */
 void sched_table_layout(const ComputeSchedule *sched, const AffineMap *map, TableLayout *out);
-/* A constant that a payload reads at places it computes (tensor.extract). Indices in front that are
- * numbers of loops (linalg.index) choose a row, which the layout is about: every lane that has rows
- * of its own has a table of its own. loops: the payload's loops as functions of main's. */
+/* Whether the weight at a position (counters, then lanes) belongs to an earlier tile, too: it is
+ * zero then, because it would count twice. */
+bool sched_table_repeats(const ComputeSchedule *sched, const TableLayout *layout,
+                         const int64_t *position);
+
+/* A constant that a payload reads at indices it computes (tensor.extract). The leading indices that
+ * are numbers of loops (linalg.index) choose a row; `rows` lays the rows out. Every lane that has
+ * rows of its own has a table of its own. */
 typedef struct LookupLayout {
     TableLayout rows;
     uint32_t leading; /* indices that choose the row */
     int64_t inner;    /* elements of a row */
 } LookupLayout;
+/* loops: the payload's loops as functions of main's. */
 void sched_lookup_layout(const ComputeSchedule *sched, const AffineMap *loops, const Op *extract,
                          LookupLayout *out);
-/* Whether the weight at a position (counters, then lanes) belongs to an earlier part, too: it is
- * zero then. */
-bool sched_table_repeats(const ComputeSchedule *sched, const TableLayout *layout,
-                         const int64_t *position);
-/* The loops of a stage as functions of the main kernel's. */
-const AffineMap *sched_stage_loops(const ComputeSchedule *sched, uint32_t stage);
-/* Map of operand `operand` of stage `stage`, rewritten over the main kernel's loops. */
-const AffineMap *sched_stage_operand_map(const ComputeSchedule *sched, uint32_t stage,
-                                         uint32_t operand);
 
-/* Words that a fork copies per frame. */
-int64_t sched_fork_words(const Op *process);
-
-/* Width converters: processes that regroup the words of a frame. A converter joins words to larger
- * ones or splits them, without changing the order of elements beyond one large word; other words
- * are converted by way of a third. Schedules as in schedule.h.
- * Tests: lit/lowering/dfg_to_emithls/converter.mir, test/unit/schedule/converter_test.c */
-
-typedef struct ConverterSchedule {
-    const Op *process;
-    uint32_t rank;
-    int64_t small[2 * DFG_MAX_RANK], large[2 * DFG_MAX_RANK]; /* word shapes */
-    int64_t parts;                                            /* small words per large one */
-    int64_t words;                                            /* large words per frame */
-    bool joins; /* the input's words are the small ones */
-} ConverterSchedule;
-
-/* Whether a converter can stand between ends of the same frame and different words: one is a
- * multiple of the other, and the small words of each large one follow each other. No diagnostic. */
-bool sched_can_convert(const Type *from, const Type *to);
-/* How words of one end become those of another. */
-typedef enum WordConversion {
-    CONVERSION_NONE,     /* no: the elements arrive in another order */
-    CONVERSION_DIRECT,   /* one converter */
-    CONVERSION_BY_WAY_OF /* two converters, with words of type *middle between them */
-} WordConversion;
-/* Prefers the least common multiple between the two, which keeps the pace of both, as long as it
- * has at most max_bits; else takes the greatest common divisor. */
-WordConversion sched_conversion(const Type *from, const Type *to, int64_t max_bits,
-                                const Type **middle);
-
-/* False: diagnosed. */
-bool sched_converter(const Op *process, ConverterSchedule *out) MUST_CHECK;
-/* One iteration per small word. */
-int64_t sched_converter_trips(const ConverterSchedule *sched);
-
-/* Latency model: how many registers an operator has inside and how long its signals travel, per op,
- * width and clock. docs/simulation.md has the table; the numbers are typical of HLS operators on
- * UltraScale+ (-2), rounded up.
- * Tests: test/unit/schedule/latency_test.c, lit/sim/design/schedule.mir */
-
-/* Time in a pipeline, counted in picoseconds of usable clock: cycle * usable + delay in the
- * cycle. */
-typedef struct Clock {
-    int64_t usable_ps; /* the period less the tool's margin of 27 % for routing */
-} Clock;
-
-Clock clock_of_period(int64_t period_ps);
-/* MHz where neither the user nor a budget gives a clock. It is here, at the bottom of all that take
- * one (schedules, costs, FIFO sizing, simulation, build files), and a macro, since choose-unroll
- * has it as an option's text. */
-#define CLOCK_DEFAULT_MHZ 250
-
-typedef struct OpTiming {
-    int64_t stages; /* cycles from operands to result, because of registers inside */
-    int64_t delay;  /* picoseconds before the first register, and again behind the last one */
-} OpTiming;
-
-/* Of a scalar op of arith or math, or a condition, read or write of emithls. Ops that are wires
- * (extensions, constants, shifts by constants) take {0, 0}. Loads depend on their memory. */
-OpTiming latency_op(const Op *op, Clock clock);
-/* Of a DSP slice's product; from a slice's result to that of the next one in a cascade, which adds
- * its product to it; of an integer sum in the fabric. */
-OpTiming latency_dsp(void);
-OpTiming latency_cascade(void);
-OpTiming latency_sum(int64_t bits);
-/* A load from `impl` ("bram", "uram", "lutram", "auto", or "external"); registers with an index
- * that moves choose among `choices`. */
-OpTiming latency_memory_load(Str impl);
-OpTiming latency_register_load(int64_t choices);
-
-/* The same product made of LUTs. */
-OpTiming latency_lut_product(const Op *op);
-/* A read or write of a stream. */
-OpTiming latency_stream(void);
-/* Of a condition: so many constraints, computed side by side, the slowest by this delay. */
-OpTiming latency_constraints(int64_t count, int64_t delay);
-/* Of what constraints compute: a sum or multiple of counters; a quotient or remainder. */
-int64_t latency_counter_sum(void);
-int64_t latency_counter_quotient(int64_t divisor);
-
-/* When the result of an operator is there whose operands come at `start`: what does not fit the
- * rest of a cycle begins in the next one. */
-int64_t clock_after(Clock clock, int64_t start, OpTiming timing);
-/* The cycle a time lies in, and the cycles that pass until it is over. */
-int64_t clock_cycle(Clock clock, int64_t time);
-int64_t clock_cycles_until(Clock clock, int64_t time);
-
-/* One iteration of a pipelined loop as time passes in it: operators begin as soon as their operands
- * are there and follow each other while they fit the cycle, like the schedule of the simulation
- * (docs/simulation.md). Times are those of schedule/schedule.h, from the iteration's start.
- * Tests: test/unit/target/cost/pipeline_test.c */
-
-typedef struct Iteration {
-    Clock clock;
-    int64_t end;       /* of all that happened so far */
-    int64_t last_read; /* cycles of the last read and write */
-    int64_t write;
-} Iteration;
-
-/* When an operator is done whose operands come at `ready`. */
-int64_t iteration_op(Iteration *it, int64_t ready, OpTiming timing);
-/* When a condition of so many constraints on the counters is known, which take `delay` to compute;
- * without constraints at once. */
-int64_t iteration_condition(Iteration *it, int64_t constraints, int64_t delay);
-/* When a word has come, or gone, whose condition was known at `entered`. */
-int64_t iteration_read(Iteration *it, int64_t entered);
-void iteration_write(Iteration *it, int64_t ready);
-/* Cycles from the first to the last stage; words leave no earlier than the last read. */
-int64_t iteration_depth(const Iteration *it);
-int64_t iteration_write_cycle(const Iteration *it);
-
-/* Geometry of the processes that only move words: dfg.reorder and dfg.merge. Like the schedules of
- * schedule.h, pure functions of the process and its ports' words, for the cost model and the
- * lowering. docs/streaming.md derives the schedules.
+/* Processes that only move words: dfg.reorder and dfg.merge. docs/streaming.md derives their
+ * schedules.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir,
  * lit/target/dse/choose-unroll-move.mir */
 
@@ -375,14 +298,14 @@ enum {
  * out_blocks of out_burst words. A step of the outer loop reads one block of the source and writes
  * the block of the result that is `delay` steps behind; the inner loops walk the result's digits
  * from `level` on. Digits are the result's dimensions, split where the map divides and joined where
- * it does not tell them apart. */
+ * it does not tell them apart (schedule/delinearize.c). */
 typedef struct ReorderSchedule {
     const Op *process, *reorder;
     int64_t lanes; /* elements per word */
     uint32_t digit_count, level;
     int64_t digits[MOVE_MAX_DIGITS]; /* extents, outermost first */
     int64_t inner[MOVE_MAX_DIGITS];  /* extents of the inner loops, of digits from `level` on; the
-                                          first may be wider, and there is at least one */
+                                        first may be wider, and there is at least one */
     uint32_t inner_count;
     const AffineExpr *address; /* source word of a result word, over the digits */
     uint32_t bound_count;      /* it exists where all bounds are >= 0 */
@@ -390,21 +313,22 @@ typedef struct ReorderSchedule {
     int64_t in_blocks, in_burst, out_blocks, out_burst;
     int64_t delay;             /* steps */
     int64_t steps, step_trips; /* of the outer loop; iterations of the inner loops */
-    int64_t depth;             /* words of the circular buffer: those that are alive at once, or
-                                          a quarter more if that makes addresses simpler */
+    int64_t depth;             /* words of the circular buffer: those that are alive at once, or a
+                                  quarter more if that makes addresses simpler */
 } ReorderSchedule;
 
 /* False: diagnosed. */
 bool sched_reorder(const Op *process, ReorderSchedule *out) MUST_CHECK;
-/* The same at `lanes` elements per word, whatever the ports have. False without diagnostic: words
- * of that many elements do not stay together. */
+/* The same at `lanes` elements per word, whatever the ports have. False, no diagnostic: words of
+ * that many elements do not stay together. */
 bool sched_reorder_packed(const Op *process, int64_t lanes, ReorderSchedule *out) MUST_CHECK;
+/* Iterations for one frame. */
 int64_t sched_reorder_trips(const ReorderSchedule *sched);
 
-/* One step per word of the result; a source is read where its part is. */
+/* One iteration per word of the result; a source is read in the iterations of its part. */
 typedef struct MergeSchedule {
     const Op *process, *merge;
-    int64_t lanes;
+    int64_t lanes; /* elements per word */
     uint32_t rank;
     int64_t extents[DFG_MAX_RANK];      /* of the result's word grid */
     int port[SCHED_MAX_STREAMS];        /* of each source; -1: a constant */
@@ -414,28 +338,143 @@ typedef struct MergeSchedule {
 
 /* False: diagnosed. */
 bool sched_merge(const Op *process, MergeSchedule *out) MUST_CHECK;
+/* The same at `lanes` elements per word, whatever the ports have. */
 bool sched_merge_packed(const Op *process, int64_t lanes, MergeSchedule *out) MUST_CHECK;
+/* Iterations for one frame. */
 int64_t sched_merge_trips(const MergeSchedule *sched);
 /* The elements of a constant source. */
 const Attr *sched_merge_constant(const MergeSchedule *sched, uint32_t source);
-/* Words of a source. */
+/* Words of a source per frame. */
 int64_t sched_merge_words(const MergeSchedule *sched, uint32_t source);
 
-/* What a product of integers takes: DSP slices, or LUTs without them. docs/cost-model.md has the
+/* Width converters: processes that regroup the words of a frame. A converter joins words to larger
+ * ones or splits them, without changing the order of elements beyond one large word; other words
+ * are converted by way of a third.
+ * Tests: lit/lowering/dfg_to_emithls/converter.mir, test/unit/schedule/converter_test.c */
+
+typedef struct ConverterSchedule {
+    const Op *process;
+    uint32_t rank;
+    int64_t small[2 * DFG_MAX_RANK], large[2 * DFG_MAX_RANK]; /* word shapes */
+    int64_t parts;                                            /* small words per large one */
+    int64_t words;                                            /* large words per frame */
+    bool joins; /* the input's words are the small ones */
+} ConverterSchedule;
+
+/* Whether one converter can regroup a frame from the words of `from` to those of `to`: one is a
+ * multiple of the other, and the small words of each large one follow each other. No diagnostic. */
+bool sched_can_convert(const Type *from, const Type *to);
+/* How words of one end become those of another. */
+typedef enum WordConversion {
+    CONVERSION_NONE,     /* not at all: the elements arrive in another order */
+    CONVERSION_DIRECT,   /* one converter */
+    CONVERSION_BY_WAY_OF /* two converters, with words of type *middle between them */
+} WordConversion;
+/* The middle is the least common multiple of both words as long as it has at most max_bits, because
+ * that keeps the throughput of both; else it is their greatest common divisor. */
+WordConversion sched_conversion(const Type *from, const Type *to, int64_t max_bits,
+                                const Type **middle);
+
+/* False: diagnosed. */
+bool sched_converter(const Op *process, ConverterSchedule *out) MUST_CHECK;
+/* Iterations for one frame: one per small word. */
+int64_t sched_converter_trips(const ConverterSchedule *sched);
+
+/* Resources of an integer product: DSP slices, or LUTs in their place. docs/cost-model.md has the
  * sources. Tests: test/unit/target/cost/cost_test.c */
 
-/* DSP48E2 (27 x 18 signed) of a product of two signed operands of these widths; LUTs of the same
- * product without DSPs. */
-int64_t product_dsp(int64_t a_bits, int64_t b_bits);
-int64_t product_luts(int64_t a_bits, int64_t b_bits);
-/* Signed bits that an integer needs, seen through extensions, products and constants. */
-int64_t product_effective_bits(const Value *value);
 /* arith.muli or one of the extended products. */
 bool product_is(const Op *op);
+/* DSP48E2 slices (27 x 18 signed) of a product of two signed operands of these widths in bits; LUTs
+ * of the same product without DSPs. */
+int64_t product_dsp(int64_t a_bits, int64_t b_bits);
+int64_t product_luts(int64_t a_bits, int64_t b_bits);
 /* The same figures of such an op. */
 int64_t product_dsp_of(const Op *op);
 int64_t product_luts_of(const Op *op);
-/* Whether it is a product by a constant of several terms, but few: made of shifts and additions. */
+/* Signed bits that an integer needs, seen through extensions, products and constants. */
+int64_t product_effective_bits(const Value *value);
+/* Whether the op multiplies by a constant of several signed digits, but few, so that it is built of
+ * shifts and additions. */
 bool product_is_sum_of_shifts(const Op *op);
+
+/* Latency model: how many registers an operator has inside and how long its signals travel, per op,
+ * width and clock. docs/simulation.md has the table; the numbers are typical of HLS operators on
+ * UltraScale+ (-2), rounded up.
+ * Tests: test/unit/schedule/latency_test.c, lit/sim/design/schedule.mir */
+
+/* A clock, as the time that operators can use in a cycle. A time in a pipeline is counted in such
+ * picoseconds: cycle * usable_ps + delay in the cycle. */
+typedef struct Clock {
+    int64_t usable_ps; /* the period less the tool's margin of 27 % for routing */
+} Clock;
+
+Clock clock_of_period(int64_t period_ps);
+
+/* MHz where neither the user nor a budget gives a clock. It is here, at the bottom of all that take
+ * one (schedules, costs, FIFO sizing, simulation, build files), and a macro, since choose-unroll
+ * has it as an option's text. */
+#define CLOCK_DEFAULT_MHZ 250
+
+typedef struct OpTiming {
+    int64_t stages; /* cycles from operands to result, because of registers inside */
+    int64_t delay;  /* picoseconds before the first register, and again behind the last one */
+} OpTiming;
+
+/* Of a scalar op of arith or math, or a condition, read or write of emithls. Ops that are wires
+ * (extensions, constants, shifts by constants) take {0, 0}. The timing of a load depends on its
+ * memory: latency_memory_load. */
+OpTiming latency_op(const Op *op, Clock clock);
+/* A DSP slice's product; the path from a slice's result to that of the next one in a cascade, which
+ * adds its product to it; an integer sum in the fabric. */
+OpTiming latency_dsp(void);
+OpTiming latency_cascade(void);
+OpTiming latency_sum(int64_t bits);
+/* An integer product made of LUTs. */
+OpTiming latency_lut_product(const Op *op);
+/* A load from `impl` ("bram", "uram", "lutram", "auto", or "external"); a load from registers whose
+ * index moves, which chooses among `choices` of them. */
+OpTiming latency_memory_load(Str impl);
+OpTiming latency_register_load(int64_t choices);
+/* A read or write of a stream. */
+OpTiming latency_stream(void);
+/* A condition of `count` constraints, computed side by side, the slowest by this delay. */
+OpTiming latency_constraints(int64_t count, int64_t delay);
+/* Picoseconds of the operands of constraints: a sum or multiple of counters; a quotient or
+ * remainder. */
+int64_t latency_counter_sum(void);
+int64_t latency_counter_quotient(int64_t divisor);
+
+/* The time at which an operator's result is there whose operands come at `start`. An operator that
+ * does not fit the rest of a cycle begins in the next one. */
+int64_t clock_after(Clock clock, int64_t start, OpTiming timing);
+/* The cycle a time lies in, and the cycles that pass until it is over. */
+int64_t clock_cycle(Clock clock, int64_t time);
+int64_t clock_cycles_until(Clock clock, int64_t time);
+
+/* The depth of a pipelined iteration, predicted op by op: operators begin as soon as their operands
+ * are there and follow each other while they fit the cycle, as in the schedule of the simulation
+ * (docs/simulation.md). All times are those of Clock, from the iteration's start.
+ * Tests: test/unit/target/cost/pipeline_test.c */
+
+typedef struct Iteration {
+    Clock clock;
+    int64_t end;       /* time of the latest result so far */
+    int64_t last_read; /* cycles of the last read and write */
+    int64_t write;
+} Iteration;
+
+/* Each returns the time at which it is done: an operator whose operands come at `ready`; a
+ * condition of so many constraints on the counters, which take `delay` to compute (without
+ * constraints: 0); a read whose condition was known at `entered`. */
+int64_t iteration_op(Iteration *it, int64_t ready, OpTiming timing);
+int64_t iteration_condition(Iteration *it, int64_t constraints, int64_t delay);
+int64_t iteration_read(Iteration *it, int64_t entered);
+/* A write of a word that is there at `ready`. */
+void iteration_write(Iteration *it, int64_t ready);
+/* Cycles from the first to the last stage. */
+int64_t iteration_depth(const Iteration *it);
+/* Cycle of the write; words leave no earlier than the last read. */
+int64_t iteration_write_cycle(const Iteration *it);
 
 #endif

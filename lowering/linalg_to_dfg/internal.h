@@ -1,5 +1,12 @@
-/* Between linalg_to_dfg.c (graph), linalg_to_dfg_kernel.c (one kernel's processes) and
- * linalg_to_dfg_source.c (padding and reshapes in front of a kernel). */
+/* The inside of linalg_to_dfg, for its sources only.
+ *
+ *   insert-reorders          insert_reorders.c (the pass), _move.c, _kernel.c
+ *   convert-linalg-to-dfg    linalg_to_dfg.c (the graph), _kernel.c, _source.c
+ *
+ * Both passes decide by the same code whether an operand streams (linalg_to_dfg_kernel.c), so that
+ * the second accepts what the first made. Structs borrow ops and own only their vectors. Functions
+ * that return NULL or false under MUST_CHECK have diagnosed unless they say otherwise.
+ * Tests: lit/lowering/linalg_to_dfg */
 #ifndef MING_LOWERING_LINALG_TO_DFG_INTERNAL_H
 #define MING_LOWERING_LINALG_TO_DFG_INTERNAL_H
 
@@ -7,8 +14,10 @@
 #include "lowering/linalg_to_dfg/linalg_to_dfg.h"
 #include "schedule/schedule.h"
 
-/* A kernel, or an op that moves elements, with the element-wise kernels that run in its epilogue,
- * and the reshapes around them. */
+/* Kernels and their operands. */
+
+/* The ops that become one compute process: a kernel, or an op that moves elements, with the
+ * element-wise kernels that run in its epilogue and the reshapes around them. */
 typedef struct ProcessGroup {
     Op *main;
     VEC(Op *) stages; /* element-wise kernels and reshapes, in order */
@@ -21,6 +30,7 @@ typedef struct Padding {
     const Attr *value; /* NULL: no padding */
 } Padding;
 
+/* How an operand of a kernel streams. */
 typedef struct StreamInput {
     Value *source;        /* streamed value: padding and reshapes stripped */
     Value *reshaped;      /* the source behind its reshapes, if any; padding stripped */
@@ -35,28 +45,31 @@ typedef struct StreamInput {
 bool to_dfg_is_constant_value(const Value *value);
 /* Zero of an element type. */
 const Attr *to_dfg_stream_zero(const Type *type);
-/* How operand `operand` of a generic streams from a source. False: diagnosed. */
+/* Finds how operand `operand` of a generic streams from a source. False: diagnosed. */
 bool to_dfg_stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out)
     MUST_CHECK;
 
-/* Whether it streams so: `fits`. False: diagnosed, as it streams in no way. */
+/* The same, but an operand that would stream in another order only clears *fits. False: diagnosed,
+ * the operand streams in no order. */
 bool to_dfg_can_stream_input(const Op *generic, uint32_t operand, StreamInput *out, bool *fits)
     MUST_CHECK;
 
 /* Whether the payload takes no elements of a stream from outside. False: diagnosed. */
 bool to_dfg_check_captures(Op *generic) MUST_CHECK;
 
-/* Of a tensor.pad. False: diagnosed (not constant). */
+/* Reads the widths and the value of a tensor.pad. False: diagnosed, they are not constant. */
 bool to_dfg_read_padding(const Op *pad, Padding *out) MUST_CHECK;
-/* Rewrites reshape(pad(x)) to pad(reshape(x)) where the padding stays whole rows of a group, so
- * that reshapes meet the streams. */
+/* Rewrites reshape(pad(x)) to pad(reshape(x)) where the padding stays whole rows of a reshaped
+ * group, so that reshapes stand directly behind the streams, where processes can make them. */
 void to_dfg_move_padding_behind_reshapes(Block *body);
 /* Repeats the reshapes that lead from `source` to `value` on what stands for the source. */
 Value *to_dfg_copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for);
 
-/* Builds the group's process (and checks that it streams): inputs[i] describes the i-th streamed
- * operand of main. The process is added to the symbol table under a name derived from `name`.
- * NULL: diagnosed. */
+/* Processes. Each function builds one, adds it to the symbol table under a name derived from `name`
+ * and returns it; it belongs to the module. */
+
+/* The group's process. inputs[i] describes the i-th streamed operand of main. NULL: diagnosed, the
+ * group does not stream. */
 Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
                                  const StreamInput *inputs, uint32_t input_count) MUST_CHECK;
 /* kernel: the op that the process belongs to, for its location and the model's name. */
@@ -68,15 +81,14 @@ Op *to_dfg_build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, 
  * them to its operands, and in front of those that lead from its result to `group`'s. */
 Op *to_dfg_build_move_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
                               Value *const *sources);
-/* Passes `source` on in the shape of `value`, which reshapes may make of it. */
+/* A process that passes `source` on in the shape of `value`, which reshapes may make of it. */
 Op *to_dfg_build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *value,
                               const Value *source);
 
-/* Between insert_reorders.c (the pass), insert_reorders_move.c (ops that only move elements) and
- * insert_reorders_kernel.c (operands and results of kernels). */
+/* insert-reorders. */
 
-/* result[i] = source[map(i)], or fill where that is outside; fill may be NULL. The source itself if
- * nothing moves. */
+/* Builds result[i] = source[map(i)], or fill where that is outside; fill may be NULL. Returns the
+ * source itself if nothing moves. */
 Value *to_dfg_build_reorder(Builder *b, Value *source, const Type *type, const AffineMap *map,
                             const Attr *fill);
 /* A constant as a stream: a dfg.merge of nothing else. */
@@ -84,7 +96,7 @@ Value *to_dfg_build_stream(Builder *b, Value *constant);
 /* Makes a slice, insertion, concatenation or padding a dfg op; true for other ops, too. False:
  * diagnosed. */
 bool to_dfg_make_move(Op *op) MUST_CHECK;
-/* A reorder of a reorder that nothing else reads becomes one. */
+/* Joins a reorder and the reorder in front of it, if nothing else reads that one. */
 void to_dfg_join_reorders(Op *reorder);
 /* Makes every streamed operand of a linalg.generic arrive in the order of its loops, and its result
  * leave in the order in which it is computed. False: diagnosed. */

@@ -1,5 +1,7 @@
-/* Between the sources of convert-onnx-to-linalg: a function per kind of node, as the table in
- * onnx_to_linalg.c calls them. */
+/* The inside of convert-onnx-to-linalg, for the sources of this folder only. Each kind of node has
+ * a function that lowers lw->node and records its results (values/values.h); the table in
+ * onnx_to_linalg.c calls them. False means that the function has diagnosed at the node.
+ * Tests: lit/lowering/onnx_to_linalg */
 #ifndef MING_LOWERING_ONNX_TO_LINALG_INTERNAL_H
 #define MING_LOWERING_ONNX_TO_LINALG_INTERNAL_H
 
@@ -14,13 +16,15 @@ LowerNode onnx_lower_arg_extreme, onnx_lower_cast, onnx_lower_clip, onnx_lower_c
     onnx_lower_reduce, onnx_lower_relu, onnx_lower_resize, onnx_lower_softmax, onnx_lower_split,
     onnx_lower_top_k;
 
-/* Sums of products on integers (onnx_to_linalg_sum.c). */
+/* Accumulation: sums of products on integers (accumulate.c).
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-conv.mir */
 
 typedef struct SumRange {
     int64_t low, high;
 } SumRange;
 
-/* A sum under construction: first its range, then its value, then what is added. */
+/* A sum under construction. It is made in this order: its ranges, its scale, fixed.value, the
+ * bias. Arrays are from the pass's scratch arena. */
 typedef struct Sum {
     OnnxLowering *lw;
     Fixed fixed;
@@ -29,39 +33,44 @@ typedef struct Sum {
     SumRange *ranges; /* per channel */
 } Sum;
 
-/* A sum of products with operand x, whose ranges are empty. */
+/* A sum of products with operand x, with empty ranges. */
 Sum sum_create(OnnxLowering *lw, const Fixed *x, int64_t channels, uint32_t axis);
 /* Adds x * weight to a channel's range, for any x in x's range; false beyond 64 bits. */
 bool sum_add_product(Sum *sum, const Fixed *x, int64_t channel, int64_t weight) MUST_CHECK;
-/* Bits of the accumulator: at least those of both operand types. */
+/* Bits of the accumulator: those that the ranges need, and at least those of both operand types. */
 uint32_t sum_width(const Sum *sum, const Type *a, const Type *b);
-/* The scale of sum.fixed from those of x and the weights, whose scales may differ along the output
- * channels; then sum.fixed.value is set. */
+/* Sets the scale of sum.fixed from those of x and of the weights, which may differ along the output
+ * channels. The caller sets sum.fixed.value next. False: diagnosed. */
 bool sum_set_scale(Sum *sum, const Fixed *x, const FixedConstant *weight) MUST_CHECK;
-/* x * 2^exponents[c] along dimension `axis`, whose extent is `channels`. False: diagnosed, or with
- * *done unset the exponents lie too far apart. */
+/* Makes x to x * 2^exponents[c] along dimension `axis`, whose extent is `channels`. *done is unset
+ * where the exponents lie too far apart; x is as before then. False: diagnosed. */
 bool onnx_lower_scale_channels(OnnxLowering *lw, Fixed *x, uint32_t axis, int64_t channels,
                                const int *exponents, bool *done) MUST_CHECK;
 /* Adds the constant behind operand `index`, times beta: one value per channel or one for all.
  * False: diagnosed. */
 bool sum_add_bias(Sum *sum, uint32_t index, double beta) MUST_CHECK;
-/* Whether operand `index` is such a constant. */
+/* Whether operand `index` is a constant that sum_add_bias takes. */
 bool onnx_lower_is_channel_constant(OnnxLowering *lw, uint32_t index, int64_t channels,
                                     uint32_t rank, uint32_t axis);
 
-/* sum += x * w in the accumulator's type, integer or float; the body of both. */
+/* Builds sum + x * w in the body of a kernel on x and w, in the accumulator's type, integer or
+ * float. */
 Value *onnx_lower_multiply_accumulate(Generic *generic, bool x_unsigned, bool w_unsigned);
+/* A tensor type of this shape with signless integers; the largest of a width and two element
+ * widths. */
 const Type *onnx_lower_int_tensor(OnnxLowering *lw, const Type *shape, uint32_t width);
 uint32_t onnx_lower_widest(uint32_t width, const Type *a, const Type *b);
 
-/* Tensors with their elements in other places (onnx_to_linalg_move.c); any element type. */
+/* Data movement: tensors of any element type with their elements elsewhere (data_movement.c).
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-move.mir */
 
 /* The same elements in row-major order under another static shape. */
 Value *onnx_lower_build_reshape(OnnxLowering *lw, Value *x, const Type *type);
-/* A border of a number; negative widths cut off. */
+/* Adds a border of a number, `low` and `high` elements wide per dimension; negative widths cut
+ * off. */
 Value *onnx_lower_build_border(OnnxLowering *lw, Value *x, const int64_t *low, const int64_t *high,
                                double value);
-/* Elements of x at offset + i * stride; and x put into those of dest. */
+/* The elements of x at offset + i * stride; and dest with x in those places. */
 Value *onnx_lower_build_slice(OnnxLowering *lw, Value *x, const Type *type, const int64_t *offsets,
                               const int64_t *strides);
 Value *onnx_lower_build_insert(OnnxLowering *lw, Value *x, Value *dest, const int64_t *offsets,

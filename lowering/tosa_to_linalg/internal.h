@@ -1,8 +1,14 @@
-/* Between the sources of tosa-to-linalg-named and tosa-to-linalg. Each lowering builds what
- * upstream's pattern builds in the same order, unused constants included, so that text agrees.
- * Types are taken from the op as it says them: where they contradict each other the verifier
- * speaks after the pass.
- * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg*.mir */
+/* The inside of the tosa lowerings, for their sources only. Each lowering builds the ops that
+ * upstream's pattern builds, in the same order, unused constants included, so that printed IR
+ * agrees. Types are taken from the op as it states them: where they contradict each other, the
+ * verifier reports it after the pass.
+ *
+ *   tosa-to-linalg-named   _named.c: _conv.c, _pool.c, with _window.c
+ *   tosa-to-linalg         _linalg.c: _elementwise.c, _scalar.c, _cast.c, _reduce.c, _rescale.c, …
+ *   tosa-to-tensor         tosa_to_tensor.c, tosa_to_tensor_reshape.c
+ *   tosa-to-arith          tosa_to_arith.c
+ *
+ * Tests: lit/lowering/tosa_to_linalg */
 #ifndef MING_LOWERING_TOSA_TO_LINALG_INTERNAL_H
 #define MING_LOWERING_TOSA_TO_LINALG_INTERNAL_H
 
@@ -12,17 +18,19 @@
 #include "ir/rewrite/rewrite.h"
 #include "lowering/tosa_to_linalg/tosa_to_linalg.h"
 
-/* Types under way from tosa: unsigned integers become signless ones of the same width, and
- * builtin.unrealized_conversion_cast joins both where ops of both worlds meet. */
+/* Types: unsigned integers of tosa become signless ones of the same width, and a
+ * builtin.unrealized_conversion_cast joins both where a converted op meets one that is not. */
 
 /* The scalar or tensor type with signless integers in the place of unsigned ones. */
 const Type *tosa_lower_signless(const Type *type);
-/* What a value has become, signless; a cast of it if need be. */
+/* The signless value that a value has become; a cast of it if need be. */
 Value *tosa_lower_remap(Rewriter *rw, Value *value);
-/* builtin.unrealized_conversion_cast */
+/* Builds a builtin.unrealized_conversion_cast. */
 Value *tosa_lower_cast(Builder *b, const Type *type, Value *value);
 
-/* One op being lowered; the builder stands before it. */
+/* Patterns. */
+
+/* One op being lowered; the builder inserts before it. */
 typedef struct Lower {
     Rewriter *rw;
     Builder *b; /* the rewriter's */
@@ -32,7 +40,7 @@ typedef struct Lower {
     Arena *arena;     /* scratch of the pass */
 } Lower;
 
-/* False: does not apply; what was built is taken back. */
+/* Lowers one op. False: the pattern does not apply, and the rewriter takes back what was built. */
 typedef bool TosaLowering(Lower *l);
 
 typedef struct TosaRow {
@@ -41,8 +49,8 @@ typedef struct TosaRow {
     int benefit;
 } TosaRow;
 
-/* Full conversion of a function by the rows; ops that the target leaves to lists and that are not
- * in them are legal. */
+/* Converts a function by the rows (conversion_apply) until every op is legal for the target. False:
+ * diagnosed. */
 bool tosa_lower_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
                         const ConversionTarget *target) MUST_CHECK;
 
@@ -57,7 +65,7 @@ TosaLowering tosa_lower_fft, tosa_lower_rfft;
 TosaLowering tosa_lower_resize, tosa_lower_resize_unary, tosa_lower_resize_broadcast;
 TosaLowering tosa_lower_reverse, tosa_lower_tile, tosa_lower_gather, tosa_lower_table;
 
-/* An elementwise op on single elements. */
+/* Elementwise ops on single elements. */
 typedef struct TosaScalar {
     Builder *b;
     const Op *op;
@@ -80,7 +88,7 @@ static inline const Type *result_type(const Op *op)
     return op->results[0].type;
 }
 
-/* Of ranked tensors. */
+/* Ranked tensors: their types and extents. */
 static inline uint32_t rank_of(const Type *type)
 {
     return type->u.shaped.rank;
@@ -100,7 +108,7 @@ bool tosa_lower_all_ranked(const Op *op);
 /* A ranked tensor of that shape, and of these elements. */
 const Type *tosa_build_tensor_like(const Type *shape, const Type *elem);
 
-/* Values in a row: extents, operands. */
+/* A list of values, such as extents or operands; it borrows the array. */
 typedef struct Values {
     Value *const *items;
     uint32_t count;
@@ -116,6 +124,8 @@ bool tosa_build_batch_dim(Lower *l, Values *dims) MUST_CHECK;
 
 Value *tosa_build_empty_tensor(Builder *b, const Type *shape, const Type *elem, Values dims);
 
+/* Kernels, constants and attributes. */
+
 /* A linalg.generic: inputs and inits with a map each; NULL is the identity. */
 typedef struct GenericDef {
     Values inputs, inits;
@@ -123,8 +133,8 @@ typedef struct GenericDef {
     uint32_t loops;
     const bool *is_reduction; /* of each loop; NULL: none is */
 } GenericDef;
-/* Body's builder in *body, the arguments in its block; results get the types of `results`, which
- * may be NULL: those of the inits. */
+/* Builds the op and an empty body. *body gets the body's builder, whose block has the arguments.
+ * Results get the types of `results`, or those of the inits if that is NULL. */
 Op *tosa_build_generic(Builder *b, const GenericDef *def, const Type *const *results,
                        Builder *body);
 /* Elementwise over one input, identity maps. */
@@ -155,7 +165,7 @@ int64_t tosa_build_int_attr(const Op *op, const char *name);
 bool tosa_build_bool_attr(const Op *op, const char *name);
 IntList tosa_build_list_attr(const Op *op, const char *name); /* free with vec_free */
 
-/* What convolutions, pooling and fully_connected share on their way to linalg.
+/* Windows: what convolutions, pooling and fully_connected share.
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-named*.mir */
 
 /* (size + before + after - (dilation * (kernel - 1) + 1)) / stride + 1, at run time. */
@@ -178,9 +188,10 @@ Value *tosa_build_transposed(Lower *l, Value *input, const int64_t *order);
 const Attr *tosa_lower_window_attr(Context *ctx, const int64_t *values, size_t count,
                                    bool is_vector);
 
-/* Between the sources of tosa-to-tensor. */
+/* tosa-to-tensor.
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor-reshape.mir */
 
-/* tosa.reshape as collapse_shape, expand_shape and casts; a pattern. */
+/* The pattern that rewrites tosa.reshape to collapse_shape, expand_shape and casts. */
 bool tosa_lower_reshape_to_tensor(Rewriter *rw, Op *op, void *user);
 
 #endif

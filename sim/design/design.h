@@ -1,11 +1,15 @@
-/* An emithls design as its simulation sees it: processes that run loops, streams between them, and
- * for every loop when its iterations read and write. Nothing here depends on values, so timing,
- * FIFO sizing and the data interpreter share it.
+/* The model of an emithls design that the simulation runs: processes that run loops, streams
+ * between them, and for every loop when its iterations read and write. Nothing here depends on
+ * values, so the timing simulation, FIFO sizing and the functional simulation share it.
  *
  *   module ─▶ processes, loops ─▶ schedule (II, latency, cycle of each access) ─▶ access patterns
- *   hls_model.c                   design_schedule.c                                  hls_pattern.c
+ *             design.c            op_schedule.c, memory_ports.c                access_pattern.c
  *
- * Tests: lit/sim, test/e2e/sizing_check.py */
+ * A design borrows the module, which must stay as it is; all else lives in the design's arena and
+ * its vectors, which design_free frees. It does not change once it is created. Times are cycles,
+ * amounts words. sim/hls, target/cost (the two start-up constants), target/fifo and emit build on
+ * it.
+ * Tests: lit/sim/design, lit/sim/hls, test/e2e/sizing_check.py */
 #ifndef MING_SIM_DESIGN_DESIGN_H
 #define MING_SIM_DESIGN_DESIGN_H
 
@@ -21,7 +25,8 @@ enum {
     LOOP_START = 1          /* cycles before the first iteration of a loop */
 };
 
-/* `repeat` times: `skip` iterations without the access, then `count` with it. */
+/* A piece of an access pattern: `skip` iterations without the access, then `count` with it, all
+ * that `repeat` times. Patterns of loop nests are long but regular, so few pieces tell them. */
 typedef struct HlsRun {
     int64_t skip, count, repeat;
 } HlsRun;
@@ -37,8 +42,8 @@ typedef struct HlsAccess {
     HlsRuns runs;   /* over the iterations of a frame */
 } HlsAccess;
 
-/* A loop, or code outside loops: one iteration. It runs once, or in every iteration of the plain
- * loops around it. */
+/* A pipelined loop, or code outside loops, which counts as a loop of one iteration. It runs once in
+ * a frame, or in every iteration of the plain loops around it. */
 typedef struct HlsLoop {
     const Op *op;          /* NULL: code outside pipelined loops */
     const Op *first, *end; /* the body: first to the op before end in its block */
@@ -56,7 +61,8 @@ typedef struct HlsLoop {
     VEC(HlsAccess) accesses;
 } HlsLoop;
 
-/* The order of a process: a loop, the ends of a plain loop, or what only the first frame runs. */
+/* The order in which a process runs its loops: a loop, the two ends of a plain loop, or a stretch
+ * that only the first frame runs. */
 typedef enum HlsStepKind { STEP_LOOP, STEP_REPEAT, STEP_END, STEP_ONCE } HlsStepKind;
 typedef struct HlsStep {
     HlsStepKind kind;
@@ -97,7 +103,8 @@ typedef struct HlsMemoryPort {
     bool is_input;
 } HlsMemoryPort;
 
-/* Order: processes of the module as they are called, then one per port in the ports' order. */
+/* A whole design. Processes are in the order in which the module calls them; after them comes one
+ * per port, in the ports' order, which stands for the world at that port. */
 typedef struct HlsDesign {
     Context *ctx;
     const Op *top;
@@ -123,15 +130,18 @@ int design_counter_of(const HlsLoop *loop, const Value *value);
 /* Lets `lanes` know the counters of an unrolled loop at a flat position as constant expressions. */
 void design_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes);
 
-/* For hls_model.c: depth, II and the accesses' cycles of a loop whose accesses are known. */
-bool design_schedule(const HlsDesign *design, HlsLoop *loop) MUST_CHECK;
-/* The accesses of a loop with their runs. Streams are found in `ports` (Value* -> port + 1). */
+/* The two steps of design_create for each loop. First the accesses of the loop and their runs;
+ * streams are found in `ports` (Value* -> port + 1). Then, from the accesses, the depth, the
+ * initiation interval and the cycle of each access. False: diagnosed. */
 bool design_find_accesses(HlsLoop *loop, const PtrMap *ports) MUST_CHECK;
+bool design_schedule(const HlsDesign *design, HlsLoop *loop) MUST_CHECK;
 
-/* Bits of a word. */
+/* Bits of a stream's word. */
 int64_t design_word_bits(const HlsStream *stream);
 
-/* Walks the iterations of a frame in which an access of a loop happens. */
+/* Cursors: a walk through the iterations of a frame in which an access of a loop happens. They are
+ * inline because simulations advance them once per word.
+ * Tests: lit/sim/design/pattern.mir */
 
 typedef struct HlsCursor {
     const HlsAccess *access;
@@ -167,23 +177,24 @@ static inline void hls_cursor_advance(HlsCursor *c)
     c->left = runs->data[c->run].count;
 }
 
-/* Clock of the next access in the loop's execution that begins with iteration `base`, INT64_MAX if
- * it is not in that one. */
+/* Cycle of the next access, counted from the start of the loop's execution whose first iteration is
+ * `base`; INT64_MAX: the access is in a later execution. */
 static inline int64_t hls_cursor_tick(const HlsCursor *c, const HlsLoop *loop, int64_t base)
 {
     if (c->next >= base + loop->trips) return INT64_MAX;
     return (c->next - base) * loop->ii + c->access->offset;
 }
 
-/* Where the elements of a frame are at the boundary of a design: in the words of a stream, in a
- * memory that a process reads or writes, in the words that load the tables.
+/* The boundary of a design: where the elements of a frame are, in the words of a stream, in a
+ * memory that a process reads or writes, or in the words that load the tables.
  * Tests: lit/sim/hls/values.mir, lit/sim/hls/once.mir */
 
 typedef enum HlsDirection { HLS_NO_DATA, HLS_DATA_IN, HLS_DATA_OUT } HlsDirection;
 
-/* Of an argument of the top function. The port of weights has no data: the tables have it. */
+/* The direction of an argument of the top function. The port of weights carries no data of a frame,
+ * because the module's tables have them. */
 HlsDirection design_argument_direction(const HlsDesign *design, uint32_t arg);
-/* Its tensor of a frame (emithls.frame). NULL: it does not describe one. */
+/* The tensor that the argument carries per frame (emithls.frame). NULL: it does not say. */
 const Type *design_argument_frame(const HlsDesign *design, uint32_t arg);
 
 /* The elements of a port, in the order of its words. */
@@ -195,7 +206,8 @@ typedef struct HlsPort {
     Array *weights;       /* given in the first frame instead; owned, or NULL */
 } HlsPort;
 
-/* Of an argument that is a stream of such words, or that is a memory (NULL). False: diagnosed. */
+/* The port of an argument: of the stream, or of a memory if stream is NULL. The elements are
+ * allocated in the arena. False: diagnosed. */
 bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
                       HlsPort *out) MUST_CHECK;
 

@@ -1,5 +1,7 @@
-/* What an array of emithls becomes: registers or memories with ports.
- * Tests: lit/sim/design/schedule.mir */
+/* Arrays of emithls as hardware: registers, or memories with a limited number of ports. For the
+ * sources of sim/design only: memory_ports.c answers, op_schedule.c asks when it schedules an
+ * iteration. An HlsMemory borrows the array and its pragmas.
+ * Tests: lit/sim/design/schedule.mir, lit/sim/design/memories.mir */
 #ifndef MING_SIM_DESIGN_INTERNAL_H
 #define MING_SIM_DESIGN_INTERNAL_H
 
@@ -14,19 +16,19 @@ typedef struct HlsMemory {
     int64_t distance;     /* iterations between a store and the next load of its element */
 } HlsMemory;
 
-/* From the pragmas on the array. */
+/* What the pragmas on the array make of it. */
 HlsMemory design_memory(const Value *array);
 /* Whether the array is a delay line of registers: element 0 is stored to, each other one takes what
- * its neighbour holds. What is stored comes back, `*distance` iterations later, where `load` reads;
- * that is as far as can be told without the pragma. Loads that pass an element on are none to ask
- * about. */
+ * its neighbour holds. A stored value then reaches the element that `load` reads `*distance`
+ * iterations later; without the dependence pragma no more can be told. Do not ask about loads that
+ * only pass an element on (design_is_shift). */
 bool design_is_delayed(const HlsMemory *memory, const Op *load, int64_t *distance);
-/* Whether a load gives what a store of the array puts into the next element. */
+/* Whether a load only feeds the store that moves its element on by one place. */
 bool design_is_shift(const Op *load);
-/* How long a load takes. */
+/* The timing of a load from the array. */
 OpTiming design_load_timing(const HlsMemory *memory, const HlsLoop *loop, const Op *load);
-/* Cycles in which the ports make an iteration's accesses to the array. Equal addresses in one bank
- * share an access. */
+/* Cycles that the ports need for an iteration's accesses to the array: a lower bound of the
+ * initiation interval. Equal addresses in one bank share an access. */
 int64_t design_port_cycles(const HlsMemory *memory, const HlsLoop *loop);
 
 #endif

@@ -117,15 +117,15 @@ static HlsOpcode fast_code(const Op *op)
 
 static bool compile_vm_call(HlsCompiler *c, const Op *op)
 {
-    HlsVmCall vm_calls = {.in = {0}};
+    HlsVmCall call = {.in = {0}};
     if (!vm_instr_fn(op->def)) return op_error(op, "cannot be simulated");
-    vm_calls.in = vm_instr_for(op);
+    call.in = vm_instr_for(op);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        vm_calls.in_regs[i] = hls_sim_compiler_place(c, op_operand(op, i));
+        call.in_regs[i] = hls_sim_compiler_place(c, op_operand(op, i));
     for (uint32_t i = 0; i < op->result_count; i++)
-        vm_calls.out_regs[i] = hls_sim_compiler_define(c, op_result(op, i));
+        call.out_regs[i] = hls_sim_compiler_define(c, op_result(op, i));
     hls_sim_compiler_emit(c, CODE_CALL)->imm = (int64_t)c->code->vm_calls.len;
-    *vec_push(&c->code->vm_calls) = vm_calls;
+    *vec_push(&c->code->vm_calls) = call;
     return true;
 }
 
@@ -341,11 +341,11 @@ static void fill_registers(const HlsCompiler *c, const HlsProcess *process, HlsC
             out->regs[c->table_regs.data[i] + k] = vm_cell_from_array(c->tables.data[i], k);
     for (size_t l = 0; l < process->loops.len; l++)
         for (size_t i = 0; i < out->loops[l].vm_calls.len; i++) {
-            HlsVmCall *vm_calls = &out->loops[l].vm_calls.data[i];
-            for (size_t k = 0; k < COUNT_OF(vm_calls->in_regs); k++)
-                vm_calls->in.in[k] = out->regs + vm_calls->in_regs[k];
-            for (size_t k = 0; k < COUNT_OF(vm_calls->out_regs); k++)
-                vm_calls->in.out[k] = out->regs + vm_calls->out_regs[k];
+            HlsVmCall *call = &out->loops[l].vm_calls.data[i];
+            for (size_t k = 0; k < COUNT_OF(call->in_regs); k++)
+                call->in.in[k] = out->regs + call->in_regs[k];
+            for (size_t k = 0; k < COUNT_OF(call->out_regs); k++)
+                call->in.out[k] = out->regs + call->out_regs[k];
         }
 }
 

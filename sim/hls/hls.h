@@ -1,7 +1,15 @@
-/* A FIFO as the times of its writes and reads. A word written in cycle w can be read from cycle
- * w + 1 on; the place it leaves in cycle r can be written from cycle r + 1 on. It is inside in the
- * cycles w + 1 to r. Times are added in order at either end; the ends need not be in step.
- * Tests: test/unit/sim/hls/fifo_test.c */
+/* Simulation of an emithls design (sim/design), exact to the cycle.
+ *
+ *   timing_sim.c       when each process reads and writes    ─▶ report.c, trace.c, deadlock.c
+ *   functional_sim.c   what it computes, run by a hook of the timing simulation
+ *
+ * The two are separate because reads block, so values do not depend on timing, and because no
+ * access of a design depends on values (sim/design). A simulation borrows its design, which must
+ * outlive it; what a _create function returns is the caller's, to be freed by the _free function
+ * beside it.
+ * Times are clock cycles from the start of the simulation, depths and levels are words.
+ * target/fifo and the command `ming sim` build on it. docs/simulation.md states the model.
+ * Tests: test/unit/sim/hls, lit/sim/hls, test/e2e/sizing_check.py */
 #ifndef MING_SIM_HLS_HLS_H
 #define MING_SIM_HLS_HLS_H
 
@@ -9,7 +17,13 @@
 #include "ir/support/support.h"
 #include "sim/design/design.h"
 
-/* Times of one end, the last ones kept. */
+/* FIFOs, as the times of their writes and reads. A word written in cycle w can be read from cycle
+ * w + 1 on; the place it leaves in cycle r can be written from cycle r + 1 on. The word is inside
+ * in the cycles w + 1 to r. Times are added in order at either end, but the ends need not be in
+ * step, since one process may be simulated further ahead than the other.
+ * Tests: test/unit/sim/hls/fifo_test.c */
+
+/* The times of one end of a FIFO. Only the last ones are kept. */
 typedef struct HlsTimes {
     int64_t *times; /* ring */
     int64_t mask;   /* its size - 1 */
@@ -22,14 +36,15 @@ typedef struct HlsFifo {
     HlsTimes writes, reads;
     int64_t level; /* words inside after the merged events */
     int64_t max_level;
-    int64_t needed;      /* depth with which the same times are possible: a place that is freed in a
-                           cycle is not written in it */
+    int64_t needed;      /* least depth with which the same times are possible, given that a place
+                           that is freed in a cycle is not written in the same cycle */
     int64_t word_cycles; /* sum over words of the cycles they were inside */
     int64_t full_cycles, empty_cycles;
     void (*watch)(void *user, int64_t time, int64_t level); /* after each change; NULL: nobody */
     void *user;
 } HlsFifo;
 
+/* depth: words, 0 for unbounded. */
 void hls_sim_fifo_init(HlsFifo *fifo, int64_t depth);
 void hls_sim_fifo_free(HlsFifo *fifo);
 
@@ -49,37 +64,18 @@ static inline int64_t hls_fifo_writable(const HlsFifo *f)
     return freed < f->reads.count ? f->reads.times[freed & f->reads.mask] + 1 : HLS_UNKNOWN;
 }
 
+/* Adds the time of the next write or read: no earlier than the one before, and no earlier than
+ * hls_fifo_writable or hls_fifo_readable says. */
 void hls_sim_fifo_write(HlsFifo *fifo, int64_t time);
 void hls_sim_fifo_read(HlsFifo *fifo, int64_t time);
-/* Counts the level up to the cycle that both ends have reached. */
+/* Follows the level up to the cycle that both ends have reached. */
 void hls_sim_fifo_merge(HlsFifo *fifo);
-/* Counts what is left; nothing more may happen. */
+/* Follows the level to the last event; no more events may be added. */
 void hls_sim_fifo_finish(HlsFifo *fifo);
 
-/* The words that flow through a design. The timing engine says which iterations have read their
- * words (HlsHooks.values); their bodies run then, and what they write waits in the stream until its
- * reader comes to it. Values do not depend on timing, since reads block.
- * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
-
-typedef struct HlsValues HlsValues;
-
-/* Compiles all processes. NULL: diagnosed at what has no values. */
-HlsValues *hls_sim_values_create(const HlsDesign *design) MUST_CHECK;
-void hls_sim_values_free(HlsValues *values);
-
-/* Arrays of the next frame, per argument of the top function (design_argument_frame); borrowed
- * until it is simulated. Those of outputs are filled by then, memories by
- * hls_sim_values_end_frame. */
-void hls_sim_values_begin_frame(HlsValues *values, Array *const *arrays);
-void hls_sim_values_end_frame(HlsValues *values);
-
-/* HlsHooks.values; user is the HlsValues. */
-bool hls_sim_values_advance(void *values, uint32_t process, uint32_t loop, int64_t until)
-    MUST_CHECK;
-
-/* Timing of a design, exact to the cycle. A process is a local clock that runs through its loops
- * and stands still, as a whole, while a read finds its FIFO empty or a write finds it full (a
- * pipeline that stalls, the default of HLS tools). Everything follows from
+/* Timing simulation. A process is a local clock that runs through its loops and stands still, as a
+ * whole, while a read finds its FIFO empty or a write finds it full (a pipeline that stalls, the
+ * default of HLS tools). Everything follows from
  *
  *   time of an event = max(time of the event before + cycles between them,
  *                          write of the word + 1, read that makes room + 1)
@@ -97,7 +93,7 @@ typedef enum HlsState {
     HLS_STATE_COUNT
 } HlsState;
 
-/* Who wants to know; members may be NULL. */
+/* Callbacks of a simulation; members may be NULL. */
 typedef struct HlsHooks {
     void *user;
     /* The words of a loop's iterations before `until`, counted from the first frame on, have been
@@ -115,11 +111,12 @@ typedef struct HlsSimOptions {
                                         without inputs begin one; 0: by rate */
     bool is_random;                  /* the ports pause at random, by seed */
     uint64_t seed;
-    const int64_t *depths; /* of each stream instead of the design's; NULL: these */
+    const int64_t *depths; /* of each stream, in place of the design's; borrowed; NULL: the
+                              design's own */
     HlsHooks hooks;
 } HlsSimOptions;
 
-/* What a process did from the end of its frame before to the end of this one. */
+/* The activity of a process from the end of its frame before to the end of this one. */
 typedef struct HlsFrame {
     int64_t begin;  /* cycle of the first access */
     int64_t end;    /* cycle after the last one */
@@ -141,29 +138,54 @@ typedef struct HlsSim HlsSim;
 HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options);
 void hls_sim_free(HlsSim *sim);
 
-/* Until all processes have done that many frames since the beginning. False: processes wait for
- * each other for good, or a hook ended the simulation. */
+/* Runs until every process has done that many frames since the beginning. False: processes wait for
+ * each other for good (hls_sim_explain_deadlock diagnoses it), or a hook ended the simulation
+ * (hls_sim_was_stopped). */
 bool hls_sim_run(HlsSim *sim, int64_t frames) MUST_CHECK;
-/* Once the state recurs: so many frames take so many cycles, and so do all later ones. Zeros: it
- * does not yet, or takes more than HLS_MAX_PERIOD frames to. */
+/* The periodic state. Once the state of the simulation recurs, so many frames take so many cycles,
+ * and so do all later ones. Zeros: the state has not recurred yet, or its period is longer than
+ * HLS_MAX_PERIOD frames. */
 enum { HLS_MAX_PERIOD = 16 };
 typedef struct HlsPeriod {
     int64_t frames, cycles;
 } HlsPeriod;
 HlsPeriod hls_sim_period(const HlsSim *sim);
-/* Whether no later frame can take longer than the input_interval: nothing is late in as many frames
- * as an event can depend on, hence by induction nothing ever is. */
+/* Whether it is proven that no later frame takes longer than the input_interval: nothing was late
+ * in as many frames as an event can depend on, hence by induction nothing ever is. */
 bool hls_sim_keeps_interval(const HlsSim *sim);
-/* Counts levels to the end; afterwards nothing more can be run. */
+/* Follows the levels of all FIFOs to the end; afterwards nothing more can be run. */
 void hls_sim_finish(HlsSim *sim);
 
+/* Results, which belong to the simulation: the frames of a process, a stream's FIFO, why a process
+ * stands still. */
 const HlsFrames *hls_sim_frames(const HlsSim *sim, uint32_t process);
 const HlsFifo *hls_sim_fifo(const HlsSim *sim, uint32_t stream);
 HlsBlock hls_sim_block(const HlsSim *sim, uint32_t process);
 int64_t hls_sim_events(const HlsSim *sim);   /* reads and writes so far */
 bool hls_sim_was_stopped(const HlsSim *sim); /* by a hook */
 
-/* What a simulation found, as a table and as JSON; why a design stands still.
+/* Functional simulation: the words that flow through a design. The timing simulation tells which
+ * iterations have read their words (HlsHooks.values); their bodies run then, and what they write
+ * waits in the stream until the reader takes it.
+ * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
+
+typedef struct HlsValues HlsValues;
+
+/* Compiles all processes. NULL: diagnosed at the op that has no functional model. */
+HlsValues *hls_sim_values_create(const HlsDesign *design) MUST_CHECK;
+void hls_sim_values_free(HlsValues *values);
+
+/* Begins the next frame. arrays: one per argument of the top function (design_argument_frame),
+ * borrowed until the frame is simulated. The arrays of output streams are filled by then, those of
+ * output memories by hls_sim_values_end_frame. */
+void hls_sim_values_begin_frame(HlsValues *values, Array *const *arrays);
+void hls_sim_values_end_frame(HlsValues *values);
+
+/* For HlsHooks.values; its user is the HlsValues. */
+bool hls_sim_values_advance(void *values, uint32_t process, uint32_t loop, int64_t until)
+    MUST_CHECK;
+
+/* Reports: the figures of a simulation, as a table and as JSON, and the reason of a deadlock.
  * Tests: lit/tools/ming-sim.mir, lit/sim/hls/deadlock.mir */
 
 typedef struct HlsTimingResult {
@@ -178,26 +200,28 @@ typedef struct HlsTimingResult {
     uint32_t bottleneck;   /* process that works most cycles a frame */
 } HlsTimingResult;
 
-/* After a run and hls_sim_finish. */
+/* The figures, after a run and hls_sim_finish. */
 HlsTimingResult hls_sim_result(const HlsDesign *design, const HlsSim *sim);
 void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
 void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
 
-/* Diagnoses a simulation that ended early: the processes that wait for each other, in which FIFOs,
- * and the depths that would break the cycle. Returns false. */
+/* Diagnoses a simulation that ended early: names the processes that wait for each other, the FIFOs
+ * in which they do, and depths that would break the cycle. Returns false. */
 bool hls_sim_explain_deadlock(const HlsDesign *design, const HlsSim *sim,
                               const HlsSimOptions *options, int64_t frames);
 
-/* What processes and FIFOs did over time, for a waveform viewer (VCD) or as a chart (SVG).
+/* Traces: the states of processes and the levels of FIFOs over time, for a waveform viewer (VCD) or
+ * as a chart (SVG).
  * Tests: lit/tools/ming-sim-charts.mir */
 
 typedef struct HlsTrace HlsTrace;
 
-/* keeps_changes: what a VCD needs, memory for every change of a state or level. */
+/* keeps_changes: record every change of a state or level, which a VCD needs; memory grows with the
+ * run. */
 HlsTrace *hls_sim_trace_create(const HlsDesign *design, bool keeps_changes);
 void hls_sim_trace_free(HlsTrace *trace);
 
-/* HlsHooks.state and .level; user is the trace. */
+/* For HlsHooks.state and .level; their user is the trace. */
 void hls_sim_trace_state(void *trace, uint32_t process, HlsState state, int64_t from, int64_t to);
 void hls_sim_trace_level(void *trace, uint32_t stream, int64_t time, int64_t level);
 

@@ -1,6 +1,11 @@
-/* Bodies of loops as register code: unrolled loops are written out, counters in addresses and
- * conditions become linear forms that are kept up to date from iteration to iteration, and elements
- * at constant addresses are registers themselves.
+/* The compiled form of a process, for the functional simulation: its loop bodies as register code.
+ * For the sources of sim/hls only. Unrolled loops are written out, counters in addresses and
+ * conditions become linear forms that are updated from iteration to iteration, and elements at
+ * constant addresses are registers themselves, so that an iteration costs few instructions.
+ *
+ *   compile.c (processes, bodies, scalars), compile_array.c (indices, accesses) ─▶ HlsCode
+ *   functional_sim.c runs it; slow ops go through the vector VM (sim/vm)
+ *
  * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
 #ifndef MING_SIM_HLS_INTERNAL_H
 #define MING_SIM_HLS_INTERNAL_H
@@ -9,7 +14,7 @@
 #include "sim/hls/hls.h"
 #include "sim/vm/vm.h"
 
-/* r: registers. Integers wrap to 64 - spare bits. */
+/* Instructions. r stands for the registers; integer results wrap to 64 - spare bits. */
 typedef enum HlsOpcode {
     CODE_END,
     CODE_COPY,  /* r[out + i] = r[a + i], i < count */
@@ -20,7 +25,7 @@ typedef enum HlsOpcode {
     CODE_TEST,  /* r[out] = all of `count` tests from imm on */
     CODE_READ,  /* r[out + i] = word of port a */
     CODE_WRITE,
-    CODE_CALL, /* vm_calls instruction number imm */
+    CODE_CALL, /* instruction number imm of vm_calls */
     CODE_ADD,
     CODE_SUB,
     CODE_MUL,
@@ -48,21 +53,21 @@ typedef struct HlsInstr {
     const Op *op; /* of CHECK */
 } HlsInstr;
 
-/* r[reg] + add is >= 0, or == 0. */
+/* A condition: r[reg] + add is >= 0, or == 0. */
 typedef struct HlsTest {
     uint32_t reg;
     bool is_eq;
     int64_t add;
 } HlsTest;
 
-/* Sum of the counters times coeffs, in a register. */
+/* A linear form of the counters, kept in a register: the sum of counter i times coeffs[i]. */
 typedef struct HlsForm {
     uint32_t reg;
     int64_t coeffs[HLS_MAX_LOOPS];
     int64_t steps[HLS_MAX_LOOPS]; /* change when counter i moves on and those inside start again */
 } HlsForm;
 
-/* What has no instruction of its own: sim/vm/vm.h on one cell. */
+/* An op that has no instruction of its own, as an instruction of sim/vm/vm.h on one cell. */
 typedef struct HlsVmCall {
     Instr in;
     uint32_t in_regs[3], out_regs[2];
@@ -83,15 +88,15 @@ typedef struct HlsCode {
     uint32_t *memories; /* of each argument that is one: its first register; owned */
 } HlsCode;
 
-/* Elements of an array, lanes of its words counted: its registers. */
+/* Registers that an array takes: one per element, the lanes of its words counted. */
 int64_t hls_sim_array_size(const Type *array);
 
-/* False: diagnosed at the op that has no values. */
+/* Compiles all loops of a process. False: diagnosed at the op that has no functional model. */
 bool hls_sim_compile(const HlsProcess *process, HlsCode *out) MUST_CHECK;
 void hls_sim_code_free(HlsCode *code, size_t loop_count);
 
-/* Between hls_sim_compile.c (processes, bodies, scalars) and hls_compile_array.c (indices,
- * accesses). A register is a number; maps keep it plus one.
+/* The compiler's state, shared by compile.c and compile_array.c. A register is a number; maps keep
+ * it plus one, since 0 says that a key is absent.
  * Tests: lit/sim/hls/values.mir */
 
 typedef struct Constant {
@@ -110,8 +115,8 @@ typedef struct HlsCompiler {
     PtrMap indices; /* AffineExpr* -> register + 1; of this loop */
     PtrMap ports;   /* stream Value* -> port + 1 */
     VEC(Constant) constants;
-    VEC(Array *) tables; /* contents of constant arrays, with ... */
-    VEC(uint32_t) table_regs;
+    VEC(Array *) tables;      /* contents of constant arrays */
+    VEC(uint32_t) table_regs; /* first register of each */
 } HlsCompiler;
 
 /* An address: register of its moving part, or NO_REG, and a constant. */
@@ -121,26 +126,28 @@ typedef struct Index {
     int64_t add;
 } Index;
 
-/* `count` registers in a row: the first. */
+/* Allocates `count` registers in a row and gives the first. */
 uint32_t hls_sim_compiler_new_regs(HlsCompiler *c, int64_t count);
-/* An instruction at the end of the body; it stays where it is until the next one. */
+/* Appends an instruction to the body. The pointer is valid until the next one is appended. */
 HlsInstr *hls_sim_compiler_emit(HlsCompiler *c, HlsOpcode code);
+/* The register of a key in one of the maps; UINT32_MAX: the map does not have it. */
 uint32_t hls_sim_reg_find(const PtrMap *map, const void *key);
 void hls_sim_reg_put(PtrMap *map, const void *key, uint32_t reg);
-/* The value's own register, as its place from now on. */
+/* Gives a value its own register, as its place from now on; hls_sim_compiler_place looks a value's
+ * place up. */
 uint32_t hls_sim_compiler_define(HlsCompiler *c, const Value *value);
 uint32_t hls_sim_compiler_place(const HlsCompiler *c, const Value *value);
 
-/* An expression over the loop's counters, as a linear form that moves along or computed before the
- * body. */
+/* An expression over the loop's counters: a linear form that is updated per iteration if it is
+ * linear, else computed before the body. */
 Index hls_sim_compile_index(HlsCompiler *c, const AffineExpr *expr);
-/* The same in one register, its constant part too. */
+/* The same with its constant part included, in one register. */
 uint32_t hls_sim_whole_index(HlsCompiler *c, const AffineExpr *expr);
-/* Register of an operation on index registers, computed before the body. */
+/* The register of an operation on index registers that is computed before the body. */
 uint32_t hls_sim_compile_index_op(HlsCompiler *c, HlsOpcode code, uint32_t a, uint32_t b,
                                   int64_t imm);
-/* An expression over an op's indices, which begin at operand `first`, over the loop's counters;
- * NULL: an index is none of them. */
+/* Rewrites an expression over an op's indices, which begin at operand `first`, to the loop's
+ * counters. NULL: an index is no counter. */
 const AffineExpr *hls_sim_compiler_over_counters(const HlsCompiler *c, const Op *op, uint32_t first,
                                                  const AffineExpr *expr);
 /* Accesses of arrays. block_begin: instruction at which the block begins. False: diagnosed. */

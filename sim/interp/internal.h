@@ -1,4 +1,8 @@
-/* Inside of the interpreter: steps and evaluators. For sim/interp/ only. */
+/* The inside of the interpreter: steps and evaluators. For the sources of sim/interp only. A step
+ * is one op with its operands' slots; an evaluator computes the results of one kind of op. Code of
+ * a function and all steps live in the interpreter's arena; an evaluator's state is freed by its
+ * `release`. An array is reference counted, and evaluators say below which references they take.
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #ifndef MING_SIM_INTERP_INTERNAL_H
 #define MING_SIM_INTERP_INTERNAL_H
 
@@ -32,16 +36,17 @@ struct Interp {
 };
 
 struct Evaluator {
-    /* Values of an op. inputs[i] is NULL for an absent operand; a reference that is taken is
-     * replaced by NULL. results come as NULLs, one new reference is put into each; on failure
-     * (diagnosed) those that are there are dropped. */
+    /* Computes an op. inputs[i] is NULL for an absent operand; an evaluator that takes a reference
+     * puts NULL in its place. results are NULL at first and get one new reference each. False:
+     * diagnosed; the caller drops the results that are there. */
     bool (*eval)(Interp *interp, const InterpStep *step, Array **inputs, Array **results);
-    /* What can be computed once; may be NULL. False: diagnosed. The inputs are known by then. */
+    /* Computes what is the same in every run, into step->state; may be NULL. The step's inputs are
+     * known by then. False: diagnosed. */
     bool (*prepare)(Interp *interp, InterpStep *step);
     void (*release)(void *state); /* may be NULL */
 };
 
-/* Evaluator of an op; NULL: not one of that file's. */
+/* The evaluator of an op; NULL: the op is none that the file is for. */
 const Evaluator *interp_module_evaluator(const OpDef *def);
 const Evaluator *interp_onnx_evaluator(const OpDef *def);
 const Evaluator *interp_scalar_evaluator(const OpDef *def);
@@ -55,7 +60,7 @@ const Evaluator *interp_tosa_window_evaluator(const OpDef *def); /* of a tosa op
 bool interp_tosa_eval_resize(Interp *interp, const InterpStep *step, Array **inputs,
                              Array **results) MUST_CHECK;
 
-/* Steps of a function, made when it is first asked for. NULL: diagnosed. */
+/* The code of a function, which is made when it is first asked for. NULL: diagnosed. */
 FunctionCode *interp_function_code(Interp *interp, const Op *func) MUST_CHECK;
 bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const *inputs,
                          Array **results) MUST_CHECK;
@@ -64,11 +69,11 @@ bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const 
 struct VmPayload;
 Array **interp_step_captures(Interp *interp, const InterpStep *step,
                              const struct VmPayload *payload, Array *const *inputs);
-/* Arrays of one rank, one behind the other along a dimension. */
+/* Concatenates arrays of one rank along a dimension. */
 bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count,
                           uint32_t dim, Array **result) MUST_CHECK;
 
-/* Gives input 0 under another shape of as many elements; else diagnosed. */
+/* The result is input 0 under another shape of as many elements. False: diagnosed. */
 bool interp_reshape_input(const InterpStep *step, const Type *type, Array **inputs, Array **results)
     MUST_CHECK;
 
@@ -82,7 +87,7 @@ static inline uint32_t rank_of(const Array *array)
     return array->type->u.shaped.rank;
 }
 
-/* "cannot be interpreted". Returns false. */
+/* Diagnoses that an op cannot be interpreted, and why. Returns false. */
 bool interp_step_unsupported(const Op *op, const char *why);
 
 #endif

@@ -1,13 +1,19 @@
-/* NumPy's .npy files, versions 1 to 3: little-endian integers of 8 to 64 bits, bool, f16, f32 and
- * f64, in either array order. A file is trusted in nothing: the header is parsed strictly, and the
- * size that its shape implies must be the size of the file.
- * Tests: test/unit/sim/io/npy_test.c */
+/* Arrays that come from or go to files: NumPy's .npy format, and the boundary between the model's
+ * arrays and a function's values. A file is trusted in nothing. Functions report to a StrBuf `why`
+ * in place of a diagnostic where the caller knows better what to blame (a file, an argument).
+ * sim/interp (--verify-semantics) and the driver (`ming run`, `ming check`) build on it.
+ * Tests: test/unit/sim/io/npy_test.c, lit/tools/ming-run.mir */
 #ifndef MING_SIM_IO_IO_H
 #define MING_SIM_IO_IO_H
 
 #include "dialects/onnx/onnx.h"
 #include "ir/attr/attr.h"
 #include "ir/support/support.h"
+
+/* NumPy's .npy files, versions 1 to 3: little-endian integers of 8 to 64 bits, bool, f16, f32 and
+ * f64, in either array order. The header is parsed strictly, and the size that its shape implies
+ * must be the size of the file.
+ * Tests: test/unit/sim/io/npy_test.c */
 
 enum { NPY_MAX_RANK = 32 };
 
@@ -20,29 +26,31 @@ typedef struct Npy {
     uint8_t *data; /* row-major, little-endian; owned */
 } Npy;
 
-/* Zeros of that shape; false if they need more bytes than a size_t counts. */
+/* An array of zeros of that shape, to be freed by npy_free. False: it needs more bytes than a
+ * size_t counts, and nothing is owned. */
 bool npy_init(Npy *npy, char kind, uint32_t item, const int64_t *dims, uint32_t rank) MUST_CHECK;
 void npy_free(Npy *npy);
 
-/* The array in a file's bytes, in row-major order whatever the file's. False: why says what is
- * wrong, and nothing is owned. */
+/* Reads the array in a file's bytes, into row-major order whatever the file's order is. The caller
+ * frees it. False: why says what is wrong, and nothing is owned. */
 bool npy_parse(Str bytes, Npy *out, StrBuf *why) MUST_CHECK;
-/* The file that numpy.save writes for the array. */
+/* Appends the file that numpy.save writes for the array. */
 void npy_print(const Npy *npy, StrBuf *out);
 
-/* "int8", "float32", … */
+/* Appends the name of the element type: "int8", "float32", … */
 void npy_print_dtype(const Npy *npy, StrBuf *out);
-/* One element. Integers (bool too) by the first; those above INT64_MAX give their bits. */
+/* One element: the first function reads integers and bool (those above INT64_MAX give their bits),
+ * the second floats. */
 int64_t npy_get_i64(const Npy *npy, int64_t index);
 double npy_get_f64(const Npy *npy, int64_t index);
-/* value must fit the type; a float is rounded to it, half to even. */
+/* Set one element. An integer must fit the type; a float is rounded to it, half to even. */
 void npy_set_i64(Npy *npy, int64_t index, int64_t value);
 void npy_set_f64(Npy *npy, int64_t index, double value);
 
-/* Between .npy arrays and a function's values, as the testbench of an emitted project does it:
- * dfg.quant says how floats are quantized on the way in and read on the way out, dfg.layout in
- * which order of dimensions the function sees the model's tensor, and an array whose first
- * dimension is a multiple of the model's holds several frames.
+/* The boundary of a function: converts between .npy arrays and its values, as the testbench of an
+ * emitted project does. dfg.quant says how floats are quantized on the way in and read on the way
+ * out, dfg.layout in which order of dimensions the function sees the model's tensor. An array whose
+ * first dimension is a multiple of the model's holds several frames.
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
 
 typedef struct Boundary {
@@ -58,14 +66,15 @@ typedef struct Boundary {
     Rounding rounding;
 } Boundary;
 
-/* From a type of the function's signature and the attributes beside it (NULL: none). False:
- * diagnosed at func. */
+/* The boundary of one argument or result, from its type in the signature and the attributes beside
+ * it (NULL: none). It borrows both and owns nothing. False: diagnosed at func. */
 bool boundary_init(const Op *func, const Type *type, const Attr *attrs, Boundary *out) MUST_CHECK;
 
-/* Frames in an array; false: why says how its shape does not fit. */
+/* Counts the frames in an array. False: why says how its shape does not fit. */
 bool boundary_frames(const Boundary *boundary, const Npy *npy, int64_t *frames, StrBuf *why)
     MUST_CHECK;
-/* One frame as the function takes it. NULL: why names an element that the type does not hold. */
+/* One frame as the function takes it, a new reference. NULL: why names an element that the type
+ * does not hold. */
 Array *boundary_enter(const Boundary *boundary, const Npy *npy, int64_t frame, StrBuf *why)
     MUST_CHECK;
 /* Puts a result as frame number `frame` of `frames` into out, which is made for the first one.

@@ -1,6 +1,14 @@
-/* Scalar ops of arith and math on strips of elements: one instruction computes up to STRIP cells at
- * once. An integer is kept as ir/attr/attr.h keeps it (extended by its sign, i1 as 0 or 1), a float
- * as a double that is a value of its format.
+/* A vector virtual machine: runs the bodies of structured ops on strips of elements, so that the
+ * cost of decoding an instruction is spread over STRIP elements.
+ *
+ *   vm_ops*.c        one instruction per scalar op of arith, math and tosa
+ *   payload_code.c   compiles a body to instructions
+ *   loop_nest.c      runs compiled bodies over iteration spaces; mac.c a shorter way for products
+ *   strided_copy.c   copies boxes of elements
+ *
+ * An integer is kept as ir/attr/attr.h keeps it (extended by its sign, i1 as 0 or 1), a float as a
+ * double that is a value of its format. Undefined behaviour is diagnosed at the op. sim/interp and
+ * sim/hls build on it.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #ifndef MING_SIM_VM_VM_H
 #define MING_SIM_VM_VM_H
@@ -8,7 +16,10 @@
 #include "ir/attr/attr.h"
 #include "ir/core/core.h"
 
-enum { STRIP = 128 };
+/* Instructions: the scalar ops.
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
+
+enum { STRIP = 128 }; /* elements that an instruction computes at once, at most */
 
 typedef union Cell {
     int64_t i;
@@ -17,7 +28,8 @@ typedef union Cell {
 } Cell;
 
 typedef struct Instr Instr;
-/* Computes n cells. False: the op's behaviour is undefined for one of them, diagnosed. */
+/* Computes the first n cells of `out`, n <= STRIP. False: the op's behaviour is undefined for one
+ * of them, diagnosed. */
 typedef bool InstrFn(const Instr *in, size_t n);
 
 struct Instr {
@@ -34,9 +46,9 @@ struct Instr {
     const void *extra;        /* of instructions that are no plain op */
 };
 
-/* What computes an op on elements; NULL if nothing does. */
+/* The function that computes an op on elements; NULL: there is none. */
 InstrFn *vm_instr_fn(const OpDef *def);
-/* All fields but the cells. */
+/* The instruction for an op, all fields but the cells, which the caller sets. */
 Instr vm_instr_for(const Op *op);
 
 /* Integer of 64 - spare bits in the low bits of value, by its sign. */
@@ -53,7 +65,7 @@ static inline uint64_t extend_zero(int64_t value, uint32_t spare)
 /* Rounds n doubles to a float type, half to even. */
 void vm_round_cells(Cell *cells, size_t n, const Type *type);
 
-/* The same bits as another type of that width. */
+/* Reads the bits of a cell as another type of the same width. */
 Cell vm_cell_bitcast(const Type *from, const Type *to, Cell cell);
 
 /* run_<NAME>: a function of the double x, rounded to the result's type. */
@@ -68,7 +80,8 @@ Cell vm_cell_bitcast(const Type *from, const Type *to, Cell cell);
         return true;                                                                               \
     }
 
-/* Tables of the files, NULL where an op is not theirs. */
+/* vm_instr_fn by file: vm_ops_int.c, _float.c, _math.c and _tosa.c. NULL: the op is none of the
+ * file's. */
 InstrFn *vm_integer_instr(const OpDef *def);
 InstrFn *vm_float_instr(const OpDef *def);
 InstrFn *vm_math_instr(const OpDef *def);
@@ -79,8 +92,8 @@ int64_t vm_tosa_rescale(const Op *op, const Type *to, int64_t value, size_t chan
 /* A sum of count integers divided by count as tosa.avg_pool2d does it, plus a zero point. */
 int64_t vm_tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero);
 
-/* The body of an op (linalg.generic, tensor.generate, …) as instructions on strips of elements.
- * Compiled once, run for every strip of the iteration space: sim/vm/vm.h does that.
+/* Payload code: the body of an op (linalg.generic, tensor.generate, …) as instructions. It is
+ * compiled once and run for every strip of the iteration space.
  * Tests: test/unit/sim/interp/interp_test.c */
 
 /* What a body's arguments are. */
@@ -103,30 +116,30 @@ typedef struct VmPayload {
     VEC(VmCapture) captures;
 } VmPayload;
 
-/* A payload that computes `wanted` values from the arguments of a block. NULL: diagnosed, naming
- * the op that elements have no instruction for. */
+/* Compiles a payload that computes the `wanted` values from the arguments of a block. The caller
+ * frees it. NULL: diagnosed, naming the op that has no instruction. */
 VmPayload *vm_payload_compile(const Block *block, BodyArgs args, uint32_t loop_count,
                               Value *const *wanted, uint32_t wanted_count) MUST_CHECK;
 /* A payload of one elementwise op; its operands are the arguments. */
 VmPayload *vm_payload_of_op(const Op *op) MUST_CHECK;
 void vm_payload_free(VmPayload *payload);
 
-/* Binds captures (arrays in their order) and runs what depends on nothing else. False: undefined
- * behaviour, diagnosed. */
+/* Binds the captures (one array each, in their order) and runs the instructions that depend on
+ * nothing else. False: undefined behaviour, diagnosed. */
 bool vm_payload_start(VmPayload *payload, Array *const *captured) MUST_CHECK;
-/* Runs on the first n cells of the registers. */
+/* Runs the other instructions on the first n cells of the registers, n <= STRIP. False: undefined
+ * behaviour, diagnosed. */
 bool vm_payload_run(const VmPayload *payload, size_t n) MUST_CHECK;
 
-/* Whether scalars of the type fit cells. */
+/* Cells and the elements of arrays; vm_cell_holds tells whether scalars of the type fit a cell. */
 bool vm_cell_holds(const Type *type);
 Cell vm_cell_from_array(const Array *array, int64_t index);
 void vm_cell_to_array(Array *array, int64_t index, Cell cell);
 
-/* A perfect loop nest around a payload: what runs a structured op. Every element of an output is
- * computed in the order of the loops, as nested loops would; other loops may change places.
- *
- * The innermost loop is cut into strips. It is one along which no output element is met twice, so
- * that a strip's iterations do not read each other's results.
+/* Loop nests: a perfect loop nest around a payload, which is how structured ops run. Every element
+ * of an output is computed in the order of the loops, as nested loops would do it. Only a loop
+ * along which no output element is met twice may move, to the innermost place, where it is cut
+ * into strips: the iterations of a strip then do not read each other's results.
  * Tests: test/unit/sim/interp/interp_test.c */
 
 typedef struct NestOperand {
@@ -151,17 +164,21 @@ VmNest *vm_nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t op
 bool vm_nest_init(VmNest *nest, Arena *arena) MUST_CHECK;
 /* Iterations; 0 if any extent is 0, INT64_MAX if they are too many to count. */
 int64_t vm_nest_count(const VmNest *nest);
-/* Runs a started payload, whose argument i is operand i. */
+/* Runs a started payload, whose argument i is operand i. False: undefined behaviour, diagnosed. */
 bool vm_nest_run(const VmNest *nest, VmPayload *payload, Arena *arena) MUST_CHECK;
 
-/* Elementwise: arrays of as many elements as the outputs, or of one that stands for all. */
+/* Runs a payload element by element: an input has as many elements as the outputs, or one element
+ * that is used for all. */
 bool vm_nest_run_flat(const Op *op, VmPayload *payload, Array *const *inputs, uint32_t input_count,
                       Array *const *outputs, uint32_t output_count, Arena *arena) MUST_CHECK;
 
-/* Sums of products of integers, the body of convolutions and matrix products:
+/* Multiply-accumulate: sums of products of integers, the body of convolutions and matrix products,
+ *
  *   yield out + f(a) * g(b)
- * with f and g of one input each (extensions, zero points subtracted, …). f and g are computed once
- * for every element of their operands; the sums are exact modulo 2^64, hence modulo the width.
+ *
+ * with f and g of one input each (extensions, zero points subtracted, …). This is much faster than
+ * a payload, because f and g are computed once for every element of their operands. The sums are
+ * exact modulo 2^64, hence modulo the width.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 
 typedef struct Mac Mac;
@@ -174,7 +191,8 @@ bool vm_mac_can_run(const Mac *mac, const VmNest *nest);
 /* Adds the sums to the nest's output. False: undefined behaviour in f or g, diagnosed. */
 bool vm_mac_run(const Mac *mac, const VmNest *nest, Arena *arena) MUST_CHECK;
 
-/* Copying boxes of elements between arrays of one element type. */
+/* Strided copies: boxes of elements between arrays of one element type.
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 
 /* One side of a copy: where the box begins and its step along each dimension, in elements. */
 typedef struct CopySide {
@@ -182,7 +200,7 @@ typedef struct CopySide {
     int64_t *steps;
 } CopySide;
 
-/* Copies rank-dimensional boxes of those sizes; all of both is inside the arrays. */
+/* Copies a box of `rank` dimensions. It must lie inside both arrays. */
 void vm_strided_copy(Array *to, const CopySide *to_side, const Array *from,
                      const CopySide *from_side, const int64_t *sizes, uint32_t rank);
 

@@ -1,7 +1,8 @@
 /* Pipelines of processes, predicted from their schedules: how many iterations a frame takes, how
- * many cycles an iteration, and when the first word leaves. They follow what the lowering builds
- * (lowering/dfg_to_emithls/) op by op, with one lane of each unrolled loop and trees by their
- * depth, so that a prediction costs no more than a walk over the payload.
+ * many cycles an iteration, and when the first word leaves. For the sources of target/cost and
+ * their test. A prediction follows the ops that the lowering builds (lowering/dfg_to_emithls), one
+ * lane of each unrolled loop and trees by their depth, so that it costs no more than a walk over
+ * the payload.
  * Tests: test/unit/target/cost/pipeline_test.c, test/e2e/cost_check.py */
 #ifndef MING_TARGET_COST_INTERNAL_H
 #define MING_TARGET_COST_INTERNAL_H
@@ -17,8 +18,9 @@ typedef struct Pipeline {
     int64_t write;      /* cycle of an iteration in which it writes */
 } Pipeline;
 
-/* Cycles of a frame that never waits, and those from its first iteration until its first word has
- * left: the loop has started by the time the first word comes in. */
+/* Cycles of a frame that never waits; cycles from its first iteration until its first word has
+ * left. The latter leave the loop's start-up out, because the loop has started by the time the
+ * first word comes in. */
 int64_t cost_pipeline_cycles(const Pipeline *pipeline);
 int64_t cost_pipeline_fill(const Pipeline *pipeline);
 
@@ -26,7 +28,7 @@ int64_t cost_pipeline_fill(const Pipeline *pipeline);
  * unrolled loop by a tree: sums, extremes, products and logic of integers. NULL: one by one. */
 const Op *cost_balanced_update(const Op *generic, uint32_t result, const Value **term);
 
-/* memories: what memory_of_compute and so on list. */
+/* The pipeline of a process, by kind. memories: the list of memory_of_compute and its like. */
 Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories,
                                bool lut_products, Clock clock);
 Pipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *memories, Clock clock);
@@ -34,7 +36,7 @@ Pipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *m
                                Clock clock);
 Pipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memories, Clock clock);
 Pipeline cost_pipeline_fork(int64_t words, Clock clock);
-/* words: large ones of a frame. parts: small words in each. elements: of a large word. */
+/* words: large words of a frame. parts: small words in each. elements: of a large word. */
 Pipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins,
                                  Clock clock);
 

@@ -1,8 +1,9 @@
-/* Device descriptions: XML files that give a part, what each of its dies offers, and how much of it
- * a design should take. They are checked against the schema beside them
- * (target/devices/device.xsd), and read without network, external entities or document types; a
- * file above 1 MiB is refused.
- * Tests: test/unit/target/device/device_test.c, lit/tools/device*.mir */
+/* Files that describe hardware: device descriptions (XML), synthesis reports of Vitis HLS (XML) and
+ * folding files (JSON). All three come from outside and are trusted in nothing: sizes are limited,
+ * XML is read without network, external entities or document types, and every error is diagnosed
+ * with the file and, where it is known, the line.
+ * target/dse (folding files), the driver and the tools build on it. docs/devices.md.
+ * Tests: test/unit/target/device, lit/tools/device*.mir */
 #ifndef MING_TARGET_DEVICE_DEVICE_H
 #define MING_TARGET_DEVICE_DEVICE_H
 
@@ -15,6 +16,11 @@
  * needs them is above this module. The clock's default is beside Clock in schedule.h. */
 #define DEVICE_DEFAULT "kv260"
 #define DEVICE_DEFAULT_PART "xck26-sfvc784-2LV-c"
+
+/* Device descriptions: XML files that give a part, the resources of each of its dies, and how much
+ * of them a design should take. They are checked against the schema beside them
+ * (target/devices/device.xsd); a file above 1 MiB is refused.
+ * Tests: test/unit/target/device/device_test.c, lit/tools/device*.mir */
 
 enum { DEVICE_MAX_DIES = 8, DEVICE_MAX_MEMORIES = 4, DEVICE_MAX_SHELLS = 8 };
 
@@ -34,7 +40,7 @@ typedef struct DeviceMemory {
     bool has_contents; /* may be initialized by the bitstream */
 } DeviceMemory;
 
-/* Texts live in the context. */
+/* A device. Its texts live in the context, so it needs no freeing. */
 typedef struct Device {
     Str name, title, part, dsp_kind;
     int64_t clock_default, clock_maximum; /* MHz */
@@ -50,10 +56,12 @@ typedef struct Device {
     int64_t mean_percent; /* of BRAM, URAM and DSP together */
 } Device;
 
-/* schema: path of device.xsd. False: diagnosed, naming the file and the line. */
+/* Reads a device description. schema: path of device.xsd. False: diagnosed, naming the file and the
+ * line. */
 bool device_read(Context *ctx, const char *path, const char *schema, Device *out) MUST_CHECK;
 
-/* `percent` (1 to 100) of the device's resources, rounded down; 0: the recommended shares. */
+/* The resources that a design may take: `percent` (1 to 100) of the device's, rounded down; 0: the
+ * recommended shares. */
 Resources device_budget(const Device *device, int64_t percent);
 
 /* Synthesis reports of Vitis HLS (csynth.xml): what the vendor's tool estimates for each function.
@@ -70,7 +78,7 @@ typedef struct SynthModule {
     SynthFigures figures;
 } SynthModule;
 
-/* Texts live in the context. */
+/* A report. Its texts live in the context; csynth_free frees the list of modules. */
 typedef struct SynthReport {
     Str version, part, top;
     Str target_ns, estimated_ns; /* clock periods as they stand in the report */
@@ -78,15 +86,15 @@ typedef struct SynthReport {
     VEC(SynthModule) modules; /* in the report's order */
 } SynthReport;
 
-/* False: diagnosed, naming the file. The report must be freed either way. */
+/* Reads a report. False: diagnosed, naming the file. The caller frees the report either way. */
 bool csynth_read(Context *ctx, const char *path, SynthReport *out) MUST_CHECK;
-/* Module of that name, or NULL. */
+/* The module of that name, which belongs to the report, or NULL. */
 const SynthModule *csynth_module(const SynthReport *report, Str name);
 void csynth_free(SynthReport *report);
 
-/* JSON files with the place of everything in them, for diagnostics. jansson reads and checks the
- * text, but tells only where a mistake of form is; lines and columns of values come from a scan of
- * the text that it accepted, in step with its tree.
+/* JSON files with the location of every key and value, for diagnostics. jansson reads and checks
+ * the text, but gives locations of syntax errors only; lines and columns of values come from a
+ * second scan of the text that it accepted, in step with its tree.
  * Tests: test/unit/target/device/json_file_test.c, lit/target/dse/folding-invalid.test */
 
 typedef struct JsonFile {
@@ -97,14 +105,16 @@ typedef struct JsonFile {
     PtrMap places; /* key's text or value -> location */
 } JsonFile;
 
-/* what: "folding file", for diagnostics. False: diagnosed (no regular file, longer than max_bytes,
- * no JSON, a key twice in one object). A file that was read must be freed, after diag_flush. */
+/* Reads a file. what: "folding file" or the like, for diagnostics. False: diagnosed (no regular
+ * file, longer than max_bytes, no JSON, a key twice in one object). The caller frees a file that
+ * was read, after diag_flush, because diagnostics show lines of its text. */
 bool json_file_read(Context *ctx, Str path, const char *what, int64_t max_bytes, JsonFile *out)
     MUST_CHECK;
 void json_file_free(JsonFile *file);
 
-/* Location of a key, by the pointer that json_object_foreach gives, or of a value. true, false and
- * null are one value wherever they stand: theirs is the place of `holder`, the key or list. */
+/* The location of a key, by the pointer that json_object_foreach gives, or of a value. jansson has
+ * one object for each of true, false and null, so these get the location of `holder`, the key or
+ * list that holds them. */
 const Attr *json_file_place(const JsonFile *file, const void *item, const void *holder);
 
 #endif

@@ -1,5 +1,6 @@
-/* Reading XML files with libxml2: without network, external entities or document types, and with
- * libxml2's first complaint as the one diagnostic.
+/* Reading XML files with libxml2, for device.c and csynth.c: without network, external entities or
+ * document types, and with libxml2's first complaint as the one diagnostic. Texts that functions
+ * give live in the context; documents and nodes are libxml2's.
  * Tests: test/unit/target/device/device_test.c, test/unit/target/device/csynth_test.c */
 #ifndef MING_TARGET_DEVICE_INTERNAL_H
 #define MING_TARGET_DEVICE_INTERNAL_H
@@ -19,17 +20,18 @@ typedef struct XmlFile {
 /* Options that keep libxml2 quiet and offline. */
 extern const int xml_options;
 
-/* Location of a line, 1 if it is not known. */
+/* The location of a line; line 1 if it is not known. */
 const Attr *xml_loc(const XmlFile *file, long line);
-/* One diagnostic for a file, of the first call. error may be NULL: then `otherwise` is said. */
+/* Diagnoses an error. Only the first call for a file does, because libxml2 often repeats itself.
+ * error may be NULL: `otherwise` is the message then. */
 void xml_report(XmlFile *file, const xmlError *error, const char *otherwise);
-/* The document; the caller frees it. what: "device file", for diagnostics. NULL: diagnosed (no
- * regular file, longer than max_bytes, not well-formed, a document type). */
+/* Reads a document, which the caller frees. what: "device file" or the like, for diagnostics. NULL:
+ * diagnosed (no regular file, longer than max_bytes, not well-formed, a document type). */
 xmlDoc *xml_read(XmlFile *file, const char *what, int64_t max_bytes) MUST_CHECK;
 
 /* First child element of that name, or NULL. */
 const xmlNode *xml_child(const xmlNode *parent, const char *name);
-/* Attribute, or text of an element, as context text; empty if there is none. */
+/* An attribute of an element, or its text; empty if there is none. */
 Str xml_attribute(const XmlFile *file, const xmlNode *node, const char *name);
 Str xml_text(const XmlFile *file, const xmlNode *node);
 

@@ -1,4 +1,12 @@
-/* Passes about FIFOs. docs/reference describes each from its PassDef. */
+/* FIFO depths: the passes that choose them, and the search for the smallest ones.
+ *
+ *   size-fifos   depths that cannot deadlock, before the design is built (dfg)
+ *   pin-fifos    depths that a folding file gives
+ *   fit-fifos    the smallest depths that keep the best interval, and what FIFOs are built of
+ *
+ * Intervals are cycles per frame, depths words. The driver runs the passes; docs/reference
+ * describes each from its PassDef.
+ * Tests: lit/target/fifo, test/unit/sim/hls/timing_sim_test.c */
 #ifndef MING_TARGET_FIFO_FIFO_H
 #define MING_TARGET_FIFO_FIFO_H
 
@@ -9,14 +17,13 @@ extern const PassDef pass_fit_fifos;
 extern const PassDef pass_pin_fifos;
 extern const PassDef pass_size_fifos;
 
-/* FIFO depths.
- *
- * The best interval of a design is that of its slowest process or port alone. Whether depths keep
- * it is decided on the events of one frame (target/fifo/internal.h). The search starts from
- * unbounded FIFOs and fixes one after the other at the smallest depth that keeps the interval,
- * those with the onnx_lower_widest words first: words then wait where they are narrow. It goes over
- * them several times, with more effort for each try, until no FIFO can be lowered alone or the
- * events run out. What was found is simulated (sim/hls/hls.h).
+/* The search for depths. The best interval of a design is that of its slowest process or port
+ * alone. Whether depths keep it is decided on the events of one frame (target/fifo/internal.h). The
+ * search starts from unbounded FIFOs and fixes one after the other at the smallest depth that keeps
+ * the interval. FIFOs with the widest words come first, so that words wait where they are narrow.
+ * The search goes over the FIFOs several times, with more effort for each try, until none can be
+ * lowered alone or the allowance of events is used up. The caller simulates the depths that it
+ * finds (sim/hls/hls.h).
  * Tests: lit/target/fifo/fit-fifos.mir, test/unit/sim/hls/timing_sim_test.c */
 
 enum { HLS_MIN_DEPTH = 2 };
@@ -31,17 +38,19 @@ typedef struct SteadyState {
     int64_t interval, latency; /* of the periodic state, a mean, rounded up; of the first frame */
 } SteadyState;
 
-/* Cycles a frame that the slowest process or port needs. */
+/* Cycles that the slowest process or port needs for a frame. */
 int64_t fifo_best_interval(const HlsDesign *design);
 
-/* Runs with these depths to the periodic state; *events are counted down by those it takes. needed
- * (NULL: not asked for) gets the depths with which the same schedule is possible. */
+/* Simulates the design with these depths, one per stream, up to the periodic state. *events: reads
+ * and writes that may still be simulated, counted down by those it takes. needed (or NULL) gets the
+ * least depths with which the same schedule is possible. */
 SizingOutcome fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
                                 SteadyState *out, int64_t *needed);
 
-/* Smallest depths, at least HLS_MIN_DEPTH, that keep the interval; where events, looked at in
- * whatever way, run out, the rest get what they hold by then. Deadlock: no depths help. Undecided:
- * too few events for one frame. The depths are then arbitrary. */
+/* Finds the smallest depths, at least HLS_MIN_DEPTH, that keep the interval. depths: one per
+ * stream; *events: as above. When the events run out, the FIFOs that are left get the depths that
+ * they need by then. SIZING_DEADLOCK: no depths help. SIZING_UNDECIDED: too few events for one
+ * frame. In both cases the depths are arbitrary. */
 SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
     MUST_CHECK;
 

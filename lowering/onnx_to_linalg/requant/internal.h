@@ -1,5 +1,15 @@
-/* Between the sources of requantization by any function (onnx_to_linalg_requant.c, _form.c,
- * _steps.c, _search.c). */
+/* The inside of requantization, for the sources of this folder only: the exact integer function
+ * from the integers of a tensor to the integers of the quantizer behind it, and the forms in which
+ * it can be built.
+ *
+ *   requant.c              finds the function, by bisection or by trying all integers
+ *   requant_affine.c       clamp(floor((m * q + b) / 2^s)), per channel
+ *   requant_thresholds.c   thresholds, level changes, tables
+ *   requant_bsearch.c      binary search among the level changes
+ *
+ * q is an integer of the tensor, a level an integer of the quantizer. Arrays are from the pass's
+ * scratch arena unless a field says "owned".
+ * Tests: lit/lowering/onnx_to_linalg/requant, test/e2e/qdq_check.py */
 #ifndef MING_LOWERING_ONNX_TO_LINALG_REQUANT_INTERNAL_H
 #define MING_LOWERING_ONNX_TO_LINALG_REQUANT_INTERNAL_H
 
@@ -7,14 +17,15 @@
 
 enum {
     MAX_THRESHOLDS = 1 << 21, /* (channel, level) pairs */
-    MAX_TRIED = 1 << 22,      /* (channel, integer) pairs */
-    MAX_TABLE = 1 << 16,      /* the same of a table, whose channels have at most */
-    MAX_ROW = 1 << 10,        /* so many integers */
-    MAX_COMPARISONS = 16      /* levels up to which all thresholds are compared with */
+    MAX_TRIED = 1 << 22,      /* (channel, integer) pairs that are evaluated one by one */
+    MAX_TABLE = 1 << 16,      /* (channel, integer) pairs of a table */
+    MAX_ROW = 1 << 10,        /* entries of a table per channel */
+    MAX_COMPARISONS = 16      /* levels up to which q is compared with every threshold */
 };
 
-/* A function from v's integers to a quantizer's, per channel. A row is a part of a channel's
- * integers on which it is monotone: all of them, or one of two sides. */
+/* A function from v's integers to a quantizer's, per channel. A row is a range of a channel's
+ * integers on which the function is monotone: all of them, or, for a unimodal function, those on
+ * one side of the extremum. */
 typedef struct Requant {
     OnnxLowering *lw;
     const Fixed *v;
@@ -32,67 +43,75 @@ typedef struct Requant {
     int64_t *at;         /* [rows][width]: the q or -q where level low[row] + 1 + i begins */
 } Requant;
 
-/* From q on, a level is higher, or lower. */
+/* From q on, the level is higher by `rise`, or lower if that is negative. */
 typedef struct LevelChange {
     int64_t q, rise;
 } LevelChange;
 
-/* The same function as a level at the smallest q and changes in the order of q. */
+/* The same function as the level at the smallest q and its changes in the order of q. Freed by
+ * level_changes_free. */
 typedef struct LevelChanges {
     int64_t *first; /* [channels + 1]: a channel's changes in the list; owned */
     int64_t *base;  /* [channels]: the level at the smallest q; owned */
     VEC(LevelChange) list;
 } LevelChanges;
 
-/* A (1, channels, count) array to fill in. */
+/* Evaluation. */
+
+/* A (1, channels, count) array of integers for the caller to fill in, a new reference. */
 Array *requant_candidates(const Requant *r, int64_t count) MUST_CHECK;
-/* The quantizer's integers for candidates, to be freed; sets is_undefined. NULL: lw->why says. */
+/* The levels of candidates, which the caller frees; sets is_undefined. NULL: lw->why says. */
 int64_t *requant_levels(Requant *r, const Array *q) MUST_CHECK;
 /* First and last of a row's q (or -q) in rising order. */
 int64_t requant_first(const Requant *r, int64_t row);
 int64_t requant_last(const Requant *r, int64_t row);
-/* Type of the result: as narrow as the levels allow. */
+/* The tensor type of the result, with elements as narrow as the levels allow. */
 const Type *requant_type(const Requant *r);
 
-/* A function of v that its changes tell, in whatever form is best. */
+/* Forms. Each builds the kernel and gives its result. */
+
+/* A function of v with one channel, given by its level changes, in whatever form is best. */
 void requant_build_step_function(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec,
                                  const LevelChanges *changes, Fixed *out);
 
-/* clamp(floor((multiplier[c] * q + addend[c]) / 2^shift)) of a function of one row per channel;
- * NULL: there is none. */
+/* clamp(floor((multiplier[c] * q + addend[c]) / 2^shift)), for a function of one row per channel.
+ * NULL: no such form is exact. */
 Value *requant_build_affine(Requant *r);
-/* A count of thresholds, of a function of one row per channel. */
+/* The number of thresholds that q has passed, for a function of one row per channel. */
 Value *requant_build_thresholds(Requant *r);
-/* A sum over changes. */
+/* The sum of the changes that q has passed. */
 Value *requant_build_level_changes(Requant *r, const LevelChanges *changes);
-/* A search for the last change that q has passed; NULL: its tables would be too large, or there are
- * so few changes that all may be compared with. */
+/* A binary search for the last change that q has passed. NULL: its tables would be too large, or
+ * the changes are so few that q may be compared with all of them. */
 Value *requant_build_bsearch(Requant *r, const LevelChanges *changes);
-/* A table of all levels; NULL: it would be too large. */
+/* A lookup table of all levels. NULL: it would be too large. */
 Value *requant_build_table(Requant *r, const LevelChanges *changes);
 
 /* Whether there are at most `limit` pairs of a channel and an integer. */
 bool requant_is_small(const Requant *r, int64_t limit);
-/* Whether a table of all levels is made. */
+/* Whether requant_build_table makes a table. */
 bool requant_fits_table(const Requant *r);
-/* Changes of a function whose rows are known; of any function by trying all integers, which sets
- * least and most. False: lw->why says. Both are freed by level_changes_free. */
+/* Level changes. */
+
+/* The changes of a function whose rows are known; and of any function, by evaluating all integers,
+ * which also sets r->least and r->most. False: lw->why says. */
 void level_changes_of_rows(const Requant *r, LevelChanges *out);
 bool level_changes_of_levels(Requant *r, LevelChanges *out) MUST_CHECK;
 void level_changes_free(LevelChanges *changes);
-/* Changes channel by channel in the order of q: the first level of each, then where it changes. */
+/* Construction, channel by channel in the order of q: _begin with the first level of a channel,
+ * _add for each change, _end after the last channel. */
 LevelChanges level_changes_create(int64_t channels) MUST_CHECK;
 void level_changes_begin(LevelChanges *changes, int64_t channel, int64_t level);
 void level_changes_add(LevelChanges *changes, int64_t channel, int64_t q, int64_t rise);
 void level_changes_end(LevelChanges *changes, int64_t channels);
-/* Changes of a channel, of which the first may be from the least of all levels to the channel's
- * first; the most of any channel, at least 1. */
+/* The number of changes of a channel, counted from the least of all levels, so that there may be
+ * one more at its smallest q; the largest such number of any channel, at least 1. */
 int64_t level_changes_count(const Requant *r, const LevelChanges *changes, int64_t channel);
 int64_t level_changes_most(const Requant *r, const LevelChanges *changes);
-/* One of them; behind the last come some that no q passes. */
+/* One of these changes; for an index beyond the last, a change that no q passes. */
 LevelChange level_change_at(const Requant *r, const LevelChanges *changes, int64_t channel,
                             int64_t i);
-/* As narrow as a comparison of q with any place of a change allows. */
+/* The narrowest integer type in which q can be compared with the place of any change. */
 const Type *requant_place_type(const Requant *r);
 
 #endif

@@ -1,5 +1,15 @@
-/* Quantizers: what their integers mean, and how they are computed (onnx_to_linalg_target.c,
- * _quant.c, _requant.c). */
+/* Requantization: lowers quantizer nodes to integer arithmetic that gives the same integers as the
+ * network's floating point does, for every input, or reports that it cannot.
+ *
+ *   quantizer.c     what the integers of a node mean, and which of the ways below it takes
+ *   requant_shift.c shifts, where the units are equal
+ *   requant.c       any other function of one tensor, with its forms (internal.h)
+ *   requant_add.c   functions of two tensors, as at the end of residual branches
+ *
+ * A quantizer is known by a QuantizerSpec, the function before it by the epilogue of its operand
+ * (values/values.h). Results are recorded in the OnnxLowering, nothing is owned by the caller. The
+ * lowerings of onnx_to_linalg/ build on it. docs/integer-folding.md tells the rules.
+ * Tests: lit/lowering/onnx_to_linalg/requant, test/e2e/qdq_check.py, test/e2e/import_check.py */
 #ifndef MING_LOWERING_ONNX_TO_LINALG_REQUANT_REQUANT_H
 #define MING_LOWERING_ONNX_TO_LINALG_REQUANT_REQUANT_H
 
@@ -8,43 +18,49 @@
 /* A quantizer node: Quant, IntQuant, BipolarQuant, Trunc, MultiThreshold, QuantizeLinear. */
 typedef struct QuantizerSpec {
     Fixed real;      /* meaning of its integers: unit, exponent, is_unsigned */
-    int64_t zero;    /* of a QuantizeLinear: what its elements have more than the integers */
-    bool has_grid;   /* rounds to an even grid as `quant` says; else only its evaluator tells */
+    int64_t zero;    /* of a QuantizeLinear: its elements are the integers plus this */
+    bool has_grid;   /* rounds to a uniform grid as `quant` says; else only evaluating it tells */
     Quantizer quant; /* rounding, range; zero point of a Quant */
     double scale;
 } QuantizerSpec;
 
-/* The meaning of lw->node's integers. False: lw->why tells what is not supported. */
+/* The meaning of the integers of lw->node, a quantizer. False: lw->why tells what is not
+ * supported. */
 bool quantizer_spec_of(OnnxLowering *lw, QuantizerSpec *out) MUST_CHECK;
 
-/* Records the result of lw->node, integers in the network or reals. */
+/* Records the result of lw->node, whether its elements are integers in the network or reals. */
 void quantizer_record(OnnxLowering *lw, const QuantizerSpec *spec, const Fixed *real);
 
-/* x >= 0 ? 1 : -1 */
+/* The ways to build a quantizer on the integers of v. *out gets the result. */
+
+/* x >= 0 ? 1 : -1, for a bipolar quantizer. */
 void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out);
-/* Shift, rounding and clamp, for a value of the spec's unit. False: diagnosed. */
+/* Shift, rounding and clamp, for a value whose unit is that of the spec. False: diagnosed. */
 bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out)
     MUST_CHECK;
-/* Any monotone function (onnx_to_linalg_requant.c): exact fixed-point arithmetic, else thresholds.
- * False: diagnosed; with *exact unset it cannot be done in integers. */
+/* Any function: exact fixed-point arithmetic if there is one, else thresholds, a table or a search
+ * (requant.c). *exact is unset where it cannot be done in integers. False: diagnosed. */
 bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out,
                    bool *exact) MUST_CHECK;
-/* The quantizer at the end of the steps that alone use the sum or difference at lw->node, on the
- * two fixed operands at once; *out is what it gives. False: there is none, or it is not exact. */
+/* lw->node is a sum or difference. If it is used only by element-wise nodes that end in a
+ * quantizer, builds that quantizer as one function of both fixed operands; *out gets its result.
+ * False, no diagnostic: there is no such quantizer, or no exact form. */
 bool requant_build_add(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *out) MUST_CHECK;
 
-/* Lowers lw->node, a quantizer or its inverse. */
+/* Lower lw->node, a quantizer or a DequantizeLinear. False: diagnosed. */
 bool quantizer_lower(OnnxLowering *lw);
 bool quantizer_lower_dequantize(OnnxLowering *lw);
 
+/* Quantizers that are applied earlier than they stand, so that nodes between work on integers. */
+
 /* The quantizer that all uses of a value apply with the same parameters, looked for behind nodes
- * that only move elements; NULL: none. */
+ * that only move elements. NULL: there is none. */
 Op *quantizer_find(const Value *value);
-/* Lowers a quantizer that stands further down on operand `index` of the node; false: it cannot be
- * done in integers. */
+/* Lowers a quantizer that stands further down, as if it stood on operand `index` of lw->node.
+ * False: it cannot be done in integers. */
 bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer, Fixed *out)
     MUST_CHECK;
-/* The integer that such a quantizer makes of a number; false: none. */
+/* The integer that such a quantizer makes of a number. False: it makes none. */
 bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, int64_t *out)
     MUST_CHECK;
 

@@ -3,6 +3,11 @@
  *   fixed   a tensor of integers with an exact meaning and range, see Fixed
  * A node is lowered to integers where its operands are fixed and the result is exact, else to plain
  * arithmetic on whatever its operands are. docs/integer-folding.md tells the rules.
+ *
+ * Invariants: a Fixed gives exactly the real numbers that the network computes, rounding included
+ * (its epilogue says how), and low <= value <= high always holds. Structs and arrays are from the
+ * pass's scratch arena unless a field says "owned"; SSA values belong to the new body. The
+ * lowerings of onnx_to_linalg/ and requant/ build on it.
  * Tests: lit/lowering/onnx_to_linalg, test/e2e/import_check.py */
 #ifndef MING_LOWERING_ONNX_TO_LINALG_VALUES_VALUES_H
 #define MING_LOWERING_ONNX_TO_LINALG_VALUES_VALUES_H
@@ -11,40 +16,44 @@
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
 
-/* A node whose effect on a fixed tensor is not computed yet: the operand of that number is what the
- * step before gives, the others are constants. A step that joins has two operands, and the second
- * is what `other`, a step on the same integers, gives. */
+/* Types. */
+
+/* A deferred op: a node whose effect on a fixed tensor is not computed yet. Its operand number
+ * `operand` is the result of the op before, the others are constants. An op that joins has two
+ * operands, of which the second is the result of `other`, an op on the same integers. */
 typedef struct EpilogueOp {
     const struct EpilogueOp *before; /* NULL: the integers' values themselves; `other` too */
     const struct EpilogueOp *other;
     const Op *node;
     uint32_t operand;
-    uint32_t size; /* steps that are evaluated for this one, itself included */
+    uint32_t size; /* ops that are evaluated for this one, itself included */
     bool joins;
 } EpilogueOp;
 
-/* How the values run as the integers grow, in every channel. */
+/* The monotonicity of the network's values in the integers, in every channel. */
 typedef enum Monotonicity {
     MONOTONE, /* rising or falling */
-    UNIMODAL, /* falling and then rising or the reverse, see Epilogue */
+    UNIMODAL, /* falling and then rising, or the reverse; see Epilogue */
     NOT_MONOTONE
 } Monotonicity;
 
-/* What stands between the integers and the network's values, applied index by index along one
- * dimension: value[c] = steps(round(q * scale * factors[c] + biases[c])), where round is to the
- * network's element type and scale the Fixed's. Immutable; from the scratch arena. */
+/* The deferred epilogue: what stands between the integers q and the network's values, applied index
+ * by index along one dimension:
+ *   value[c] = ops(round(q * scale * factors[c] + biases[c]))
+ * where round is to the network's element type and scale is the Fixed's. Immutable. */
 typedef struct Epilogue {
     int axis;                       /* -1: nothing depends on an index */
     int64_t channels;               /* extent of that dimension, or 1 */
     const double *factors, *biases; /* `channels` numbers; NULL: ones, zeros */
     const EpilogueOp *last;         /* NULL: none */
     Monotonicity monotonicity;
-    const EpilogueOp *extremum_op; /* of UNIMODAL: its result turns where what it is applied to */
-    double extremum;               /* passes this number; before it all is monotone */
+    const EpilogueOp *extremum_op; /* if UNIMODAL: the op that is not monotone; all before is */
+    double extremum;               /* operand of extremum_op at which its result has its extremum */
 } Epilogue;
 
-/* real = value * unit * 2^exponent / divisor, then the epilogue, if there is one; in a tensor that is
- * integer in the network the element is value + zero. low <= value <= high. */
+/* A tensor of integers: real = value * unit * 2^exponent / divisor, then the epilogue, if there is
+ * one. In a tensor that is integer in the network the element is value + zero. low <= value <=
+ * high. */
 typedef struct Fixed {
     Value *value; /* tensor of signless integers */
     double unit;  /* in [1, 2); 1 for power-of-two scales */
@@ -68,7 +77,8 @@ typedef struct FixedConstant {
     bool is_unsigned;
 } FixedConstant;
 
-/* What a tensor of the network became; either form, or both once a fixed one was made plain. */
+/* What a tensor of the network has become: one of the two forms, or both once a fixed tensor had to
+ * be made plain, too. */
 typedef struct Lowered {
     Value *plain; /* signless elements */
     Fixed fixed;
@@ -86,43 +96,55 @@ typedef struct OnnxLowering {
     StrBuf why;    /* scratch for messages */
 } OnnxLowering;
 
-/* Operand `index` as integers; a constant is materialised if its values are exact integers of one
+/* Operands and results of lw->node (value_map.c). */
+
+/* Operand `index` as integers. A constant is materialised if its values are exact integers of one
  * scale. NULL: it is not fixed. */
 const Fixed *lower_fixed(OnnxLowering *lw, uint32_t index);
-/* The same, but only without an epilogue. */
+/* The same, but NULL also if it has an epilogue. */
 const Fixed *lower_fixed_bare(OnnxLowering *lw, uint32_t index);
 /* Operand `index` as a plain tensor, converted if it must be. NULL: diagnosed. */
 Value *lower_plain(OnnxLowering *lw, uint32_t index) MUST_CHECK;
-/* Records what result `index` of the node is. */
+/* Record what a result of the node has become: result 0 as integers, result `index` as a plain
+ * tensor; or any value of the network, as the one or the other. */
 void lower_result(OnnxLowering *lw, const Fixed *fixed);
 void lower_plain_result(OnnxLowering *lw, uint32_t index, Value *value);
 void lower_record_fixed(OnnxLowering *lw, const Value *of, const Fixed *fixed);
 void lower_record_plain(OnnxLowering *lw, const Value *of, Value *plain);
-/* The value of a constant of the network in whatever form; NULL: it is none. */
+/* The value of a constant of the network in whatever form, borrowed. NULL: it is none. */
 const Array *lower_array(OnnxLowering *lw, const Value *value);
 /* Signless type of a plain tensor. */
 const Type *lower_plain_type(const Type *type);
 bool lower_is_unsigned_elem(const Type *type); /* ui8 ..., i1 */
 bool lower_is_quantizer(const Op *op);
-/* Says that a node of a quantized network is computed in floating point. */
+/* Warns that a node of a quantized network is computed in floating point. */
 void lower_warn_plain(OnnxLowering *lw, const char *why);
-/* Errors about the node; false. */
+/* Diagnoses that the node's integers are too wide. Returns false. */
 bool lower_too_wide(OnnxLowering *lw);
 
-/* Scales: equal, or equal but for a power of two. */
+/* Scales and ranges of fixed tensors. */
+
+/* Whether scales are equal but for a power of two; whether they are equal. */
 bool fixed_same_unit(const Fixed *a, const Fixed *b);
 bool fixed_same_scale(const Fixed *a, const Fixed *b);
 double fixed_scale(const Fixed *fixed); /* unit * 2^exponent / divisor */
-/* The same integers with a scale times a positive number. */
+/* Multiplies the scale by a positive number; the integers stay. */
 void fixed_scale_by(Fixed *fixed, double factor);
-/* The same integers with a scale divided by a number above 0: powers of two go to the exponent.
- * False beyond 64 bits. */
+/* Divides the scale by a number above 0, whose powers of two go to the exponent; the integers stay.
+ * False, no diagnostic: the divisor would need more than 64 bits. */
 bool fixed_divide_scale(Fixed *fixed, int64_t divisor) MUST_CHECK;
-/* unit and exponent of a positive number. */
+/* Splits a positive number into unit and exponent, unit in [1, 2). */
 void fixed_split_scale(double scale, double *unit, int *exponent);
+/* Bits of the smallest signed integer that holds both; at least 2. */
+uint32_t fixed_signed_width(int64_t low, int64_t high);
+/* x * 2^shift; false on overflow. */
+bool fixed_shift_i64(int64_t x, int64_t shift, int64_t *out) MUST_CHECK;
 
-/* The constant behind operand `index` as integers, weights and biases alike: quantized ones, or
- * floats that are small multiples of one number. False: it is none. */
+/* Constants as integers (constants.c).
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-constants.mir */
+
+/* The constant behind operand `index` as integers, be it weights or biases: a quantized constant,
+ * or floats that are small multiples of one number. False, no diagnostic: it is none. */
 bool lower_constant(OnnxLowering *lw, uint32_t index, FixedConstant *out) MUST_CHECK;
 /* Whether one unit serves all; then constant_align can make one scale. */
 bool constant_has_one_unit(const FixedConstant *constant);
@@ -135,30 +157,34 @@ void constant_narrow(FixedConstant *constant);
 Value *constant_build(OnnxLowering *lw, const FixedConstant *constant, const int64_t *dims,
                       uint32_t rank);
 
-/* The result of the node as operand `index` with one more step; false: the node is not one that
- * works index by index on constants. */
+/* Deferred epilogues (deferred_epilogue.c).
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir */
+
+/* Records the result of the node as operand `index` with one more deferred op. False, no
+ * diagnostic: the node does not work index by index with constants. */
 bool epilogue_append(OnnxLowering *lw, uint32_t index) MUST_CHECK;
-/* One more step behind a list; NULL: the list is too long. */
+/* A deferred op behind `before`. NULL: there are too many. */
 EpilogueOp *epilogue_append_op(OnnxLowering *lw, const EpilogueOp *before, const Op *node,
                                uint32_t operand);
-/* The same value times factors[c] plus biases[c] along dimension `axis`; either may be NULL. */
+/* Multiplies the value by factors[c] and adds biases[c] along dimension `axis`; either may be NULL.
+ * False, no diagnostic: the epilogue it has does not allow that; it is as before then. */
 bool epilogue_affine(OnnxLowering *lw, Fixed *fixed, int axis, const double *factors,
                      const double *biases) MUST_CHECK;
-/* The values that integers have in the network: q has shape (1, channels, n) and the result's
- * type is that of `like`. The last step's result, or NULL: why says. */
+/* Evaluation with the operators' reference implementation. The values that integers have in the
+ * network, after all deferred ops: q has shape (1, channels, n), the result elements as `like` has.
+ * A new reference, or NULL: lw->why says. */
 Array *epilogue_values(OnnxLowering *lw, const Fixed *fixed, const Type *like, const Array *q)
     MUST_CHECK;
-/* Applies steps, the last of which is given, to network values; takes the reference. NULL: why. */
+/* Applies deferred ops, of which the last is given, to values; takes the reference to x. NULL:
+ * lw->why says. */
 Array *epilogue_apply(OnnxLowering *lw, const EpilogueOp *last, Array *x) MUST_CHECK;
-/* Network values of integers without an epilogue's steps; q is (1, channels, n). */
+/* The values of integers before the deferred ops; q has shape (1, channels, n). */
 Array *epilogue_first(const Fixed *fixed, const Type *elem, const Array *q);
-/* Emits the epilogue in plain arithmetic: the tensor of type `like`. */
+/* Builds the epilogue as floating-point arithmetic, for where a plain tensor of type `like` is
+ * needed. NULL: diagnosed. */
 Value *epilogue_build(OnnxLowering *lw, const Fixed *fixed, const Type *like);
 
-/* Bits of the smallest signed integer that holds both; at least 2. */
-uint32_t fixed_signed_width(int64_t low, int64_t high);
-/* x * 2^shift; false on overflow. */
-bool fixed_shift_i64(int64_t x, int64_t shift, int64_t *out) MUST_CHECK;
+/* Kernels and tensors under construction (kernels.c). */
 
 enum { GENERIC_MAX_INPUTS = 6, GENERIC_MAX_LOOPS = 2 * ONNX_MAX_RANK };
 
@@ -172,19 +198,20 @@ typedef struct Generic {
     Builder body;
 } Generic;
 
-/* Loops and maps of an element-wise kernel on the first input; inputs of rank 1 go along dimension
- * `axis`. */
+/* Set the loops and maps of an element-wise kernel on the first input; with `axis`, inputs of rank
+ * 1 go along that dimension. */
 void generic_elementwise(OnnxLowering *lw, Generic *generic, Value *const *inputs, uint32_t count);
 void generic_along(OnnxLowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
                    uint32_t axis);
-/* Loops and maps of an element-wise kernel whose inputs numpy's rules stretch to the shape. */
+/* Sets the loops and maps of an element-wise kernel whose inputs are broadcast to the shape by
+ * numpy's rules. */
 void generic_broadcast(OnnxLowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
                        const Type *shape);
-/* Makes the op with `init` as its init; generic->body stands in its body. */
+/* Makes the op with `init` as its init and opens its body, where generic->body inserts. */
 void generic_open(OnnxLowering *lw, Generic *generic, Value *init);
-/* Block argument: an input's element, or after the inputs the init's. */
+/* A block argument: an input's element, or after the inputs the init's. */
 Value *generic_arg(const Generic *generic, uint32_t index);
-/* Ends the body; the tensor result. */
+/* Ends the body with a yield of the element; gives the tensor result. */
 Value *generic_close(Generic *generic, Value *element);
 
 /* tensor.empty, and the same filled with a number. */
@@ -195,9 +222,9 @@ Value *build_number(Builder *b, const Type *type, double value); /* integer or f
 /* The tensor with a border of `value` (rank entries each); itself when there is none. */
 Value *build_pad(OnnxLowering *lw, Value *tensor, const int64_t *low, const int64_t *high,
                  Value *value);
-/* A tensor of integers with elements of `elem`, which is at least as wide. */
+/* The integers of x in elements of `elem`, which is at least as wide. */
 Value *build_wider(OnnxLowering *lw, const Fixed *x, const Type *elem);
-/* The same values in units of 2^-shift of the scale; false: diagnosed. */
+/* Rewrites x to the same values in units of 2^-shift of its scale. False: diagnosed. */
 bool build_finer(OnnxLowering *lw, Fixed *x, int shift) MUST_CHECK;
 /* An integer in `type`, which is at least as wide. */
 Value *build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned);
@@ -206,7 +233,8 @@ Value *build_resize(Builder *b, Value *value, const Type *type);
 /* Element `at` (a signed integer, not negative) of a table of rank 1. */
 Value *build_lookup(Builder *b, Value *table, Value *at);
 
-/* Plain lowering of nodes that work element by element (onnx_to_linalg_plain.c, _scalar.c). */
+/* Element-wise nodes on plain tensors (elementwise_float.c, scalar.c).
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir */
 
 /* The node on plain tensors, with x as operand `index` and the others looked up. NULL:
  * diagnosed. */
@@ -217,11 +245,11 @@ Value *build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count) MU
 /* Whether the node is element-wise. */
 bool lower_is_elementwise(const Op *node);
 
-/* The scalar result of an element-wise node in `type` from its operands' elements. `is_unsigned`
- * tells how the operands' integers are read. NULL: there is no such arithmetic. */
+/* The scalar result of an element-wise node in `type`, from its operands' elements. is_unsigned:
+ * how the operands' integers are read. NULL, no diagnostic: there is no such arithmetic. */
 Value *build_scalar(Builder *b, const Op *node, const Type *type, Value *const *args,
                     uint32_t count, bool is_unsigned) MUST_CHECK;
-/* Half-even and the other rounding modes on floats. */
+/* Rounds a float to an integral value, half to even or by another mode. */
 Value *build_rounding(Builder *b, Rounding mode, Value *x);
 Value *build_float(Builder *b, const Type *type, double value);
 
