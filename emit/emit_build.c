@@ -1,5 +1,6 @@
-/* Makefile, hls_config.cfg, run_hls.tcl and .clang-format. The top function's name, the only one in
- * them, is an identifier; paths that a user gives reach the shell through the environment only.
+/* Build files: Makefile, hls_config.cfg, run_hls.tcl and .clang-format. The only name of the model
+ * in them is the top function's, which is an identifier; paths that a user gives reach the shell
+ * through the environment only. So no model can inject commands.
  * Tests: lit/emit/build-files.mir, test/e2e */
 #include <string.h>
 

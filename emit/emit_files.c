@@ -1,6 +1,7 @@
-/* The project's directory. All files are written to a temporary one first; a new project is that
- * directory renamed, an old one gets the files one by one, each replaced at once. What is not
- * ming's in an old project stays: results, Vitis's folders, a shell's working directory.
+/* The project's directory. All files are written to a temporary directory first. A new project is
+ * that directory renamed; in an old project the files are replaced one by one, each at once. Files
+ * in an old project that ming did not write stay: results, Vitis's folders, a shell's working
+ * directory.
  * Tests: lit/emit/output-directory.mir */
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +26,7 @@ static bool file_error(Context *ctx, const char *what, const char *path)
     return diag_error(ctx, loc_unknown(ctx), "cannot %s '%s': %s", what, path, reason);
 }
 
-/* Appends what can be read. False: errno says why. */
+/* Appends the contents as far as they can be read. False: errno says why. */
 static bool read_file(const char *path, StrBuf *out)
 {
     char part[4096];
@@ -174,8 +175,8 @@ static bool has_file(const EmittedFiles *files, const char *name)
     return false;
 }
 
-/* What a former project had and this one has not; what was built from it, if its top function was
- * another one. */
+/* Removes the files that the earlier project had and this one has not, and, if its top function was
+ * another one, what was built from them. */
 static void remove_stale(const char *dir, const char *old_top, const EmittedFiles *files)
 {
     static const char *const sources[] = {".h",           ".cpp",      "_params.h",

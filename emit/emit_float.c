@@ -1,5 +1,5 @@
 /* C++ expressions of float ops: operators where C++ has them, else the functions of hls_math.h. Ops
- * and predicates that have neither form are rewritten before
+ * and predicates that have neither form do not come here, because the lowering rewrites them
  * (lowering/dfg_to_emithls/expand_scalar.c).
  * Tests: lit/emit/expressions-float.mir, test/e2e */
 #include <math.h>

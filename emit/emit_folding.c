@@ -1,5 +1,6 @@
-/* folding.json: what was chosen for each process and FIFO, as `ming compile --folding` takes it
- * back. Choices are read from the processes' reports, where target/dse/folding_record.c left them.
+/* folding.json: the choices for each process and FIFO, in the form that `ming compile --folding`
+ * takes back. They are read from the processes' reports, where target/dse/folding_record.c left
+ * them.
  * Tests: lit/emit/folding.mir, test/e2e/run.py */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"

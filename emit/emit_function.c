@@ -1,5 +1,5 @@
 /* C++ functions of an emithls module: the comment that says what a process computes, the signature,
- * and around the body of a top function of memories the loop over frames.
+ * and, in a top function that accesses memories, the loop over frames around the body.
  * Tests: lit/emit/functions.mir, lit/emit/memory-ports.mir, test/e2e */
 #include <string.h>
 
@@ -101,7 +101,7 @@ static void print_doc_lines(Function *f, Str doc)
     }
 }
 
-/* What the process computes (its doc), then layer, class, trip counts and factors (its report). */
+/* The comment of a process: its doc, then layer, class, trip counts and factors by its report. */
 static void print_comment(Function *f, Op *func)
 {
     const Attr *report = op_attr(func, DFG_ATTR_REPORT), *doc = op_attr(func, EMITHLS_ATTR_DOC);

@@ -19,7 +19,7 @@ static StrBuf *add_file(const Emitter *e, EmittedFiles *files, const char *prefi
     return &file->text;
 }
 
-/* What the functions use beside the project's own headers. */
+/* The includes of the functions beside the project's own headers. */
 static void add_includes(const Emitter *e, StrBuf *out)
 {
     bool any = false;
@@ -67,7 +67,7 @@ static bool add_source(Emitter *e, EmittedFiles *files)
     return ok;
 }
 
-/* What simulates, so that the project builds without Vitis. */
+/* The simulation headers, so that the project builds without Vitis. */
 static bool add_csim(Emitter *e, EmittedFiles *files)
 {
     static const char *const names[] = {

@@ -1,5 +1,5 @@
 /* <top>_host.h: the ports as functions for host code, one ming::Port each, which quantizes, orders
- * and packs arrays of the model. The testbench goes through it too.
+ * and packs arrays of the model. The testbench goes through them, too, so that it tests them.
  * Tests: lit/emit/memory-ports.mir, test/e2e */
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"

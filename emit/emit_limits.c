@@ -1,5 +1,5 @@
-/* What a synthesis will take long for: loops with too many copies, arrays in too many parts
- * (EMITHLS_MAX_COPIES, EMITHLS_MAX_PARTS). They are emitted, but not in silence.
+/* Warnings about code that synthesis takes long for: loops unrolled more than 4,096 times, arrays
+ * in more than 1,024 parts. It is emitted all the same.
  * Tests: lit/emit/limits.mir */
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"

@@ -1,5 +1,5 @@
-/* Loops of emithls in C++: a perfect nest of for statements, or one flat loop that carries its
- * counters along where only part of their box is run through.
+/* Loops of emithls in C++: a perfect nest of for statements, or, where only part of the counters'
+ * box is run through, one flat loop that advances its counters by hand.
  * Tests: lit/emit/functions.mir */
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"

@@ -1,6 +1,6 @@
-/* Names at file scope and spellings of types. Symbols of a module may hold anything; what is
- * printed are unique identifiers that collide neither with C++ nor with the headers. A top function
- * keeps its symbol where that is such an identifier, since users call it by name.
+/* Names at file scope, and spellings of types. Symbols of a module may hold anything; the names
+ * that are printed are unique identifiers that collide neither with C++ nor with the headers. A top
+ * function keeps its symbol if that is such an identifier, because users call it by name.
  * Tests: test/unit/emit/emit_test.c, lit/emit/names.mir, lit/emit/invalid.mir */
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* <top>_params.h: the module's tables as constant arrays, read as signed integers. Time and memory
- * are linear in the elements. Tests: lit/emit/params.mir */
+ * are linear in the elements.
+ * Tests: lit/emit/params.mir */
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
 #include "ir/core/core.h"
@@ -35,7 +36,7 @@ static void add_wide(TableWriter *w, int64_t index)
     strbuf_add_c(&w->element, "\", 10)");
 }
 
-/* The low bits hold the first element; what a row does not fill is 0. */
+/* The low bits hold the first element; bits that a row does not fill are 0. */
 static void add_packed(TableWriter *w, int64_t index)
 {
     uint32_t width = type_width(type_elem(w->value->type));

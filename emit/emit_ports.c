@@ -1,5 +1,6 @@
-/* The accelerator's boundary: from the top function's port_attrs, what each stream carries and how
- * it relates to the model's tensors. Everything that the testbench relies on is checked here.
+/* The accelerator's boundary: reads from the top function's port_attrs what each stream carries and
+ * how it relates to the model's tensors. Everything that the testbench relies on is checked here,
+ * so that printing cannot fail later.
  * Tests: lit/emit/testbench.mir, lit/emit/invalid-ports.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"

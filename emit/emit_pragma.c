@@ -1,4 +1,4 @@
-/* Pragmas that are ops of emithls.
+/* Prints the pragmas that are ops of emithls.
  * Tests: lit/emit/functions.mir */
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"

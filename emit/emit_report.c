@@ -1,5 +1,6 @@
-/* report.json, and the same as a short table for people. Everything in it was decided earlier and
- * is read from the module: `report` of each process, dfg.budget of the module.
+/* report.json, and the same as a short table for people. Nothing is computed here: everything was
+ * decided earlier and is read from the module, from `report` of each process and dfg.budget of the
+ * module.
  * Tests: lit/emit/report.mir, lit/driver/ming-compile.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
@@ -125,7 +126,7 @@ static void add_totals(Emitter *e, JsonWriter *w)
     json_write_line(w, 2);
 }
 
-/* What a simulation of the final depths proved. */
+/* The figures that a simulation of the final depths proved. */
 static void add_timing(Emitter *e, JsonWriter *w)
 {
     static const char *const names[] = {"clock_mhz", "latency_cycles", "interval_cycles",
@@ -192,7 +193,7 @@ static void add_fifos(Emitter *e, JsonWriter *w)
     end_items(w);
 }
 
-/* Of the arrays that the testbench takes and gives. */
+/* The element type of the arrays that the testbench takes and gives. */
 static void add_dtype(JsonWriter *w, const EmitPort *port)
 {
     const Type *elem = emithls_scalar(port->word);
@@ -225,7 +226,7 @@ static void add_ports(Emitter *e, JsonWriter *w)
     json_end_array(w);
 }
 
-/* What the design was chosen by: limits of the budget, goal, and what no design is below. */
+/* The terms on which the design was chosen: limits of the budget, objective, lower bound. */
 static void add_choice(Emitter *e, JsonWriter *w)
 {
     static const char *const limits[][2] = {{"dsp", "dsp_limit"},
@@ -272,7 +273,7 @@ void emit_report(Emitter *e, StrBuf *out)
 
 enum { COLUMNS = 10, FIRST_NUMBER = 4 };
 
-/* Of the columns behind FIRST_NUMBER. */
+/* Keys of the columns from FIRST_NUMBER on. */
 static const char *const table_costs[] = {DFG_COST_CYCLES, DFG_COST_DSP, DFG_COST_BRAM18,
                                           DFG_COST_URAM,   DFG_COST_LUT, DFG_COST_FF};
 

@@ -1,7 +1,7 @@
 /* <top>_schedule.h: for each process the order and cycles of its reads and writes, as the
- * simulation has them (sim/design/design.h), so that `make cosim` makes them in the same.
- * Iterations are counted at the pipeline pragmas, so only a design whose processes read and write
- * in pipelined loops has one.
+ * simulation has them (sim/design/design.h), so that `make cosim` makes them in the same order and
+ * cycles. Iterations are counted at the pipeline pragmas, so only a design whose processes read and
+ * write in pipelined loops has a schedule.
  * Tests: lit/emit/schedule.mir, test/e2e/sizing_check.py */
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"

@@ -1,6 +1,6 @@
-/* C++ functions of an emithls module: statements and declarations. Single-use values are
- * nested into the expression that uses them; a value that reads an array becomes a named constant
- * where a store would come between, one with several uses where it is computed.
+/* C++ functions of an emithls module: statements and declarations. Single-use values are nested
+ * into the expression that uses them. Two kinds of values become named constants: one that reads an
+ * array, if a store would come between, and one with several uses, where it is computed.
  * Tests: lit/emit/functions.mir, test/e2e */
 #include <assert.h>
 #include <string.h>
@@ -103,9 +103,9 @@ static bool used_in_own_block(const Value *value)
     return true;
 }
 
-/* What stands in its user whatever its length: all that is stored or part of what has a name, and
- * what only is there or changes its width, since a name of the wider type would hide the narrow
- * one. */
+/* Whether a value is nested into its user whatever its length. That holds for values that are
+ * stored or are part of a named value, for loads, and for changes of width, because a name of the
+ * wider type would hide the narrow one. */
 static bool always_nests(const Value *value)
 {
     const Op *user = value->uses->owner;
@@ -278,7 +278,7 @@ static void print_assignment(Function *f, const char *target, const char *value)
         emit_line(f, "%s = %s;", target, value);
 }
 
-/* A store of all of a scalar right behind its declaration, of which it becomes a part. */
+/* A store of a whole scalar right behind its declaration, which becomes the initializer. */
 static bool is_first_store(const Op *op)
 {
     const Op *before = op ? op->prev : NULL;

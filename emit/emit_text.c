@@ -1,5 +1,5 @@
-/* Foreign text and numbers as C++. Names and comments of a model may hold anything; what is
- * printed here cannot end the comment or string that it stands in.
+/* Foreign text and numbers as C++. Names and comments of a model may hold anything; the text that
+ * is printed here cannot end the comment or string that it stands in.
  * Tests: test/unit/emit/emit_test.c, lit/emit/hostile-names.mir */
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /* <top>_weights.npy: the elements of all loaded tables in the order of the module, as the words of
- * the weights' port. Tests: lit/passes/dfg/load-weights.mir, test/e2e */
+ * the weights' port.
+ * Tests: lit/passes/dfg/load-weights.mir, test/e2e */
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
 

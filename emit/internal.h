@@ -108,7 +108,7 @@ typedef enum Prec {
     PREC_PRIMARY
 } Prec;
 
-/* What C++ knows of the expression's type. */
+/* The type of a printed expression, as far as C++ knows it. */
 typedef enum CppKind {
     CPP_AP,      /* some ap_int expression, exact: results grow */
     CPP_TYPED,   /* exactly cpp_type of the IR type */

@@ -1,8 +1,9 @@
-/* Compute schedules. The nest follows the order in which words arrive: first the counters of the
- * streamed input's words, then the parts of a word that are taken one after another, then the loops
- * the input does not depend on (a word is held while they run). Parallel loops inside the first
- * reduction loop multiply the accumulators.
- * Tests: lit/lowering/dfg-to-emithls */
+/* Schedules of compute processes. The nest follows the order in which words arrive, so that nothing
+ * but one word per stream needs to be held. First come the counters of the streamed input's words,
+ * then the parts of a word that are taken one after another, then the loops that the input does not
+ * depend on, during which the word is held. Parallel loops inside the first reduction loop multiply
+ * the accumulators.
+ * Tests: lit/lowering/dfg_to_emithls */
 #include <assert.h>
 #include <string.h>
 
@@ -339,7 +340,7 @@ bool sched_compute_base(const Op *process, ComputeSchedule *out)
     return sched_compute(process, ones, NULL, out);
 }
 
-/* Whether words of the first stream, hold multiples of the factors. */
+/* Whether words of the first stream hold multiples of the factors. */
 static bool words_hold(const ComputeSchedule *sched, const int64_t *unroll)
 {
     const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
@@ -425,7 +426,7 @@ void sched_lookup_layout(const ComputeSchedule *sched, const AffineMap *loops, c
     sched_table_layout(sched, map, &out->rows);
 }
 
-/* Index of a value in terms of main's loops, given that of what it reshapes. */
+/* Index of a value in terms of main's loops, given that of the value it reshapes. */
 static const AffineMap *through_reshapes(const Value *value, const AffineMap *flow)
 {
     const Op *def = value_def(value);

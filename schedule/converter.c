@@ -1,13 +1,14 @@
-/* Schedules of width converters. Small words S make up a large word L of the same frame F if each
- * extent of L is a multiple of that of S, and the words of S inside L are neighbours in row-major
- * order: in all dimensions inside the outermost one where L exceeds S, L spans the whole frame.
- * Tests: lit/lowering/dfg_to_emithls/converter.mir */
+/* Schedules of width converters. Small words S make up a large word L of the same frame F under two
+ * conditions: each extent of L is a multiple of that of S, and the words of S inside L are
+ * neighbours in row-major order. The latter holds if L spans the whole frame in all dimensions
+ * inside the outermost one where L exceeds S.
+ * Tests: lit/lowering/dfg_to_emithls/converter.mir, test/unit/schedule/converter_test.c */
 #include <string.h>
 
 #include "ir/asm/print/print.h"
 #include "schedule/schedule.h"
 
-/* Of a word between two converters. */
+/* At most so many elements in a word between two converters. */
 enum { MAX_ELEMENTS = 1 << 20 };
 
 /* Shapes of two words and their frame. */

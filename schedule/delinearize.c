@@ -1,7 +1,8 @@
-/* Splitting an index into digits: where the map divides dimension d by k, or takes its remainder, d
- * becomes (d / k, d % k), and the divisions disappear:
+/* Index delinearization: an index is split into digits. Where the map divides dimension d by k, or
+ * takes its remainder, d becomes (d / k, d % k), and the divisions disappear:
  *   (d0 floordiv 2, d1)  with d0 = 2 * a + b  ->  (a, d1)
- * Neighbouring digits that a linear map does not tell apart become one again.
+ * Neighbouring digits that a linear map does not tell apart become one again, because every digit
+ * costs a loop counter.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Times in an iteration: iteration.h.
+/* The depth of a pipelined iteration, predicted op by op: schedule.h has the rules, latency.c the
+ * numbers.
  * Tests: test/unit/target/cost/pipeline_test.c */
 #include "schedule/schedule.h"
 

@@ -1,5 +1,5 @@
-/* The latency model's numbers. Delays are in picoseconds; an operator with registers inside lists
- * its whole delay, which is cut into cycles.
+/* The numbers of the latency model. Delays are in picoseconds. The row of an operator that has
+ * registers inside gives its whole delay, which is cut into cycles.
  * Tests: test/unit/schedule/latency_test.c */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"

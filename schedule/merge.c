@@ -1,4 +1,5 @@
-/* Merge schedules: the word grid of the result, and in it the part of each source.
+/* Schedules of merge processes: the word grid of the result, and the part that each source fills
+ * in it.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
 #include <assert.h>
 

@@ -1,6 +1,7 @@
-/* Packing schedules. The values of lanes that differ in one operand of a product alone become
- * fields of that operand, so that one multiplication gives a grid of products. The arrangement with
- * the fewest multiplications is taken, and of those the one with the longest chains.
+/* Packing schedules. Lanes that differ in only one operand of a product share the other one, so
+ * their values become fields of that operand and one multiplication gives a grid of products. The
+ * arrangement with the fewest multiplications is taken, and of those the one with the longest
+ * chains.
  * Tests: test/unit/schedule/packing_test.c, lit/lowering/dfg_to_emithls/packing.mir */
 #include <string.h>
 
@@ -152,7 +153,7 @@ static DspShape dsp_shape(const Op *process)
     return kinds[1].shape;
 }
 
-/* Of the loops in `loops`, the one whose lanes fill groups of `fields` best. */
+/* The loop among `loops` whose lanes fill groups of `fields` best. */
 static uint32_t loop_of_fields(const ComputeSchedule *sched, uint32_t loops, int64_t fields)
 {
     uint32_t best = KERNEL_MAX_LOOPS;
@@ -186,7 +187,7 @@ static int64_t choose_chain(const ComputeSchedule *sched, uint32_t loop, int64_t
     return best;
 }
 
-/* With these fields, if that takes fewer multiplications than *best, or as many in longer
+/* Takes these fields if they need fewer multiplications than *best, or as many in longer
  * chains. */
 static void try_fields(const ComputeSchedule *sched, const DspShape *dsp, const PayloadRange *x,
                        const int64_t *fields, PackingSchedule *best)

@@ -1,5 +1,5 @@
-/* Products of integers in hardware: what a DSP48E2 multiplies at once, FINN's formula for LUTs,
- * shifts and additions for constants of few digits.
+/* Resources of integer products: what a DSP48E2 multiplies at once, FINN's formula for LUTs, and
+ * shifts and additions for constants of few signed digits.
  * Tests: test/unit/target/cost/cost_test.c, lit/target/dse/choose-unroll.mir */
 #include "dialects/arith/arith.h"
 #include "schedule/schedule.h"

@@ -1,7 +1,8 @@
-/* How a reduction's accumulators meet the latency of the op that updates them. An accumulator comes
- * round every `distance` iterations; where its update takes longer, partial sums take turns, and
- * where the update cannot be split into those, the process starts iterations less often.
- * docs/streaming.md gives the argument.
+/* Schedules of reductions: how accumulators meet the latency of the op that updates them. The nest
+ * updates an accumulator every `distance` iterations. Where an update takes longer than that,
+ * several partial sums are used in turn; where the update cannot be split into partial sums, the
+ * process starts iterations less often (a larger initiation interval). docs/streaming.md gives the
+ * argument.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-reduction.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
@@ -51,7 +52,7 @@ static int64_t known_cycles(const PtrMap *known, const Value *value)
     return (int64_t)(uintptr_t)ptrmap_get(known, value);
 }
 
-/* Longest path from an accumulator to what the payload yields. */
+/* Longest path from an accumulator to the value that the payload yields for it. */
 static int64_t update_latency(const Op *generic)
 {
     const Block *body = linalg_body(generic);
@@ -116,7 +117,7 @@ const Attr *sched_reduction_neutral(const Op *combine)
     return NULL; /* taking an extreme twice changes nothing */
 }
 
-/* Loops from the innermost one outwards that reduce, if accumulators take turns outside them. */
+/* Number of innermost loops that reduce, if other accumulators are updated outside them. */
 static uint32_t count_run(const ComputeSchedule *sched)
 {
     uint32_t run = 0;
@@ -125,7 +126,7 @@ static uint32_t count_run(const ComputeSchedule *sched)
     return run;
 }
 
-/* Iterations from one use of an accumulator to the next: trips of what is inside the innermost
+/* Iterations from one use of an accumulator to the next: trips of the loops inside the innermost
  * reduction loop. */
 static int64_t reuse_distance(const ComputeSchedule *sched)
 {

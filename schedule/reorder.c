@@ -1,7 +1,7 @@
-/* Reorder schedules. The result's dimensions are split into digits, so that the map needs no
- * divisions; then every way to cut both frames into blocks is tried whose trips come near the
- * least, and its buffer is sized exactly by walking all words. Linear in the frames' words for each
- * cut tried.
+/* Schedules of reorder processes. The result's dimensions are split into digits, so that the map
+ * needs no divisions. Then every way to cut both frames into blocks is tried whose trips come near
+ * the least, and the buffer of each is sized exactly by walking all words. The time is linear in
+ * the frames' words for each cut that is tried.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
 #include <string.h>
 

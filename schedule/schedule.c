@@ -1,5 +1,6 @@
-/* Process kinds and words at ports; plan_window.c and plan_compute.c schedule the kinds.
- * Tests: lit/lowering/dfg-to-emithls */
+/* Kinds of processes and the words at their ports. The files beside this one schedule each kind:
+ * window.c, compute.c, reorder.c, merge.c, converter.c.
+ * Tests: lit/lowering/dfg_to_emithls */
 #include <string.h>
 
 #include "analysis/analysis.h"

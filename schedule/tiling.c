@@ -1,12 +1,13 @@
-/* Which unroll factors the loops of a compute process can have. A factor divides the trips; or the
- * parts that the loop is run in overlap, where what they share would count twice but for weights of
- * zero: in reductions that add up products with a table of weights.
+/* Tiling: the unroll factors that the loops of a compute process can have. A factor f of a loop of
+ * n iterations makes ceil(n / f) tiles. Either f divides n, or the tiles overlap. What overlapping
+ * tiles share would count twice, so they are only possible in reductions that add up products with
+ * a table of weights, where the weights of the second time are made zero.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-overlap.mir, test/e2e/unroll_check.py */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "schedule/schedule.h"
 
-/* An operand of the generic that a factor of its products is, extended or as it is; -1: none. */
+/* The operand of the generic that a factor of its products is, extended or as it is; -1: none. */
 static int factor_operand(const Op *generic, const Value *factor)
 {
     const Op *def = value_def(factor);

@@ -1,5 +1,5 @@
 /* Schedules of window processes: how many words each dimension has, which of them a window needs,
- * and the range of the flat scan.
+ * and the range of the flat scan. docs/streaming.md derives the formulas.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-window.mir,
  * lit/lowering/dfg_to_emithls/window-words.mir */
 #include "analysis/analysis.h"

@@ -1,8 +1,8 @@
-/* convert-dfg-to-emithls: every process becomes a function, the region the top function that
- * connects them by streams.
+/* convert-dfg-to-emithls: every process becomes a function, and the region becomes the top
+ * function, which connects them by streams.
  * Requires: verified dfg with words and unroll factors that agree (choose-unroll gives them).
  * Changes: the region and its processes are replaced.
- * Tests: lit/lowering/dfg-to-emithls */
+ * Tests: lit/lowering/dfg_to_emithls */
 #include <assert.h>
 
 #include "analysis/analysis.h"

@@ -1,6 +1,6 @@
-/* Compute processes: one pipelined nest in the order of plan_compute.c. A word is read where the
- * input's counters advance and held otherwise; the epilogue runs and a word is written in the last
- * iteration of the reduction.
+/* Compute processes: one pipelined nest in the order of schedule/compute.c. A word is read where
+ * the input's counters advance and is held otherwise. In the last iteration of the reduction the
+ * epilogue runs and a word is written.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"

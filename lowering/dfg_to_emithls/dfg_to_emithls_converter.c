@@ -1,6 +1,6 @@
-/* Width converters: one pipelined loop over the small words. A joining one fills its part of the
- * large word and sends it when it is complete; a splitting one holds the large word and sends its
- * parts.
+/* Width converters: one pipelined loop over the small words. A converter that joins fills its part
+ * of the large word in every iteration and sends the word when it is complete; one that splits
+ * holds the large word and sends its parts.
  * Tests: lit/lowering/dfg_to_emithls/converter.mir */
 #include "dialects/emithls/emithls.h"
 #include "lowering/dfg_to_emithls/internal.h"

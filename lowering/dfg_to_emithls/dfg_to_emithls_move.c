@@ -1,6 +1,6 @@
 /* Processes that move words. A reorder is one loop over steps of blocks: it stores a word of the
  * source in a circular buffer and loads one for the result. A merge is one loop over the words of
- * the result, each taken from the port whose part it lies in.
+ * the result, each of which is taken from the port in whose part it lies.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
 #include "dialects/emithls/emithls.h"
 #include "lowering/dfg_to_emithls/internal.h"

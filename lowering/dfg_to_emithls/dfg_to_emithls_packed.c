@@ -5,8 +5,8 @@
  *   terms[lane][chain] = field of packed_sum + the bit in front of it, for each lane of the group
  *   sum[lane]         += terms[lane][chain]
  *
- * Where lanes do not fill their last group, that one has fewer fields and comes in a loop of its
- * own. docs/packing.md says why the fields are exact.
+ * If lanes do not fill their last group, that group has fewer fields and gets a loop of its own.
+ * docs/packing.md says why the fields are exact.
  * Tests: lit/lowering/dfg_to_emithls/packing.mir, test/e2e/unroll_check.py */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
@@ -23,7 +23,7 @@ typedef struct PackedLowering {
     const PackingSchedule *packing;
     int64_t chains; /* of a lane */
     Value *terms;
-    /* Of the current group. */
+    /* The current group: */
     Groups groups[2];                         /* of the operands */
     const AffineExpr *lane[KERNEL_MAX_LOOPS]; /* first lane per loop */
     const AffineExpr *chain;                  /* its chain's number among those of a lane */
@@ -134,7 +134,7 @@ static NestMark open_chain(PackedLowering *p)
     return mark;
 }
 
-/* After what the operand's first argument is: an element of a stream or of a table. */
+/* The name of a packed operand, after its first argument: an element of a stream or of a table. */
 static const char *packed_name(const PackedLowering *p, int operand)
 {
     const Value *value = op_operand(p->packing->product, (uint32_t)operand);
@@ -211,7 +211,8 @@ static Value *shifted_sum(PackedLowering *p, int64_t by)
     return shifted(p, ARITH(SHRSI), sum, by);
 }
 
-/* Field number `position` of the packed sum: what is above a field below zero is one too low. */
+/* Field number `position` of the packed sum. If a field is negative, the fields above it are one
+ * too low, because it borrows from them. */
 static Value *field_value(PackedLowering *p, int64_t position)
 {
     Builder *b = &p->c->l->nest.b;
@@ -266,7 +267,7 @@ static bool multiply_groups(PackedLowering *p)
     return true;
 }
 
-/* Registers for what the chains of an iteration give: as wide as a field, or as the sums. */
+/* Registers for the results of an iteration's chains: as wide as a field, or as the sums. */
 static void declare_terms(PackedLowering *p)
 {
     EmithlsNest *nest = &p->c->l->nest;

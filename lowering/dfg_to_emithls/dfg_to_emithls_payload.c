@@ -1,4 +1,4 @@
-/* The scalar code of a compute process: payloads of its kernels, inlined at one lane.
+/* The scalar code of a compute process: the payloads of its kernels, inlined for one lane.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
@@ -152,7 +152,7 @@ static void copy_index(ComputeLowering *c, const InlinedPayload *p, const Op *op
     ptrmap_put(values, op_result(op, 0), emithls_nest_index(&c->l->nest, expr));
 }
 
-/* Copies what the `count` values `wanted` of the payload need and gives what they became. False:
+/* Copies the ops that the `count` values `wanted` of the payload need; gives their copies. False:
  * diagnosed. */
 static bool run_payload(ComputeLowering *c, const InlinedPayload *p, Value *const *wanted,
                         uint32_t count, Value **out)

@@ -1,7 +1,7 @@
 /* The accumulators of a compute process, one per result of its main kernel, of which the first is
- * written. `sum` holds this iteration's, one per lane. Where others
- * wait meanwhile, they wait in `partial`; where the update takes longer than an accumulator may
- * wait, `turns` delays partial sums, which a tree adds up at the end.
+ * written. `sum` holds this iteration's accumulators, one per lane. If other accumulators wait
+ * meanwhile, they wait in `partial`. If an update takes longer than the next one may wait, `turns`
+ * delays partial sums, which a tree adds up at the end.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir,
  * lit/lowering/dfg_to_emithls/dfg-to-emithls-reduction.mir */
 #include "dialects/arith/arith.h"
@@ -58,7 +58,7 @@ void to_emithls_declare_sums(ComputeLowering *c)
     if (c->sched.reduction.turns > 1) declare_turns(c);
 }
 
-/* Index of a lane's accumulator among those that take turns. */
+/* Index of a lane's accumulator among those that are updated in turn. */
 static uint32_t partial_index(const ComputeLowering *c, const AffineExpr **index)
 {
     uint32_t n = 0;
@@ -121,7 +121,7 @@ static void resume_run(ComputeLowering *c, uint32_t result)
     emithls_nest_close(&c->l->nest, mark);
 }
 
-/* sum = first iteration of the reduction ? initial value : what was accumulated so far */
+/* sum = first iteration of the reduction ? initial value : sum so far */
 static void start_sum(ComputeLowering *c, uint32_t result)
 {
     Edge first = to_emithls_edge(c, 0, true, false);
@@ -189,8 +189,8 @@ static const AffineExpr *term_lane(const ComputeLowering *c)
     return lane;
 }
 
-/* What this iteration adds to a lane: the terms of its reduction lanes, joined by a tree. NULL:
- * diagnosed. */
+/* The value that this iteration adds to a lane: the terms of its reduction lanes, joined by a tree.
+ * NULL: diagnosed. */
 static Value *build_term(ComputeLowering *c)
 {
     EmithlsNest *nest = &c->l->nest;
@@ -221,8 +221,8 @@ static const AffineExpr *step_number(const ComputeLowering *c)
     return emithls_affine_flatten(c->ctx, counters, trips, count);
 }
 
-/* What the accumulator holds before this iteration: in the first `turns` steps a partial sum
- * begins, later it is the one of `turns` steps ago. */
+/* The accumulator before this iteration: in each of the first `turns` steps a partial sum begins,
+ * later it is the partial sum of `turns` steps ago. */
 static Value *current_turn(ComputeLowering *c)
 {
     const ReductionSchedule *r = &c->sched.reduction;

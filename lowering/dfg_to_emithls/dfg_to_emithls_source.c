@@ -1,5 +1,5 @@
-/* Where a compute process gets its operands: from words of its streams, from tables whose elements
- * are in the order in which the nest reads them, or from single constants.
+/* The operands of a compute process: they come from words of its streams, from tables whose
+ * elements are in the order in which the nest reads them, or from single constants.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
 #include <assert.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* Window processes: a flat scan over the positions of docs/streaming.md, one word in and at most
- * one word out each. Every window dimension keeps a history memory: the outermost one rows (the
- * line buffer), the innermost one single words (the window's columns). The taps of a position are
- * the newest word and the histories' entries; each level multiplies them by the words it recalls.
- * Where words hold several positions, an element's tap and its place there follow from its
- * position.
+/* Window processes: a flat scan over the positions of docs/streaming.md, which reads one word and
+ * writes at most one word per iteration. Every window dimension keeps a history memory: the
+ * outermost dimension keeps rows (the line buffer), the innermost one single words (the window
+ * buffer). The taps of a position are the newest word and the entries of the histories; each level
+ * multiplies them by the words that it recalls. Where words hold several positions, an element's
+ * tap and its place there follow from its position.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-window.mir,
  * lit/lowering/dfg_to_emithls/window-words.mir */
 #include <assert.h>

@@ -1,6 +1,6 @@
-/* Expansion of scalar ops. Each function states its algebra; integers wrap as arith's do. What is
- * undefined (division by zero, a least integer over -1) may give anything. Of two zeros, maximumf
- * and minimumf may give either.
+/* Expansion of scalar ops that C++ has no form for. Each function states its algebra; integers wrap
+ * as arith's do. Operands on which an op is undefined (division by zero, a least integer over -1)
+ * may give anything. Of two zeros, maximumf and minimumf may give either.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-expand.mir, test/e2e/body_check.py */
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"
@@ -51,7 +51,7 @@ static void round_div(Builder *b, const Op *op, Value *const *x, Value **out)
     out[0] = arith_select(b, binary(b, ARITH(ANDI), inexact, differ), next, quotient);
 }
 
-/* The sum or product in enough bits, cut into its low part and what is above. */
+/* The sum or product in enough bits, cut into its low part and its high part. */
 static void extended(Builder *b, const Op *op, Value *const *x, Value **out)
 {
     bool adds = op->def == ARITH(ADDUI_EXTENDED), is_signed = op->def == ARITH(MULSI_EXTENDED);

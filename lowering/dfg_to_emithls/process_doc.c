@@ -1,5 +1,5 @@
-/* What a process computes, as text. The formula is read from the kernel's maps and body, so it says
- * what the process does and not what its layer was called.
+/* The documentation of a process, as text. The formula is read from the kernel's maps and body, so
+ * that it says what the process does, whatever its layer was called.
  * Tests: lit/lowering/dfg_to_emithls/process-doc.mir */
 #include <string.h>
 
@@ -12,7 +12,7 @@ static const AffineMap *stream_map(const ComputeSchedule *sched)
     return linalg_operand_map(sched->main, sched->stream_operand[0]);
 }
 
-/* How many of the map's results behind the loop's are such loops. */
+/* Number of the map's results behind the loop's that are such loops. */
 static uint32_t place_from_inside(const ComputeSchedule *sched, const AffineMap *map, uint32_t loop,
                                   bool reduction)
 {
@@ -56,7 +56,7 @@ const char *to_emithls_loop_name(const ComputeSchedule *sched, uint32_t loop)
                                             : parallel_name(sched, loop);
 }
 
-/* "[y][x][oc]", 0 for loops of one trip; what is no loop alone stands as "..". */
+/* "[y][x][oc]": 0 for loops of one trip, ".." for an index that is not a loop alone. */
 static void add_index(StrBuf *out, const ComputeSchedule *sched, const AffineMap *map)
 {
     for (uint32_t r = 0; r < map->result_count; r++) {

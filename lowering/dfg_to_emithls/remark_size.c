@@ -1,7 +1,7 @@
 /* Remarks about functions that synthesis will hardly cope with: loops that unroll into very many
- * copies of their body, arrays that fall apart into very many registers. The search of unroll
- * factors avoids them; factors given by hand, and elements too wide or windows too large for less,
- * do not.
+ * copies of their body, arrays that are split into very many registers. The search of unroll
+ * factors avoids both, but factors given by hand, very wide elements and very large windows can
+ * still lead there.
  * Tests: lit/lowering/dfg_to_emithls/remark-size.mir */
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"

@@ -1,9 +1,10 @@
 /* insert-reorders: makes every operand stream. Ops that only move elements become dfg.reorder and
- * dfg.merge; a kernel's operand that does not arrive in the order of the kernel's loops gets a
- * dfg.reorder in front, and a result that is not computed in its own order one behind. What windows
- * can do (strides, offsets, padding) stays with the kernel.
+ * dfg.merge. An operand that does not arrive in the order of its kernel's loops gets a dfg.reorder
+ * in front, and a result that is not computed in its own order gets one behind. Strides, offsets
+ * and padding, which windows can do, stay with the kernel.
  * Requires: named ops generalized, row-major order = stream order (normalize-layout).
- * Changes: slices, insertions, concatenations, padding, maps of kernels; not what is computed.
+ * Changes: slices, insertions, concatenations, padding, maps of kernels.
+ * Preserves: what is computed.
  * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
@@ -30,7 +31,7 @@ static bool move_elements(Block *body)
     return ok;
 }
 
-/* What nothing reads needs no process. */
+/* Erases ops that nothing reads, because they need no process. */
 static void erase_unread(Block *body)
 {
     for (Op *op = body->last->prev, *before; op; op = before) {

@@ -1,5 +1,5 @@
-/* Orders of a kernel's operands. A kernel's loops run in one order, and all that it streams must
- * come and go in it:
+/* Orders of a kernel's operands. A kernel's loops run in one order, so all of its streams must come
+ * and go in that order:
  *   order        the loops that streams depend on, parallel ones as the output has them
  *   operand      fits if its own dimensions, windows seen through, are loops in that order
  *   other        generic(x) -> generic(reorder(x)), x repeated for loops it does not depend on

@@ -1,9 +1,9 @@
-/* Ops that only move elements, as dfg.reorder and dfg.merge:
+/* Ops that only move elements become dfg.reorder and dfg.merge:
  *   extract_slice               -> reorder
  *   insert_slice, concat        -> merge; a chain of insertions into an empty tensor is one merge
  *   pad by widths of 0 or more  -> merge of one part; by negative widths -> reorder
- *   reshape from or to rank 0    -> reorder
- * A constant part is the fill value where it can be.
+ *   reshape from or to rank 0   -> reorder
+ * A constant part becomes the fill value where it can.
  * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
 #include <assert.h>
 
@@ -216,7 +216,8 @@ static void add_part(Merge *m, Value *source, const int64_t *offset, const int64
     *vec_push(&m->parts) = part;
 }
 
-/* Starts from what is inserted into: the parts of a merge that nothing else reads, or one part. */
+/* Starts with the tensor that is inserted into: with its parts, if it is a merge that nothing else
+ * reads, else as one part. */
 static void start_merge(Merge *m, Value *dest)
 {
     Op *def = value_def(dest);

@@ -1,13 +1,13 @@
 /* convert-linalg-to-dfg: turns the module's function into a dfg.region of processes.
  *
  * Kernels (linalg.generic) are grouped: an element-wise kernel whose only stream comes from a
- * kernel with no other reader joins that kernel's epilogue. Each group becomes a compute process,
- * preceded by a window process where an operand slides, strides or is padded. A value with
- * several readers goes through a fork. A reshape changes no stream: it joins the group it alone
- * reads, else each of its readers' processes makes it at its port.
+ * kernel that nothing else reads joins the epilogue of that kernel. Each group becomes a compute
+ * process, preceded by a window process where an operand slides, strides or is padded. A value with
+ * several readers goes through a fork. A reshape changes no stream: if only one group reads it, it
+ * joins that group, else the process of each reader makes it at its port.
  * Requires: named ops generalized, channels-last layout, one function with static shapes.
  * Changes: the function is replaced by a region and its processes.
- * Tests: lit/lowering/linalg-to-dfg */
+ * Tests: lit/lowering/linalg_to_dfg */
 #include <assert.h>
 
 #include "analysis/analysis.h"

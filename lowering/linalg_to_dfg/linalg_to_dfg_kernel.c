@@ -1,7 +1,7 @@
-/* One kernel of convert-linalg-to-dfg: how its operands stream, and the processes it becomes.
- * A streamed operand whose map slides, strides or is padded goes through a window process; what
- * the compute process then sees is a projected permutation.
- * Tests: lit/lowering/linalg-to-dfg */
+/* One kernel of convert-linalg-to-dfg: finds how its operands stream, and builds its processes. A
+ * streamed operand whose map slides, strides or is padded goes through a window process, so that
+ * the compute process sees a projected permutation.
+ * Tests: lit/lowering/linalg_to_dfg */
 #include <assert.h>
 #include <string.h>
 

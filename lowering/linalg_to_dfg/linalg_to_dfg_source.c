@@ -1,5 +1,5 @@
-/* What stands between a stream and its reader: reshapes first, then padding. A process makes both
- * on the fly, the reshapes at its ports, the padding in its window.
+/* The ops between a stream and its reader: reshapes first, then padding. A process makes both on
+ * the fly, the reshapes at its ports, the padding in its window.
  * Tests: lit/lowering/linalg_to_dfg/linalg-to-dfg-reshape.mir */
 #include <string.h>
 
@@ -54,7 +54,7 @@ static bool split_widths(const Reshape *r, const int64_t *narrow, int64_t *wide)
     return true;
 }
 
-/* Of dimensions that are merged, the outermost may be padded. */
+/* Where dimensions are merged, only the outermost may be padded. */
 static bool merge_widths(const Reshape *r, const int64_t *wide, int64_t *narrow)
 {
     for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++)

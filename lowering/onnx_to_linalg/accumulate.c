@@ -1,7 +1,7 @@
-/* Sums of products on integers: exact ranges, per-channel scales, biases. The output channels of a
- * convolution or matrix product go along one dimension.
- *   Power-of-two scales, and biases that are multiples of a unit not much finer than the sum's,
- *   stay integers; all else becomes an epilogue, which the next quantizer takes in.
+/* Accumulation: sums of products on integers, with exact ranges, scales per channel, and biases.
+ * The output channels of a convolution or matrix product go along one dimension. Power-of-two
+ * scales, and biases that are multiples of a unit not much finer than the sum's, stay integers;
+ * everything else becomes a deferred epilogue, which the next quantizer takes in.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-conv.mir,
  * lit/lowering/onnx_to_linalg/onnx-to-linalg-matmul.mir */
 #include <math.h>

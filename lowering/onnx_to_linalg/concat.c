@@ -1,5 +1,5 @@
-/* Tensors put side by side, and taken apart. Parts of one scale stay integers; parts of several go
- * through the quantizer behind them first, or are shifted to the finest.
+/* Concat and Split. Parts of one scale stay integers. Parts of several scales go through the
+ * quantizer behind them first, or are shifted to the finest scale.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-move.mir */
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg/internal.h"
@@ -43,7 +43,7 @@ static bool align_parts(OnnxLowering *lw, Fixed *parts, uint32_t count)
     return true;
 }
 
-/* The operands as integers of one scale: as they are, or each through the quantizer that stands
+/* The operands as integers of one scale: as they are, or each through the quantizer that comes
  * behind the node, or all at the finest of scales that differ by powers of two. */
 static bool joint_operands(OnnxLowering *lw, Fixed *parts)
 {

@@ -1,6 +1,6 @@
-/* Convolutions, dense, grouped, depthwise and transposed, over any number of dimensions: on
- * integers where the input is fixed and the weights are constants, else in floating point.
- * Accumulators are as narrow as the exact range of every partial sum allows.
+/* Convolutions, dense, grouped, depthwise and transposed, over any number of dimensions. They are
+ * lowered to integers where the input is fixed and the weights are constants, else to floating
+ * point. Accumulators are as narrow as the exact range of every partial sum allows.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-conv.mir */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg/internal.h"
 
-/* How channels are grouped decides the loops:
+/* The grouping of channels, which decides the loops:
  *   dense      n, oc, position..., ic, tap...
  *   grouped    n, group, oc, position..., ic, tap...   (both per group)
  *   depthwise  n, c, position..., tap... */

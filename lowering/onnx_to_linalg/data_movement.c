@@ -1,6 +1,6 @@
-/* Nodes that put elements elsewhere, as they are: integers stay integers.
- * Reshapes, transpositions, slices and constant borders have ops of their own. Any other such node
- * is run once on coordinates, which tells where each element comes from: as an affine map of the
+/* Nodes that move elements and do not change them, so that integers stay integers. Reshapes,
+ * transpositions, slices and constant borders have ops of their own. Any other such node is
+ * evaluated once on coordinates, which tells where each element comes from: as an affine map of the
  * result's index if there is one, else as tables.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-move.mir */
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Element-wise nodes: on integers where the result is exactly an integer of one scale, as a step of
- * an epilogue where a quantizer can take it in, else in plain arithmetic.
+/* Element-wise nodes, in three ways, the first that applies: on integers where the result is
+ * exactly an integer of one scale, as a deferred op where a quantizer can take it in, else in plain
+ * arithmetic.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir,
  * lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir */
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Matrix products: MatMul with numpy's rules for vectors and batches, and Gemm. On integers where
- * both operands are fixed; a constant right operand may have a scale per column.
+/* Matrix products: MatMul with numpy's rules for vectors and batches, and Gemm. They are lowered to
+ * integers where both operands are fixed; a constant right operand may have a scale per column.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-matmul.mir */
 #include <math.h>
 #include <string.h>
@@ -126,8 +126,8 @@ static double alpha_of(const Op *op)
     return op->def == ONNX(GEMM) ? onnx_float(op, "alpha", 1.0) : 1.0;
 }
 
-/* What integers can take in of a Gemm: an alpha that is not 0, and a C that is a constant per
- * column. */
+/* Whether the product can be lowered to integers. A Gemm can if alpha is not 0 and C is a constant
+ * per column. */
 static bool has_integer_form(const Product *p)
 {
     const Op *op = p->lw->node;

@@ -1,9 +1,10 @@
-/* convert-onnx-to-linalg: a network becomes linalg on tensors, in ONNX's layout: integers where it
- * is quantized, floats where it is not. What the integers mean stands at the boundary: dfg.quant
- * on arguments says how the caller quantizes, on results how to read them
+/* convert-onnx-to-linalg: a network becomes linalg on tensors, in ONNX's layout, on integers where
+ * it is quantized, on floats where it is not. The meaning of the integers is recorded at the
+ * boundary: dfg.quant on arguments says how the caller quantizes, on results how to read them
  * (real = q * scale / divisor).
  * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
- * Changes: body and type of every function with onnx ops.  Preserves: names and locations.
+ * Changes: body and type of every function with onnx ops.
+ * Preserves: names and locations.
  * Tests: lit/lowering/onnx_to_linalg, test/e2e/import_check.py */
 #include <assert.h>
 
@@ -65,7 +66,7 @@ static const Attr *arg_quant_attr(OnnxLowering *lw, const Quantizer *quant, doub
     return attr_dict(lw->ctx, items, COUNT_OF(items));
 }
 
-/* The argument holds q; what follows needs q - zero. */
+/* The argument holds q; the nodes that use it need q - zero. */
 static Value *subtract_zero(OnnxLowering *lw, Value *arg, const Quantizer *quant)
 {
     Generic generic;

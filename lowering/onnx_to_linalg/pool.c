@@ -1,6 +1,6 @@
-/* Poolings. A maximum of integers is an integer of the same scale; an average is a sum whose
- * number of terms goes into the scale.
- * Where they differ, each sum is first multiplied to the least common multiple of their numbers.
+/* Pooling. A maximum of integers is an integer of the same scale. An average is a sum whose number
+ * of terms goes into the scale; where the numbers of terms differ, each sum is first multiplied to
+ * their least common multiple.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-pool.mir */
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg/internal.h"
 
-/* Of terms of an average, or of their least common multiple. */
+/* Most terms of an average; also a limit of the least common multiple of their numbers. */
 enum { MAX_COUNT = 1 << 24 };
 
 /* One window that is the input. */

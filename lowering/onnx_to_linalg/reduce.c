@@ -1,5 +1,5 @@
-/* Reductions over any set of dimensions, and what is built of them: softmax and normalizations.
- * Sums, means, maxima and minima of integers stay integers.
+/* Reductions over any set of dimensions, and the nodes that are built of them: softmax and
+ * normalizations. Sums, means, maxima and minima of integers stay integers.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-reduce.mir */
 #include <math.h>
 #include <string.h>
@@ -273,7 +273,7 @@ bool onnx_lower_softmax(OnnxLowering *lw)
     return true;
 }
 
-/* (x - mean) / sqrt(variance + epsilon); *mean and *inverse are what it was done with. */
+/* (x - mean) / sqrt(variance + epsilon); *mean and *inverse get the mean and the factor. */
 static Value *normalize(OnnxLowering *lw, const Axes *axes, Value *x, Value **mean, Value **inverse)
 {
     double epsilon = onnx_float(lw->node, "epsilon", 1e-5), terms = (double)axes->terms;

@@ -1,6 +1,6 @@
 /* Resize with linear or cubic interpolation: a product with a matrix along each dimension whose
- * extent changes. Integers stay integers where all weights are multiples of one fraction, as those
- * of integer ratios are.
+ * extent changes. Integers stay integers where all weights are multiples of one fraction, which
+ * those of integer ratios are.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-resize.mir, test/e2e/onnx_cases.py --lowered */
 #include <math.h>
 

@@ -1,7 +1,7 @@
-/* Nodes that tell which elements are the largest or smallest of a line: ArgMax, ArgMin, TopK.
- *   integers   the first of them is the extreme of (value << bits) + index, one reduction
+/* Nodes that tell which elements of a line are the largest or smallest: ArgMax, ArgMin, TopK.
+ *   integers   the first extreme is the extreme of (value << bits) + index, one reduction
  *   any        the extreme, then the first index at which it stands
- *   TopK       each element's rank, counted, then the element and the index of each rank
+ *   TopK       the rank of each element, by counting, then the element and the index of each rank
  * Of equal elements the one with the smaller index comes first, unless a node says otherwise.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-topk.mir, test/e2e/onnx_cases.py --lowered */
 #include <math.h>
@@ -92,7 +92,8 @@ static const Type *index_type(const TopkLines *l)
     return type_i(l->lw->ctx, fixed_signed_width(0, l->count));
 }
 
-/* Opens a reduction of the lines: x, then what is indexed by the axis, then what was reduced. */
+/* Opens a reduction of the lines. Its inputs are x, then those that the axis indexes, then those
+ * that were reduced before. */
 static void open_lines(const TopkLines *l, Generic *g, Value *const *inputs, uint32_t count,
                        Value *init)
 {
@@ -146,7 +147,7 @@ static Value *arg_of_keys(const TopkLines *l, uint32_t bits)
     return generic_close(&g, build_resize(b, place, index));
 }
 
-/* Smallest or largest number of an element type: what any other replaces. */
+/* Smallest or largest number of an element type, which any other number replaces. */
 static Value *worst(const TopkLines *l, const Type *elem)
 {
     Builder *b = &l->lw->b;
@@ -202,7 +203,7 @@ bool onnx_lower_arg_extreme(OnnxLowering *lw)
     return true;
 }
 
-/* Whether y, which stands before x in the line or not, comes before it in the order. */
+/* Whether y comes before x in the order, given whether it is before x in the line. */
 static Value *precedes(const TopkLines *l, Builder *b, Value *y, Value *x, Value *stands_before)
 {
     Value *beats, *ties;
@@ -217,7 +218,7 @@ static Value *precedes(const TopkLines *l, Builder *b, Value *y, Value *x, Value
     return build_binary(b, ARITH(ORI), beats->type, beats, ties);
 }
 
-/* How many elements of its line come before each element. */
+/* The rank of each element: the number of elements of its line that come before it. */
 static Value *build_ranks(const TopkLines *l)
 {
     OnnxLowering *lw = l->lw;

@@ -1,6 +1,8 @@
-/* tosa-to-arith: constants become arith.constant, and tosa.apply_scale, if asked, the shifts and
- * products it stands for. Ops are built in upstream's order, so that text agrees.
- * Requires: verified IR.  Changes: tosa.const, tosa.apply_scale.  Preserves: all else.
+/* tosa-to-arith: constants become arith.constant, and tosa.apply_scale, if asked for, becomes the
+ * shifts and products that it stands for. Ops are built in upstream's order, so that text agrees.
+ * Requires: verified IR.
+ * Changes: tosa.const, tosa.apply_scale.
+ * Preserves: all else.
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-arith.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/tosa/tosa.h"

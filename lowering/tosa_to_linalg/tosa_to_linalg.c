@@ -1,8 +1,9 @@
-/* tosa-to-linalg: what tosa computes element by element or moves around becomes linalg.generic on
- * tensors. Unsigned integers become signless ones of the same width; casts join both worlds.
+/* tosa-to-linalg: tosa ops that compute element by element or move elements become linalg.generic
+ * on tensors. Unsigned integers become signless ones of the same width; casts join the two.
  * Requires: verified IR; convolutions, products, pooling and transpositions lowered before.
  * Changes: tosa ops, of which only control flow, constants, apply_scale, concat, slice, reshape and
- * pad may remain.  Preserves: other ops.
+ * pad may remain.
+ * Preserves: other ops.
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg*.mir */
 #include "lowering/tosa_to_linalg/internal.h"
 

@@ -45,7 +45,8 @@ static Value *replace_infinities(Builder *b, Value *rounded, const Type *type)
     return arith_select(b, underflow, min, arith_select(b, overflow, max, number));
 }
 
-/* The integer's greatest value is no float, but one more is: clamp below, compare above. */
+/* The greatest value of the integer type is no float, but that value plus one is. So the lower
+ * bound is clamped to, and the upper one is compared with. */
 static Value *saturate_above(Builder *b, Value *rounded, Value *least, const Type *type)
 {
     uint32_t width = type_width(type);

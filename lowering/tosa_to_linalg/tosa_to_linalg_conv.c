@@ -1,5 +1,5 @@
-/* Convolutions to linalg: the input is padded with its zero point, the accumulator starts at the
- * bias (depthwise: the bias is added behind).
+/* Convolutions to linalg. The input is padded with its zero point, and the accumulator starts at
+ * the bias (in depthwise convolutions the bias is added behind).
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-named*.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
@@ -63,7 +63,7 @@ static Values conv_dims(Lower *l, const TosaConv *conv)
     return (Values){dims, count};
 }
 
-/* What pads the input; NULL: its zero point does not fit it. */
+/* The padding element of the input; NULL: its zero point does not fit its type. */
 static const Attr *pad_value(const TosaConv *conv)
 {
     const Type *elem = type_elem(conv->input->type);

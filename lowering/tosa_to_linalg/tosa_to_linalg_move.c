@@ -1,6 +1,5 @@
 /* Ops that take elements from elsewhere: reverse, tile, gather, table.
- * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-move.mir,
- * lit/lowering/tosa_to_linalg/tosa-to-linalg-move.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-move.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"

@@ -1,6 +1,8 @@
 /* tosa-to-linalg-named: convolutions, matrix products, pooling and transpositions become the
  * linalg ops of their name, with explicit padding and a bias that fills the accumulator.
- * Requires: verified IR.  Changes: those ops, which must not remain.  Preserves: other ops.
+ * Requires: verified IR.
+ * Changes: those ops, which must not remain.
+ * Preserves: other ops.
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-named*.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"

@@ -8,7 +8,7 @@ enum { MAX_SHIFT = 63 };
 
 typedef struct TosaRescale {
     IntList multiplier, shift;
-    /* Of the body: the constant, or the number of the input that holds one for each channel. */
+    /* For the body: the constant, or the number of the input that holds one for each channel. */
     Value *multiplier_constant, *shift_constant;
     uint32_t multiplier_input, shift_input;
     Value *inputs[3];

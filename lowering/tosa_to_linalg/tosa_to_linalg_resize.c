@@ -1,4 +1,4 @@
-/* resize to linalg.generic. Three patterns, the most special first:
+/* resize to linalg.generic, by the first of three patterns that applies:
  *   an image of extent 1 that grows is resized to 1 and then repeated
  *   a 1 x 1 image that stays so is scaled element by element
  *   else each element computes where it comes from and extracts it, or interpolates four

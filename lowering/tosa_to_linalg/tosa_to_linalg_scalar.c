@@ -1,5 +1,5 @@
-/* Elementwise ops on single elements: most are one op of arith or math by the kind of element, the
- * rest have a function below.
+/* Elementwise ops on single elements. Most are one op of arith or math, chosen by the kind of
+ * element; the rest have a function below.
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-elementwise.mir */
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 typedef Value *ScalarBody(const TosaScalar *s);
 
-/* What computes the element; at most one of op and body for each kind. */
+/* The op or the function that computes an element; at most one of both for each kind. */
 typedef struct ScalarRow {
     const OpDef *on_float, *on_int; /* of all arguments */
     const OpDef *on_bool;           /* for i1 only */

@@ -1,8 +1,10 @@
-/* tosa-to-tensor: concat, pad, slice and reshape become what moves elements in the tensor dialect.
- * Ops are built in upstream's order, constants that folding leaves unused included, so that text
- * agrees.
- * Requires: verified IR.  Changes: these four ops; unsigned elements of what they read and
- * reshape's result become signless, with casts to what stays.  Preserves: all else.
+/* tosa-to-tensor: concat, pad, slice and reshape become the ops of the tensor dialect that move
+ * elements. Ops are built in upstream's order, constants that folding leaves unused included, so
+ * that text agrees.
+ * Requires: verified IR.
+ * Changes: these four ops. Unsigned elements of their operands and of reshape's result become
+ * signless, with casts to the ops that stay.
+ * Preserves: all else.
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor.mir,
  * lit/lowering/tosa_to_linalg/tosa-to-tensor-reshape.mir */
 #include "dialects/arith/arith.h"
@@ -67,7 +69,7 @@ static Value *as_index(Builder *b, Value *value)
         b, value_def(build_unary(&detached, ARITH(INDEX_CAST), type_index(b->ctx), value)));
 }
 
-/* What is written around; NULL: not known for the element type. */
+/* The padding element; NULL: there is none for the element type. */
 static Value *pad_value(Builder *b, const Op *op)
 {
     const Type *elem = type_elem(op_operand(op, 0)->type);

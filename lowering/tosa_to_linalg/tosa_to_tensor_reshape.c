@@ -1,6 +1,6 @@
 /* tosa.reshape: the input is collapsed to the coarsest shape that the input and the new shape both
- * refine, and expanded from there. One that is not static is collapsed to one dimension. Casts join
- * the types where one knows more than the other.
+ * refine, and expanded from there. A shape that is not static is collapsed to one dimension. Casts
+ * join the types where one knows more extents than the other.
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor-reshape.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
@@ -19,7 +19,7 @@ static const Type *cast_input_type(const Type *in, const Attr *new_shape)
     return type;
 }
 
-/* What is left for the extent that is not given; false if that cannot be told. */
+/* The extent that the shape leaves open, by the number of elements; false if it cannot be told. */
 static bool open_extent(const Type *in, const Attr *new_shape, int64_t *out)
 {
     int64_t total, given = 1;

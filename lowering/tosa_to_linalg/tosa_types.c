@@ -1,4 +1,5 @@
-/* Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor.mir,
+/* Types of the tosa lowerings: signless types for unsigned ones, and the casts between them.
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor.mir,
  * lit/lowering/tosa_to_linalg/tosa-to-linalg-unsigned.mir */
 #include "dialects/builtin/builtin.h"
 #include "lowering/tosa_to_linalg/internal.h"

@@ -1,5 +1,5 @@
-/* The design behind a module: processes in the order of their calls, streams with their two ends,
- * loops and the code between them.
+/* Builds the design of a module: processes in the order of their calls, streams with their two
+ * ends, loops and the code between them.
  * Tests: lit/sim/design/invalid.mir, lit/sim/design/schedule.mir */
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ static bool is_rolled_loop(const Op *op)
     return op->def == EMITHLS(FOR) && !op_attr(op, EMITHLS_ATTR_UNROLL);
 }
 
-/* What is a step of its own. */
+/* Whether an op is a step of its own. */
 static bool has_steps(const Op *op)
 {
     return is_rolled_loop(op) || op->def == EMITHLS(ONCE);

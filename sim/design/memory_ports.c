@@ -1,8 +1,8 @@
-/* Arrays as memories: what the pragmas make of them, and how many accesses an iteration needs. An
- * access is known by its bank and address as expressions over the pipelined counters; copies in
- * unrolled loops have their counters replaced by constants, so that equal addresses are the same
- * uniqued expressions.
- * Tests: lit/sim/design/schedule.mir */
+/* Arrays as memories: what the pragmas make of an array, and how many cycles its ports need for the
+ * accesses of an iteration. An access is identified by its bank and address, as expressions over
+ * the pipelined counters. In the copies of an unrolled loop the loop's counter is replaced by
+ * constants, so that equal addresses are the same uniqued expressions.
+ * Tests: lit/sim/design/schedule.mir, lit/sim/design/memories.mir */
 #include "dialects/emithls/emithls.h"
 #include "sim/design/internal.h"
 
@@ -223,7 +223,7 @@ static int64_t bank_cycles(const HlsMemory *m, int64_t reads, int64_t writes)
         int64_t reads, writes, all; /* per cycle */
     } rows[] = {{"rom_1p", 1, 1, 1}, {"rom_2p", 2, 1, 2},  {"ram_1p", 1, 1, 1},
                 {"ram_2p", 2, 1, 2}, {"ram_s2p", 1, 1, 2}, {"ram_t2p", 2, 2, 2}};
-    size_t row = m->is_constant ? 1 : 5; /* what is bound to nothing has two ports */
+    size_t row = m->is_constant ? 1 : 5; /* an array that is bound to nothing has two ports */
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (str_eq_c(m->type, rows[i].type)) row = i;
     int64_t cycles = divide_up(reads + writes, rows[row].all);

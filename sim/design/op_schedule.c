@@ -1,12 +1,12 @@
-/* Schedule of one iteration: every op begins as soon as its operands are there (ASAP), operators
- * follow each other in a cycle while they fit (schedule/schedule.h). From it come the cycle of each
- * read and write, the depth of the pipeline and its initiation interval:
+/* The schedule of one iteration. Every op begins as soon as its operands are there (ASAP), and
+ * operators follow each other in a cycle while they fit (schedule/schedule.h). The schedule gives
+ * the cycle of each read and write, the depth of the pipeline and its initiation interval:
  *
  *   ii = max(requested, cycles of a recurrence / its distance, accesses per port)
  *
- * A recurrence is the longest path from a load of an array to a store of it; the same walk finds
- * it, looking only at what depends on the load. Sums, minima and maxima of integers over an
- * unrolled loop are trees, as HLS tools balance them.
+ * A recurrence is the longest path from a load of an array to a store of it. The same walk finds
+ * it, restricted to the ops that depend on the load. Sums, minima and maxima of integers over an
+ * unrolled loop count as trees, because HLS tools balance them.
  * Tests: lit/sim/design/schedule.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
@@ -22,7 +22,7 @@ typedef struct Schedule {
     PtrMap times;          /* of values, of arrays when last stored, of reads and writes; plus 1 */
     const Value *source;   /* only what depends on loads of this array has a time; NULL: all */
     const Op *source_load; /* only on this one, or NULL */
-    bool source_is_lost;   /* it was stored with what does not depend on it */
+    bool source_is_lost;   /* the stored value does not depend on it */
     bool is_conditional;   /* inside an if */
     int64_t entered;       /* when the condition around is known */
     int64_t end;

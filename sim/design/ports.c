@@ -1,5 +1,6 @@
-/* The order of elements comes from emithls.frame and emithls.word: words row by row over the frame,
- * elements row by row inside a word.
+/* The boundary of a design: which elements of a frame each word of a port carries. The order comes
+ * from emithls.frame and emithls.word: words go row by row over the frame, elements row by row
+ * inside a word.
  * Tests: lit/sim/hls/values.mir, lit/sim/hls/once.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"

@@ -1,6 +1,6 @@
-/* Compiling processes. Arrays get registers first; every SSA value has a register (a word as many
- * as it has lanes) that its copies in unrolled loops share, since none of them lives longer than
- * its copy.
+/* Compiles processes to register code. Arrays get registers first. Every SSA value has a register,
+ * a word as many as it has lanes. The copies of a value in unrolled loops share its registers,
+ * because none of them lives longer than its copy of the body.
  * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
 #include <assert.h>
 #include <stdlib.h>

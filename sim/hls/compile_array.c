@@ -1,5 +1,6 @@
-/* Indices and accesses of arrays in compiled loop bodies. A load from a constant address gives no
- * code where nothing is stored before its last use; one at a computed place checks its bounds.
+/* Compiles indices and array accesses in loop bodies. A load from a constant address needs no code
+ * if nothing is stored there before its last use, because the element is a register itself. A load
+ * at a computed place checks its bounds.
  * Tests: lit/sim/hls/values.mir, lit/sim/hls/lookup.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
@@ -168,7 +169,7 @@ static bool stores_to(const Op *op, const Value *array)
     return false;
 }
 
-/* Whether what a load gives may be looked up in the array until its last use. Only a few ops are
+/* Whether the loaded value may be read from the array until its last use. Only a few ops are
  * looked at. */
 static bool stays(const Op *load)
 {

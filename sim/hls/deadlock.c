@@ -1,6 +1,6 @@
-/* Deadlocks: who waits for whom. A process that waits to read waits for the FIFO's writer, one that
- * waits to write for its reader; following these leads into a cycle, or to a process that has no
- * more words to give.
+/* Deadlocks: which process waits for which. A process that waits to read waits for the FIFO's
+ * writer, one that waits to write for its reader. Following these edges leads into a cycle, or to a
+ * process that has no more words to give.
  * Tests: lit/sim/hls/deadlock.mir */
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ static void note_waits(const Waits *w)
         if (awaited(w, i) != HLS_NOBODY) note_wait(w, i);
 }
 
-/* Depths to try; those of `given` are what the design has. */
+/* Depths to try; `given` has the depths of the design. */
 typedef struct DeadlockSearch {
     const HlsDesign *design;
     HlsSimOptions options;

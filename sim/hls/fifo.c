@@ -1,5 +1,6 @@
-/* Times of FIFOs. The level needs both ends' times in order; what one end knows ahead of the other
- * waits in its ring, which holds no more than the FIFO's depth.
+/* FIFOs as times. To follow the level, the times of both ends must be merged in order. Times that
+ * one end knows ahead of the other wait in its ring, which therefore holds no more than the FIFO's
+ * depth.
  * Tests: test/unit/sim/hls/fifo_test.c */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* Running compiled loops on words. A stream keeps its words in a ring that grows when more wait
- * than it has room for: iterations run as soon as their words are read, which is earlier than their
- * own words leave.
+/* Functional simulation: runs compiled loop bodies on words. A stream keeps its words in a ring,
+ * which grows when it is full: iterations run as soon as their words are read, which is earlier
+ * than the cycle in which their results leave, so more words can wait here than in the FIFO.
  * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* Numbers of a simulation. Processes are described by their last frame, which in the periodic state
- * stands for all later ones; FIFOs by the whole run.
+/* Reports of a simulation. The figures of a process are those of its last frame, which in the
+ * periodic state stands for all later ones; the figures of a FIFO are those of the whole run.
  * Tests: lit/tools/ming-sim.mir */
 #include "ir/core/core.h"
 #include "ir/support/support.h"

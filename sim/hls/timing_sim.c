@@ -1,6 +1,7 @@
-/* Event-driven simulation of timing: each process runs until a time it needs is not known yet, then
- * waits for the other end of that FIFO. Loops jump from access to access by their patterns.
- * Tests: lit/sim, test/e2e/sizing_check.py */
+/* Event-driven simulation of timing. Each process runs until it needs a time that is not known yet,
+ * then waits for the process at the other end of that FIFO. Loops do not step through iterations;
+ * they jump from access to access by their access patterns.
+ * Tests: lit/sim/hls, test/unit/sim/hls/timing_sim_test.c, test/e2e/sizing_check.py */
 #include <stdlib.h>
 
 #include "sim/design/design.h"

@@ -1,5 +1,6 @@
-/* Traces. For the chart, time is cut into COLUMNS parts of equal length; when it outgrows them,
- * neighbours are added up and the parts are twice as long.
+/* Traces. For the chart, time is cut into COLUMNS parts of equal length. When the run outgrows
+ * them, neighbouring parts are added up and each part becomes twice as long, so memory stays
+ * bounded.
  * Tests: lit/tools/ming-sim-charts.mir */
 #include <stdlib.h>
 
@@ -197,7 +198,7 @@ static void add_text(StrBuf *out, int x, int y, Str text)
     strbuf_add_c(out, "</text>\n");
 }
 
-/* What the process does most in a part; HLS_IDLE where nothing is known. */
+/* The state in which the process is most of a part; HLS_IDLE where nothing is known. */
 static int main_state(const HlsTrace *t, uint32_t process, int column)
 {
     const ChartRow *rows = &t->states[process * HLS_STATE_COUNT];

@@ -1,8 +1,8 @@
-/* Calibration: the least and the greatest element of every float that a network computes.
+/* Calibration: finds the least and the greatest element of every float that a network computes.
  *
  *   frame ─▶ interpreter ─▶ watch: each op's results widen its ranges ─▶ onnx.range
  *
- * A value that is not finite has no range and is refused where it first arises.
+ * A value that is not finite has no range and is refused at the op that computes it first.
  * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* The interpreter: functions to steps, and running them.
+/* The interpreter: turns functions into steps and runs them.
  *
- * Values of a function have slots. A value whose uses all stand in its own block dies at the last
- * of them; others live until they are written again or the function returns.
+ * Every value of a function has a slot. A value whose uses are all in its own block dies at the
+ * last of them; other values live until they are written again or the function returns.
  * Tests: test/unit/sim/interp/interp_test.c, lit/tools/ming-run.mir */
 #include <assert.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Evaluators of dfg ops that stand between kernels: dfg.reorder and dfg.merge.
+/* Evaluators of the dfg ops that move elements between kernels: dfg.reorder and dfg.merge.
  * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
 #include <assert.h>
 

@@ -1,5 +1,5 @@
-/* Evaluators of linalg: structured ops as loop nests around their bodies, sums of products of
- * integers by a shorter way (sim/vm/vm.h), and softmax.
+/* Evaluators of linalg: structured ops run as loop nests around their bodies, integer sums of
+ * products by the faster multiply-accumulate kernels (sim/vm/vm.h); softmax has its own code.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include <math.h>
 #include <stdlib.h>

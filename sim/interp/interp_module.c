@@ -1,4 +1,4 @@
-/* Evaluators of what holds a payload together: calls, assertions, globals.
+/* Evaluators of the ops that hold a program together: calls, assertions, globals.
  * Tests: lit/tools/ming-run.mir */
 #include "dialects/cf/cf.h"
 #include "dialects/func/func.h"

@@ -1,5 +1,5 @@
-/* Evaluators of onnx: dialects/onnx/onnx.h has the operators, here constants are kept and what is
- * wrong is told at the node.
+/* Evaluators of onnx. The operators themselves are in dialects/onnx/onnx.h; this file keeps the
+ * constants and reports errors at the node.
  * Tests: test/e2e/run_check.py */
 #include "dialects/onnx/onnx.h"
 #include "sim/interp/internal.h"

@@ -1,5 +1,5 @@
-/* Evaluators of tensor that take or put parts of tensors: slices, gather and scatter, pack and
- * unpack.
+/* Evaluators of the tensor ops that take or put parts of tensors: slices, gather and scatter, pack
+ * and unpack.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
@@ -234,7 +234,7 @@ static PackTiles read_packing(Interp *interp, const InterpStep *step, const Arra
     return p;
 }
 
-/* Offset in the unpacked tensor of what stands at an index of the packed one; false: padding. */
+/* Offset in the unpacked tensor of the element at an index of the packed one; false: padding. */
 static bool unpacked_offset(const PackTiles *p, const int64_t *index, int64_t *at)
 {
     *at = 0;

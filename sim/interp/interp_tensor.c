@@ -1,4 +1,4 @@
-/* Evaluators of tensor: making, reshaping and taking elements; tensor.empty is zeros. Slices
+/* Evaluators of the tensor ops that make, reshape or read tensors. tensor.empty gives zeros. Slices
  * and tiles are in interp_slice.c.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include <string.h>
@@ -228,7 +228,7 @@ static void release_body(void *state)
     vm_payload_free(state);
 }
 
-/* Fills an array with what the body gives for each index. */
+/* Fills an array with the body's result for each index. */
 static bool fill_by_body(Interp *interp, const InterpStep *step, Array **inputs, Array *out)
 {
     const Op *op = step->op;

@@ -1,4 +1,4 @@
-/* Evaluators of tosa: elementwise ops with broadcasting, what goes along one axis, and what moves
+/* Evaluators of tosa: elementwise ops with broadcasting, ops along one axis, and ops that move
  * elements. Windows and products are in interp_tosa_window.c, resize in interp_tosa_resize.c.
  * Variables, control flow and Fourier transforms are not interpreted.
  * Tests: lit/sim/interp/tosa.mir, test/e2e/run_check.py */

@@ -1,6 +1,6 @@
-/* Evaluator of tosa.resize: along an axis, output o lies at (o * denominator + offset) / numerator
- * of the input, whose edges go on for ever. Bilinear integers are not divided: they keep the factor
- * of both numerators, as the specification has it.
+/* Evaluator of tosa.resize. Along an axis, output o lies at (o * denominator + offset) / numerator
+ * of the input, whose edge elements are repeated for ever. Bilinear results on integers are not
+ * divided: they keep the factor of both numerators, as the specification has it.
  * Tests: lit/sim/interp/tosa.mir, test/e2e/run_check.py */
 #include "dialects/tosa/tosa.h"
 #include "ir/asm/print/print.h"
@@ -45,7 +45,7 @@ static void seek(InterpResizeAxis *axis, int64_t o, bool nearest)
     axis->second = limited(index + 1, axis->in);
 }
 
-/* What the four neighbours weigh: [y][x]. */
+/* The weights of the four neighbours: [y][x]. */
 static void interpolate(const Array *in, int64_t at[2][2], const InterpResizeAxis *y,
                         const InterpResizeAxis *x, Array *out, int64_t to)
 {

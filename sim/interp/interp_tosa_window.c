@@ -1,5 +1,5 @@
-/* Evaluators of tosa's convolutions, products and pooling. Channels are last; sums of integers are
- * exact modulo 2^64, sums of floats are made in double.
+/* Evaluators of tosa's convolutions, products and pooling. Channels are the last dimension. Sums of
+ * integers are exact modulo 2^64; sums of floats are made in double.
  * Tests: lit/sim/interp/tosa.mir, test/e2e/run_check.py */
 #include <math.h>
 
@@ -10,7 +10,7 @@
 
 enum { MAX_SPATIAL = 3 };
 
-/* How output positions and taps of a kernel meet the input. */
+/* The geometry of a window: from output positions and taps of a kernel to input positions. */
 typedef struct TosaWindow {
     uint32_t spatial;
     bool is_transposed; /* position = (o - pad - k) / stride */
@@ -210,7 +210,7 @@ static bool eval_matmul(Interp *interp, const InterpStep *step, Array **inputs, 
     return true;
 }
 
-/* What a window of one channel holds. */
+/* The contents of a window of one channel. */
 typedef struct Pooled {
     int64_t count; /* elements inside the image */
     Cell sum, largest;

@@ -1,5 +1,5 @@
-/* Errors of quantized activations: the float network runs first and its values are kept, then the
- * quantized one is compared with them as it goes.
+/* Errors of quantized activations. The float network runs first and its values are kept; then the
+ * quantized network is compared with them as it runs.
  *   signal / noise = sum x^2 / sum (x - q)^2, over all elements and frames
  * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
 #include <math.h>

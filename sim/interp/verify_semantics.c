@@ -1,10 +1,10 @@
-/* Comparing functions before and after passes.
+/* Translation validation: compares functions before and after passes.
  *
  *   before the first pass: random arrays ─▶ enter ─▶ run ─▶ leave: the reference
  *   after each pass:       the same arrays ─▶ enter ─▶ run ─▶ leave ─▶ compare
  *
- * Integers and dequantized integers must be equal, other floats close to the largest of their
- * result, since a pass may add up in another order.
+ * Integers and dequantized integers must be equal. Other floats must be close relative to the
+ * largest of their result, because a pass may add up in another order.
  * Tests: test/unit/sim/interp/verify_semantics_test.c, lit/tools/verify-semantics.mir */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "sim/interp/interp.h"
 #include "sim/io/io.h"
 
-/* Of floats, relative to the largest of a result; of dequantized integers, to each. */
+/* Tolerances: of floats, relative to the largest of a result; of dequantized integers, to each. */
 static const double FLOAT_TOLERANCE = 1e-5, QUANT_TOLERANCE = 1e-6;
 
 /* Arrays of one run of a function. */
@@ -24,7 +24,7 @@ typedef struct Sample {
     Npy *inputs, *results;
 } Sample;
 
-/* What a function gave before any pass. */
+/* The inputs and results of a function before any pass. */
 typedef struct Reference {
     const Ident *name;
     Sample *samples;

@@ -1,4 +1,5 @@
-/* Quantizing, reordering and cutting into frames at a function's boundary.
+/* The boundary of a function: quantizes, reorders and cuts into frames the arrays that go in, and
+ * does the reverse for those that come out.
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
 #include <math.h>
 #include <string.h>
@@ -124,7 +125,7 @@ bool boundary_frames(const Boundary *b, const Npy *npy, int64_t *frames, StrBuf 
     return strbuf_fail(why, "%s", rank ? " nor several of them in a row" : "");
 }
 
-/* The type of one frame: what is not known of it by the array. */
+/* The type of one frame; extents that the boundary leaves open are the array's. */
 static const Type *frame_type(const Boundary *b, const Npy *npy)
 {
     if (b->is_unranked) return type_with_shape(b->tensor, npy->dims, npy->rank);

@@ -1,8 +1,8 @@
-/* Reading and writing .npy.
+/* Reads and writes .npy files.
  *   file   := "\x93NUMPY" major minor length header data
  *   header := '{' [entry {',' entry} [',']] '}'      entry := string ':' value
  *   value  := string | 'True' | 'False' | '(' [number {',' number} [',']] ')'
- * The length has 2 bytes in version 1, else 4; the dictionary has three keys in any order.
+ * The length has 2 bytes in version 1, else 4. The dictionary has three keys, in any order.
  * Tests: test/unit/sim/io/npy_test.c */
 #include <assert.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Running loop nests: offsets of operands from their maps, the order of loops, strips.
+/* Runs loop nests: computes the operands' offsets from their maps, chooses the order of the loops,
+ * merges loops that step as one, and cuts the innermost one into strips.
  * Tests: test/unit/sim/interp/interp_test.c */
 #include <assert.h>
 #include <string.h>

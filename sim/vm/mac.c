@@ -1,5 +1,5 @@
-/* Recognizing and running sums of products of integers. Factors that fit 16 bits are added up in
- * 32 bits when no sum can leave them, everything else modulo 2^64.
+/* Recognizes and runs sums of products of integers. Factors that fit 16 bits are added up in 32
+ * bits where no sum can leave them, all others modulo 2^64.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include <stdlib.h>
 
@@ -135,7 +135,7 @@ static void add_loop(Loops *all, MacLoop loop)
     all->loops[all->count++] = loop;
 }
 
-/* How well a loop goes innermost: long, with unit steps. */
+/* The worth of a loop as the innermost one: long loops with unit steps are best. */
 static int64_t worth(const MacLoop *loop)
 {
     int64_t extent = loop->extent < 64 ? loop->extent : 64, score = extent;

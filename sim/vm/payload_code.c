@@ -1,5 +1,5 @@
-/* Compiling bodies: a walk backwards marks what the wanted values need, a walk forwards gives every
- * value a register and every op an instruction.
+/* Compiles bodies in two walks: a walk backwards marks the ops that the wanted values need, a walk
+ * forwards gives every value a register and every op an instruction.
  * Tests: test/unit/sim/interp/interp_test.c */
 #include <assert.h>
 #include <stdlib.h>

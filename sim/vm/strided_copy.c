@@ -1,4 +1,5 @@
-/* Copying boxes. Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
+/* Copies boxes of elements between arrays.
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include <assert.h>
 #include <string.h>
 

@@ -96,7 +96,7 @@ int64_t vm_tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero);
  * compiled once and run for every strip of the iteration space.
  * Tests: test/unit/sim/interp/interp_test.c */
 
-/* What a body's arguments are. */
+/* The meaning of a body's arguments. */
 typedef enum BodyArgs { ARGS_ARE_ELEMENTS, ARGS_ARE_INDICES } BodyArgs;
 
 /* A value from outside the body. */

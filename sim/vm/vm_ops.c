@@ -1,4 +1,5 @@
-/* Instructions from ops: which file has the op, widths, predicates.
+/* Makes instructions from ops: finds the file that has the op's function, then fills in widths and
+ * predicates.
  * Tests: test/unit/sim/interp/interp_test.c */
 #include "dialects/arith/arith.h"
 #include "dialects/tosa/tosa.h"

@@ -1,6 +1,7 @@
-/* Float ops of arith and conversions to and from floats. A result is the exact one rounded once to
- * its format: sums, products and quotients of formats up to f32 are rounded through double without
- * harm, integers of more than 53 bits through an odd last bit. Fast-math flags are not looked at.
+/* Float ops of arith, and conversions to and from floats. A result is the exact one rounded once to
+ * its format. Sums, products and quotients of formats up to f32 may be computed in double and
+ * rounded again without harm; integers of more than 53 bits are rounded through an odd last bit.
+ * Fast-math flags are ignored.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include <math.h>
 
@@ -23,6 +24,7 @@ enum { NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, NEAREST_AWAY };
         return true;                                                                               \
     }
 
+/* The larger of two numbers; +0 counts as larger than -0. */
 FLOAT_BINARY(addf, a + b)
 FLOAT_BINARY(subf, a - b)
 FLOAT_BINARY(mulf, a *b)

@@ -1,6 +1,6 @@
 /* Integer ops of arith, select and conversions between integers, exact for every width up to 64.
- * Undefined behaviour: division by zero, a quotient that does not fit, shifts by the width or more.
- * Overflow flags are not looked at: a result that wraps is taken as it is.
+ * Undefined behaviour is diagnosed: division by zero, a quotient that does not fit, shifts by the
+ * width or more. Overflow flags are ignored: a result that wraps is taken as it is.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include "dialects/arith/arith.h"
 #include "ir/asm/print/print.h"

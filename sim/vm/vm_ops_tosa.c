@@ -1,5 +1,5 @@
-/* Elementwise ops of tosa, as its specification defines them. Integers wrap where it says nothing;
- * what it computes in the quantized domain is limited to the result's type.
+/* Elementwise ops of tosa, as its specification defines them. Integers wrap where the specification
+ * says nothing; results in the quantized domain are limited to the range of their type.
  * Tests: lit/sim/interp/tosa.mir, test/e2e/run_check.py */
 #include <math.h>
 

@@ -1,5 +1,6 @@
-/* Costs of processes: cycles from their pipelines, arithmetic from their payloads, memories from
- * their lists, and what steers them: counters, conditions, multiplexers, registers.
+/* Costs of processes. Cycles come from their pipelines, arithmetic from their payloads, memories
+ * from their lists; this file adds what steers them: counters, conditions, multiplexers and
+ * registers. docs/cost-model.md has the formulas.
  * Tests: test/unit/target/cost/cost_test.c, test/e2e/cost_check.py */
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
@@ -126,7 +127,7 @@ void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Bi
     close_choices(&memories, target, out);
 }
 
-/* Each element taken from a word is one of those that take turns. */
+/* An element of a word is chosen by a multiplexer from those that are taken in turn. */
 static void add_word_choices(const ComputeSchedule *sched, Cost *sum)
 {
     int64_t turns = 1;

@@ -1,6 +1,6 @@
-/* Costs of scalar ops. Integers: a LUT per bit of a carry chain or two bits of logic, products as
- * the DSP48E2 takes them, or in LUTs by FINN's formula. Floats: what Vitis reports for its
- * operators.
+/* Costs of scalar ops. An integer op takes a LUT per bit of a carry chain or per two bits of logic;
+ * an integer product takes what the DSP48E2 makes of it, or LUTs by FINN's formula. A float op
+ * takes what Vitis HLS reports for its operators.
  * Tests: test/unit/target/cost/cost_test.c */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
@@ -30,7 +30,7 @@ typedef struct FloatRow {
     int16_t dsp, lut, ff;
 } FloatRow;
 
-/* Of f32; what is not listed is a function of hls_math.h. */
+/* Costs of f32 operators. An op that is not listed is a function of hls_math.h. */
 static const FloatRow float_rows[] = {
     {ARITH(ADDF), 2, 390, 205},    {ARITH(SUBF), 2, 390, 205},   {ARITH(MULF), 3, 321, 143},
     {ARITH(DIVF), 0, 994, 761},    {ARITH(CMPF), 0, 239, 66},    {ARITH(MAXIMUMF), 0, 271, 98},

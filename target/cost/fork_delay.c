@@ -1,4 +1,5 @@
-/* How long processes hold data back, and so how far the branches behind a fork drift apart.
+/* FIFOs behind forks: how long processes hold data back, and so how far the branches behind a fork
+ * drift apart before they meet again.
  * Tests: lit/target/fifo/size-fifos.mir */
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
@@ -8,7 +9,7 @@
 /* Parts of a frame are counted in 1 / FRAME. */
 enum { FRAME = 1 << 20, MAX_PATH = 4096 };
 
-/* What the pipelines of a branch hold, besides what their kernels wait for. */
+/* Words that the pipelines of a branch hold, besides those that their kernels wait for. */
 enum { PIPELINE_WORDS = 32 };
 
 static int64_t part_of_frame(int64_t part, int64_t whole)

@@ -1,4 +1,4 @@
-/* Memories of processes: memory.h.
+/* Memories of processes: their lists, and the blocks or LUTs that each takes.
  * Sources: RAMB18 and URAM288 modes, 6-input LUTs as 64 x 1 ROM (UltraScale architecture); LUTs of
  * a small RAM from FINN's cost model.
  * Tests: test/unit/target/cost/memory_test.c */

@@ -1,5 +1,5 @@
-/* Pipelines of the processes that move words: pipeline.h. The delays of their conditions are those
- * of the expressions that the lowering writes.
+/* Pipelines of the processes that move words. The delays of their conditions are those of the
+ * expressions that the lowering writes (lowering/dfg_to_emithls), so both must change together.
  * Tests: test/unit/target/cost/pipeline_test.c, test/e2e/cost_check.py */
 #include "sim/design/design.h"
 #include "target/cost/internal.h"
@@ -30,7 +30,7 @@ static int64_t load(Iteration *it, const MemoryUse *use, int64_t ready)
     return iteration_op(it, ready, latency_memory_load(memory_kind_name(use->memory.kind)));
 }
 
-/* What the constraints of an if or a choice compute. */
+/* The constraints of an if or a choice: their number, and the delay of the slowest operand. */
 typedef struct PipelineConstraints {
     int64_t count, delay;
 } PipelineConstraints;
@@ -54,7 +54,7 @@ static int64_t known_at(Iteration *it, const PipelineConstraints *c)
     return iteration_condition(it, c->count, c->delay);
 }
 
-/* Of the row-major position in a box: a product and a sum per inner dimension. */
+/* The delay of the row-major position in a box: a product and a sum per inner dimension. */
 static int64_t position_delay(uint32_t dims)
 {
     return dims > 1 ? 2 * (dims - 1) * latency_counter_sum() : 0;

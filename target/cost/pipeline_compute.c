@@ -1,5 +1,6 @@
-/* The pipeline of a compute process: words and tables are read, products joined by trees or chains
- * and taken into the accumulators, the epilogue finishes and writes.
+/* The pipeline of a compute process, in the order of an iteration: words and tables are read,
+ * products are joined by trees or chains and taken into the accumulators, the epilogue finishes
+ * the result and writes it.
  * Tests: test/unit/target/cost/pipeline_test.c, test/e2e/cost_check.py */
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"

@@ -1,6 +1,8 @@
 /* Reads csynth.xml. Elements that a version leaves out, and values such as "undef" or "?", are
- * unknown figures. An interval that stands as a range is its upper end; that of a function whose
- * loop rewinds by itself is the loop's and not the function's, so it is not taken. */
+ * unknown figures. An interval that is given as a range counts as its upper end. The interval of a
+ * function whose loop rewinds by itself is not taken, because it is the loop's and not the
+ * function's.
+ * Tests: test/unit/target/device/csynth_test.c */
 #include <stdlib.h>
 #include <string.h>
 

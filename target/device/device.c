@@ -1,5 +1,5 @@
-/* Reads device descriptions. The schema says what a file may hold, so that reading the validated
- * tree cannot fail.
+/* Reads device descriptions. The schema says what a file may hold, so reading the validated tree
+ * cannot fail.
  * Tests: test/unit/target/device/device_test.c, lit/tools/device*.mir */
 #include <libxml/xmlschemas.h>
 #include <stdlib.h>

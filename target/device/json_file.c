@@ -1,5 +1,7 @@
-/* Reads a JSON file with jansson and finds the places of its values. jansson limits how deep values
- * nest, so the scan may recurse; it keeps the members of an object in the text's order. */
+/* Reads a JSON file with jansson and finds the places of its values by a scan of the same text. The
+ * scan may recurse, because jansson limits how deep values nest; it may walk along the tree,
+ * because jansson keeps the members of an object in the text's order.
+ * Tests: test/unit/target/device/json_file_test.c */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* A thin layer over libxml2 that turns its complaints into diagnostics. */
+/* A thin layer over libxml2 that turns its errors into diagnostics.
+ * Tests: test/unit/target/device/device_test.c, test/unit/target/device/csynth_test.c */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,12 +1,13 @@
-/* fit-fifos: the smallest FIFO depths that keep the best interval, by simulation of the processes'
- * accesses (target/fifo/fifo.h), and what the FIFOs are built of (target/fifo/internal.h). Where
- * they do not fit the budget, longer intervals are tried. What was proven is recorded at the top
- * function as emithls.timing; what the best interval would take beyond the budget as
- * emithls.shortage, and what the design takes beyond it as emithls.excess.
+/* fit-fifos: finds the smallest FIFO depths that keep the best interval, by simulation of the
+ * processes' accesses (target/fifo/fifo.h), and chooses what the FIFOs are built of
+ * (target/fifo/internal.h). If they do not fit the budget, it tries longer intervals. It records at
+ * the top function what was proven as emithls.timing, what the best interval would take beyond the
+ * budget as emithls.shortage, and what the design takes beyond it as emithls.excess.
  * Requires: emithls functions, depths of any kind.
  * Changes: depths and impl of streams; the reports of processes, which get the costs of the FIFOs
- * that they write; with `keep` only emithls.timing, after a check that the given depths do not
- * deadlock. Depths of `fixed` streams and kinds that are there stay as they are.
+ * that they write. With `keep` only emithls.timing changes, after a check that the given depths do
+ * not deadlock.
+ * Preserves: depths of `fixed` streams, and kinds that are there.
  * Tests: lit/target/fifo/fit-fifos.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
@@ -36,7 +37,7 @@ static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
     return attr_dict_int(op_attr(module, DFG_ATTR_BUDGET), name, fallback);
 }
 
-/* Of a process itself. */
+/* The cost of a process by its report; nothing for the world at a port. */
 static Cost own_cost(const Op *func)
 {
     Cost cost = {.items = {0}};
@@ -103,8 +104,8 @@ static bool keep_fixed(const FifoFitting *f)
     return holds;
 }
 
-/* What the depths that were there hold at most: the last resort, as the budget reckoned with
- * them. */
+/* Takes the words that FIFOs of the given depths hold at most. This is the last resort, because the
+ * design was chosen within the budget with the given depths. */
 static bool take_given_depths(const FifoFitting *f, int64_t *interval)
 {
     SteadyState steady;
@@ -121,7 +122,7 @@ static bool take_given_depths(const FifoFitting *f, int64_t *interval)
     return true;
 }
 
-/* What is beyond the budget, at the top function; nothing if nothing is. */
+/* Records what is beyond the budget at the top function; no attribute if nothing is. */
 static void record_beyond(const FifoFitting *f, const char *name, const Cost *beyond)
 {
     Context *ctx = f->design->ctx;
@@ -317,7 +318,7 @@ static bool fit(Pass *pass, const FifoFitting *f)
     }
     set_fifos(f);
     if (best_only && op_attr(f->design->top, EMITHLS_ATTR_EXCESS))
-        return true; /* what it lacks is all that is asked for */
+        return true; /* only the shortage was asked for */
     return prove(f, interval);
 }
 

@@ -1,10 +1,12 @@
-/* Times of a frame's events: target/fifo/internal.h says what they mean.
+/* Periodic schedules: finds times of a frame's events. target/fifo/internal.h says which conditions
+ * they meet, and why they prove that an interval is kept.
  *
- * A tick is all that a process reads and writes in one cycle of its local clock. A round goes
- * through the ticks of a frame that may have to move: a row of them runs until it meets a tick of a
- * row that has not come that far, so each tick moves once, to where it belongs. What has to move in
- * later frames is the next round's. Ticks remember through which word of the tried FIFO they came
- * to be moved; a word that moves itself is on a cycle that is too long.
+ * A tick is all that a process reads and writes in one cycle of its local clock; a row is the ticks
+ * of a process. A round goes through the ticks of a frame that may have to move: a row runs until
+ * it meets a tick of a row that has not come that far, so each tick moves once, to where it
+ * belongs. Ticks that have to move in later frames are left to the next round. A tick remembers
+ * through which word of the tried FIFO it came to be moved; a word that moves itself is on a cycle
+ * that takes too long, so the interval is lost.
  * Tests: test/unit/sim/hls/timing_sim_test.c, lit/target/fifo/fit-fifos.mir */
 #include <assert.h>
 #include <stdlib.h>
@@ -42,7 +44,7 @@ typedef struct EventRange {
 /* The ticks of a process. */
 typedef struct ConstraintRow {
     uint32_t begin, end;
-    EventRange now, later; /* what is left of this round; the next one's */
+    EventRange now, later; /* left of this round; of the next one */
     bool is_source;        /* the world, which gives its words evenly */
     bool is_queued;
 } ConstraintRow;
@@ -57,7 +59,7 @@ typedef struct Channel {
 
 struct PeriodicSchedule {
     Arena arena;
-    VEC(Tick) ticks; /* and one behind the last */
+    VEC(Tick) ticks; /* and one more behind the last, as its end */
     VEC(Access) accesses;
     ConstraintRow *rows; /* of each process */
     Channel *channels;   /* of each stream */
@@ -333,7 +335,7 @@ static void wake(PeriodicSchedule *sched, uint32_t tick)
     }
 }
 
-/* Moves the first tick of what is left. False: it waits. */
+/* Moves the first tick that is left of the round. False: it waits. */
 static bool run_tick(PeriodicSchedule *sched, uint32_t row)
 {
     ConstraintRow *r = &sched->rows[row];
@@ -395,7 +397,8 @@ static bool next_round(PeriodicSchedule *sched)
     return sched->queued > 0;
 }
 
-/* The rest of a round. LOST: processes wait for each other, or what is tried moves itself. */
+/* Runs the rest of a round. LOST: processes wait for each other, or a word of the tried FIFO moves
+ * itself. */
 static PeriodicOutcome run_round(PeriodicSchedule *sched, int64_t most)
 {
     bool has_tried = sched->tried != HLS_NOBODY;

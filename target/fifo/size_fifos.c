@@ -1,9 +1,11 @@
-/* size-fifos: sets the depth of every channel of the region. Every other branch than the one that
- * delays its data most starts with a FIFO that holds a whole frame, so the fork never waits for it.
- * Where a process behind moves words, and so may take them unevenly, all branches do, that one out
- * of mere caution (attribute `cautious`). fit-fifos then finds out how much of that is used.
- * docs/streaming.md says why that cannot deadlock.
- * Requires: words chosen (choose-unroll), an acyclic graph.  Changes: depth attributes.
+/* size-fifos: sets the depth of every channel of the region. Behind a fork, every branch but the
+ * one that delays its data most starts with a FIFO that holds a whole frame, so the fork never
+ * waits for it. If a process behind the fork moves words, and so may take them unevenly, all
+ * branches start with such a FIFO, the slowest one only out of caution (attribute `cautious`).
+ * fit-fifos finds out later how much of a depth is used. docs/streaming.md says why that cannot
+ * deadlock.
+ * Requires: words chosen (choose-unroll), an acyclic graph.
+ * Changes: depth attributes.
  * Tests: lit/target/fifo/size-fifos.mir */
 #include "dialects/dfg/dfg.h"
 #include "ir/asm/print/print.h"
@@ -42,7 +44,8 @@ static void set_depth(const Value *end, Need need)
                 need == NEED_MAYBE_FRAME ? attr_unit(channel->ctx) : NULL);
 }
 
-/* Of a fork, the branch that others wait for needs no depth, unless words are moved behind. */
+/* Sizes the outputs of a process. Behind a fork, the branch that the others wait for needs no
+ * depth, unless a process behind it moves words. */
 static bool size_outputs(Op *instantiate, Arena *scratch)
 {
     ProcessKind kind;

@@ -1,4 +1,4 @@
-/* Sizing FIFOs: target/fifo/fifo.h says how and why.
+/* The search for the smallest depths that keep an interval: target/fifo/fifo.h describes it.
  * Tests: lit/target/fifo/fit-fifos.mir, test/unit/sim/hls/timing_sim_test.c */
 #include <assert.h>
 #include <stdlib.h>
@@ -37,7 +37,8 @@ static int64_t mean_interval(HlsPeriod period)
     return period.frames > 0 ? (period.cycles + period.frames - 1) / period.frames : 0;
 }
 
-/* Until the state recurs or, if depths are not asked for, keeping sched is proven. */
+/* Simulates until the state recurs or, if depths are not asked for, until it is proven that the
+ * interval is kept. */
 static SizingOutcome run_to_period(const HlsDesign *design, const HlsSimOptions *options,
                                    int64_t max_frames, int64_t *events, SteadyState *out,
                                    int64_t *needed)
@@ -122,8 +123,8 @@ static void fix_one(const DepthSearch *s, uint32_t stream)
     s->depths[stream] = high;
 }
 
-/* First with little effort for each try, then with more: few of them are as hard as the others are
- * together. */
+/* Goes over the streams with little effort for each try first, then with more, because a few tries
+ * are as hard as all others together. */
 static void fix_all(DepthSearch *s)
 {
     enum { LEAST_EFFORT = 1 << 16, GROWTH = 4, MOST_FRAMES = 64 };
@@ -150,7 +151,7 @@ static void sort_streams(DepthSearch *s)
     }
 }
 
-/* Without a search: what unbounded FIFOs hold in the periodic state. */
+/* Sizes without a search: takes the words that unbounded FIFOs hold in the periodic state. */
 static SizingOutcome take_needed(const HlsDesign *design, int64_t interval, int64_t *events,
                                  int64_t *depths)
 {

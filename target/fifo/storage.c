@@ -1,8 +1,8 @@
-/* The kinds of FIFOs: fifo_storage.h has the rule.
+/* The storage of FIFOs: target/fifo/internal.h has the rule.
  * Tests: test/unit/target/cost/memory_test.c, lit/target/fifo/fit-fifos-storage.mir */
 #include "target/fifo/internal.h"
 
-/* What has a share, in the order of preference among equals. */
+/* The resources of which shares are compared. */
 static const CostKind shared[] = {COST_BRAM18, COST_URAM, COST_LUT};
 
 Str fifo_kind_name(FifoKind kind)

@@ -1,5 +1,6 @@
-/* Quantizer nodes: what their integers mean, and the ways to compute them in the order of
- * preference: shifts on an equal unit, exact fixed-point arithmetic or thresholds, floating point.
+/* Quantizer nodes: what their integers mean, and the ways to compute them. In the order of
+ * preference these are shifts where the units are equal, exact fixed-point arithmetic or
+ * thresholds, and floating point.
  * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-shift.mir,
  * lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant.mir */
 #include <math.h>

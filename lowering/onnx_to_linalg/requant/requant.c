@@ -1,12 +1,13 @@
-/* Quantizers of any scale on integers. What the network computes between an integer and the
- * quantizer's integer is a monotone step function of each channel; its steps are found by bisection
- * with the reference's own arithmetic, all channels and levels at once. Then it is written as
+/* Requantization of one tensor by any function. What the network computes between an integer and
+ * the quantizer's integer is, in each channel, a monotone step function. Its thresholds are found
+ * by bisection with the reference's own arithmetic, all channels and levels at once, so the result
+ * is exact whatever the rounding between. Then the function is written as
  *   clamp(floor((multiplier[c] * q + addend[c]) / 2^shift))
- * or nearly so, if that gives every step exactly (onnx_to_linalg_form.c), else as a table of few
- * integers, a search among the steps, or a count of few thresholds. A function that turns once is
- * searched on both sides of where it turns; any other one is tried on all integers
- * (onnx_to_linalg_steps.c).
- * Tests: lit/lowering/onnx-to-linalg-{requant,table}.mir, test/e2e/{import,qdq}_check.py */
+ * if that, perhaps with small corrections, gives every level exactly (requant_affine.c). Else it
+ * becomes a table of few integers, a binary search among the level changes, or a count of few
+ * thresholds (requant_thresholds.c, requant_bsearch.c). A unimodal function is searched on both
+ * sides of its extremum; any other one is evaluated on all integers.
+ * Tests: lit/lowering/onnx_to_linalg/requant, test/e2e/{import,qdq}_check.py */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ Array *requant_candidates(const Requant *r, int64_t count)
     return array_new(type_tensor(type_i(r->lw->ctx, 64), dims, 3, NULL));
 }
 
-/* Values by which a function turns: of its first steps, one per channel. NULL: why says. */
+/* The values of the function before the op that has the extremum, one per channel: the function is
+ * monotone on either side of `extremum` in these. NULL: lw->why says. */
 static Array *extremum_values(Requant *r, const Array *q)
 {
     Fixed before = *r->v;
@@ -77,8 +79,8 @@ static bool bisect_extremum(Requant *r, const bool *is_above, bool *above, int64
     return moved && !*failed;
 }
 
-/* Divides each channel's integers where its function turns. A side that no integer lies on is the
- * last integer once more. */
+/* Divides each channel's integers at the extremum of its function. A side on which no integer lies
+ * gets the last integer once more. */
 static bool find_sides(Requant *r)
 {
     Arena *scratch = &r->lw->pass->scratch;
@@ -187,7 +189,8 @@ const Type *requant_type(const Requant *r)
     return type_with_elem(r->v->value->type, type_i(r->lw->ctx, width));
 }
 
-/* Thresholds in several rows belong to the channels. */
+/* A MultiThreshold with several rows of thresholds has one per channel: makes its dimension the
+ * epilogue's. False: the epilogue goes along another one. */
 static bool join_threshold_rows(Requant *r, Epilogue *epilogue)
 {
     const Op *op = r->lw->node;
@@ -254,7 +257,8 @@ static void build_known(Requant *r, Fixed *out)
     if (!out->value) out->value = requant_build_thresholds(r);
 }
 
-/* The result of any other; false: it has too many changes. */
+/* The result of any other function, given by its level changes. False: they are too many, or the
+ * function is undefined somewhere. */
 static bool build_from_changes(Requant *r, const LevelChanges *changes, Fixed *out)
 {
     if (r->is_undefined || changes->list.len > MAX_THRESHOLDS) return false;
@@ -318,7 +322,7 @@ void requant_build_step_function(OnnxLowering *lw, const Fixed *v, const Quantiz
     (void)built;
 }
 
-/* By trying all integers; *exact is unset if they are too many. */
+/* Builds the function by evaluating all integers; *exact is unset if they are too many. */
 static bool build_tried(Requant *r, Fixed *out, bool *exact)
 {
     LevelChanges changes = {0};
@@ -330,7 +334,7 @@ static bool build_tried(Requant *r, Fixed *out, bool *exact)
     return known || onnx_error(r->lw->node, "%s", r->lw->why.data);
 }
 
-/* By bisection where a level begins. */
+/* Builds the function by bisection for where each level begins. */
 static bool build_searched(Requant *r, Fixed *out, bool *exact)
 {
     *exact = false;

@@ -1,11 +1,13 @@
-/* A sum of two tensors of integers with scales of different units, as residual branches end in:
- * only the quantizer behind it makes integers of it again. The sum, the steps behind it and the
- * quantizer are one function of two integers, which is written as
+/* Requantization of a sum of two tensors whose scales have different units, as at the end of
+ * residual branches. The sum is no integer of any scale; only the quantizer behind it makes
+ * integers of it. So the sum, the ops behind it and the quantizer are taken as one function of two
+ * integers, which is written as
  *   clamp(floor((m * x + n * y + addend) / 2^shift))
  * if that gives the reference's integer for every pair of values. If only rounding to float32
- * stands in the way, a table of moves, read at the integer that the form gives, is added before the
- * shift once more. Else, as where an activation stands between, m * x + n * y is computed so finely
- * that it tells the integer, and its steps are written as those of any quantizer.
+ * stands in the way, a correction is added before the shift, from a table that is read at the
+ * integer that the affine form gives. Else, for instance with an activation between, m * x + n * y
+ * is computed so finely that it determines the integer, and its step function is built as that of
+ * any quantizer.
  * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-add.mir,
  * test/e2e/import_check.py */
 #include <math.h>
@@ -30,7 +32,7 @@ typedef struct RequantAdd {
     int64_t factor_x, factor_y, addend;
     int shift;
     int64_t *corrections;     /* [most - least + 1]; NULL: none */
-    uint32_t correction_bits; /* of a move shifted right by move_shift */
+    uint32_t correction_bits; /* of a correction shifted right by correction_shift */
     int correction_shift;
 } RequantAdd;
 
@@ -57,7 +59,8 @@ static bool has_two_uses(const Value *value)
     return value->uses && value->uses->next && !value->uses->next->next;
 }
 
-/* The steps from a value of two uses to the Mul by the value itself; NULL: it is none such. */
+/* x * f(x): the deferred op of the Mul, for a value of two uses of which one leads through nodes
+ * that work element by element to a Mul by the value itself. NULL: it is no such value. */
 static EpilogueOp *gate_step(RequantAdd *j, const Value *value, const Op *first, Op *mul)
 {
     const EpilogueOp *gate = j->last;
@@ -156,8 +159,8 @@ static bool pair_sum(const RequantAdd *j, int64_t i, int64_t *sum)
            *sum < INT64_MAX / 4 && floor > INT64_MIN / 4 && floor < INT64_MAX / 4;
 }
 
-/* What may be added to a sum for a level: from *low to *high. Where clamping sees to a side, that
- * is not narrowed. */
+/* Narrows the range *low to *high of what may be added to a sum so that it gives the level. A side
+ * on which clamping gives the level anyhow is not narrowed. */
 static void narrow(const RequantAdd *j, int64_t level, int64_t sum, int64_t *low, int64_t *high)
 {
     int64_t unit = INT64_C(1) << j->shift, floor = level * unit - sum;
@@ -198,7 +201,7 @@ static bool fit(RequantAdd *j)
     return false;
 }
 
-/* The level that the form gives for a sum with its addend. */
+/* The level that the affine form gives for a sum with its addend. */
 static int64_t affine_level(const RequantAdd *j, int64_t sum)
 {
     int64_t unit = INT64_C(1) << j->shift, level = sum >= 0 ? sum / unit : -((-sum - 1) / unit) - 1;
@@ -216,7 +219,7 @@ static int64_t roundest(int64_t low, int64_t high)
     return low;
 }
 
-/* Zeros and width of the moves. */
+/* Finds the trailing zeros that all corrections share, and their width without these. */
 static void measure_corrections(RequantAdd *j)
 {
     int64_t low = 0, high = 0;
@@ -232,7 +235,7 @@ static void measure_corrections(RequantAdd *j)
     j->correction_bits = fixed_signed_width(low / unit, high / unit);
 }
 
-/* The moves for these factors and this addend; false: some level would need two. */
+/* Finds the corrections for these factors and this addend. False: some level would need two. */
 static bool find_corrections(RequantAdd *j)
 {
     int64_t count = j->most - j->least + 1, sum;
@@ -256,7 +259,7 @@ static bool find_corrections(RequantAdd *j)
     return found;
 }
 
-/* The form with the narrowest moves, of these the one with the least shift. */
+/* Finds the form with the narrowest corrections, of these the one with the least shift. */
 static bool fit_with_corrections(RequantAdd *j)
 {
     int best = -1;
@@ -298,7 +301,7 @@ static Value *level_of(const RequantAdd *j, Builder *b, Value *q, const Type *wi
     return build_binary(b, ARITH(MINSI), wide, q, arith_constant_int(b, wide, j->most));
 }
 
-/* The moves as a constant tensor, as they are read. */
+/* The corrections as a constant tensor, without their trailing zeros. */
 static Value *correction_table(RequantAdd *j)
 {
     OnnxLowering *lw = j->lw;
@@ -310,7 +313,7 @@ static Value *correction_table(RequantAdd *j)
     return arith_constant(&lw->b, attr_dense_i64(type, rows, (size_t)count));
 }
 
-/* q plus the move for its level. */
+/* q plus the correction for its level. */
 static Value *add_correction(const RequantAdd *j, Builder *b, Value *table, Value *q,
                              const Type *wide)
 {
@@ -324,7 +327,7 @@ static Value *add_correction(const RequantAdd *j, Builder *b, Value *table, Valu
     return build_binary(b, ARITH(ADDI), wide, q, step);
 }
 
-/* The type in which no sum, move or level overflows; NULL: beyond 62 bits. */
+/* The type in which no sum, correction or level overflows; NULL: beyond 62 bits. */
 static const Type *working_type(const RequantAdd *j)
 {
     int64_t x_low, x_high, y_low, y_high, low, high, correction_low = 0, correction_high = 0;
@@ -373,7 +376,8 @@ static bool build_kernel(RequantAdd *j, Fixed *out)
     return true;
 }
 
-/* The nodes between are done: what they give is on the quantizer's grid already. */
+/* Records the result for the nodes between sum and quantizer, too. They need no lowering any more,
+ * because their users see values that are on the quantizer's grid already. */
 static void record_between(RequantAdd *j, const Fixed *result)
 {
     for (const EpilogueOp *step = j->last->before; step; step = step->before)

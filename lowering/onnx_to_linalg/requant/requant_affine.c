@@ -1,9 +1,9 @@
-/* Monotone step functions per channel as a line,
+/* Requantization by an affine function per channel,
  *   clamp(floor((m_c * q + b_c) / 2^s)),
- * or, where floating point's own rounding puts single steps off every line, as a line at integers
- * that are moved by a little:
+ * or, where floating point's own rounding puts single thresholds off every such function, by an
+ * affine function of integers with small corrections n:
  *   clamp(floor((m_c * (q + n_c[k]) + b_c) / 2^s)),  k = clamp(floor((m_c * q + b_c) / 2^s)).
- * The moves n are a few bits per channel and level, one as a rule, in a constant table.
+ * Corrections have a few bits per channel and level, as a rule one, in a constant table.
  * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant.mir,
  * test/unit/analysis/fixed_point_fit_test.c */
 #include <stdlib.h>
@@ -20,12 +20,12 @@ typedef struct AffineApprox {
     FixedPoint *of;           /* per channel, all with the same shift */
     int64_t levels;           /* of all channels: most - least + 1 */
     int64_t *corrections;     /* [channels][levels] */
-    uint32_t correction_bits; /* 0: no integer is moved */
+    uint32_t correction_bits; /* 0: no integer is corrected */
     int64_t low, high;        /* range of m * (q + n) + b */
 } AffineApprox;
 
-/* Moves of a channel by the errors at its thresholds. A line that rises with q is late, one that
- * falls is early in -q: both are put right by a larger q. */
+/* Sets the corrections of a channel from the errors at its thresholds. A function that rises with q
+ * is late, one that falls is early in -q: both are put right by a larger q. */
 static void set_corrections(const Requant *r, int64_t c, const int64_t *errors,
                             AffineApprox *approx)
 {
@@ -45,7 +45,8 @@ static bool fit_with(const Requant *r, int64_t c, StepFunction *f, int64_t slack
     return fits;
 }
 
-/* A steep line may leave no room for moves, but fit without them. */
+/* Fits a channel, with corrections or without, because a steep function may leave no room for them
+ * but need none. */
 static bool fit_channel(const Requant *r, int64_t c, AffineApprox *approx)
 {
     int64_t count = r->high[c] - r->low[c], slack = (INT64_C(1) << approx->correction_bits) - 1;
@@ -66,7 +67,7 @@ static bool fit_channel(const Requant *r, int64_t c, AffineApprox *approx)
     return fits;
 }
 
-/* Range of the lines over all channels; false beyond 62 bits. */
+/* The range of the affine functions over all channels. False: beyond 62 bits. */
 static bool find_range(const Requant *r, AffineApprox *approx)
 {
     const int64_t limit = INT64_C(1) << 62, slack = (INT64_C(1) << approx->correction_bits) - 1;
@@ -83,7 +84,7 @@ static bool find_range(const Requant *r, AffineApprox *approx)
     return approx->low > -limit && approx->high < limit;
 }
 
-/* One line per channel, all with the same shift. */
+/* Fits all channels, with the same shift. */
 static bool fit_all(const Requant *r, AffineApprox *approx)
 {
     int shift = 0;
@@ -167,7 +168,7 @@ static Value *level(AffineKernel *k, Value *affine)
     return clamp(k, affine);
 }
 
-/* The moves as a constant tensor, channel by channel. */
+/* The corrections as a constant tensor, channel by channel. */
 static Value *correction_table(const AffineKernel *k)
 {
     OnnxLowering *lw = k->r->lw;
@@ -181,7 +182,7 @@ static Value *correction_table(const AffineKernel *k)
     return arith_constant(&lw->b, attr_dense_i64(type, corrections, (size_t)(dims[0] * dims[1])));
 }
 
-/* line + m * n[level] */
+/* affine + m * n[level] */
 static Value *add_correction(AffineKernel *k, Value *affine, Numbers factor, Value *corrections)
 {
     Builder *b = &k->generic.body;

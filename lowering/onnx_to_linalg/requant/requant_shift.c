@@ -127,7 +127,7 @@ static Value *by_sign(ScalarRescale *s, const ShiftRescale *r, Value *n, int64_t
     return arith_select(s->b, is_negative, a, b);
 }
 
-/* What n is raised by before the floor, which has no use for it itself:
+/* The addend before the floor, by rounding mode; floor itself needs none:
  *   ceil den - 1;  away from zero: as ceil above 0, as floor below; toward zero: reverse
  *   nearest with an odd den: no ties, (den - 1) / 2
  *   ties up den / 2, ties down den / 2 - 1;  to even: up where floor(n / den) is odd */

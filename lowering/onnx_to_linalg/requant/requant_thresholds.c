@@ -1,9 +1,10 @@
-/* Step functions of integers that fixed-point arithmetic does not give, in one of three forms:
- *   thresholds  least + the number of thresholds that q has passed, for monotone functions
- *   changes       the least level, and a rise or fall for each place that q has passed
- *   table       all levels in the order of q, for few integers
+/* Functions of integers that fixed-point arithmetic does not give, in one of three forms:
+ *   thresholds   least + the number of thresholds that q has passed, for monotone functions
+ *   changes      least + the sum of the level changes that q has passed
+ *   table        all levels in the order of q, for few integers
  * The first two are reductions over constants, the last reads its constant by tensor.extract.
- * Tests: lit/lowering/onnx-to-linalg-{requant,table}.mir, test/e2e/qdq_check.py */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-thresholds.mir,
+ * test/e2e/qdq_check.py */
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"

@@ -1,6 +1,6 @@
 /* Constants of the network as integers. A quantized constant is a DequantizeLinear of an integer
  * constant, as onnx-fold-constants leaves it. Any other float constant is finite, so its elements
- * are multiples of one number; it counts if they are small ones.
+ * are multiples of one number; it counts as integers if the multiples are small.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-constants.mir */
 #include <assert.h>
 

@@ -1,6 +1,7 @@
-/* Epilogues: what the network does to integers before it quantizes them again. An epilogue is not computed
- * where it arises; a quantizer takes it in whole, and only where a plain tensor is needed it is
- * built as floating-point arithmetic.
+/* Deferred epilogues: what the network does to integers before it quantizes them again. An epilogue
+ * is not computed where it arises, because by itself it has no exact integer form. A quantizer
+ * takes it in as a whole; only where a plain tensor is needed it is built as floating-point
+ * arithmetic.
  * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir,
  * test/e2e/import_check.py */
 #include <math.h>
@@ -10,7 +11,7 @@
 #include "lowering/onnx_to_linalg/values/internal.h"
 #include "lowering/onnx_to_linalg/values/values.h"
 
-/* Steps of an epilogue are few; their evaluation recurses. */
+/* Ops of an epilogue. They are limited because their evaluation recurses. */
 enum { MAX_EPILOGUE_OPS = 256 };
 
 /* The dimension of a result of that rank along which a constant differs: -1 if it is the same
@@ -96,7 +97,7 @@ EpilogueOp *epilogue_append_op(OnnxLowering *lw, const EpilogueOp *before, const
     return step;
 }
 
-/* The monotonicity of the epilogue with the step; the epilogue had its own before. */
+/* Updates the monotonicity of an epilogue that gets one more op. */
 static void set_monotonicity(OnnxLowering *lw, Epilogue *epilogue, const EpilogueOp *step)
 {
     Monotonicity monotonicity;

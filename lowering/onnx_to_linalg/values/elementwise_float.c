@@ -1,4 +1,4 @@
-/* Element-wise nodes as kernels on plain tensors, stretched by numpy's rules.
+/* Element-wise nodes as kernels on plain tensors, broadcast by numpy's rules.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir, test/e2e/onnx_cases.py */
 #include <math.h>
 

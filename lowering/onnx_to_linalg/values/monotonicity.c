@@ -1,5 +1,6 @@
-/* How a node's result runs as one operand grows and the others are constant: the facts about
- * operators by which steps of a quantizer can be searched for instead of tried one by one.
+/* Monotonicity: how a node's result changes as one operand grows and the others are constant. These
+ * facts about operators allow to search the thresholds of a quantizer by bisection where all
+ * integers would have to be tried else.
  * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-thresholds.mir,
  * test/e2e/qdq_check.py */
 #include "lowering/onnx_to_linalg/values/internal.h"

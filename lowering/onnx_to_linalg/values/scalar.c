@@ -1,5 +1,5 @@
-/* Element-wise onnx operators as scalar arithmetic. Floats are computed in the element type, step
- * by step as the operators' definitions say.
+/* Element-wise onnx operators as scalar arithmetic. Floats are computed in the element type, one op
+ * after the other as the operators' definitions say, so that rounding is the same.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir, test/e2e/onnx_cases.py */
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"

@@ -1,4 +1,5 @@
-/* What tensors of the network became, and one form of them from the other.
+/* The value map: what each tensor of the network has become, and conversions from one of its forms
+ * to the other.
  * Tests: lit/lowering/onnx_to_linalg */
 #include <assert.h>
 #include <math.h>

@@ -77,8 +77,8 @@ typedef struct FixedConstant {
     bool is_unsigned;
 } FixedConstant;
 
-/* What a tensor of the network has become: one of the two forms, or both once a fixed tensor had to
- * be made plain, too. */
+/* The forms of a tensor of the network: one of the two, or both once a fixed tensor had to be made
+ * plain, too. */
 typedef struct Lowered {
     Value *plain; /* signless elements */
     Fixed fixed;
