@@ -1,6 +1,5 @@
 /* The accelerator's boundary: reads from the top function's port_attrs what each stream carries and
- * how it relates to the model's tensors. Everything that the testbench relies on is checked here,
- * so that printing cannot fail later.
+ * how it relates to the model's tensors. Everything that the testbench relies on is checked here.
  * Tests: lit/emit/testbench.mir, lit/emit/invalid-ports.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"

@@ -1,5 +1,5 @@
-/* Schedules of compute processes. The nest follows the order in which words arrive, so that nothing
- * but one word per stream needs to be held. First come the counters of the streamed input's words,
+/* Schedules of compute processes. The nest follows the order in which words arrive, so that only
+ * one word of a stream is held at a time. First come the counters of the streamed input's words,
  * then the parts of a word that are taken one after another, then the loops that the input does not
  * depend on, during which the word is held. Parallel loops inside the first reduction loop multiply
  * the accumulators.

@@ -1,8 +1,7 @@
 /* Access patterns: the iterations of a loop in which each read and write happens, as runs. The
  * affine conditions around an access are decided on boxes of iterations by interval arithmetic. A
  * box that is neither all inside nor all outside is cut along its outermost counter; slices along a
- * counter that no condition uses are computed only once. So the time grows with the length of the
- * pattern and not with the number of iterations.
+ * counter that no condition uses are computed only once.
  * Tests: lit/sim/design/pattern.mir */
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"

@@ -127,7 +127,7 @@ void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Bi
     close_choices(&memories, target, out);
 }
 
-/* An element of a word is chosen by a multiplexer from those that are taken in turn. */
+/* A word is held in registers, and a multiplexer chooses the elements that are taken in turn. */
 static void add_word_choices(const ComputeSchedule *sched, Cost *sum)
 {
     int64_t turns = 1;

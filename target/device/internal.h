@@ -22,8 +22,8 @@ extern const int xml_options;
 
 /* The location of a line; line 1 if it is not known. */
 const Attr *xml_loc(const XmlFile *file, long line);
-/* Diagnoses an error. Only the first call for a file does, because libxml2 often repeats itself.
- * error may be NULL: `otherwise` is the message then. */
+/* Diagnoses an error; later calls for the same file say nothing more. error may be NULL:
+ * `otherwise` is the message then. */
 void xml_report(XmlFile *file, const xmlError *error, const char *otherwise);
 /* Reads a document, which the caller frees. what: "device file" or the like, for diagnostics. NULL:
  * diagnosed (no regular file, longer than max_bytes, not well-formed, a document type). */
