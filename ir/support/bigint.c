@@ -1,10 +1,9 @@
 /* Two's complement integers of any width: storage, comparison, bit operations, arithmetic.
  *
  * Results are built through bigint_make, which gives the zeroed words of a new number, and
- * bigint_trim, which clears the bits above the width. Numbers up to 64 bits are one word
- * inside the BigInt and take the same loops.
- * Products and quotients work on magnitudes, and only on words that are not zero, so that a
- * small number of a huge width is cheap.
+ * bigint_trim, which clears the bits above the width. Numbers of up to 64 bits are one word inside
+ * the BigInt and take the same loops. Products and quotients work on magnitudes, and only on words
+ * that are not zero, because integer attributes of a huge width mostly hold small numbers.
  * Tests: test/unit/ir/support/bigint_test.c */
 #include <assert.h>
 #include <stdlib.h>
@@ -349,7 +348,7 @@ static void shift_words_left(uint64_t *out, const uint64_t *words, size_t count,
     out[count] = carry;
 }
 
-/* rest[0..n] -= digit * divisor[0..n-1]; false if that went below zero (and wrapped). */
+/* rest[0..n] -= digit * divisor[0..n-1]; false if the result was below zero (and wrapped). */
 static bool subtract_multiple(uint64_t *rest, const uint64_t *divisor, size_t n, uint64_t digit)
 {
     uint64_t carry = 0, borrow = 0;

@@ -1,8 +1,8 @@
-/* Integers of any width from and to text.
+/* Conversion of integers of any width from and to text.
  *
- * Digits are first turned into as many words as their value needs, then fitted to a width;
- * printing divides by the largest power of ten in a word. Both take time quadratic in the
- * number of words, as upstream's do, but not in the width of a small number.
+ * Reading first turns the digits into as many words as their value needs and then fits these to the
+ * width. Printing divides by the largest power of ten that a word holds. Both take time quadratic
+ * in the number of words that are not zero, as upstream's do, whatever the width.
  * Tests: test/unit/ir/support/bigint_test.c */
 #include <stdlib.h>
 #include <string.h>

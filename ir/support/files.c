@@ -1,6 +1,8 @@
-/* Reading and writing of files by POSIX calls.
- * Regular inputs are mapped, so that text that has been read need not stay in memory; outputs
- * go to a temporary file that is renamed when all is well.
+/* Files by POSIX calls.
+ *
+ * Regular inputs are mapped, so that the system can drop text that has been read. Outputs go to a
+ * temporary file that is renamed once everything was written, so that a failure leaves the former
+ * file intact.
  * Tests: lit/tools/output.mir, lit/tools/command-line.mir */
 #define _DEFAULT_SOURCE /* madvise */
 #include <errno.h>

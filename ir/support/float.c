@@ -1,9 +1,9 @@
-/* Bits of the floating-point formats from and to double.
+/* Conversion between the bits of the floating-point formats and double.
  *
- * A format is described by its field widths and bias; its magnitudes, read as integers, are
- * ordered like the values, so that rounding up may carry into the exponent, and everything
- * above max_finite is infinity or NaN. f80 stores its leading one: it is removed on the way
- * in and put back on the way out.
+ * A format is described by the widths of its fields and its bias. The magnitudes of a format, read
+ * as integers, are ordered like its values; therefore rounding up may carry into the exponent, and
+ * every magnitude above max_finite is infinity or NaN. f80 stores its leading one, which is removed
+ * when the bits are read and put back when they are written.
  * Tests: test/unit/ir/support/float_test.c */
 #include <assert.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "ir/attr/attr.h"
 #include "ir/support/internal.h"
 
-/* What the largest magnitudes mean. */
+/* The meaning of the largest magnitudes of a format. */
 typedef enum FormatStyle {
     STYLE_IEEE, /* all-ones exponent: infinity, NaNs */
     STYLE_FN,   /* no infinity; all ones: NaN */
@@ -51,7 +51,7 @@ static FloatMant one_at(uint32_t bit)
     return (FloatMant)1 << bit;
 }
 
-/* All-ones exponent, zero fraction. */
+/* The magnitude with an all-ones exponent and a zero fraction. */
 static FloatMant exponent_ones(const Format *format)
 {
     return (one_at(format->exp_bits) - 1) << format->frac_bits;

@@ -1,9 +1,10 @@
-/* Floats from and to decimal text, exactly: all arithmetic is on natural numbers.
+/* Conversion of floats from and to decimal text. It is exact, because all arithmetic is on natural
+ * numbers.
  *
- * Printing follows the algorithm that upstream's text comes from, including where it rounds:
- * digits beyond the wanted ones are first dropped in powers of ten estimated from the bit
- * length, then the last digit is rounded half up. What is printed short is read back by
- * comparing it with the middles between the value and its neighbours.
+ * Printing follows the algorithm behind upstream's text, including the places where that rounds:
+ * digits beyond the wanted ones are first dropped in powers of ten estimated from the bit length,
+ * then the last digit is rounded half up. Short text is checked by reading it back: the number must
+ * lie between the midpoints of the value and its two neighbours.
  * Tests: test/unit/ir/support/float_test.c */
 #include <assert.h>
 #include <string.h>
@@ -154,7 +155,7 @@ static unsigned drop_excess(Nat *nat, unsigned precision)
     return count;
 }
 
-/* All digits of nat, which has at most DIGITS_MAX of them. */
+/* Writes all digits of nat, which has at most DIGITS_MAX of them. */
 static void fill_digits(Nat *nat, Decimal *decimal)
 {
     char reversed[DIGITS_MAX + TEN_DIGITS];
@@ -266,7 +267,8 @@ static bool is_plain_integer(const Decimal *decimal, unsigned precision)
     return exp >= 0 && exp <= MAX_PADDING && point_of(decimal) <= (int)precision;
 }
 
-/* The general form of what is no plain integer: d.d if that needs few zeros, else d.dE+x. */
+/* The general form of a number that is not printed as an integer: d.d if that needs few zeros, else
+ * d.dE+x. */
 static void print_general(StrBuf *out, const Decimal *decimal)
 {
     int point = point_of(decimal);

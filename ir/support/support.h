@@ -1,8 +1,13 @@
-/* Memory, strings, growable arrays and hashing shared by every part of ming.
+/* Support: what every other module of ming stands on, and which knows nothing of IR. It offers
+ * memory (arenas, growable arrays), strings, hashing, checked arithmetic, integers of any width,
+ * floating point formats, files, and text output (JSON, tables).
  *
- * Three lifetimes (docs/architecture.md): context arena, module pool, scratch arena.
- * An Arena only grows; arena_reset keeps the newest chunk for reuse.
- * Tests: test/unit/ir/support/support_test.c */
+ * Nothing here keeps global state. Only file functions report errors, as false and a reason;
+ * running out of memory ends the process (panic). An Arena owns what is allocated from it and only
+ * grows; the three lifetimes that arenas are used for (context, module, scratch of a pass) are
+ * described in docs/architecture.md. StrBuf, VEC and PtrMap start as {0} and are freed by their
+ * owner.
+ * Tests: test/unit/ir/support; files and tables: lit/tools */
 #ifndef MING_IR_SUPPORT_SUPPORT_H
 #define MING_IR_SUPPORT_SUPPORT_H
 
@@ -90,12 +95,14 @@ static inline double float_minimum(double a, double b)
 /* Ends the process: out of memory, the one error nobody can handle. */
 NORETURN void panic(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
-/* malloc/realloc that panic instead of returning NULL; size 0 gives a valid pointer. */
+/* malloc, calloc and realloc that panic instead of returning NULL. A size of 0 gives a valid
+ * pointer. The caller frees the memory with free. */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *old, size_t size);
 
-/* Arena. */
+/* Arenas: memory that is given back all at once. Objects in an arena are never freed one by one, so
+ * pointers into it stay valid until arena_reset or arena_free. */
 
 typedef struct ArenaChunk ArenaChunk;
 typedef struct Arena {
@@ -104,23 +111,29 @@ typedef struct Arena {
     size_t total;       /* bytes taken from the system */
 } Arena;
 
+/* An initialised arena holds no memory yet; arena_free gives everything back and leaves it
+ * initialised. */
 void arena_init(Arena *arena);
 void arena_free(Arena *arena);
-/* Forgets everything allocated; keeps one chunk. */
+/* Ends the life of everything allocated but keeps the newest chunk, so that a scratch arena does
+ * not return to the system after each use. */
 void arena_reset(Arena *arena);
-/* Zero-initialised memory aligned for any object; lives as long as the arena. */
+/* Zeroed memory, aligned for any object. Never NULL; size 0 gives a valid pointer. */
 void *arena_alloc(Arena *arena, size_t size);
+/* A copy of `size` bytes, aligned as by arena_alloc. */
 void *arena_copy(Arena *arena, const void *data, size_t size);
 #define ARENA_NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define ARENA_ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
 
-/* Bytes with a length; not owned, not NUL-terminated unless said so. */
+/* Strings. A Str is a slice: bytes with a length. It owns nothing and is not NUL-terminated unless
+ * its source says so. */
 typedef struct Str {
     const char *data;
     size_t len;
 } Str;
 
 #define STR(literal) ((Str){(literal), sizeof(literal) - 1})
+/* The bytes of a C string, which must outlive the slice. */
 Str str_from(const char *cstr);
 bool str_eq(Str a, Str b);
 bool str_eq_c(Str a, const char *b);
@@ -130,12 +143,13 @@ bool str_ends_with(Str s, const char *suffix);
 /* Arguments for "%.*s". */
 #define STR_ARG(s) (int)(s).len, (s).data
 
-/* Growing text, always NUL-terminated once anything was added. Owns data. */
+/* Growing text. A StrBuf owns data, which is NUL-terminated as soon as anything was added. */
 typedef struct StrBuf {
     char *data;
     size_t len, cap;
 } StrBuf;
 
+/* strbuf_free gives the memory back; strbuf_clear empties the text and keeps the memory. */
 void strbuf_free(StrBuf *buf);
 void strbuf_clear(StrBuf *buf);
 /* Makes room for `extra` more bytes and the final NUL. */
@@ -173,7 +187,9 @@ void strbuf_vprintf(StrBuf *buf, const char *fmt, va_list args);
 bool strbuf_fail(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
 Str strbuf_str(const StrBuf *buf);
 
-/* VEC(int) v = {0}; *vec_push(&v) = 1; v.data[0]; v.len; vec_free(&v); */
+/* Growable arrays of any element type. The owner frees them with vec_free; addresses of elements
+ * are valid until the next vec_push or vec_reserve.
+ *   VEC(int) v = {0}; *vec_push(&v) = 1; v.data[0]; v.len; vec_free(&v); */
 #define VEC(T)                                                                                     \
     struct {                                                                                       \
         T *data;                                                                                   \
@@ -185,19 +201,23 @@ void vec_grow_raw(void **data, size_t *cap, size_t want, size_t elem_size);
                        : (void)0)
 /* Adds one element and returns its address; its contents are undefined until written. */
 #define vec_push(v) (vec_reserve((v), (v)->len + 1), &(v)->data[(v)->len++])
-/* Address of element `begin`, of which there may be none. */
+/* Address of element `begin`. It may be the end of the array, and of an array without memory too,
+ * because NULL is only returned and not added to. */
 #define vec_from(v, begin) ((begin) ? (v)->data + (begin) : (v)->data)
 #define vec_free(v) (free_ptr((void **)&(v)->data), (v)->len = (v)->cap = 0)
 void free_ptr(void **ptr);
 
-/* Hashing. */
+/* Hashing, and maps from pointers. Hashes of pointers differ from run to run, so no output may
+ * depend on them. */
 
+/* hash_bytes reads words in the byte order of the host; `seed` tells uses of equal bytes apart. */
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
 uint64_t hash_combine(uint64_t a, uint64_t b);
 uint64_t hash_ptr(const void *ptr);
 
-/* Open-addressing map from pointer (or any non-zero 64-bit key) to pointer.
- * Iteration order is insertion order, so that nothing depends on addresses. */
+/* Open-addressing map from a pointer (or any other non-NULL word) to a pointer. Iteration over
+ * entries is in insertion order, so that no output depends on addresses. Keys and values are not
+ * owned. */
 typedef struct PtrMapEntry {
     const void *key; /* NULL: erased */
     void *value;
@@ -218,19 +238,20 @@ bool ptrmap_has(const PtrMap *map, const void *key);
 void *ptrmap_put(PtrMap *map, const void *key, void *value);
 void ptrmap_remove(PtrMap *map, const void *key);
 
-/* Checked arithmetic: false when the result would overflow. */
+/* Checked arithmetic. False: the result would overflow, and *out is not to be used. */
 bool size_mul(size_t a, size_t b, size_t *out) MUST_CHECK;
 bool i64_mul(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
 bool i64_add(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
-/* Quotients rounded down and up; false on division by zero too. */
+/* Quotients rounded toward minus and plus infinity. A division by zero gives false too. */
 bool i64_floordiv(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
 bool i64_ceildiv(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
-/* Remainder in [0, b) for b > 0. */
+/* Remainder in [0, b); requires b > 0. */
 int64_t i64_mod(int64_t a, int64_t b);
 
-/* Integers of any width as two's complement words (least significant first), for integer
- * attributes and constant folding. Bits above the width are zero in the top word.
- * Up to 64 bits everything lives in one word, without allocation.
+/* Integers of any width as two's complement words (least significant first), for integer attributes
+ * and constant folding. Bits above the width are zero in the top word. Numbers of up to 64 bits are
+ * one word without allocation; the words of wider ones live in the arena that the function was
+ * given. BigInts are values: no function changes its operands.
  * Tests: test/unit/ir/support/bigint_test.c */
 
 #define BIGINT_MAX_WIDTH ((1u << 24) - 1) /* as upstream's IntegerType */
@@ -243,15 +264,18 @@ typedef struct BigInt {
     } u;
 } BigInt;
 
+/* Words that a number of `width` bits has, and their address, which is inside *value up to 64
+ * bits. */
 uint32_t bigint_word_count(uint32_t width);
 const uint64_t *bigint_words(const BigInt *value);
 BigInt bigint_from_i64(Arena *arena, uint32_t width, int64_t value); /* truncates or sign-extends */
 BigInt bigint_from_words(Arena *arena, uint32_t width, const uint64_t *words);
-/* Decimal or 0x hexadecimal digits without sign; false when they do not fit `width` bits
- * (as an unsigned number) or are malformed. */
+/* Reads decimal or 0x hexadecimal digits without a sign. False: they are malformed, or the number
+ * does not fit `width` bits as an unsigned one. */
 bool bigint_parse(Arena *arena, Str digits, uint32_t width, BigInt *out) MUST_CHECK;
-/* Bits that the unsigned number written in `digits` needs (0 for zero). */
+/* Width in bits that the unsigned number written in `digits` needs (0 for zero). */
 uint32_t bigint_digits_width(Str digits);
+/* Appends the number in decimal, read as signed or unsigned. */
 void bigint_print(StrBuf *out, const BigInt *value, bool is_signed);
 bool bigint_eq(const BigInt *a, const BigInt *b);
 bool bigint_is_zero(const BigInt *a);
@@ -273,76 +297,83 @@ BigInt bigint_shr(Arena *arena, const BigInt *a, uint64_t amount, bool arithmeti
 /* Truncating quotient and remainder; the divisor must not be zero. */
 BigInt bigint_div(Arena *arena, const BigInt *a, const BigInt *b, bool is_signed);
 BigInt bigint_rem(Arena *arena, const BigInt *a, const BigInt *b, bool is_signed);
-/* Truncates, or extends by sign or zero. */
+/* The number in another width: truncated, or extended by its sign or by zeros. */
 BigInt bigint_resize(Arena *arena, const BigInt *a, uint32_t width, bool is_signed);
 
-/* Files in and out of the tools.
+/* Files that the tools read and write. Functions that can fail return false and set *reason to a
+ * text that need not be freed.
  * Tests: lit/tools/output.mir, lit/tools/command-line.mir */
 
-/* Appends a file ("-": standard input). False: *reason (static or strerror) says why. */
+/* Appends the contents of a file to *out; the path "-" means standard input. */
 bool file_read(StrBuf *out, const char *path, const char **reason) MUST_CHECK;
-/* Replaces a file at once by writing a temporary one beside it and renaming it; "-" is standard
- * output, and what is no regular file is written directly. */
+/* Replaces the contents of a file atomically: writes a temporary file beside it and renames that.
+ * The path "-" means standard output; a path that is not a regular file (a pipe, a device) is
+ * written directly, because renaming would replace it. */
 bool file_write(const char *path, Str text, const char **reason) MUST_CHECK;
 
-/* A whole input, mapped where that is possible; nobody may shorten the file meanwhile. */
+/* A whole input, mapped into memory where that is possible. Nobody may shorten the file meanwhile,
+ * since reading beyond its end would be a bus error. input_open fills *input; the caller closes it
+ * with input_close, which ends the life of text. */
 typedef struct InputFile {
     Str text;
-    StrBuf read;          /* holds the text where it is not mapped */
-    const char *released; /* of a mapped text: before this no memory is held */
+    StrBuf read;          /* owns the text if it is not mapped */
+    const char *released; /* of a mapped text: memory before this place was given back */
 } InputFile;
 bool input_open(InputFile *input, const char *path, const char **reason) MUST_CHECK;
-/* For ParseOptions.passed: gives back the memory of a mapped text before `place`, which comes
- * from the file again if it is looked at. */
+/* A callback for ParseOptions.passed (ir/asm/parse/parse.h). Gives back the memory of a mapped text
+ * before `place`; the system reads it from the file again if it is looked at once more. */
 void input_release(void *input, const char *place);
 void input_close(InputFile *input);
 
-/* An output written piece by piece as file_write writes it whole: nothing appears under its name
- * before output_close. */
+/* An output that is written piece by piece with the guarantee of file_write: nothing appears under
+ * its name before output_close. */
 typedef struct OutputFile {
     const char *path;
     StrBuf temporary;   /* its name; empty: written directly */
     int fd;             /* < 0: not yet open */
     const char *reason; /* why writing failed, or NULL */
 } OutputFile;
+/* Prepares *output; the file is created by the first write. `path` must outlive it. */
 void output_open(OutputFile *output, const char *path);
-/* For TextSink.write. */
+/* A callback for TextSink.write (ir/asm/print/print.h). False: output_close will say why. */
 bool output_write(void *output, Str piece) MUST_CHECK;
-/* keep: false removes what was not written directly. False: *reason says what went wrong. */
+/* Ends the output. With keep, the temporary file takes the name; without, it is removed (what was
+ * written directly stays). False: *reason says what went wrong. */
 bool output_close(OutputFile *output, bool keep, const char **reason) MUST_CHECK;
 
-/* Floating-point formats of the float types, by their bits, independent of host and locale.
+/* Floating-point formats, by their bits and independent of the host's arithmetic and locale.
  *
- * kind is a TypeKind float kind (ir/attr/attr.h). Formats of up to 64 bits are held in one word;
- * f80 and f128 in two, low word first. The *_words functions take every kind.
+ * `kind` is one of the float kinds of TypeKind (ir/attr/attr.h). Formats of up to 64 bits are held
+ * in one word, f80 and f128 in two with the low word first. The *_words functions take every kind,
+ * the others those of up to 64 bits.
  * Tests: test/unit/ir/support/float_test.c */
 
-/* Value of the bits: exact, except that f80 and f128 round half-even. */
+/* The value of the bits. It is exact, except that f80 and f128 are rounded half to even. */
 double float_from_bits(int kind, uint64_t bits);
 double float_from_words(int kind, const uint64_t words[2]);
-/* Bits of the value rounded half-even; overflow gives the format's infinity, or its NaN
- * where it has none. */
+/* The bits of a value, rounded half to even. Overflow gives the infinity of the format, or its NaN
+ * if it has no infinity. */
 uint64_t float_to_bits(int kind, double value);
 void float_to_words(int kind, double value, uint64_t words[2]);
-/* Bits of storage: 8, 16, 19, 32, 64, 80 or 128. */
+/* Width of the storage in bits: 8, 16, 19, 32, 64, 80 or 128. */
 uint32_t float_width(int kind);
-/* Bits of f80 whose leading bit contradicts the exponent are no number: upstream keeps them with
- * the largest exponent. Others stay. */
+/* Replaces bits of f80 whose explicit leading bit contradicts the exponent, and which therefore are
+ * no number, by those that upstream keeps: the same with the largest exponent. All other bits stay
+ * as they are. */
 void float_settle(int kind, uint64_t words[2]);
 
-/* Text as upstream prints a float of that kind: 6 digits after the first if they round-trip,
- * else as many as always do, else (and for inf and nan) the bits in hexadecimal. */
+/* Appends a float of that kind as upstream prints it: with 6 digits after the first if they
+ * round-trip, else with as many as always do, else (and for infinities and NaNs) its bits in
+ * hexadecimal. */
 void float_print(StrBuf *out, int kind, uint64_t bits);
 void float_print_words(StrBuf *out, int kind, const uint64_t words[2]);
-/* d.dddddde+xx, as messages show a double; inf is INF. */
+/* Appends d.dddddde+xx, as messages show a double; an infinity is INF. */
 void float_print_scientific(StrBuf *out, double value);
-/* The number in the text, [-+]digits[.digits][e[-+]digits], correctly rounded to double
- * (infinity when too large); false when malformed. */
+/* Reads [-+]digits[.digits][e[-+]digits], correctly rounded to double (infinity when too large).
+ * False: the text is malformed. */
 bool float_parse(Str text, double *out) MUST_CHECK;
 
-/* Text in JSON. */
-
-/* The string with its quotes; what is no UTF-8 becomes U+FFFD. */
+/* Appends a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */
 void json_add_string(StrBuf *out, Str text);
 
 /* Writes a JSON text from its first bracket to its last. Commas and colons come by themselves; all
@@ -384,18 +415,19 @@ void json_member_count(JsonWriter *w, const char *key, int64_t value);
  * Tests: lit/tools/ming-sim.mir */
 
 typedef struct TextTable {
-    size_t columns, first_number; /* columns from first_number on hold numbers */
+    size_t columns, first_number; /* columns from number first_number on hold numbers */
     VEC(StrBuf) cells;            /* row by row */
-    size_t *widths;               /* of the columns, once a row was printed */
+    size_t *widths;               /* in characters, by column; made when the first row is printed */
 } TextTable;
 
-/* Cells are added before any row is printed. The next one, empty: valid until the one after. */
+/* Adds an empty cell and returns it to be filled; the address is valid until the next cell is
+ * added. */
 StrBuf *text_table_cell(TextTable *table);
 void text_table_add(TextTable *table, const char *text);
 void text_table_add_int(TextTable *table, int64_t value);
-/* A count, or `-` for one that is not known (negative). */
+/* Adds a count, or `-` for one that is not known (negative). */
 void text_table_add_count(TextTable *table, int64_t count);
-/* One line, with its end; rows count from 0. The last row may lack cells. */
+/* Appends row number `row` (from 0) as one line with its newline. The last row may lack cells. */
 void text_table_print_row(TextTable *table, size_t row, StrBuf *out);
 void text_table_print(TextTable *table, StrBuf *out);
 void text_table_free(TextTable *table);

@@ -1,4 +1,4 @@
-/* Printing tables: widths are counted in characters of UTF-8.
+/* Tables of aligned columns. Widths count characters of UTF-8, not bytes.
  * Tests: lit/tools/ming-sim.mir */
 #include "ir/support/support.h"
 

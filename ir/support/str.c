@@ -1,0 +1,129 @@
+/* Strings: comparison of slices (Str) and growing text (StrBuf).
+ *
+ * A StrBuf keeps one byte more than its text for the final NUL, so that its data can be given to C
+ * functions as soon as anything was added.
+ * Tests: test/unit/ir/support/support_test.c */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/support/support.h"
+
+Str str_from(const char *cstr)
+{
+    return (Str){cstr, strlen(cstr)};
+}
+
+bool str_eq(Str a, Str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+bool str_eq_c(Str a, const char *b)
+{
+    return str_eq(a, str_from(b));
+}
+
+int str_cmp(Str a, Str b)
+{
+    size_t common = a.len < b.len ? a.len : b.len;
+    int order = common ? memcmp(a.data, b.data, common) : 0;
+    if (order != 0) return order;
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+bool str_starts_with(Str s, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return s.len >= len && str_eq((Str){s.data, len}, (Str){prefix, len});
+}
+
+bool str_ends_with(Str s, const char *suffix)
+{
+    size_t len = strlen(suffix);
+    return s.len >= len && (len == 0 || memcmp(s.data + (s.len - len), suffix, len) == 0);
+}
+
+void strbuf_grow(StrBuf *buf, size_t extra)
+{
+    if (extra >= SIZE_MAX - buf->len) panic("out of memory growing a text of %zu bytes", buf->len);
+    size_t want = buf->len + extra + 1;
+    if (want <= buf->cap) return;
+    size_t cap = buf->cap < SIZE_MAX / 2 ? buf->cap * 2 : want;
+    if (cap < 32) cap = 32;
+    if (cap < want) cap = want;
+    buf->data = xrealloc(buf->data, cap);
+    buf->cap = cap;
+}
+
+void strbuf_free(StrBuf *buf)
+{
+    free(buf->data);
+    *buf = (StrBuf){0};
+}
+
+void strbuf_clear(StrBuf *buf)
+{
+    buf->len = 0;
+    if (buf->data) buf->data[0] = '\0';
+}
+
+void strbuf_add_uint(StrBuf *buf, uint64_t value)
+{
+    char digits[20]; /* of the largest 64-bit number */
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    strbuf_add(buf, digits + at, sizeof(digits) - at);
+}
+
+void strbuf_add_int(StrBuf *buf, int64_t value)
+{
+    uint64_t magnitude = (uint64_t)value;
+    if (value < 0) {
+        strbuf_add_char(buf, '-');
+        magnitude = 0 - magnitude;
+    }
+    strbuf_add_uint(buf, magnitude);
+}
+
+void strbuf_printf(StrBuf *buf, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vprintf(buf, fmt, args);
+    va_end(args);
+}
+
+void strbuf_vprintf(StrBuf *buf, const char *fmt, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    strbuf_grow(buf, 0);
+    size_t room = buf->cap - buf->len;
+    int written = vsnprintf(buf->data + buf->len, room, fmt, args);
+    assert(written >= 0);
+    size_t len = (size_t)written;
+    if (len >= room) {
+        strbuf_grow(buf, len);
+        vsnprintf(buf->data + buf->len, len + 1, fmt, again);
+    }
+    buf->len += len;
+    va_end(again);
+}
+
+Str strbuf_str(const StrBuf *buf)
+{
+    return (Str){buf->data ? buf->data : "", buf->len};
+}
+
+bool strbuf_fail(StrBuf *why, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vprintf(why, fmt, args);
+    va_end(args);
+    return false;
+}
