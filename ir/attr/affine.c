@@ -1,9 +1,9 @@
-/* Construction of affine expressions: each function simplifies as upstream's operator does,
- * then uniques what remains. The rules and their order are observable in printed text, so
- * they are upstream's: constants and symbolic terms move right, equal terms are collected,
- * e - (e floordiv q) * q becomes e mod q, and divisions drop out where a known divisor
- * allows it. A simplify_* function returns NULL when no rule applies.
- * Arithmetic on constants wraps where upstream's does; folds that would overflow are left.
+/* Construction of affine expressions. Each function simplifies as upstream's operator does and then
+ * uniques what remains. The rules and their order can be observed in printed text, so they are
+ * upstream's: constants and symbolic terms move right, equal terms are collected, e - (e floordiv
+ * q) * q becomes e mod q, and divisions disappear if a known divisor allows it. A simplify_*
+ * function returns NULL if no rule applies. Arithmetic on constants wraps where upstream's does;
+ * folds that would overflow are not done.
  * Tests: test/unit/ir/attr/affine_test.c, lit/ir/attr/affine.mir */
 #include <assert.h>
 

@@ -1,6 +1,6 @@
-/* Text of affine expressions, maps and integer sets, as upstream prints them: a sum with a
- * negative term is a difference, a product with -1 a negation, and an operand of anything
- * that binds tighter than a sum stands in parentheses.
+/* Text of affine expressions, maps and integer sets, as upstream prints them: a sum with a negative
+ * term is printed as a difference, a product with -1 as a negation, and sums get parentheses if
+ * they are operands of an operator that binds tighter.
  * Tests: test/unit/ir/attr/affine_test.c, lit/ir/attr/affine.mir */
 #include "ir/attr/attr.h"
 

@@ -1,7 +1,7 @@
 /* Questions about affine expressions: which dims they use, their value at a point, their
- * coefficients, their range over a box; and substitution, which simplifies anew.
- * Everything recurses over the expression once; overflow is never silent: it fails
- * (affine_eval, affine_linear) or saturates (affine_bounds).
+ * coefficients, their range over a box. Substitution is here too; it simplifies the result anew.
+ * Every function recurses over the expression once. Overflow is never silent: affine_eval and
+ * affine_linear fail, affine_bounds saturates.
  * Tests: test/unit/ir/attr/affine_test.c */
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* Simplification of an affine expression as a whole: it is flattened into a sum of coefficients
- * times dims, symbols and locals (quotients, and products that are not linear), which is then
- * written in upstream's order. Equal terms meet in one column and multiples of a divisor cancel.
+/* Simplification of a whole affine expression. It is flattened into a sum of coefficients times
+ * dims, symbols and locals (quotients, and products that are not linear), and the sum is written in
+ * upstream's order. Since each distinct term has one column, equal terms are added up and multiples
+ * of a divisor cancel.
  * Tests: test/unit/ir/attr/affine_test.c */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ typedef struct Flattener {
     Context *ctx;
     uint32_t dims, symbols;
     uint32_t columns;          /* dims, symbols, room for locals, the constant */
-    const AffineExpr **locals; /* what the local columns stand for */
+    const AffineExpr **locals; /* the expressions of the local columns */
     uint32_t local_count;
 } Flattener;
 
@@ -47,7 +48,7 @@ static const AffineExpr *rebuild(const Flattener *f, const int64_t *flat)
     return affine_add_c(sum, flat[f->columns - 1]);
 }
 
-/* A term of a sum with products, and where it stands: by `major`, then by `minor`. */
+/* A term of a sum with products, and its place in the order: by `major`, then by `minor`. */
 typedef struct Term {
     int64_t major, minor;
     uint32_t column;
@@ -171,7 +172,8 @@ static bool flatten_div(Flattener *f, Flat flat, int64_t divisor, bool is_ceil)
     return true;
 }
 
-/* An operation whose right side is no constant becomes a local as it stands. */
+/* An operation whose right side is not a constant becomes a local without further
+ * simplification. */
 static void flatten_opaque(Flattener *f, AffineKind kind, Flat flat, const int64_t *rhs)
 {
     const AffineExpr *a = rebuild(f, flat), *b = rebuild(f, rhs);

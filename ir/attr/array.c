@@ -1,4 +1,5 @@
-/* Elements of a tensor at run time: containers, references, conversion to and from attributes.
+/* Tensors at run time: the containers of elements, reference counts, and conversion from and to
+ * attributes.
  * Tests: test/unit/ir/attr/array_test.c */
 #include <assert.h>
 #include <stdlib.h>

@@ -145,7 +145,7 @@ const Attr *attr_dict(Context *ctx, const NamedAttr *items, size_t count)
 /* Up to this many items comparing for equality one by one beats comparing for order. */
 enum { LINEAR_DICT = 12 };
 
-/* Where `name` is or would be inserted. */
+/* The index at which `name` is, or would be inserted. */
 static uint32_t dict_lower_bound(const Attr *dict, Str name)
 {
     uint32_t low = 0, high = dict->u.dict.count;

@@ -1,17 +1,20 @@
-/* Attributes and locations, uniqued in the context and compared with ==.
- * Every builtin attribute of upstream MLIR 19 has its kind here; locations are attributes
- * as they are upstream.
- * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir,
- * lit/ir/asm/parse/attributes-invalid.mir */
+/* The context and what is uniqued in it: identifiers, affine expressions, types, attributes
+ * (locations are attributes, as upstream) and resources; and tensors at run time (Array). It has a
+ * kind for every builtin type and attribute of MLIR 19.
+ *
+ * A Context owns everything here but Arrays. Uniqued objects are immutable, live as long as their
+ * context and are compared with ==, since equal ones have one address; objects of two contexts must
+ * not be mixed. Constructors copy their arrays and simplify to the canonical form that upstream
+ * prints; a precondition that is violated is an assertion, so that constructors never fail. There
+ * are no globals: two contexts may live in two threads. Every module above ir/support builds on
+ * this one.
+ * Tests: test/unit/ir/attr, lit/ir/attr, lit/ir/asm/parse */
 #ifndef MING_IR_ATTR_ATTR_H
 #define MING_IR_ATTR_ATTR_H
 
 #include "ir/support/support.h"
 
-/* The context owns everything immutable and uniqued: identifiers, types,
- * attributes, affine expressions and maps, dialects and their op tables; and it
- * carries the diagnostic handler. There are no globals: two contexts may live in
- * two threads. Uniqued objects are compared with == and live as long as the context.
+/* The context, and names for the types of higher modules that its objects refer to.
  * Tests: test/unit/ir/attr/context_test.c */
 
 typedef struct Context Context;
@@ -31,36 +34,42 @@ typedef struct TypeDef TypeDef;
 typedef struct AttrDef AttrDef;
 typedef struct PassDef PassDef;
 
-/* Uniqued byte string: compare with ==. data is NUL-terminated (and may hold NULs before). */
+/* A uniqued byte string, compared with ==. data is NUL-terminated and may hold NULs before. */
 typedef struct Ident {
     Str str;
     uint64_t hash;
     const OpInfo *op; /* the registered op of this name, or NULL */
 } Ident;
 
+/* The caller destroys the context, and with it everything that was made in it, ops included.
+ * context_destroy(NULL) does nothing. */
 Context *context_create(void);
 void context_destroy(Context *ctx);
 
-/* What the modules above keep in the context, each its own. Parts are freed with the context, the
- * last of the enum first, since diagnostics that wait may show ops. */
+/* State that modules above keep in the context, one part each: the ops of ir/core, the diagnostics
+ * of ir/asm/print. Parts are freed with the context, the last of the enum first, because pending
+ * diagnostics may show ops. */
 typedef enum ContextPart { CONTEXT_OPS, CONTEXT_DIAGS, CONTEXT_PART_COUNT } ContextPart;
 typedef void ContextPartFree(Context *ctx, void *part);
-/* NULL until it is set. */
+/* The part, or NULL as long as none is set. context_set_part hands the ownership to the context,
+ * which calls `free`. */
 void *context_part(const Context *ctx, ContextPart part);
 void context_set_part(Context *ctx, ContextPart which, void *part, ContextPartFree *free);
 
 /* Memory that lives as long as the context. */
 Arena *context_arena(Context *ctx);
 
+/* The identifier with these bytes, which are copied when it is new. */
 const Ident *ident_get(Context *ctx, Str str);
 const Ident *ident_get_c(Context *ctx, const char *cstr);
 
-/* A number that no call before gave, for distinct[N]. */
+/* A number that no earlier call gave, for distinct[N]. */
 uint64_t context_next_distinct(Context *ctx);
 
-/* Affine expressions, maps and integer sets over dimensions and symbols, uniqued in the
- * context and simplified at construction exactly as upstream's are (constants folded and
- * moved right, sums canonicalised, (d0 * 4) floordiv 2 -> d0 * 2, ...), so text agrees.
+/* Affine expressions, maps and integer sets over dimensions and symbols. They are simplified when
+ * they are built exactly as upstream simplifies them (constants folded and moved right, sums
+ * brought into canonical form, (d0 * 4) floordiv 2 -> d0 * 2, ...), because printed text shows the
+ * result.
  * Tests: test/unit/ir/attr/affine_test.c, lit/ir/attr/affine.mir */
 
 typedef enum AffineKind {
@@ -85,7 +94,7 @@ struct AffineExpr {
     bool is_symbolic; /* no dims */
 };
 
-/* Input with deeper expressions is rejected by the parser. */
+/* The largest depth; the parser rejects deeper input, since functions recurse over expressions. */
 #define AFFINE_MAX_DEPTH 10000
 
 struct AffineMap {
@@ -111,34 +120,38 @@ const AffineExpr *affine_mul(const AffineExpr *lhs, const AffineExpr *rhs);
 const AffineExpr *affine_mod(const AffineExpr *lhs, const AffineExpr *rhs);
 const AffineExpr *affine_floordiv(const AffineExpr *lhs, const AffineExpr *rhs);
 const AffineExpr *affine_ceildiv(const AffineExpr *lhs, const AffineExpr *rhs);
-/* Arithmetic with a constant on the right. */
+/* The same with a constant on the right. */
 const AffineExpr *affine_add_c(const AffineExpr *lhs, int64_t rhs);
 const AffineExpr *affine_mul_c(const AffineExpr *lhs, int64_t rhs);
 
 bool affine_is_const(const AffineExpr *expr);
-/* Only constants and symbols (no dims): legal on the right of mod and division. */
+/* Whether the expression has no dims. Only such an expression is legal on the right of a mod or a
+ * division. */
 bool affine_is_symbolic(const AffineExpr *expr);
-/* No product, division or modulus by anything but a constant. */
+/* Whether no product, division or modulus is by anything but a constant. */
 bool affine_is_pure(const AffineExpr *expr);
 bool affine_uses_dim(const AffineExpr *expr, uint32_t position);
 bool affine_uses_symbol(const AffineExpr *expr, uint32_t position);
-/* Value with dims and symbols bound; false on division by zero or overflow. */
+/* The value for given dims and symbols. False: a division by zero or an overflow. */
 bool affine_eval(const AffineExpr *expr, const int64_t *dims, const int64_t *symbols, int64_t *out)
     MUST_CHECK;
-/* Replaces dims and symbols; a NULL array keeps them. */
+/* The expression with dims and symbols replaced, simplified anew; a NULL array keeps its
+ * variables. */
 const AffineExpr *affine_replace(const AffineExpr *expr, const AffineExpr *const *dims,
                                  uint32_t dim_count, const AffineExpr *const *symbols,
                                  uint32_t symbol_count);
-/* The same value written as a sum in upstream's order, terms collected; the expression itself
- * where a divisor is not positive or a coefficient overflows. Quadratic in its size. */
+/* The same value written as a sum in upstream's order with equal terms collected; the expression
+ * itself if a divisor is not positive or a coefficient overflows. `dims` and `symbols` are their
+ * numbers. Takes time quadratic in the size. */
 const AffineExpr *affine_simplify(const AffineExpr *expr, uint32_t dims, uint32_t symbols);
-/* Decomposes a linear expression: coeffs[dim] and *constant; false when it is not linear in
- * the dims alone (mod, division, symbols). coeffs has dim_count entries, overwritten. */
+/* Decomposes a linear expression into coeffs[dim] and *constant. coeffs has dim_count entries,
+ * which are overwritten. False: the expression is not linear in the dims alone (it has a mod, a
+ * division or a symbol). */
 bool affine_linear(const AffineExpr *expr, uint32_t dim_count, int64_t *coeffs, int64_t *constant)
     MUST_CHECK;
-/* Smallest and largest value over the box 0 <= d_i < extents[i] (interval arithmetic;
- * exact for linear expressions). A negative extent is unbounded; a bound that is not known
- * or does not fit is INT64_MIN or INT64_MAX. No symbols. */
+/* The smallest and largest value over the box 0 <= d_i < extents[i], by interval arithmetic, which
+ * is exact for linear expressions. A negative extent means unbounded; a bound that is unknown or
+ * does not fit is INT64_MIN or INT64_MAX. The expression must not have symbols. */
 void affine_bounds(const AffineExpr *expr, const int64_t *extents, int64_t *min, int64_t *max);
 
 const AffineMap *map_get(Context *ctx, uint32_t dims, uint32_t symbols, uint32_t result_count,
@@ -146,37 +159,38 @@ const AffineMap *map_get(Context *ctx, uint32_t dims, uint32_t symbols, uint32_t
 const AffineMap *map_identity(Context *ctx, uint32_t rank);
 /* (d0, ...) -> (d_perm[0], d_perm[1], ...) */
 const AffineMap *map_permutation(Context *ctx, uint32_t rank, const uint32_t *perm);
+/* () -> (value) */
 const AffineMap *map_constant(Context *ctx, int64_t value);
-/* f(g(x)): g's results feed f's dims. */
+/* The composition f(g(x)), where the results of g are the dims of f. */
 const AffineMap *map_compose(const AffineMap *f, const AffineMap *g);
 bool map_is_identity(const AffineMap *map);
 bool map_is_permutation(const AffineMap *map);
 /* Whether a result depends on the dim. */
 bool map_uses_dim(const AffineMap *map, uint32_t position);
-/* Every result is a distinct dim (allow_zero: or the constant 0). */
+/* Whether every result is a different dim (allow_zero: or the constant 0). */
 bool map_is_projected_permutation(const AffineMap *map, bool allow_zero);
-/* The results of all maps in one map; dims are shared, symbols follow each other. */
+/* One map with the results of all maps. They share their dims; their symbols follow each other. */
 const AffineMap *map_concat(Context *ctx, const AffineMap *const *maps, size_t count);
-/* The map with inverse(map(x)) = x that reads every dim from the first result that is
- * exactly this dim; NULL when some dim has none. For maps without symbols. */
+/* The map with inverse(map(x)) = x, which reads every dim from the first result that is just this
+ * dim; NULL if some dim has no such result. The map must not have symbols. */
 const AffineMap *map_inverse_permutation(const AffineMap *map);
 const AffineMap *map_simplify(const AffineMap *map); /* affine_simplify of every result */
-/* All results at a point; false as affine_eval. */
+/* All results at a point; out has result_count entries. False: as for affine_eval. */
 bool map_eval(const AffineMap *map, const int64_t *dims, const int64_t *symbols, int64_t *out)
     MUST_CHECK;
-/* Position of the result that is exactly d_dim, or -1. */
+/* Position of the first result that is just d_dim, or -1. */
 int map_result_of_dim(const AffineMap *map, uint32_t dim);
 
 const IntegerSet *set_get(Context *ctx, uint32_t dims, uint32_t symbols, uint32_t count,
                           const AffineExpr *const *constraints, const bool *is_eq);
 bool set_contains(const IntegerSet *set, const int64_t *dims, const int64_t *symbols);
 
-/* Text as upstream prints it: "d0 + d1 * 2", "(d0) -> (d0)", "(d0) : (d0 >= 0)". */
+/* Append the text that upstream prints: "d0 + d1 * 2", "(d0) -> (d0)", "(d0) : (d0 >= 0)". */
 void affine_print(StrBuf *out, const AffineExpr *expr);
 void map_print(StrBuf *out, const AffineMap *map);
 void set_print(StrBuf *out, const IntegerSet *set);
 
-/* Types, uniqued in the context and compared with ==.
+/* Types.
  * Tests: test/unit/ir/attr/type_test.c, lit/ir/asm/parse/types.mir,
  * lit/ir/asm/parse/types-invalid.mir */
 
@@ -206,7 +220,7 @@ typedef enum TypeKind {
     TYPE_UNRANKED_TENSOR,
     TYPE_MEMREF,
     TYPE_UNRANKED_MEMREF,
-    TYPE_OPAQUE, /* of an unregistered dialect: !dialect<"...">, !dialect.rest */
+    TYPE_OPAQUE, /* of a dialect that is not registered: !dialect<"...">, !dialect.rest */
     TYPE_DIALECT /* of a registered dialect's TypeDef */
 } TypeKind;
 
@@ -257,7 +271,8 @@ const Type *type_complex(const Type *elem);
 const Type *type_function(Context *ctx, const Type *const *inputs, size_t input_count,
                           const Type *const *results, size_t result_count);
 const Type *type_tuple(Context *ctx, const Type *const *elems, size_t count);
-/* scalable may be NULL. */
+/* Shaped types: `dims` has `rank` extents, each non-negative or DIM_DYNAMIC. `scalable`,
+ * `encoding`, `layout` and `space` may be NULL for the default. */
 const Type *type_vector(const Type *elem, const int64_t *dims, uint32_t rank, const bool *scalable);
 const Type *type_tensor(const Type *elem, const int64_t *dims, uint32_t rank, const Attr *encoding);
 const Type *type_unranked_tensor(const Type *elem);
@@ -271,6 +286,7 @@ const Type *type_dialect(Context *ctx, const TypeDef *def, const Attr *const *pa
 const Type *type_with_elem(const Type *shaped, const Type *elem);
 const Type *type_with_shape(const Type *shaped, const int64_t *dims, uint32_t rank);
 
+/* Questions about types. None accepts NULL. */
 bool type_is_float(const Type *type);
 bool type_is_integer(const Type *type);                   /* any integer, not index */
 bool type_is_int_width(const Type *type, uint32_t width); /* signless of that width */
@@ -282,15 +298,19 @@ bool type_is_memref(const Type *type);
 bool type_is_static(const Type *type);           /* ranked, no dynamic extent */
 uint32_t type_dynamic_extents(const Type *type); /* number of them, of a ranked type */
 bool type_is_a(const Type *type, const TypeDef *def);
-/* Element type of a shaped or complex type; a scalar is its own element. */
+/* Element type of a shaped or complex type; any other type is its own element. */
 const Type *type_elem(const Type *type);
-/* Bits of an integer or float type; 64 for index; 0 for others. */
+/* Width in bits of an integer or float type; 64 for index, 0 for others. */
 uint32_t type_width(const Type *type);
-/* Elements of a static shape; false when dynamic or overflowing. */
+/* Number of elements of a static shape. False: the shape is dynamic or the number overflows. */
 bool type_element_count(const Type *type, int64_t *out) MUST_CHECK;
 
+/* Appends the type in upstream's syntax, without aliases. */
 void type_print(StrBuf *out, const Type *type);
 
+/* Attributes.
+ * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir,
+ * lit/ir/asm/parse/attributes-invalid.mir */
 typedef enum AttrKind {
     ATTR_UNIT,
     ATTR_INTEGER, /* booleans too: type i1 */
@@ -409,6 +429,8 @@ struct Attr {
     } u;
 };
 
+/* Constructors of attributes. Each copies its arrays and strings into the context, unless it says
+ * that it adopts them. */
 const Attr *attr_unit(Context *ctx);
 const Attr *attr_bool(Context *ctx, bool value);
 const Attr *attr_int(const Type *type, int64_t value); /* integer or index; truncates to width */
@@ -423,23 +445,26 @@ const Attr *attr_string_c(Context *ctx, const char *value);
 const Attr *attr_typed_string(const Type *type, Str value);
 const Attr *attr_type(const Type *value);
 const Attr *attr_array(Context *ctx, const Attr *const *items, size_t count);
-/* Sorts a copy; names must be distinct. */
+/* Sorts a copy by name; names must be distinct. */
 const Attr *attr_dict(Context *ctx, const NamedAttr *items, size_t count);
 const Attr *attr_dict_empty(const Context *ctx);
 const Attr *attr_symbol(Context *ctx, const Ident *name);
 const Attr *attr_symbol_nested(Context *ctx, const Ident *const *names, size_t count);
 const Attr *attr_map(const AffineMap *map);
 const Attr *attr_set(const IntegerSet *set);
-/* Raw storage as described in the struct; one element for a splat. Equal elements collapse to a
- * splat, as upstream. The context copies data; size must be what the static shape needs. */
+/* Dense elements from raw storage as described in struct Attr; one element for a splat. Equal
+ * elements collapse to a splat, as upstream. The context copies data; `size` in bytes must be what
+ * the static shape needs. */
 const Attr *attr_dense_raw(const Type *type, const void *data, size_t size, bool is_splat);
-/* The same for memory from xmalloc, which now belongs to the context: large data is not copied. */
+/* The same for memory from xmalloc, which the context takes over, so that large data is not
+ * copied. */
 const Attr *attr_dense_adopt(const Type *type, uint8_t *data, size_t size, bool is_splat);
-/* From one value per element (row-major); collapses to a splat when all are equal, as upstream. */
+/* Dense elements from one value each, in row-major order. They collapse to a splat if all are
+ * equal, as upstream. */
 const Attr *attr_dense_i64(const Type *type, const int64_t *values, size_t count);
 const Attr *attr_dense_f64(const Type *type, const double *values, size_t count);
 const Attr *attr_dense_splat(const Type *type, const Attr *value);
-/* Equal strings collapse too. */
+/* Dense strings; equal ones collapse to a splat too. */
 const Attr *attr_dense_strings(const Type *type, const Str *items, size_t count, bool is_splat);
 const Attr *attr_dense_resource(const Type *type, const Ident *key);
 const Attr *attr_sparse(const Type *type, const Attr *indices, const Attr *values);
@@ -449,18 +474,20 @@ const Attr *attr_strided_layout(Context *ctx, int64_t offset, const int64_t *str
                                 uint32_t rank);
 const Attr *attr_opaque(Context *ctx, const Ident *dialect, Str text, bool is_dotted,
                         const Type *type);
-/* Distinct attributes are equal only to those of their own id. */
+/* A distinct attribute equals only those of its own id. */
 const Attr *attr_distinct(Context *ctx, uint64_t id, const Attr *inner);
-uint64_t context_new_distinct(Context *ctx); /* an id not yet used */
+uint64_t context_new_distinct(Context *ctx); /* an id that is not used yet */
 const Attr *attr_dialect(Context *ctx, const AttrDef *def, const Attr *const *params, size_t count);
-/* The same as a typed attribute, printed with " : type". */
+/* The same with a type of its own, which is printed as " : type". */
 const Attr *attr_dialect_typed(Context *ctx, const AttrDef *def, const Type *type,
                                const Attr *const *params, size_t count);
 
+/* Locations: where in a source something comes from. */
 const Attr *loc_unknown(Context *ctx);
 const Attr *loc_file(Context *ctx, const Ident *file, uint32_t line, uint32_t col);
 const Attr *loc_name(const Ident *name, const Attr *child);
-/* Flattens, drops unknowns and duplicates; may return its only location, as upstream does. */
+/* A fused location. Nested ones are flattened, unknown and repeated ones dropped; if one location
+ * is left and there is no metadata, the result may be that location itself, as upstream. */
 const Attr *loc_fused(Context *ctx, const Attr *const *locs, size_t count, const Attr *metadata);
 const Attr *loc_callsite(const Attr *callee, const Attr *caller);
 /* The first place in a file inside a location, the callee of a call before its caller; NULL: there
@@ -468,38 +495,64 @@ const Attr *loc_callsite(const Attr *callee, const Attr *caller);
 const Attr *loc_find_file(const Attr *loc);
 bool attr_is_loc(const Attr *attr);
 
-/* Reading. */
+/* Reading attributes. */
 
+/* Whether the attribute is one of that definition of a dialect. */
 bool attr_is_a(const Attr *attr, const AttrDef *def);
 bool attr_is_true(const Attr *attr); /* i1 integer that is 1 */
-/* Value of an integer attribute of any type that fits; sign-extended unless ui, so that a true
- * i1 is -1: ask attr_is_true. */
+/* Value of an integer attribute of any type that fits 64 bits, sign-extended unless the type is
+ * unsigned. A true i1 therefore is -1: ask attr_is_true. */
 int64_t attr_int_value(const Attr *attr);
 double attr_float_value(const Attr *attr);
-/* Item of a dictionary, or NULL; what is no dictionary (NULL too) has none. */
+/* Item of a dictionary, or NULL. Anything that is not a dictionary, NULL included, has no items. */
 const Attr *attr_dict_get(const Attr *dict, const Ident *name);
 const Attr *attr_dict_get_c(const Attr *dict, const char *name);
 /* Value of an item that is an integer of at most 64 bits; else the fallback. */
 int64_t attr_dict_int(const Attr *dict, const char *name, int64_t fallback);
-/* The dictionary with that item set, or removed when value is NULL. */
+/* A dictionary with that item set, or removed if value is NULL. */
 const Attr *attr_dict_set(const Attr *dict, const Ident *name, const Attr *value);
 
-/* Dense elements: number of elements of the type, and one element as a number.
- * attr must be ATTR_DENSE (or a dense resource whose blob is present) with a static shape. */
+/* Elements of dense attributes. `attr` must be an ATTR_DENSE, or a dense resource whose blob is
+ * present, of static shape; `index` counts in row-major order. */
 int64_t dense_count(const Attr *attr);
-/* Integer or index elements up to 64 bits, extended as by attr_int_value. */
+/* An integer or index element of at most 64 bits, extended as by attr_int_value. */
 int64_t dense_i64(const Attr *attr, int64_t index);
 double dense_f64(const Attr *attr, int64_t index); /* float elements */
-/* As an integer or float attribute; complex as the array [re, im], a string as a string. */
+/* One element as an integer or float attribute, a complex number as the array [re, im], a string as
+ * a string attribute. */
 const Attr *dense_elem(const Attr *attr, int64_t index);
-/* Bytes of storage per element; 0 for i1 (packed). */
+/* Bytes of storage of one element; 0 for i1, which is packed. */
 uint32_t dense_elem_bytes(const Type *elem);
 int64_t dense_array_i64(const Attr *attr, size_t index);
-/* Reads an integer list from array<i64>, array<i32>, a dense elements attribute or an array of
- * integers; out has room for max entries. False when it is none of these or too long. */
+/* Reads a list of integers from an array<i64>, array<i32>, dense elements or an array of integers.
+ * `out` has room for `max` entries. False: the attribute is none of these, or it has more. */
 bool attr_int_list(const Attr *attr, int64_t *out, size_t max, size_t *count) MUST_CHECK;
 
-/* Blobs of dense_resource: contents of the {-# #-} section. The context copies data. */
+/* Bytes of one element of array<...>, and of all its elements. */
+size_t dense_array_elem_bytes(const Type *elem);
+size_t dense_array_size(const Attr *attr);
+
+/* Direct access to the elements of a dense attribute or of a resource's blob. A view owns
+ * nothing. */
+typedef struct DenseView {
+    const uint8_t *data; /* NULL: a resource without blob */
+    size_t size;
+    const Type *elem;
+    bool is_splat;  /* data holds one element */
+    bool is_packed; /* i1, eight per byte */
+} DenseView;
+DenseView dense_view(const Attr *attr);
+/* The bytes of one element, which must not be packed; dense_view_bit reads packed ones. */
+const uint8_t *dense_view_at(const DenseView *view, int64_t index);
+bool dense_view_bit(const DenseView *view, int64_t index);
+/* One integer of `width` bits from its storage, little endian. `words` is the room for a wide
+ * number, to which the result then points. */
+BigInt dense_load_int(uint32_t width, const uint8_t *data, uint64_t *words);
+/* Bits of one float from its storage, low word first. */
+void dense_load_float(const Type *elem, const uint8_t *data, uint64_t words[2]);
+
+/* Resources: the blobs that dense_resource attributes name, from the {-# #-} section of a file. The
+ * context copies data. */
 typedef struct ResourceBlob {
     const Ident *dialect, *key;
     uint32_t align;
@@ -507,15 +560,17 @@ typedef struct ResourceBlob {
     const uint8_t *data; /* NULL: declared, not given */
 } ResourceBlob;
 void context_add_resource(Context *ctx, const ResourceBlob *blob);
-/* The same for data inside `memory` from xmalloc, which now belongs to the context. */
+/* The same for data inside `memory` from xmalloc, which the context takes over. */
 void context_adopt_resource(Context *ctx, const ResourceBlob *blob, void *memory);
-/* NULL: never added. The address stays the same when a blob is added again with contents. */
+/* The blob of that key, or NULL if it was never added. Its address stays the same when the blob is
+ * added again with contents. */
 const ResourceBlob *context_resource(const Context *ctx, const Ident *dialect, const Ident *key);
 size_t context_resource_count(const Context *ctx);
-const ResourceBlob *context_resource_at(const Context *ctx, size_t index); /* as first added */
+/* In the order in which keys were first added. */
+const ResourceBlob *context_resource_at(const Context *ctx, size_t index);
 
-/* Entries of the external_resources section: nobody here reads them, they are kept and printed
- * back. The context copies text and data. */
+/* Entries of the external_resources section, which tools write for themselves. ming does not
+ * interpret them; it keeps them and prints them back. The context copies text and data. */
 typedef struct ExternalResource {
     const Ident *key;
     enum { EXTERNAL_BOOL, EXTERNAL_STRING, EXTERNAL_BLOB } kind;
@@ -527,49 +582,30 @@ typedef struct ExternalResource {
     const struct ExternalResource *next; /* of the group */
 } ExternalResource;
 void context_add_external(Context *ctx, const Ident *group, const ExternalResource *entry);
-/* Forgets a group, if it is there. */
+/* Removes a group if it exists, so that it is not printed. */
 void context_drop_external(Context *ctx, const Ident *group);
-/* Groups in order of appearance; the first entry of one, NULL if it was
- * dropped. */
+/* Groups in order of appearance, and the first entry of one; NULL if that group was dropped. */
 size_t context_external_group_count(const Context *ctx);
 const ExternalResource *context_external_group(const Context *ctx, size_t index,
                                                const Ident **name);
 
+/* Text of attributes and locations, without aliases. */
 void attr_print(StrBuf *out, const Attr *attr); /* with its type where upstream prints it */
 void loc_print(StrBuf *out, const Attr *loc, bool pretty);
-
-/* Bytes of one element of array<...>, and of all. */
-size_t dense_array_elem_bytes(const Type *elem);
-size_t dense_array_size(const Attr *attr);
-
-/* Elements of a dense attribute or of a resource's blob, wherever they lie. */
-typedef struct DenseView {
-    const uint8_t *data; /* NULL: a resource without blob */
-    size_t size;
-    const Type *elem;
-    bool is_splat;  /* data holds one element */
-    bool is_packed; /* i1, eight per byte */
-} DenseView;
-DenseView dense_view(const Attr *attr);
-/* The bytes of one element that is not packed. */
-const uint8_t *dense_view_at(const DenseView *view, int64_t index);
-bool dense_view_bit(const DenseView *view, int64_t index);
-/* One integer of `width` bits from its storage; words (little endian) has room for it. */
-BigInt dense_load_int(uint32_t width, const uint8_t *data, uint64_t *words);
-/* Bits of one float. */
-void dense_load_float(const Type *elem, const uint8_t *data, uint64_t words[2]);
 
 /* Whether the body of a dialect's type or attribute is written behind a dot (!ns.body) rather than
  * in angle brackets, as upstream decides. */
 bool attr_body_is_dotted(Str body);
 
-/* Elements of a tensor at run time: what an interpreter or a constant folder computes with.
+/* Arrays: the elements of a tensor at run time, with which interpreters and constant folders
+ * compute.
  *
- * An element is kept in a native container whatever its type: an integer of N bits in the smallest
- * of 8, 16, 32 or 64 bits that holds it, extended to it by its sign (a signless one too; i1 is 0 or
- * 1 in a byte); index in 64; f64 as double; f32 and every narrower float as float, always a value
- * of its own format. Row-major, without gaps. Integers and floats of more than 64 bits, complex
- * numbers and strings have no array.
+ * An element is kept in a native container that depends on its type. An integer of N bits is in the
+ * smallest of 8, 16, 32 or 64 bits that holds it, sign-extended (a signless one too) or
+ * zero-extended; i1 is 0 or 1 in a byte, index has 64 bits. f64 is a double; f32 and every narrower
+ * float is a float whose value belongs to its own format. Elements are in row-major order without
+ * gaps. Integers and floats of more than 64 bits, complex numbers and strings have no array. Arrays
+ * are counted references, mutable, and belong to no context arena, but their types do.
  * Tests: test/unit/ir/attr/array_test.c */
 
 typedef enum ArrayKind {
@@ -594,38 +630,42 @@ typedef struct Array {
     void *data;    /* owned */
 } Array;
 
-/* Whether elements of that type can be kept; *kind then says how. */
+/* Whether elements of that type can be kept; if so, *kind says how. */
 bool array_kind_of(const Type *elem, ArrayKind *kind) MUST_CHECK;
 size_t array_kind_bytes(ArrayKind kind);
 bool array_is_float(const Array *array);
 
-/* A new array of zeros with one reference. type is a static tensor type or a scalar's; NULL if
- * there is no such array. */
+/* A new array of zeros with one reference. `type` is a static tensor type or a scalar's. NULL: such
+ * elements have no array. */
 Array *array_new(const Type *type) MUST_CHECK;
+/* Adds a reference, and drops one; the last drop frees the array. */
 Array *array_ref(Array *array);
 void array_unref(Array *array); /* NULL is fine */
-/* An array that only the caller holds: the same one if it is, else a copy; takes the reference. */
+/* An array that only the caller holds and so may change: the same one if nobody else refers to it,
+ * else a copy. Takes over the caller's reference. */
 Array *array_own(Array *array) MUST_CHECK;
-/* The same elements under another static shape of as many elements; takes the reference. */
+/* The same elements under another static type with as many elements. Takes over the caller's
+ * reference. */
 Array *array_reshape(Array *array, const Type *type) MUST_CHECK;
 
-/* One element as a number. Setting wraps an integer to its width and rounds a float to its
+/* One element as a number. The setters wrap an integer to its width and round a float to its
  * format, half to even. */
 int64_t array_get_i64(const Array *array, int64_t index);
 double array_get_f64(const Array *array, int64_t index);
 void array_set_i64(Array *array, int64_t index, int64_t value);
 void array_set_f64(Array *array, int64_t index, double value);
-/* Copies element `from` of one array to `to` of another of the same element type. */
+/* Copies element `from` of one array to element `to` of another with the same element type. */
 void array_copy(Array *to_array, int64_t to, const Array *from_array, int64_t from);
-/* value wrapped to an integer type (index too), as the containers keep it. */
+/* The value wrapped to an integer type (or index), as the containers keep it. */
 int64_t array_wrap(const Type *elem, int64_t value);
-/* value rounded to a float type of at most 64 bits. */
+/* The value rounded to a float type of at most 64 bits. */
 double array_round(const Type *elem, double value);
 
-/* From dense elements, a present dense resource, or a scalar integer or float attribute; NULL if
- * there is no such array. */
+/* A new array with the elements of a dense attribute, of a dense resource whose blob is present, or
+ * of a scalar integer or float attribute. NULL: the attribute is none of these, or its elements
+ * have no array. */
 Array *array_from_attr(const Attr *attr) MUST_CHECK;
-/* The elements as a dense attribute of the array's type. */
+/* The elements as a dense attribute of the array's type; the array stays the caller's. */
 const Attr *array_to_attr(const Array *array);
 
 #endif

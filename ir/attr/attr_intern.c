@@ -1,5 +1,5 @@
-/* Uniquing of attributes: what of each kind is hashed, compared and copied. Components are
- * uniqued already, so all three look one level deep; dense data is hashed once, when made.
+/* Uniquing of attributes: which fields of each kind are hashed, compared and copied. Components are
+ * uniqued already, so all three look one level deep. Dense data is hashed once, when it is made.
  * Tests: test/unit/ir/attr/attr_test.c */
 #include <string.h>
 

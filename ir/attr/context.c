@@ -1,7 +1,6 @@
-/* The context: its life, identifiers, the interner that uniques everything, and the blobs
- * of dense_resource attributes. Types are uniqued in type.c, attributes in attr_intern.c,
- * affine objects in affine.c; the modules above keep their own part in it.
- * Interners hold no order: nothing may iterate over them.
+/* The context: its creation and destruction, identifiers, the interner that makes all objects
+ * unique, and resources. Types are uniqued in type.c, attributes in attr_intern.c, affine objects
+ * in affine.c; the state of higher modules is kept in the context's parts.
  * Tests: test/unit/ir/attr/context_test.c */
 #include <assert.h>
 #include <string.h>

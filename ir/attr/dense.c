@@ -1,7 +1,8 @@
-/* Dense elements: construction, splat detection and reading of single elements.
- * Storage is the one upstream prints as hex: row-major, little endian, ceil(width/8) bytes per
- * element (index 8, complex twice its part), i1 packed eight per byte except as part of a
- * complex. Bits above an element's width are zero. A tensor of equal elements is always a splat.
+/* Dense elements: construction, detection of splats, and reading of single elements. The storage is
+ * the one that upstream prints as hex: row-major, little endian, ceil(width/8) bytes per element
+ * (index 8, complex twice its part), i1 packed eight per byte except as part of a complex. Bits
+ * above an element's width are zero. A tensor of equal elements is always stored as a splat,
+ * because attributes that mean the same must have one address.
  * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/dense.mir */
 #include <assert.h>
 #include <string.h>
@@ -113,8 +114,8 @@ static const Attr *dense_intern(const Type *type, const uint8_t *data, size_t si
     return attr_intern(&key);
 }
 
-/* Whether `count` packed bits are all like the first; as upstream sees it, bits beyond the last
- * element must be zero. */
+/* Whether `count` packed bits all equal the first one; bits beyond the last element must be zero,
+ * as upstream demands. */
 static bool bits_are_equal(const uint8_t *data, size_t count)
 {
     uint8_t fill = data[0] & 1 ? 0xff : 0;

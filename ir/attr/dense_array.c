@@ -1,4 +1,4 @@
-/* Dense arrays, array<i64: 1, 2>: a flat list of numbers without a shape, one byte per i1.
+/* Dense arrays, array<i64: 1, 2>: flat lists of numbers without a shape. An i1 takes one byte.
  * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir */
 #include <assert.h>
 

@@ -1,5 +1,8 @@
-/* Inside of the context, for ir/ sources only.
- * An Interner is a set of uniqued objects: open addressing over (hash, object). */
+/* Inside of ir/attr: the context's fields and the interners that make its objects unique.
+ *
+ * An Interner is a set of uniqued objects with open addressing over (hash, object). It has no
+ * order, so nothing may iterate over it. A constructor of an attribute fills an Attr on the stack
+ * that borrows its arrays, and interns that. */
 #ifndef MING_IR_ATTR_INTERNAL_H
 #define MING_IR_ATTR_INTERNAL_H
 
@@ -37,18 +40,16 @@ struct Context {
     VEC(const ResourceBlob *) resources;
     PtrMap external_groups;  /* Ident* -> ExternalGroup*, in order of appearance */
     Interner resource_index; /* by dialect and key */
-    /* often needed */
+    /* Objects that are needed often, made beforehand or on first use. */
     const Type *common_types[TYPE_DIALECT + 1]; /* parameterless ones by kind */
     const Attr *empty_dict, *unit, *unknown_loc;
     uint64_t next_distinct;
 };
 
-/* Inside of attributes, for ir/ sources only.
- * A constructor fills an Attr on the stack that borrows its arrays and interns it. */
-
-/* The context's attribute equal to key; on a miss a copy that owns its arrays. */
+/* The context's attribute equal to key. If there is none yet, it is made as a copy that owns its
+ * arrays. */
 const Attr *attr_intern(const Attr *key);
-/* The same for a key whose arrays live as long as the context: a miss keeps them. */
+/* The same for a key whose arrays live as long as the context; a new attribute keeps them. */
 const Attr *attr_intern_owned(const Attr *key);
 
 #endif

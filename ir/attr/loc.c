@@ -1,5 +1,5 @@
-/* Locations: attributes that say where something comes from.
- * Fused locations hold no unknown, no duplicate and no fused one with the same metadata.
+/* Locations: attributes that say where in a source something comes from. A fused location holds no
+ * unknown location, no duplicates, and no fused location with the same metadata.
  * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/locations.mir */
 #include <assert.h>
 

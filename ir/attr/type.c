@@ -1,8 +1,8 @@
-/* Types: a constructor fills a key on the stack, type_intern finds its equal in the context or
+/* Types. A constructor fills a key on the stack; type_intern finds its equal in the context, or
  * copies the key and its arrays into the context's arena. Components are uniqued already, so
- * hashing and comparing look one level deep.
- * Canonical forms: a memref's identity layout and memory space 0 are NULL, scalable flags that
- * are all false are NULL. Printing is in print_type.c.
+ * hashing and comparing look one level deep. Canonical forms: a memref's identity layout and memory
+ * space 0 are NULL, and so are scalable flags that are all false. Printing is in
+ * ir/asm/print/print_type.c.
  * Tests: test/unit/ir/attr/type_test.c */
 #include <assert.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Blocks, their arguments, and regions. A block owns its ops and arguments; a region its blocks.
+/* Blocks with their arguments, and regions. A block owns its ops and arguments, a region its
+ * blocks.
  * Tests: test/unit/ir/core/op_test.c */
 #include <assert.h>
 

@@ -1,4 +1,4 @@
-/* Builds ops at an insertion point.
+/* Builders: creation of ops at an insertion point.
  * Tests: test/unit/ir/core/op_test.c, test/unit/ir/rewrite/rewrite_test.c */
 #include <assert.h>
 

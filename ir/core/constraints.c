@@ -1,5 +1,5 @@
-/* Common type and attribute constraints with the words upstream's diagnostics use.
- * Dialects add their own next to their tables.
+/* Constraints of types and attributes that several dialects use, in the words of upstream's
+ * diagnostics. A dialect's own constraints are beside its table.
  * Tests: test/unit/ir/core/opdef_test.c, lit/ir/verify/verify.mir */
 #include "ir/core/core.h"
 

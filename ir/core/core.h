@@ -1,22 +1,31 @@
-/* Operations, values, blocks, regions and use lists.
+/* The IR itself: ops, values, blocks and regions; the tables (OpDef) that describe a dialect's ops
+ * and the registry of dialects; builders; dominance; symbol tables; structural equality of ops.
  *
- * An op is one pool allocation: header, results, operands, successors, regions. A use is
- * always linked in its value's list; lists are in order of creation, newest first, as upstream.
- * Everything belongs to the context's op pool and is freed by op_erase or with the context.
- * Tests: test/unit/ir/core/op_test.c */
+ * Ops, blocks and arguments live in the pool of their context. They are owned along the tree (an op
+ * owns its regions, a region its blocks, a block its arguments and ops) and are freed by op_erase,
+ * block_erase or with the context; a detached op or block belongs to whoever made it. An op is one
+ * allocation: header, results, operands, successors, regions. An operand is always linked in its
+ * value's list of uses, newest first, as upstream. Functions assert their preconditions; only hooks
+ * and build_inferred can fail, with a diagnostic. Parser, printer, verifier, rewriter, passes and
+ * all dialects build on this module.
+ * Tests: test/unit/ir/core, lit/ir/verify */
 #ifndef MING_IR_CORE_CORE_H
 #define MING_IR_CORE_CORE_H
 
 #include "ir/attr/attr.h"
 
-/* One operand slot: a use of `value` by `owner`. */
+/* Values, blocks, regions, ops. Fields may be read by everyone; they are changed by the functions
+ * below, which keep the lists consistent.
+ * Tests: test/unit/ir/core/op_test.c */
+
+/* One operand: a use of `value` by `owner`. */
 typedef struct Use {
     Value *value;
     Op *owner;
     struct Use *next, **prev; /* in value's list */
 } Use;
 
-/* A successor slot: a use of a block by a terminator. */
+/* One successor: a use of a block by a terminator. */
 typedef struct BlockUse {
     Block *block;
     Op *owner;
@@ -72,7 +81,7 @@ struct Op {
     bool mark;     /* scratch of one analysis at a time */
 };
 
-/* What an op is made from; arrays are copied. */
+/* Arguments of op_create, which copies all arrays. */
 typedef struct OpState {
     const Ident *name;
     const Attr *loc;
@@ -83,23 +92,24 @@ typedef struct OpState {
     uint32_t operand_count, result_count, successor_count, region_count;
 } OpState;
 
-/* A detached op with empty regions. Attributes in `attrs` that the op's table declares as
- * inherent are moved to props. */
+/* Creates a detached op with empty regions, which the caller inserts or erases. Attributes in
+ * `attrs` that the op's row declares as inherent move to props; the row's defaults are added. */
 Op *op_create(Context *ctx, const OpState *state);
-/* Unlinks and frees the op with all it contains; its results must have no uses outside it. */
+/* Unlinks the op and frees it with everything in it. Its results must not have uses outside it. */
 void op_erase(Op *op);
-/* Deep copy, detached. Operands defined outside keep their value unless `values` (Value* ->
- * Value*, may be NULL) maps them; the map receives the copied results and arguments. */
+/* Makes a detached deep copy. Operands defined outside the op keep their values unless `values`
+ * (Value* -> Value*, may be NULL) maps them. The map receives the copied results and arguments. */
 Op *op_clone(const Op *op, PtrMap *values);
-/* Copies the blocks of a region before a block of another (or its own). `values` maps as in
- * op_clone, blocks too; arguments that it maps already are not copied but replaced. */
+/* Copies the blocks of a region in front of a block of another region (or its own). `values` maps
+ * as in op_clone, and blocks too; arguments that it maps already are replaced instead of copied. */
 void region_clone(const Region *from, Block *before, PtrMap *values);
+/* Link a detached op into a block; op_unlink detaches it again without freeing it. */
 void op_insert_before(Op *op, Op *anchor);
 void op_insert_after(Op *op, Op *anchor);
 void op_append(Op *op, Block *block);
 void op_prepend(Op *op, Block *block);
 void op_unlink(Op *op);
-bool op_is_before(const Op *a, const Op *b); /* both in one block; O(1) */
+bool op_is_before(const Op *a, const Op *b); /* both are in one block; takes constant time */
 
 static inline Value *op_operand(const Op *op, uint32_t index)
 {
@@ -117,9 +127,9 @@ static inline Region *op_region(const Op *op, uint32_t index)
 }
 
 void op_set_operand(Op *op, uint32_t index, Value *value);
-/* Replaces the whole operand list; it may grow. */
+/* Replaces the whole operand list, whose length may change. */
 void op_set_operands(Op *op, Value *const *values, uint32_t count);
-/* Puts `count` values in the place of `old` operands from `begin` on. */
+/* Replaces the `old` operands from `begin` on by `count` values. */
 void op_replace_operands(Op *op, uint32_t begin, uint32_t old, Value *const *values,
                          uint32_t count);
 void op_erase_operand(Op *op, uint32_t index);
@@ -130,13 +140,15 @@ Op *op_parent_of_def(const Op *op, const OpDef *def);  /* nearest ancestor of th
 bool op_is_ancestor(const Op *ancestor, const Op *op); /* proper or equal */
 Str op_name(const Op *op);
 
-/* Attribute by name: inherent first, then discardable; NULL if absent. */
+/* The attribute of that name, inherent ones first, then discardable ones; NULL if absent. */
 const Attr *op_attr(const Op *op, const char *name);
 const Attr *op_attr_id(const Op *op, const Ident *name);
-/* Sets (value NULL: removes) where it belongs: props if the table declares the name. */
+/* Sets an attribute, or removes it if value is NULL. It goes to props if the row declares the name,
+ * else to the discardable attributes. */
 void op_set_attr(Op *op, const char *name, const Attr *value);
 void op_set_attr_id(Op *op, const Ident *name, const Attr *value);
 
+/* Uses of values. value_replace_all lets every use of `from` use `to`, another value. */
 bool value_has_uses(const Value *value);
 bool value_has_one_use(const Value *value);
 size_t value_use_count(const Value *value);
@@ -148,6 +160,8 @@ const Attr *value_loc(const Value *value);
 void use_set(Use *use, Value *value);
 uint32_t use_index(const Use *use); /* operand number */
 
+/* Blocks. block_create gives a detached block, which the caller appends to a region or erases;
+ * block_erase frees a block with its ops. An erased argument must not have uses. */
 Block *block_create(Context *ctx);
 void block_append(Block *block, Region *region);
 void block_insert_before(Block *block, Block *anchor);
@@ -157,9 +171,9 @@ Value *block_add_arg(Block *block, const Type *type, const Attr *loc);
 void block_erase_arg(Block *block, uint32_t index);
 Op *block_parent_op(const Block *block);
 Op *block_terminator(const Block *block); /* last op if it is a terminator, else NULL */
-/* Moves all ops of `from` to the end of `to`. */
+/* Moves all ops of `from` to the end of `to`; `from` stays, empty. */
 void block_splice(Block *to, Block *from);
-/* Moves the ops after `op` to a new block behind its own, and returns that. */
+/* Moves the ops behind `op` to a new block behind op's block, and returns the new block. */
 Block *block_split_after(Op *op);
 Block *region_add_block(Region *region);
 Block *region_entry(const Region *region);  /* first block or NULL */
@@ -167,18 +181,18 @@ void region_take(Region *to, Region *from); /* moves all blocks */
 bool region_is_empty(const Region *region);
 bool region_is_ancestor(const Region *ancestor, const Region *region); /* proper or equal */
 
-/* Calls visit on op and everything in it, an op before its regions (pre-order) or after.
- * visit returns false to stop; the result says whether the walk ran to its end. The visited op
- * may be erased in post-order walks. */
+/* Calls visit on op and everything in it, an op before its regions (pre-order) or after them. visit
+ * returns false to stop the walk; the result says whether the walk ran to its end. In a post-order
+ * walk the visited op may be erased. */
 typedef bool OpVisitor(Op *op, void *user);
 bool op_walk(Op *op, OpVisitor *visit, void *user);
 bool op_walk_post(Op *op, OpVisitor *visit, void *user);
 
-/* Ops directly inside the op, in order; NULL: no more. */
+/* The ops directly inside an op, over all its regions and blocks in order; NULL after the last. */
 Op *op_first_inner(const Op *op);
 Op *op_next_inner(const Op *inner);
 
-/* Adds the op and everything in it in pre-order, for walks that change what they walk over. */
+/* Appends the op and everything in it in pre-order, for walks that change what they walk over. */
 typedef VEC(Op *) OpVec;
 void op_collect(Op *op, OpVec *out);
 
@@ -193,19 +207,20 @@ void op_collect(Op *op, OpVec *out);
     for (Op *inner = op_first_inner(op); inner; inner = op_next_inner(inner))
 #define FOR_EACH_USE(use, value) for (Use *use = (value)->uses; use; use = use->next)
 
-/* Op tables: one OpDef row per op, written as OP(ID, "name", .field = ...) in
- * dialects/<d>/<d>_ops.def and included twice (enum, table). What the rows declare, the
- * core checks and does: arity, type and attribute constraints, traits, the declarative
- * assembly format; hooks add what relates the parts.
+/* Op tables. A dialect writes one OpDef row per op as OP(ID, "name", .field = ...) in
+ * dialects/<d>/<d>_ops.def and includes the file twice, for the enum and for the table. The core
+ * checks and does what the rows declare: arity, constraints of types and attributes, traits, the
+ * declarative assembly format. Hooks add what relates the parts to each other. Rows and definitions
+ * are constants of the program; the context refers to them.
  * Tests: test/unit/ir/core/opdef_test.c, lit/ir/verify/verify.mir */
 
 typedef struct OpParser OpParser;   /* ir/asm/parse/parse.h */
 typedef struct OpPrinter OpPrinter; /* ir/asm/print/print.h */
 typedef struct Rewriter Rewriter;   /* ir/rewrite/rewrite.h */
 typedef struct PatternSet PatternSet;
-typedef struct SymbolTables SymbolTables; /* ir/core/core.h */
+typedef struct SymbolTables SymbolTables; /* below */
 
-/* A predicate with the words diagnostics use: "must be <what>, but got 'f32'". */
+/* A predicate on types, with the words that diagnostics use: "must be <what>, but got 'f32'". */
 typedef struct TypeConstraint {
     bool (*test)(const Type *type);
     const char *what;
@@ -214,14 +229,15 @@ typedef struct TypeConstraint {
     bool (*parses)(const Type *type);  /* types an assembly format reads at all, or NULL: any */
 } TypeConstraint;
 
+/* A predicate on attributes, with the way in which assembly formats write those that satisfy it. */
 typedef struct AttrConstraint {
     bool (*test)(const Attr *attr);
-    /* Attributes of the class upstream stores: parsers let them through and leave the test to the
-     * verifier. NULL: only those that pass. */
+    /* Whether upstream stores attributes of this class for the constraint; the parser then accepts
+     * them and leaves the test to the verifier. NULL: the parser accepts only those that pass. */
     bool (*stores)(const Attr *attr);
     const char *what; /* "attribute 'x' failed to satisfy constraint: <what>" */
-    /* How the assembly format writes it. Default: attribute syntax. Bare kinds parse and print
-     * the value alone: the type (if any) is fixed by the constraint. */
+    /* The way in which assembly formats write the attribute; by default in attribute syntax. Bare
+     * kinds parse and print the value alone, because the constraint fixes the type (if any). */
     enum {
         ATTR_SYNTAX,
         ATTR_SYNTAX_SYMBOL_NAME,
@@ -238,10 +254,11 @@ typedef struct AttrConstraint {
     const AttrDef *param;                   /* enum attributes stored as dialect attributes */
 } AttrConstraint;
 
+/* Whether the attribute is of the class that `stores` asks for, or without one satisfies `test`. */
 bool constraint_stores(const AttrConstraint *constraint, const Attr *attr);
 
-/* Classes for `stores`: IntegerAttr, StringAttr, ArrayAttr, TypeAttr, DenseIntElementsAttr,
- * DenseI64ArrayAttr. */
+/* Predicates for `stores`, each a class of upstream's: IntegerAttr, StringAttr, ArrayAttr,
+ * TypeAttr, DenseIntElementsAttr, DenseI64ArrayAttr. */
 bool attr_is_integer(const Attr *attr);
 bool attr_is_string(const Attr *attr);
 bool attr_is_array(const Attr *attr);
@@ -249,7 +266,7 @@ bool attr_is_type(const Attr *attr);
 bool attr_is_dense_ints(const Attr *attr);
 bool attr_is_i64_array(const Attr *attr);
 
-/* Common ones, worded as upstream words them (ir/core/constraints.c). */
+/* Common constraints, worded as upstream words them (ir/core/constraints.c). */
 extern const TypeConstraint TYPE_ANY, TYPE_ANY_INTEGER, TYPE_SIGNLESS_INTEGER_LIKE, TYPE_FLOAT_LIKE,
     TYPE_SIGNLESS_INT_OR_INDEX, TYPE_INDEX_ONLY, TYPE_I1, TYPE_BOOL_LIKE, TYPE_ANY_TENSOR,
     TYPE_RANKED_TENSOR_ONLY, TYPE_STATIC_TENSOR, TYPE_ANY_SHAPED;
@@ -281,7 +298,7 @@ typedef struct RegionDef {
     bool any_blocks;   /* any number, empty too */
 } RegionDef;
 
-/* Lists end with a nameless element; the macros add it. */
+/* Lists of a row end with a nameless element, which these macros add. */
 #define ARGS(...)                                                                                  \
     (const ArgDef[])                                                                               \
     {                                                                                              \
@@ -307,7 +324,7 @@ typedef struct RegionDef {
         }                                                                                          \
     }
 
-/* Traits. */
+/* Traits, named as upstream names them or explained. */
 
 enum {
     TRAIT_PURE = 1u << 0, /* no effects, speculatable: CSE and DCE may act */
@@ -344,13 +361,13 @@ enum {
                                          last one may be variadic */
 };
 
-/* What a result folds to: an existing value, or a constant attribute; both NULL: not folded. */
+/* The value or the constant attribute that a result folds to; both NULL: it does not fold. */
 typedef struct FoldResult {
     Value *value;
     const Attr *attr;
 } FoldResult;
 
-/* The row. */
+/* The row of one op. Absent hooks are NULL. */
 
 struct OpDef {
     const char *id;   /* enumerator, for messages about the table */
@@ -364,7 +381,8 @@ struct OpDef {
     bool variadic_successors;
     /* Operands that become a successor's arguments, in order; NULL: not known. */
     void (*successor_operands)(const Op *op, uint32_t successor, uint32_t *begin, uint32_t *count);
-    /* Replaces them by others, any number; present together with the former. */
+    /* Replaces these operands by others, in any number; present if and only if successor_operands
+     * is. */
     void (*set_successor_operands)(Op *op, uint32_t successor, Value *const *values,
                                    uint32_t count);
     uint32_t traits;
@@ -391,7 +409,7 @@ struct OpDef {
     /* Suggested SSA names of results and of region arguments ("c0_i32", "in"); may be NULL. */
     const char *(*result_name)(const Op *op, uint32_t index, StrBuf *scratch);
     const char *(*arg_name)(const Op *op, const Value *arg, StrBuf *scratch);
-    const void *data; /* free for a dialect's own tables (linalg's structured ops, onnx) */
+    const void *data; /* the dialect's own table for the op, or NULL */
 };
 
 struct TypeDef {
@@ -410,7 +428,8 @@ struct AttrDef {
     bool bracketed; /* printed #dialect<name params> as older upstream enums are */
     const Attr *(*parse)(OpParser *p, const Type *type);
     void (*print)(StrBuf *out, const Attr *attr);
-    /* As the encoding of a tensor of that rank and element type: does it fit? Else a message. */
+    /* Checks the attribute as the encoding of a tensor of that rank and element type. False:
+     * diagnosed. */
     bool (*verify_tensor)(const Attr *attr, const Attr *loc, uint32_t rank, const Type *elem);
     const char *alias; /* alias stem the printer uses ("map" for maps), or NULL */
 };
@@ -439,14 +458,15 @@ struct DialectDef {
     uint32_t inlining;    /* INLINE_*; 0: nothing of it takes part */
 };
 
-/* What inlining may do with a dialect's ops. */
+/* The part that a dialect's ops may take in inlining. */
 enum {
     INLINE_OPS = 1u << 0,  /* they may be copied to another place with the body they are in */
     INLINE_INTO = 1u << 1, /* bodies may be inlined into their regions */
     INLINE_CALLS = 1u << 2 /* its calls may be replaced by the body of the callee */
 };
 
-/* Registered form of a row: names resolved, format compiled. One per context. */
+/* The registered form of a row, with names resolved and the format compiled. Each context has its
+ * own; it owns them. */
 struct OpInfo {
     const OpDef *def;
     const Ident *name;              /* full name */
@@ -465,50 +485,53 @@ bool op_is_pure(const Op *op); /* no effects, looking into regions where the tra
 bool op_is_trivially_dead(const Op *op);
 bool op_is_removable(const Op *op);  /* dead once its results have no uses */
 bool op_is_terminator(const Op *op); /* registered terminator */
-/* Operands or results of one declared group, by segment sizes or arity. */
+/* Range of the operands or results that belong to a declared group, by segment sizes or arity. */
 void op_operand_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *count);
 void op_result_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *count);
-/* Replaces the operands of one group; sets its segment size. */
+/* Replaces the operands of one group and sets its segment size. */
 void op_set_operand_group(Op *op, uint32_t group, Value *const *values, uint32_t count);
 
-/* The operand that the op of this result writes into; NULL for arguments and ops without
- * destinations. */
+/* The operand that this result is written into (destination-passing style); NULL for arguments and
+ * for ops without destinations. */
 Value *value_destination(const Value *result);
 
-/* What precedes the first dot of an op's or attribute's name; empty without one. */
+/* The part of an op's or attribute's name before the first dot; empty if there is no dot. */
 Str dialect_prefix(Str name);
 
-/* A result_name hook for ops with several results: the names the row declares. */
+/* A result_name hook for ops with several results, which suggests the names that the row
+ * declares. */
 const char *opdef_result_name(const Op *op, uint32_t index, StrBuf *scratch);
 
-/* Dialects of a context. dialect_register (ir/asm/parse/parse.h) adds one with its ops. */
+/* Dialects of a context. dialect_register (ir/asm/parse/parse.h) adds one with its ops; it is in
+ * the parser's module because default attributes and formats are text. */
 const DialectDef *dialect_lookup(const Context *ctx, Str name_space); /* NULL: not registered */
-/* A dialect of upstream's whose ops are unknown here: they count as unregistered. The attributes
- * in its table are read and checked; its other attributes and its types are kept as text, with
- * upstream's spacing. Registering twice is harmless. */
+/* Makes a dialect of upstream's known whose ops are not implemented here and count as unregistered.
+ * The attributes in its table are read and checked; its other attributes and its types are kept as
+ * text, with upstream's spacing. Registering twice is harmless. */
 void dialect_register_foreign(Context *ctx, const DialectDef *dialect);
 const DialectDef *dialect_lookup_foreign(const Context *ctx, Str name_space); /* NULL: none */
-/* The dialect that reads and checks attributes of that prefix: registered, foreign, or NULL. */
+/* The dialect, registered or foreign, that reads and checks attributes of that prefix, or NULL. */
 const DialectDef *dialect_of_attrs(const Context *ctx, Str name_space);
 /* All registered dialects in order of their names. */
 size_t dialect_count(const Context *ctx);
 const DialectDef *dialect_at(const Context *ctx, size_t index);
-/* Unregistered dialects' ops, types and attributes are accepted only if this is set. */
+/* Whether ops, types and attributes of unregistered dialects are accepted. Off at first. */
 void dialect_allow_unregistered(Context *ctx, bool allow);
 bool dialect_allows_unregistered(const Context *ctx);
-/* For dialect_register alone: adds a dialect without its ops, and the row of one op. */
+/* For dialect_register alone: add a dialect without its ops, and the row of one op. */
 void dialect_add(Context *ctx, const DialectDef *dialect);
 void opinfo_add(Context *ctx, const OpDef *def, const OpInfo *info);
 
-/* The OpInfo of a registered op's full name ("arith.addi"), or of a row; NULL: none. */
+/* The OpInfo of an op's full name ("arith.addi"), or of a row; NULL if it is not registered. */
 const OpInfo *opinfo_lookup(Context *ctx, Str full_name);
 const OpInfo *opinfo_of_def(const Context *ctx, const OpDef *def);
 
-/* Looks up whether an attribute name is inherent for the op's row. */
+/* Whether the row declares that name as an inherent attribute. */
 bool opinfo_is_inherent(const OpInfo *info, const Ident *name);
 
-/* Builds ops at an insertion point. Result types come from the caller or, with
- * build_inferred, from the op's infer hook. */
+/* Builders create ops at an insertion point. Result types come from the caller or, with
+ * build_inferred, from the row's infer hook. A Builder is a plain value that may be copied.
+ * Tests: test/unit/ir/core/op_test.c, test/unit/ir/rewrite/rewrite_test.c */
 
 typedef struct Builder {
     Context *ctx;
@@ -523,56 +546,63 @@ typedef struct Builder {
 Builder builder_at_end(Block *block, const Attr *loc);
 Builder builder_before(Op *op); /* location: the op's */
 Builder builder_after(Op *op);
-/* Ops built by it stay detached; location: b's. */
+/* A builder whose ops stay detached; their location is that of b. */
 Builder builder_detached(const Builder *b);
 void builder_set_before(Builder *b, Op *op);
 void builder_set_end(Builder *b, Block *block);
 
-/* Inserts a detached op at the builder's point and announces it. */
+/* Inserts a detached op at the builder's point and calls the `created` hook; returns the op. */
 Op *builder_insert(Builder *b, Op *op);
 
+/* Builds an op from its parts; without a location it gets that of the builder. */
 Op *build_op(Builder *b, const OpState *state);
-/* By table row. attrs may be NULL; region_count regions stay empty. */
+/* Builds an op of a row. attrs may be NULL; the declared regions stay empty. The dialect must be
+ * registered. */
 Op *build(Builder *b, const OpDef *def, Value *const *operands, uint32_t operand_count,
           const Type *const *result_types, uint32_t result_count, const NamedAttr *attrs,
           uint32_t attr_count);
-/* Like build, result types by the row's infer hook or same-type trait; NULL: diagnosed. */
+/* Like build, with result types from the row's infer hook or its same-type trait. NULL:
+ * diagnosed. */
 Op *build_inferred(Builder *b, const OpDef *def, Value *const *operands, uint32_t operand_count,
                    const NamedAttr *attrs, uint32_t attr_count);
-/* One result, one or two operands: what most rewrites need. */
+/* Ops with one result and one or two operands, which most rewrites need; the result is returned. */
 Value *build_unary(Builder *b, const OpDef *def, const Type *type, Value *operand);
 Value *build_binary(Builder *b, const OpDef *def, const Type *type, Value *lhs, Value *rhs);
-/* name = value for the arrays above. */
+/* An entry of the arrays of attributes above. */
 NamedAttr attr_named(Context *ctx, const char *name, const Attr *value);
 
-/* Dominance between blocks and values, as verification, CSE and parsing ask for it.
+/* Dominance between blocks and values, for the verifier, CSE and the parser.
  * Tests: test/unit/ir/core/op_test.c, lit/ir/verify/verify.mir */
 
-/* Dominance of a region tree, computed on demand. */
+/* Dominator trees of regions, computed when first asked for and kept until dominance_invalidate,
+ * which must be called after blocks or branches have changed. The caller frees the object. */
 typedef struct Dominance Dominance;
 Dominance *dominance_create(void);
 void dominance_free(Dominance *dom);
 void dominance_invalidate(Dominance *dom);
 bool dominance_block(Dominance *dom, Block *a, Block *b); /* a dominates b, reflexive */
+/* Whether the value may be used by `user`, as far as dominance goes. */
 bool dominance_value(Dominance *dom, Value *value, Op *user);
 bool block_is_reachable(Dominance *dom, Block *block);
-/* Children in the dominator tree of a region with several blocks; NULL: no more. */
+/* Walk over the children of a block in the dominator tree of a region with several blocks; NULL: no
+ * more. */
 Block *dominance_first_child(Dominance *dom, Block *block);
 Block *dominance_next_sibling(Dominance *dom, Block *block);
 typedef VEC(Block *) BlockVec;
-/* Blocks reachable from the region's entry, each after its successors where there is no cycle. */
+/* Appends the blocks that are reachable from the region's entry in postorder: each after its
+ * successors, cycles aside. */
 void region_postorder(const Region *region, BlockVec *out);
-/* Whether ops of the region's blocks may use only what comes before them. */
+/* Whether ops of the region may only use what is defined before them (it is no graph region). */
 bool region_has_order(const Region *region);
 
 /* Structural equality of ops: name, attributes, types, operands (in any order where the op is
  * commutative), and regions up to the naming of what they define. Locations do not count.
  * Tests: lit/passes/common/cse.mir */
 
-/* Equal for equal ops; depends on addresses, so it must not decide an order. */
+/* A hash that is equal for equal ops. It depends on addresses, so it must not decide any order. */
 uint64_t op_hash(const Op *op);
 bool op_equal(const Op *a, const Op *b);
-/* The same without operands, successors and what regions hold. */
+/* The same without operands, successors and the contents of regions. */
 uint64_t op_header_hash(const Op *op);
 bool op_header_equal(const Op *a, const Op *b);
 
@@ -580,18 +610,21 @@ bool op_header_equal(const Op *a, const Op *b);
  * Tests: test/unit/ir/core/symbol_test.c */
 
 const Ident *symbol_name(const Op *op); /* sym_name of a symbol op, or NULL */
-/* Symbol of that name directly in a symbol-table op, or NULL. Linear: build a SymbolTable for
- * repeated look-ups. */
+/* The symbol of that name directly in a symbol-table op, or NULL. It searches linearly; build a
+ * SymbolTable for repeated look-ups. */
 Op *symbol_lookup_in(const Op *table, const Ident *name);
-/* From `from` outward: the nearest enclosing symbol table resolves the root, then nested. */
+/* Resolves a reference: the nearest symbol table at or around `from` resolves its root, the symbols
+ * found resolve the nested names. NULL: not found. */
 Op *symbol_lookup(const Op *from, const Attr *ref);
 
-/* Calls visit for each symbol reference in the attributes of the op and of what it holds, nested
- * symbol tables left out. Returns the first op found that might be a symbol table unknown to the
- * context, or NULL; its inside is visited too. */
+/* Calls visit for each symbol reference in the attributes of the op and of the ops in it, except
+ * for those inside nested symbol tables. Returns an unregistered op that might be a symbol table,
+ * or NULL if there is none; its inside is visited too. */
 typedef void SymbolUseVisitor(void *data, Op *user, const Attr *ref);
 Op *symbol_each_use(Op *op, SymbolUseVisitor *visit, void *data);
 
+/* An index of the symbols directly in an op. It is the user's to keep up to date: symbols that are
+ * added or renamed otherwise than by symtab_insert are not seen. */
 typedef struct SymbolTable {
     Op *op;
     PtrMap by_name;  /* Ident* -> Op* */
@@ -600,10 +633,12 @@ typedef struct SymbolTable {
 void symtab_init(SymbolTable *table, Op *op);
 void symtab_free(SymbolTable *table);
 Op *symtab_get(const SymbolTable *table, const Ident *name);
-/* Adds a detached or contained op, renaming it (name_0, name_1, …) if taken. */
+/* Adds a symbol, renaming it (name_0, name_1, …) if its name is taken; returns its name. A detached
+ * op is inserted at the end of the table's body, before a terminator. */
 const Ident *symtab_insert(SymbolTable *table, Op *op);
 
-/* Symbol tables built on demand, for many look-ups while the symbols stay as they are. */
+/* Symbol tables that are built on demand, for many look-ups while symbols do not change. The caller
+ * frees them. */
 SymbolTables *symtabs_create(void);
 void symtabs_free(SymbolTables *tables);
 Op *symtabs_lookup(SymbolTables *tables, const Op *from, const Attr *ref);

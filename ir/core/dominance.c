@@ -1,7 +1,8 @@
-/* Dominance in a tree of regions, computed per region when first asked for and kept until
- * invalidated. Trees by the iterative algorithm of Cooper, Harvey and Kennedy over reverse
- * postorder; questions are answered by entry and exit numbers of a walk over the tree.
- * Graph regions, and those of unregistered ops, impose no order within a block, as upstream.
+/* Dominance in a tree of regions, computed per region when it is first asked for and kept until it
+ * is invalidated. Dominator trees are computed by the iterative algorithm of Cooper, Harvey and
+ * Kennedy ("A Simple, Fast Dominance Algorithm") over reverse postorder; a query compares the entry
+ * and exit numbers of a walk over the tree. Graph regions, and the regions of unregistered ops,
+ * impose no order within a block, as upstream.
  * Tests: test/unit/ir/core/op_test.c, lit/ir/verify/verify.mir */
 #include <assert.h>
 

@@ -1,9 +1,9 @@
-/* Effects of ops, from the traits of their rows: what CSE, dead-code removal and folding ask.
- * An op without any effect trait, and an unregistered one, may do anything.
+/* Effects of ops, derived from the traits of their rows; CSE, dead-code removal and folding ask for
+ * them. An op without any effect trait, and an unregistered op, may do anything.
  * Tests: test/unit/ir/core/opdef_test.c, lit/passes/common/cse.mir */
 #include "ir/core/core.h"
 
-/* Called for each op until one is found that stands in the way. */
+/* Called for each op until one is found that has an unwanted effect. */
 typedef bool EffectTest(const Op *op);
 
 static bool touches_memref(const Op *op)

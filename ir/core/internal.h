@@ -1,4 +1,5 @@
-/* Inside of ops, for ir/ sources only: the pool and the links that op.c and block.c share. */
+/* Inside of ir/core: the context's part with the op pool and the registry of dialects, and the list
+ * operations that op.c and block.c share. */
 #ifndef MING_IR_CORE_INTERNAL_H
 #define MING_IR_CORE_INTERNAL_H
 
@@ -8,7 +9,7 @@ typedef VEC(const DialectDef *) DialectList; /* sorted by name */
 
 struct OpPool; /* op_pool.c */
 
-/* The context's part CONTEXT_OPS. */
+/* The context's part CONTEXT_OPS; the context owns it. */
 typedef struct ContextOps {
     struct OpPool *pool;
     DialectList dialects, foreign;
@@ -18,7 +19,8 @@ typedef struct ContextOps {
 
 ContextOps *context_ops_create(Context *ctx);
 
-/* Made when first asked for, by a context that is as good as constant till then. */
+/* The part is made when it is first asked for. The cast is sound because contexts are never const
+ * objects; a function that takes a const Context does not change what callers can see. */
 static inline ContextOps *ops_of(const Context *ctx)
 {
     ContextOps *ops = context_part(ctx, CONTEXT_OPS);
@@ -28,19 +30,21 @@ static inline ContextOps *ops_of(const Context *ctx)
 struct OpPool *oppool_create(void);
 void oppool_destroy(struct OpPool *pool);
 
-/* Zeroed memory; given back with the size it was asked for. */
+/* Zeroed memory. It is given back with the size that it was asked for, because the pool does not
+ * store sizes. */
 void *oppool_alloc(struct OpPool *pool, size_t size);
 void oppool_free(struct OpPool *pool, void *memory, size_t size);
 
-/* Grows an array of the pool: copies `used` bytes, frees the old one, returns the new one. */
+/* Grows an array of the pool: copies `used` bytes, frees the old array, returns the new one. */
 void *oppool_regrow(struct OpPool *pool, void *old, size_t old_size, size_t used, size_t new_size);
 
+/* Link and unlink an operand or successor slot. A NULL value or block leaves the slot unlinked. */
 void use_link(Use *use, Value *value);
 void use_unlink(Use *use);
 void block_use_link(BlockUse *use, Block *block);
 void block_use_unlink(BlockUse *use);
 
-/* Drops every operand and successor of the op and of all nested ops. */
+/* Unlinks every operand and successor of the op and of all nested ops. */
 void op_drop_references(Op *op);
 /* Frees an op whose regions are empty and whose operands were dropped. */
 void op_free(Op *op);

@@ -1,8 +1,9 @@
-/* Creating, linking and destroying ops; operands, successors, attributes and use lists.
- * An op is one pool allocation: header, results, operands, successors, regions in that order.
- * The operands move out of it once they outgrow their room. Order numbers within a block are
- * kept at every insertion: a new op takes a number between its neighbours', and where there is
- * none left the numbers around it are spread out again (amortised O(log n)).
+/* Ops: creation, linking and destruction; operands, successors, attributes and use lists.
+ *
+ * An op is one pool allocation: header, results, operands, successors, regions, in that order.
+ * Operands move to an allocation of their own once they outgrow their room. Order numbers make
+ * op_is_before take constant time: an inserted op takes a number between those of its neighbours,
+ * and if there is none left, the numbers around it are spread out again (amortised O(log n)).
  * Tests: test/unit/ir/core/op_test.c */
 #include <assert.h>
 
@@ -73,7 +74,7 @@ static size_t op_size(const OpState *state)
            state->successor_count * sizeof(BlockUse) + state->region_count * sizeof(Region);
 }
 
-/* Where the operands are while they fit their first room. */
+/* The room for operands inside the op's allocation, which they leave once they outgrow it. */
 static Use *inline_operands(const Op *op)
 {
     return (Use *)(op->results + op->result_count);

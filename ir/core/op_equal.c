@@ -1,4 +1,5 @@
-/* Structural hash and equality of ops.
+/* Structural hash and equality of ops. Regions are compared with a map from the values of one op to
+ * those of the other.
  * Tests: lit/passes/common/cse.mir */
 #include <stdlib.h>
 
@@ -29,7 +30,8 @@ uint64_t op_hash(const Op *op)
     return hash_combine(op_header_hash(op), hash_operands(op));
 }
 
-/* `map` takes what one region defines to what the other does; NULL: operands must be the same. */
+/* `map` maps the values that one region defines to those of the other; NULL: operands must be the
+ * same. */
 static Value *counterpart(const PtrMap *map, Value *value)
 {
     Value *found = map ? ptrmap_get(map, value) : NULL;

@@ -1,6 +1,6 @@
-/* Memory of ops, blocks and arguments: size classes with free lists over an arena.
- * Small sizes have a class per 16 bytes, larger ones a class per power of two. Freed memory
- * is poisoned under AddressSanitizer. The arena goes with the context.
+/* Memory of ops, blocks and arguments: size classes with free lists over an arena. Small sizes have
+ * one class per 16 bytes, larger ones one class per power of two. Freed memory is poisoned under
+ * AddressSanitizer. The arena is freed with the context.
  * Tests: test/unit/ir/core/op_test.c */
 #include <assert.h>
 #include <string.h>

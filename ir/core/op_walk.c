@@ -1,5 +1,5 @@
-/* Walks over an op and everything in it, and deep copies. Walks climb by parent pointers
- * instead of recursing, so nesting depth costs nothing.
+/* Walks over an op and everything in it, and deep copies. Walks climb by parent pointers instead of
+ * recursing, so that deeply nested IR cannot overflow the C stack.
  * Tests: test/unit/ir/core/op_test.c */
 #include "ir/core/core.h"
 

@@ -1,5 +1,6 @@
-/* What is answered from the rows of op tables: inherent attributes, operand and result groups,
- * traits. Tests: test/unit/ir/core/opdef_test.c */
+/* Queries that the rows of op tables answer: inherent attributes, operand and result groups,
+ * traits.
+ * Tests: test/unit/ir/core/opdef_test.c */
 #include <assert.h>
 #include <string.h>
 

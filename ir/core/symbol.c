@@ -1,5 +1,5 @@
-/* Symbol tables. A symbol is an op with the trait and a sym_name; it belongs to the symbol
- * table whose region holds it.
+/* Symbol tables. A symbol is an op with the trait and a sym_name; it belongs to the symbol table
+ * whose region holds it.
  * Tests: test/unit/ir/core/symbol_test.c, lit/ir/verify/verify.mir */
 #include <assert.h>
 

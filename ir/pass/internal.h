@@ -1,4 +1,5 @@
-/* Inside of passes and pipelines, for ir/pass/pass.c and ir/pass/pipeline*.c only. */
+/* Inside of ir/pass: the tree of a pipeline and what the sources of passes and pipelines call of
+ * each other. */
 #ifndef MING_IR_PASS_INTERNAL_H
 #define MING_IR_PASS_INTERNAL_H
 
@@ -21,28 +22,28 @@ struct Pipeline {
     VEC(PipelineItem) items;
 };
 
-/* What a pass that runs is part of. */
+/* The run that a pass is part of. */
 typedef struct PassRun {
     const RunOptions *options;
     Op *op;
 } PassRun;
 
-/* A pass of the pipeline with its options at their defaults, which is not added yet. */
+/* A new pass with its options at their defaults, which is not part of the pipeline yet. */
 Pass *pass_create(const Pipeline *owner, const PassDef *def);
 void pass_destroy(Pass *pass);
 /* Reads "a=1 b=2". False: `error` says why. */
 bool pass_parse_options(Pass *pass, Arena *arena, Str text, StrBuf *error) MUST_CHECK;
 /* "Pipeline Collection : [...]" */
 void pipeline_title_all(const PipelineVec *nested, StrBuf *out);
-/* Whether the pass runs on ops of that name; op: NULL if it is not registered. */
+/* Whether the pass runs on ops of that name; `op` is NULL if the name is not registered. */
 bool pass_suits(const PassDef *def, const char *name, const OpDef *op);
 bool pipeline_suits(const Pipeline *pipeline, const PassDef *def);
-/* A new nested manager at the end. */
+/* Adds a nested manager at the end. */
 Pipeline *pipeline_nest(Pipeline *outer, Str anchor);
 void pipeline_take_pass(Pipeline *pipeline, Pass *pass);
 /* Appends the passes of a text. False: `error` says why, as upstream words it. */
 bool pipeline_parse_into(Pipeline *pipeline, Str text, StrBuf *error) MUST_CHECK;
-/* The same for a whole text; NULL: `error` says why. */
+/* A pipeline from a whole text. NULL: `error` says why. */
 Pipeline *pipeline_parse_whole(Context *ctx, const PassTable *table, Str text, StrBuf *error);
 
 static inline bool is_space(char c)

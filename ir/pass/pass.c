@@ -1,5 +1,5 @@
-/* Passes and their options: values are read once, when the pass joins a pipeline, and kept as
- * text, number and list so that accessors only look up.
+/* Passes and their options. Option values are read once, when the pass joins a pipeline, and are
+ * kept as text, number and list, so that accessors only look them up.
  *   options = option (space+ option)*
  *   option  = name ["=" value]      value may be in quotes or braces, which nest
  * Tests: test/unit/ir/pass/pass_test.c */
@@ -59,7 +59,7 @@ static bool parse_number(Str text, int64_t *out)
     return true;
 }
 
-/* What option values are read with. */
+/* The context in which option values are read. */
 typedef struct OptionReader {
     const Pass *pass;
     Arena *arena;
@@ -114,7 +114,7 @@ static bool set_string(const OptionReader *r, const OptionDef *def, OptionValue 
     return option_error(r, def, "Cannot find option named '%.*s'!", STR_ARG(value->text));
 }
 
-/* What closes a delimiter; '\0' if the character opens nothing. */
+/* The character that closes a delimiter; '\0' if the character opens nothing. */
 static char mate_of(char c)
 {
     switch (c) {
@@ -210,7 +210,7 @@ static bool set_value(const OptionReader *r, const OptionDef *def, OptionValue *
     return false;
 }
 
-/* What quotes or braces around a value enclose. */
+/* The text inside of the quotes or braces around a value. */
 static Str strip_delimiters(Str text)
 {
     if (text.len < 2 || skip_nested(text, 0) != text.len) return text;

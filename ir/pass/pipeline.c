@@ -1,5 +1,5 @@
-/* Pipelines: a tree of managers, each for the ops of one name (or any), holding passes and
- * nested managers.
+/* Pipelines: trees of managers. A manager is for the ops of one name (or for any op) and holds
+ * passes and nested managers.
  * Tests: test/unit/ir/pass/pass_test.c, lit/tools/pipeline.mir */
 #include <string.h>
 

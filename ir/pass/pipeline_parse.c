@@ -1,8 +1,8 @@
 /* The text form of pipelines:
  *   pipeline = [ element ("," element)* ]
  *   element  = anchor "(" pipeline ")" | pass [ "{" options "}" ]
- * The structure is read first, then names are looked up, then options are read: errors come in
- * that order, and point into the text.
+ * The structure is read first, then names are looked up, then options are read, because upstream
+ * reports errors in this order. Errors point into the text.
  * Tests: test/unit/ir/pass/pass_test.c, lit/tools/pipeline.mir */
 #include <string.h>
 

@@ -1,6 +1,8 @@
-/* Running pipelines. Adjacent nested managers are merged first: those of one name into one, those
- * of different names into one walk over the ops inside, so that each op sees its passes before
- * the next op does. A manager for any op joins only where no other could take an op from it.
+/* Running of pipelines.
+ *
+ * Adjacent nested managers are merged first: those of the same name become one, those of different
+ * names become one walk over the ops inside, so that each op goes through its passes before the
+ * next op does. A manager for any op joins only if no other manager could take an op from it.
  * Tests: test/unit/ir/pass/pass_test.c, lit/driver/pipeline-merge.mir */
 #include <assert.h>
 #include <stdlib.h>

@@ -1,8 +1,11 @@
-/* Dialect conversion. The driver owns what patterns do: ops built are listed in order, replaced ops
- * only noted, so that a state is three lengths and going back to it erases what was built since.
- *   legal:    a replaced op is in `gone` with all it contains, and is not looked at again
+/* Dialect conversion.
+ *
+ * The driver owns what patterns do: the ops that they build are listed in order, and the ops that
+ * they replace are only noted. A state therefore consists of three lengths, and going back to it
+ * erases what was built since.
+ *   legal:    a replaced op is in `gone` with everything in it, and is not looked at again
  *   mapped:   chains of replacements; the last value of a chain is the latest
- * Only folds in place and rewriter_modified change IR at once; they are not taken back.
+ * Only folds in place and rewriter_modified change IR at once; these changes are not taken back.
  * Tests: test/unit/ir/rewrite/dialect_conversion_test.c, lit/lowering */
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/internal.h"
@@ -154,7 +157,7 @@ static void undo(Conversion *c, State to)
 
 static bool legalize(Conversion *c, Op *op);
 
-/* Legalizes what was modified and built between the state and now. */
+/* Legalizes the ops that were modified or built since the state. */
 static bool legalize_new(Conversion *c, State from)
 {
     const State to = state_of(c);

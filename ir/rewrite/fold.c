@@ -1,5 +1,5 @@
-/* Folding: an op's hook first, then its traits (commutative, idempotent, involution), as
- * upstream. Constants are made by the dialect's hook, in front of the op they replace.
+/* Folding: an op's hook first, then its traits (commutative, idempotent, involution), as upstream.
+ * Constants are created by the dialect's hook in front of the op that they replace.
  * Tests: test/unit/ir/rewrite/rewrite_test.c, lit/passes/common/canonicalize.mir */
 #include <assert.h>
 

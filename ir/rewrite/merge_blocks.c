@@ -1,8 +1,8 @@
-/* Aggressive control-flow clean-up, as upstream's:
- *  - blocks with the same successors whose ops are equal but for operands from elsewhere become
- *    one; the operands that differ become arguments of it;
+/* Aggressive simplification of control flow, as upstream's:
+ *  - blocks with the same successors whose ops are equal except for operands from elsewhere become
+ *    one block; the operands that differ become arguments of it;
  *  - an argument for which every branch passes the same value is replaced by that value.
- * Blocks with regions, and blocks whose values are used elsewhere, are left alone.
+ * Blocks with regions, and blocks whose values are used elsewhere, are not merged.
  * Tests: lit/passes/common/canonicalize-aggressive.mir */
 #include <stdlib.h>
 
@@ -88,7 +88,7 @@ static bool can_be_passed(const Value *value)
     return !def || !op_is_terminator(def);
 }
 
-/* Compares operands; `pairs` takes what the leader defines to its counterpart. */
+/* Compares operands; `pairs` maps values that the leader defines to their counterparts. */
 static bool compare_operands(const Op *a, const Op *b, const PtrMap *pairs, uint32_t number,
                              SlotVec *slots)
 {

@@ -1,5 +1,6 @@
-/* Pattern sets, and their index by root: higher benefit first, at equal benefit patterns for
- * one op before those for any, then in the order they were added.
+/* Pattern sets and their index by root op. Patterns are ordered by falling benefit; with equal
+ * benefit, patterns for one op precede those for any op, and then they keep the order in which they
+ * were added.
  * Tests: test/unit/ir/rewrite/rewrite_test.c */
 #include <stdlib.h>
 

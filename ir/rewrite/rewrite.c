@@ -1,7 +1,7 @@
-/* The greedy driver, in the order of upstream's: a worklist seeded with all ops (constants are
- * shared first), from which each op is erased if dead, else folded, else offered to the patterns
- * by falling benefit; whatever changes puts the ops around it back on the list. Rounds repeat
- * until one changes nothing.
+/* The greedy driver, which works in the order of upstream's. A worklist starts with all ops
+ * (constants are shared first). Each op from it is erased if dead, else folded, else offered to the
+ * patterns by falling benefit; every change puts the ops around it on the list again. Rounds are
+ * repeated until one changes nothing.
  * Tests: test/unit/ir/rewrite/rewrite_test.c, lit/passes/common/canonicalize.mir */
 #include "ir/rewrite/internal.h"
 #include "ir/rewrite/rewrite.h"

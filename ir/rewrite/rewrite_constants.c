@@ -1,6 +1,6 @@
 /* Sharing of constants, done once per round of the greedy driver: equal constants of one scope
- * become one, at the front of the scope's entry block. The scope of an op is the nearest region
- * whose owner is isolated from above, unregistered or at the top.
+ * become one constant at the front of the scope's entry block. The scope of an op is the nearest
+ * region whose owner is isolated from above, unregistered or at the top.
  * Tests: lit/passes/common/canonicalize.mir */
 #include "ir/rewrite/internal.h"
 

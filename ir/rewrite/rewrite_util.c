@@ -1,4 +1,4 @@
-/* Matchers shared by canonicalization patterns.
+/* Small matchers and builders that canonicalization patterns share.
  * Tests: lit/dialects */
 #include "ir/rewrite/internal.h"
 #include "ir/rewrite/rewrite.h"

@@ -1,4 +1,4 @@
-/* The rewriter: changes the IR and tells whoever drives it, op by op.
+/* The rewriter: changes the IR and tells its driver, op by op.
  * Tests: test/unit/ir/rewrite/rewrite_test.c */
 #include <assert.h>
 

@@ -1,7 +1,7 @@
-/* Control-flow clean-up between rounds of the greedy driver, as upstream's: blocks that cannot be
- * reached go; then ops and block arguments that nothing live needs, found by marking what is live
- * from the ops with effects backwards until nothing more is marked. Cycles of dead values through
- * block arguments or graph regions die too.
+/* Simplification of control flow between rounds of the greedy driver, as upstream's. Blocks that
+ * cannot be reached are erased first. Then ops and block arguments are erased that nothing live
+ * needs; liveness is marked backwards from the ops with effects until nothing more is marked, so
+ * that cycles of dead values through block arguments or graph regions are found too.
  * Tests: lit/passes/common/canonicalize.mir */
 #include "ir/rewrite/internal.h"
 #include "ir/verify/verify.h"
@@ -93,7 +93,7 @@ static void mark_value(RegionLiveness *liveness, Value *value)
     value->mark = true;
 }
 
-/* Terminators are live; arguments that no branch operand stands for are, too. */
+/* Terminators are live, and so are arguments that no operand of a branch supplies. */
 static void mark_terminator(RegionLiveness *liveness, Op *op)
 {
     mark_op(liveness, op);

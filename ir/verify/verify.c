@@ -1,8 +1,10 @@
-/* The verifier's walk: structure of regions and blocks, ops on the way down, what depends on
- * nested ops on the way up, and dominance of each isolated region tree once its structure holds.
- * A failure ends the check of its tree; the isolated trees in an op come last and each is checked.
- * The walk keeps its own stack, so nesting depth costs no C stack. Order and wording are
- * upstream's.
+/* The verifier's walk: the structure of regions and blocks and each op on the way down, checks that
+ * depend on nested ops on the way up, and the dominance of each isolated region tree once its
+ * structure is correct.
+ *
+ * A failure ends the check of its tree; the isolated trees inside an op come last, and each is
+ * checked. The walk has its own stack, so that deeply nested IR cannot overflow the C stack. Order
+ * and wording are upstream's.
  * Tests: lit/ir/verify/verify.mir */
 #include "ir/asm/print/print.h"
 #include "ir/verify/internal.h"
@@ -86,7 +88,7 @@ static bool verify_region_shapes(const Op *op)
     return true;
 }
 
-/* The inferred types come after the hook, which may say more of what is wrong with them. */
+/* The inferred types are checked after the hook, because its messages may be more precise. */
 static bool verify_registered(Op *op)
 {
     const OpDef *def = op->def;
@@ -101,7 +103,8 @@ static bool op_enter(Op *op)
     return (!op->def || verify_registered(op)) && verify_region_shapes(op);
 }
 
-/* A registered dialect knows all its ops; others need the context's leave. */
+/* A registered dialect has only the ops of its table; ops of other dialects need the permission of
+ * the context. */
 static bool verify_unregistered(const Op *op)
 {
     Str name = op_name(op), dialect = dialect_prefix(name);
@@ -178,7 +181,7 @@ static bool verify_block_dominance(Dominance *dom, Block *block, OpVec *nested)
     return ok;
 }
 
-/* Everything below the op but for what is isolated from it, which was checked before. */
+/* Checks everything in the op except for isolated ops, which were checked before. */
 static bool verify_dominance(Op *root)
 {
     Dominance *dom = dominance_create();
@@ -208,8 +211,8 @@ static bool op_exit(Op *op, const Op *root)
     return !heads_tree || op->region_count == 0 || verify_dominance(op);
 }
 
-/* An op whose regions are being checked: where the walk stands in it. Isolated ops wait until
- * all else was checked. */
+/* An op whose regions are being checked, and the position of the walk in it. Isolated ops wait
+ * until everything else was checked. */
 typedef struct VerifyFrame {
     Op *op;
     uint32_t region;
@@ -277,7 +280,7 @@ static void abandon_tree(FrameVec *stack)
     if (stack->len) stack->data[stack->len - 1].ok = false;
 }
 
-/* Goes on in the top frame; true if all in it held. */
+/* Continues in the top frame; true if all checks in it passed. */
 static bool step(FrameVec *stack, const Op *root, bool *ended)
 {
     VerifyFrame *top = &stack->data[stack->len - 1];

@@ -1,5 +1,5 @@
-/* Checks of what an op's row declares: how many operands, results, regions and successors,
- * which attributes, and the types of each group. Wording is upstream's.
+/* Checks of what an op's row declares: the numbers of operands, results, regions and successors,
+ * its attributes, and the types of each group. Wording is upstream's.
  * Tests: lit/ir/verify/verify.mir, test/unit/ir/core/opdef_test.c */
 #include "ir/asm/print/print.h"
 #include "ir/verify/internal.h"
@@ -65,7 +65,7 @@ static bool is_segment_list(const Attr *attr, uint32_t groups)
            type_is_int_width(attr->u.dense_array.elem, 32) && attr->u.dense_array.count == groups;
 }
 
-/* What is no list of sizes counts as all zeros. */
+/* An attribute that is no list of sizes counts as all zeros. */
 static bool verify_segments(const Op *op, const Ident *name, uint32_t groups, uint32_t total,
                             const char *what)
 {

@@ -1,4 +1,5 @@
-/* How to print an op that may not be valid. Tests: lit/tools/print-ir.mir */
+/* Printing options for an op that may not be valid.
+ * Tests: lit/tools/print-ir.mir */
 #include "ir/asm/print/print.h"
 #include "ir/verify/verify.h"
 

@@ -1,4 +1,4 @@
-/* Checks of symbols, functions and what traits promise of regions: isolation, implicit
+/* Checks of symbols and functions, and of what traits promise about regions: isolation, implicit
  * terminators, symbol tables with the references into them. Wording is upstream's.
  * Tests: lit/ir/verify/verify.mir */
 #include <string.h>
@@ -137,7 +137,8 @@ static bool verify_no_outside_use(const Op *isolated, const Region *region, cons
     return true;
 }
 
-/* Nothing below uses a value from above; other isolated ops answer for themselves. */
+/* Checks that no op in the region uses a value from outside; nested isolated ops are checked by
+ * themselves. */
 static bool verify_isolated_region(const Op *isolated, const Region *region)
 {
     OpVec pending = {0}; /* ops whose regions are to be looked at */

@@ -1,4 +1,4 @@
-/* Checks of what an op's traits promise. Wording is upstream's.
+/* Checks of what an op's traits promise about the op itself. Wording is upstream's.
  * Tests: lit/ir/verify/verify.mir */
 #include <string.h>
 
@@ -10,7 +10,7 @@ static bool is_scalable(const Type *type)
     return type->kind == TYPE_VECTOR && type->u.shaped.scalable;
 }
 
-/* Both scalar, or shapes that differ at most in unknown extents. */
+/* Whether both are scalars, or shapes that differ at most in unknown extents. */
 static bool shapes_agree(const Type *a, const Type *b)
 {
     if (!type_is_shaped(a) || !type_is_shaped(b)) return type_is_shaped(a) == type_is_shaped(b);
@@ -45,14 +45,14 @@ static uint32_t value_count(const Op *op)
     return op->operand_count + op->result_count;
 }
 
-/* Of operand i, the results following the operands. */
+/* The type of operand i; the results are numbered behind the operands. */
 static const Type *value_type(const Op *op, uint32_t i)
 {
     if (i < op->operand_count) return op_operand(op, i)->type;
     return op_result(op, i - op->operand_count)->type;
 }
 
-/* No two known extents of the dimension differ. */
+/* Whether all known extents of the dimension are equal. */
 static bool extents_agree(const Op *op, bool (*counts)(const Type *), uint32_t dim)
 {
     int64_t known = DIM_DYNAMIC;

@@ -1,19 +1,24 @@
-/* Declarative assembly formats, interpreted at run time: compiled once per op when its dialect
- * is registered, then used for parsing and printing. The language is upstream's
- * (docs/assembly-format.md): `literals`, $operand, $attr, $region, $successor, type($x),
- * functional-type(a, b), attr-dict, attr-dict-with-keyword, prop-dict, operands, results,
- * regions, successors, qualified(x), optional groups (...^)? and (...^) : (...)?, and
- * custom<DynamicIndexList>($operands, $static) for lists like [%a, 4].
- * Types that the text leaves out come from traits, constraints that fix one type, or infer.
+/* Declarative assembly formats. The format text of an op's row is compiled once, when its dialect
+ * is registered, into a list of elements; ir/asm/parse (parse_by_format) and ir/asm/print
+ * (print_by_format) interpret the elements.
+ *
+ * The language is upstream's (docs/assembly-format.md): `literals`, $operand, $attr, $region,
+ * $successor, type($x), functional-type(a, b), attr-dict, attr-dict-with-keyword, prop-dict,
+ * operands, results, regions, successors, qualified(x), optional groups (...^)? and (...^) :
+ * (...)?, and custom<DynamicIndexList>($operands, $static) for lists like [%a, 4]. Types that the
+ * text leaves out come from traits, from constraints that allow one type only, or from the row's
+ * infer hook. A Format is immutable and belongs to the context's arena.
  * Tests: test/unit/ir/asm/format/format_test.c, lit/dialects */
 #ifndef MING_IR_ASM_FORMAT_FORMAT_H
 #define MING_IR_ASM_FORMAT_FORMAT_H
 
 #include "ir/core/core.h"
 
-/* Operand, result and region groups of a row with a format; checked when it is compiled. */
+/* Limit of the operand, result and region groups of a row with a format; checked when it is
+ * compiled. */
 #define FORMAT_MAX_GROUPS 16
 
+/* One element of a format. */
 typedef enum ElementKind {
     ELEMENT_LITERAL,
     ELEMENT_SPACE, /* a blank that only the printer knows */
@@ -33,7 +38,7 @@ typedef enum ElementKind {
     ELEMENT_OPTIONAL
 } ElementKind;
 
-/* Whose types type(...) and functional-type(...) mean. */
+/* The values whose types type(...) and functional-type(...) stand for. */
 typedef enum TypeSource {
     TYPES_OF_OPERAND,
     TYPES_OF_RESULT,
@@ -62,15 +67,15 @@ struct Element {
     uint32_t static_attr;      /* of an index list: the attribute with the constants */
     bool with_keyword;         /* of the attribute dictionary */
     TypeTarget types, results; /* results: of a functional type */
-    /* of an optional group */
+    /* The fields below are those of an optional group. */
     ElementList then_part, else_part;
     const Element *anchor;
     const Element *first; /* of the then part: tells the parser whether the group is there */
-    bool inverted;        /* the anchor stands in the else part */
+    bool inverted;        /* the anchor is in the else part */
     bool elides_anchor;   /* the anchor is a unit attribute told by the group's presence */
 };
 
-/* How a result's or operand's type is found when the text does not give it. */
+/* The rule by which a result's or operand's type is found if the text does not give it. */
 typedef enum TypeRule {
     RULE_GIVEN,    /* by the text */
     RULE_ONLY,     /* the constraint has one type */
@@ -96,8 +101,8 @@ struct Format {
 };
 
 typedef struct Format Format;
-/* Compiles info->def->format into the context's arena; a malformed format panics, naming the op.
- * parse_by_format and print_by_format (ir/asm/parse, ir/asm/print) interpret it. */
+/* Compiles info->def->format into the context's arena. Never NULL: a malformed format is a mistake
+ * in a table and panics, naming the op. */
 const Format *format_compile(Context *ctx, const OpInfo *info);
 
 #endif

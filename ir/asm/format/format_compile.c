@@ -1,4 +1,4 @@
-/* From the text of an assembly format to its elements.
+/* Compilation of an assembly format from its text to elements.
  *
  *   format   ::= element*
  *   element  ::= `literal` | `` | ` ` | `\n` | $name | directive | optional
@@ -8,9 +8,9 @@
  *   source   ::= $name | operands | results
  *   optional ::= ( element+ ) [: ( element+ )] ?      with ^ behind the anchor
  *
- * Blanks are decided here, as upstream's generator decides them: by what stands before an
- * element in the format, taken as one sequence through both parts of optional groups.
- * A mistake in a format is a mistake in a table: panic, naming the op.
+ * The blanks that the printer writes are decided here, as upstream's generator decides them: each
+ * by the element before it in the format, taken as one sequence through both parts of optional
+ * groups. A mistake in a format is a mistake in a table; it panics, naming the op.
  * Tests: test/unit/ir/asm/format/format_test.c */
 #include <ctype.h>
 #include <string.h>
@@ -146,7 +146,7 @@ static void mark_given(Format *format, TypeTarget target)
     }
 }
 
-/* A group whose types the text gives and that says what all others are; false if none. */
+/* A group whose types the text gives and determine all others; false if there is none. */
 static bool find_given(const Format *format, bool operands_only, TypeTarget *out)
 {
     const OpInfo *info = format->info;

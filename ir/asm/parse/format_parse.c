@@ -1,7 +1,7 @@
-/* Parsing an op by its compiled assembly format.
+/* Parsing of an op by its compiled assembly format.
  *
- * Operand references and types are collected in the order of the text, each group remembering
- * its range; when the text is read, the missing types are found by the format's rules and the
+ * Operand references and types are collected in the order of the text, and each group remembers its
+ * range. When the text has been read, the missing types are found by the format's rules, and the
  * operands are resolved in the order of the op's table.
  * Tests: test/unit/ir/asm/format/format_test.c, lit/dialects */
 #include "ir/asm/format/format.h"
@@ -250,7 +250,7 @@ static bool try_attr_element(Reading *r, const Element *element, bool *present)
     return true;
 }
 
-/* index ::= ssa-use | integer, which may stand in brackets; without closing one nothing is said
+/* index ::= ssa-use | integer, which may be in brackets; a missing closing bracket is not diagnosed
  * here */
 static bool parse_index(Reading *r, DimList *constants)
 {

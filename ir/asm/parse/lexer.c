@@ -1,5 +1,6 @@
-/* Lexer of MLIR's text: one function per class of token, the grammar above each.
- * Every read is guarded by lex->end; a NUL inside the text counts as white space, as upstream.
+/* The lexer of MLIR text: one function per class of tokens, with the grammar above each. Every read
+ * is guarded by lex->end, because the source need not be NUL-terminated; a NUL inside the text
+ * counts as white space, as upstream.
  * Tests: test/unit/ir/asm/parse/lexer_test.c, lit/ir/asm/parse/parse-errors.mir */
 #include <string.h>
 
@@ -113,7 +114,7 @@ static const char keyword_text[][16] = {
 #undef X
 };
 
-/* Eight bytes as a number that orders as they do; one load where the compiler sees it. */
+/* Eight bytes as a number that has the same order; compilers turn this into one load. */
 static uint64_t prefix_of(const char text[8])
 {
     const uint8_t *t = (const uint8_t *)text;

@@ -1,5 +1,5 @@
-/* Affine maps and integer sets: affine_map<(d0)[s0] -> (…)>, affine_set<(d0) : (…)>.
- * Sums and products are read in loops, so that only parentheses and signs nest.
+/* Parsing of affine maps and integer sets: affine_map<(d0)[s0] -> (…)>, affine_set<(d0) : (…)>.
+ * Sums and products are read in loops, so that only parentheses and signs use the C stack.
  * Tests: lit/ir/attr/affine.mir, lit/ir/attr/affine-invalid.mir */
 #include "ir/asm/parse/internal.h"
 
@@ -71,7 +71,7 @@ static const AffineExpr *parse_constant(OpParser *p)
     return affine_const(p->ctx, (int64_t)value);
 }
 
-/* After a minus: 2^63, which stands for the smallest constant only there. */
+/* Behind a minus: 2^63, which means the smallest constant only there. */
 static bool parse_smallest(OpParser *p)
 {
     uint64_t value;

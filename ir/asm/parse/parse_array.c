@@ -1,5 +1,5 @@
-/* Flat arrays of numbers: array<i64: 1, 2>.
- * The type comes first, so elements go straight into the array's storage.
+/* Parsing of flat arrays of numbers: array<i64: 1, 2>. The type comes first, so elements are stored
+ * directly as they are read.
  * Tests: lit/ir/asm/parse/elements.mir, lit/ir/asm/parse/elements-invalid.mir */
 #include "ir/asm/parse/internal.h"
 

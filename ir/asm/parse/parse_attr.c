@@ -1,5 +1,5 @@
-/* Attributes but for elements (parse_dense.c), locations (parse_loc.c), and aliases and
- * dialects' own (parse_symbol.c). The grammar stands above each function.
+/* Parsing of attributes, except for elements (parse_dense.c), locations (parse_loc.c), and aliases
+ * and dialects' attributes (parse_symbol.c). The grammar is written above each function.
  * Tests: lit/ir/asm/parse/attributes.mir, lit/ir/asm/parse/attributes-invalid.mir */
 #include <string.h>
 
@@ -306,7 +306,7 @@ static bool parse_strides(OpParser *p, DimList *strides)
     return true;
 }
 
-/* What follows "strided": "<[strides], offset: n>". */
+/* Parses the text behind "strided": "<[strides], offset: n>". */
 static bool parse_strided_body(OpParser *p, DimList *strides, int64_t *offset)
 {
     if (!parse_token(p, TOK_LESS, "expected '<' after 'strided'")) return false;

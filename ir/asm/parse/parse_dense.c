@@ -1,6 +1,7 @@
-/* Elements: dense<…>, dense_resource<…>, sparse<…>.
- * A literal precedes its type, so it is read twice: once to check its form and count, and
- * again, when the type is known, straight into the element's storage. No token is kept.
+/* Parsing of elements: dense<…>, dense_resource<…>, sparse<…>. A literal precedes its type, so it
+ * is read twice: the first time its form and its number of elements are checked, the second time,
+ * when the type is known, elements are stored directly. No token is kept, because literals may be
+ * huge.
  * Tests: lit/ir/asm/parse/elements.mir, lit/ir/asm/parse/elements-invalid.mir */
 #include <string.h>
 

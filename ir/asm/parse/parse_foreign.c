@@ -1,7 +1,7 @@
-/* Text of types and attributes of upstream's dialects that are only carried through. Upstream
- * prints them anew; printers there agree on spacing, so the text is taken apart into tokens and
- * put together as they would: nothing inside brackets, one blank behind commas, elsewhere one blank
- * where there was any. Aliases are written out.
+/* Text of types and attributes of upstream's dialects that ming only carries through. Upstream
+ * parses them and prints them anew, and its printers agree on spacing; so the text is taken apart
+ * into tokens and put together as they would: no blank inside brackets, one blank behind a comma,
+ * elsewhere one blank where there were any. Aliases are written out.
  * Tests: lit/ir/asm/parse/foreign-dialects.mir */
 #include <string.h>
 

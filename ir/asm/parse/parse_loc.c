@@ -1,6 +1,6 @@
-/* Locations: what stands in loc(…), and aliases that are defined after their use.
- * Such a location is a stand-in, one per alias, until the text has been read; then the
- * module is walked once and every stand-in replaced.
+/* Parsing of locations, loc(…), and of aliases that are defined after their use. Such an alias is
+ * represented by a stand-in location until the text has been read; then the module is walked once
+ * and every stand-in is replaced.
  * Tests: lit/ir/asm/parse/locations.mir, lit/ir/asm/parse/locations-invalid.mir */
 #include <string.h>
 

@@ -1,8 +1,9 @@
-/* Names of values and blocks, and the regions they are valid in.
- * One hash table for all values: a region remembers which names it added and removes them at
- * its end. A value used before its definition is a placeholder, a detached op that the
- * definition replaces; placeholders are freed when the whole text has been read, because
- * parse hooks may still hold them. Linear in the text.
+/* Names of values and blocks, and the regions in which they are valid.
+ *
+ * One hash table holds all values. A region remembers which names it added and removes them at its
+ * end. A value that is used before its definition is represented by a placeholder, a detached op,
+ * which the definition replaces; placeholders are freed when the whole text has been read, because
+ * parse hooks may still hold them. Time is linear in the text.
  * Tests: lit/ir/verify/regions.mir, lit/ir/asm/parse/parse-errors.mir */
 #include <assert.h>
 #include <stdlib.h>

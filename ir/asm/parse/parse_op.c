@@ -1,6 +1,6 @@
-/* Operations: results, generic and custom form, trailing location.
- * An OpBuild remembers where the op's parts begin on the parser's stacks; ops nested in its
- * regions push above and cut back, so its parts stay together.
+/* Parsing of ops: results, generic and custom form, trailing location. An OpBuild remembers where
+ * the op's parts begin on the parser's stacks. Ops nested in its regions push above these parts and
+ * cut the stacks back, so the op's parts stay together.
  * Tests: lit/ir/asm/print/generic.mir, lit/ir/asm/parse/parse-errors.mir,
  * test/unit/ir/asm/parse/parse_test.c */
 #include <assert.h>
@@ -53,7 +53,7 @@ static size_t split_entries(OpParser *p, const OpBuild *build)
     return kept;
 }
 
-/* Adds what <{…}> says, as far as the op declares it: it overrules entries of {…}. */
+/* Adds the properties in <{…}> that the op declares; they overrule entries of {…}. */
 static const Attr *merge_props(const OpBuild *build, const Attr *props)
 {
     const Attr *given = build->props;
@@ -378,7 +378,7 @@ static size_t find_duplicate(const OpParser *p, size_t begin, size_t end)
     return i;
 }
 
-/* Takes the value of `name` that does not stand in the text's {…} out of the entries. */
+/* Drops the entry `name` that is not in the text's {…}, because the one in {…} overrules it. */
 static void drop_overruled(OpParser *p, OpBuild *build, const Ident *name)
 {
     size_t i = build->attrs;

@@ -1,6 +1,7 @@
-/* Regions, blocks and their arguments.
- * A region is parsed into a Region of the parser's own and moves into its op when that is
- * made. A block referenced before its label is made then, detached: that marks it undefined.
+/* Parsing of regions, blocks and their arguments. A region is parsed into a Region of the parser's
+ * own and is moved into its op when that is created. A block that is referenced before its label is
+ * created by the reference and stays detached until the label is read; a detached block therefore
+ * is undefined.
  * Tests: lit/ir/verify/regions.mir, lit/ir/asm/parse/parse-errors.mir */
 #include "ir/asm/parse/internal.h"
 

@@ -1,5 +1,5 @@
-/* The {-# … #-} section: blobs that dense_resource attributes name, and entries of tools, which
- * are kept to be printed back.
+/* Parsing of the section {-# … #-}: the blobs that dense_resource attributes name, and the entries
+ * of external tools, which are kept in order to be printed back.
  * Tests: lit/ir/asm/parse/resources.mir, lit/ir/asm/parse/resources-invalid.mir,
  * lit/ir/asm/parse/external-resources.mir */
 #include "ir/asm/parse/internal.h"

@@ -1,6 +1,6 @@
-/* What every part of the text parser stands on: tokens, places, messages, lists, and the
- * life of an OpParser.
- * A message after a lexical error is swallowed: the lexer's own has been given already.
+/* The parts that the whole text parser uses: tokens, places, messages, lists, and creation and
+ * destruction of an OpParser. A message after a lexical error is dropped, because the lexer's own
+ * message has been given already.
  * Tests: test/unit/ir/asm/parse/parse_test.c, lit/ir/asm/parse/parse-errors.mir */
 #include <string.h>
 
@@ -90,7 +90,7 @@ const Attr *parser_loc_at(OpParser *p, SrcPos at)
 void parse_passed(OpParser *p, SrcPos place)
 {
     if (!p->passed || place - p->passed_place < PASSED_STEP) return;
-    seek_line(p, place); /* lest the next location reads it again */
+    seek_line(p, place); /* otherwise the next location would read it again */
     p->passed(p->passed_user, place);
     p->passed_place = place;
 }

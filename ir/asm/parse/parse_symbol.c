@@ -1,7 +1,9 @@
-/* Aliases (#map, !type) and what dialects define: #dialect.name<…>, #dialect<…>, types alike.
- * A registered dialect's text is read by its TypeDef or AttrDef; after it reading goes on
- * behind the balanced brackets. Text of dialects nobody knows is kept as it is, that of upstream's
- * dialects whose ops we do not have with upstream's spacing (parse_foreign.c).
+/* Parsing of aliases (#map, !type) and of the attributes and types that dialects define
+ * (#dialect.name<…>, #dialect<…>, and the same with !).
+ *
+ * The text of a registered dialect is read by its AttrDef or TypeDef, after which parsing continues
+ * behind the balanced brackets. The text of an unknown dialect is kept as it is, that of an
+ * upstream dialect whose ops are not implemented with upstream's spacing (parse_foreign.c).
  * Tests: lit/ir/asm/parse/dialect-symbols.mir, lit/ir/asm/parse/attributes-invalid.mir */
 #include <ctype.h>
 #include <string.h>
@@ -60,7 +62,7 @@ static bool skip_body_char(OpParser *p, Brackets *open, char c, const char **cur
     }
 }
 
-/* The current token is '<': finds its '>' and goes on behind it. *body includes both. */
+/* The current token is '<': finds the matching '>' and continues behind it. *body includes both. */
 static bool parse_symbol_body(OpParser *p, Str *body)
 {
     const char *start = p->tok.text.data, *cur = start;

@@ -1,5 +1,5 @@
-/* Types. The grammar stands above each function; shapes are read character by character where
- * they would otherwise lex the rest of "4x8x…" again for every extent.
+/* Parsing of types. The grammar is written above each function. Shapes are read character by
+ * character, because the lexer would read the rest of "4x8x…" as one word again for every extent.
  * Tests: lit/ir/asm/parse/types.mir, lit/ir/asm/parse/types-invalid.mir */
 #include <string.h>
 

@@ -1,8 +1,10 @@
-/* Whole texts: a module with its alias definitions and resource section, or a lone type or
- * attribute. parse_op.c reads ops, parse_region.c regions, parse_names.c resolves names,
- * parse_type.c, parse_attr.c and their kin the rest; parser_hooks.c is what ops' hooks see.
- * A failed parse frees all it made by moving every loose piece into the module and erasing
- * that: all uses lie inside it.
+/* Parsing of whole texts: a module with its alias definitions and its resource section, or a single
+ * type or attribute. parse_op.c reads ops, parse_region.c regions, parse_names.c resolves names,
+ * parse_type.c, parse_attr.c and others read the rest; parser_hooks.c offers the parser to the
+ * hooks of ops.
+ *
+ * A failed parse frees everything that it made: it moves every detached piece into the module and
+ * erases the module, which is safe because all uses are then inside it.
  * Tests: lit/ir, test/unit/ir/asm/parse/parse_test.c, fuzz/fuzz_text.c */
 #include <string.h>
 
@@ -80,7 +82,7 @@ static Op *create_module(OpParser *p)
     return module;
 }
 
-/* Everything that is not in the module yet goes there, to be erased with it. */
+/* Moves everything that is not in the module yet into it, to be erased with it. */
 static void gather_loose_parts(OpParser *p)
 {
     Region *body = op_region(p->module, 0);

@@ -1,5 +1,6 @@
 /* The parser as custom parse hooks and assembly formats see it (ir/asm/parse/parse.h): thin
- * functions over the parser's own. Messages given through parser_error name the op being parsed.
+ * functions over the parser's own. Messages given through parser_error name the op that is being
+ * parsed.
  * Tests: lit/dialects, test/unit/ir/asm/parse/parse_test.c */
 #include <ctype.h>
 

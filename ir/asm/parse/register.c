@@ -1,5 +1,5 @@
-/* Registration of dialects: resolves the names of op rows, parses default attributes, compiles
- * assembly formats. A malformed table is a programming error and ends in panic().
+/* Registration of dialects: resolves the names in op rows, parses default attributes and compiles
+ * assembly formats. A malformed table is a programming error and panics.
  * Tests: test/unit/ir/core/opdef_test.c, test/unit/ir/asm/format/format_test.c */
 #include "ir/asm/format/format.h"
 #include "ir/asm/parse/parse.h"

@@ -1,9 +1,9 @@
-/* Finding and naming of aliases.
+/* Search for aliases and their names.
  *
- * Each type and attribute is visited once, its parts first in the order they would be printed.
- * depth: 0 without any alias inside, 1 for an alias without aliases inside, else 1 + the
- * deepest part. An alias that is used where it must be known already is not deferrable, and then
- * neither are its parts.
+ * Each type and attribute is visited once, its parts first, in the order in which they would be
+ * printed. Its depth is 0 if there is no alias inside, 1 for an alias without aliases inside, else
+ * 1 + the depth of its deepest part. An alias that is used where it must have been defined already
+ * is not deferrable, and then its parts are not deferrable either.
  * Tests: lit/ir/asm/print/aliases.mir, lit/ir/asm/parse/locations.mir */
 #include <assert.h>
 #include <ctype.h>

@@ -1,9 +1,9 @@
 /* Numbering of SSA values and blocks for the printer.
  *
- * Regions are visited from a stack, each with the counters its parent region ended with. The
- * names in use form a stack too: a region's names lie above those of its ancestors, and going to
- * another region cuts the stack back to the end of that region's parent.
- * A value's entry is a number or a name; see NameRef.
+ * Regions are visited from a stack; each starts with the counters at which its parent region ended.
+ * The names in use form a stack too: the names of a region are above those of its ancestors, and
+ * visiting another region cuts the stack back to the end of that region's parent. The entry of a
+ * value is a number or a name; see NameRef.
  * Tests: test/unit/ir/asm/print/asm_names_test.c, lit/ir/asm/print/names.mir */
 #include <assert.h>
 #include <ctype.h>
@@ -72,7 +72,7 @@ static void names_cut(NameStack *stack, size_t len)
     }
 }
 
-/* What a value is called: a name in the arena, or 2 * number + 1. */
+/* The name of a value: a pointer to a name in the arena, or 2 * number + 1. */
 typedef uintptr_t NameRef;
 
 /* A region to visit: the counters and names in use where its parent region ended. */
@@ -82,7 +82,7 @@ typedef struct PendingRegion {
     size_t name_count;
 } PendingRegion;
 
-/* Where the result groups of an op begin; only for ops with more than one group. */
+/* The first results of the result groups of an op; only for ops with more than one group. */
 typedef struct ResultGroups {
     uint32_t count;
     uint32_t begins[];

@@ -1,7 +1,8 @@
 /* Diagnostics: emission, pending notes, source texts and strings for messages.
- * The newest diagnostic stays pending, so that notes can follow; texts of the pending ones live
- * in Diags.texts, strings made for arguments in Diags.args until the next main diagnostic is
- * emitted. The default handler is in diag_print.c.
+ *
+ * The newest diagnostic stays pending, so that notes can follow it. Texts of pending diagnostics
+ * are in Diags.texts; strings made for arguments are in Diags.args until the next main diagnostic
+ * has been emitted. The default handler is in diag_print.c.
  * Tests: test/unit/ir/asm/print/diag_test.c, lit/ir/asm/print/diagnostics.mir */
 #include <string.h>
 
@@ -72,7 +73,7 @@ static void deliver_one(Context *ctx)
     free_ptr((void **)&delivered);
 }
 
-/* A handler may itself emit: what it leaves pending is delivered too. */
+/* A handler may itself emit diagnostics; those that it leaves pending are delivered too. */
 static void deliver_pending(Context *ctx)
 {
     Diags *diags = diag_state_of(ctx);
@@ -95,7 +96,8 @@ static void diag_add(Context *ctx, DiagKind kind, const Attr *loc, Str text)
     *vec_push(&diags->pending) = (Diag){kind, loc, {copy, text.len}};
 }
 
-/* The text is formatted before the former diagnostic goes, since arguments may be its notes'. */
+/* The text is formatted before the former diagnostic is delivered, because arguments may be texts
+ * of its notes. */
 static void emit(Context *ctx, DiagKind kind, const Attr *loc, const char *prefix, const char *fmt,
                  va_list args)
 {
@@ -248,7 +250,7 @@ void diag_add_source(Context *ctx, Str name, Str text)
 void diag_remove_source(Context *ctx, Str name)
 {
     Diags *diags = diag_state_of(ctx);
-    diag_flush(ctx); /* what is pending may want to show a line */
+    diag_flush(ctx); /* the pending diagnostic may quote this text */
     SourceText *source = find_source(ctx, name);
     if (!source) return;
     free_ptr((void **)&source->line_starts);

@@ -1,5 +1,5 @@
-/* The default diagnostic handler: `file:line:col: error: text`, the source line and a caret,
- * as mlir-opt prints them; then call sites, then notes.
+/* The default diagnostic handler. It prints `file:line:col: error: text`, the source line and a
+ * caret, then call sites, then notes, as mlir-opt does.
  * Tests: test/unit/ir/asm/print/diag_test.c */
 #include <stdio.h>
 

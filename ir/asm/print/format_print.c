@@ -1,4 +1,4 @@
-/* Printing an op by its compiled assembly format. Blanks were decided at compile time.
+/* Printing of an op by its compiled assembly format. Blanks were decided when it was compiled.
  * Tests: test/unit/ir/asm/format/format_test.c, lit/dialects */
 #include "ir/asm/format/format.h"
 #include "ir/asm/print/internal.h"
@@ -106,7 +106,7 @@ static void print_types(OpPrinter *p, const Op *op, TypeTarget target)
     }
 }
 
-/* A single type stands without parentheses unless it is a function type. */
+/* A single type has no parentheses unless it is a function type. */
 static bool results_are_bare(const Op *op, TypeTarget target)
 {
     uint32_t begin = 0, count = op->result_count;
@@ -196,7 +196,8 @@ typedef struct DictFilter {
     const Op *op;
 } DictFilter;
 
-/* Keeps what no other element of the format prints and no default says. */
+/* Keeps the attributes that no other element of the format prints and that differ from their
+ * default. */
 static bool keep_in_dict(const void *user, const NamedAttr *item)
 {
     const DictFilter *filter = user;

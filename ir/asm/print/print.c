@@ -1,4 +1,4 @@
-/* What hooks call to print: values, types, attributes, dictionaries, locations.
+/* The functions that print hooks call: values, types, attributes, dictionaries, locations.
  * Tests: lit/ir, test/unit/ir/asm/format/format_test.c */
 #include <assert.h>
 

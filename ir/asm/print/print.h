@@ -1,13 +1,18 @@
-/* Writing MLIR text exactly as mlir-opt 19 does: SSA names, aliases, custom and generic forms,
- * locations. print.c drives; asm_names.c numbers values, asm_alias.c finds aliases,
- * print_type.c and print_attr.c spell types and attributes.
- * Tests: lit/ir, lit/dialects */
+/* Text output: IR as MLIR text, exactly as mlir-opt 19 prints it (SSA names, aliases, custom and
+ * generic forms, locations), and diagnostics, whose messages show IR.
+ *
+ * Printing does not change the IR and cannot fail, except that a TextSink may refuse text. Ops that
+ * do not verify must be printed in generic form (verify_print_options, ir/verify/verify.h), because
+ * hooks rely on valid ops. Print hooks of dialects use the printer_* functions. Diagnostics of a
+ * context go to its one handler. Verifier, parser, passes and tools build on this module.
+ * Tests: lit/ir/asm/print, test/unit/ir/asm/print, lit/dialects */
 #ifndef MING_IR_ASM_PRINT_PRINT_H
 #define MING_IR_ASM_PRINT_PRINT_H
 
 #include "ir/attr/attr.h"
 #include "ir/core/core.h"
 
+/* Printing of whole ops. */
 typedef struct PrintOptions {
     bool generic;    /* --mlir-print-op-generic */
     bool debug_info; /* --mlir-print-debuginfo */
@@ -19,23 +24,25 @@ typedef struct PrintOptions {
     int64_t elide_elements_above;  /* --mlir-elide-elementsattrs-if-larger; < 0: never */
     int64_t elide_resources_above; /* --mlir-elide-resource-strings-if-larger; < 0: never */
 } PrintOptions;
+/* The options of mlir-opt when none are given. */
 extern const PrintOptions PRINT_DEFAULT;
 
-/* Takes printed text piece by piece. False: it cannot, and the rest is dropped. */
+/* A receiver of text that is printed piece by piece. write returns false if it cannot take the
+ * text; the rest is then dropped. */
 typedef struct TextSink {
     bool (*write)(void *user, Str piece);
     void *user;
 } TextSink;
 
-/* Prints a top-level op with aliases and resource section, ending in a newline; a nested op, or
- * any with local_scope, alone and without the newline. */
+/* Appends an op. A top-level op is printed with its aliases and resource section and ends in a
+ * newline; a nested op, or any op with local_scope, is printed alone and without the newline. */
 void op_print(StrBuf *out, Op *op, const PrintOptions *options);
-/* The same without ever holding the whole text. False: the sink failed. */
+/* The same, but the whole text is never held in memory. False: the sink failed. */
 bool op_print_to(const TextSink *sink, Op *op, const PrintOptions *options) MUST_CHECK;
-/* One op as a message would show it: local scope, no newline at the end. */
+/* Appends one op as a message shows it: in local scope, without a newline at the end. */
 void op_print_inline(StrBuf *out, Op *op);
 
-/* For hooks. */
+/* For print hooks: each function appends to the text of the op being printed. */
 
 StrBuf *printer_out(OpPrinter *p);
 void printer_text(OpPrinter *p, const char *text);
@@ -48,30 +55,30 @@ void printer_functional_type(OpPrinter *p, const Op *op);
 void printer_attr(OpPrinter *p, const Attr *attr);
 void printer_attr_without_type(OpPrinter *p, const Attr *attr);
 void printer_symbol_name(OpPrinter *p, Str name); /* @name, quoted where needed */
-/* " {a = 1}" of all attributes (discardable and inherent) but the elided names (NULL-terminated,
- * may be NULL); nothing when empty. */
+/* " {a = 1}" of all attributes, discardable and inherent, except for the elided names
+ * (NULL-terminated, may be NULL); nothing if there are none. */
 void printer_attr_dict(OpPrinter *p, const Op *op, const char *const *elided);
 void printer_attr_dict_keyword(OpPrinter *p, const Op *op, const char *const *elided);
 /* "{ … }" */
 void printer_region(OpPrinter *p, Region *region, bool print_entry_args, bool print_terminator);
 void printer_block_arg(OpPrinter *p, const Value *arg); /* "%x: type" plus location if asked */
-/* "%x: type {attrs} loc(...)" of a region's argument in an op's header; attrs: a dictionary or
- * NULL. */
+/* "%x: type {attrs} loc(...)" of a region's argument in the header of an op; attrs is a dictionary
+ * or NULL. */
 void printer_region_arg(OpPrinter *p, const Value *arg, const Attr *attrs);
-/* " {a = 1}" or " attributes {a = 1}" of a dictionary of the hook's own making; nothing when
+/* " {a = 1}" or " attributes {a = 1}" of a dictionary that the hook made; nothing if it is
  * empty. */
 void printer_dict(OpPrinter *p, const Attr *dict, bool with_keyword);
 void printer_successor(OpPrinter *p, const Block *block);
 void printer_newline(OpPrinter *p);          /* and indentation */
-void printer_nest(OpPrinter *p, int levels); /* what follows is indented that deeper */
+void printer_nest(OpPrinter *p, int levels); /* the following lines are indented that much deeper */
 bool printer_debug_info(const OpPrinter *p);
-/* Hooks run twice when aliases are wanted: first dry, to find them; nothing is written then.
- * A hook needs this only to save work. */
+/* If aliases are wanted, hooks run twice: the first run is dry and writes nothing, it only finds
+ * them. A hook asks this only to save work. */
 bool printer_is_dry(const OpPrinter *p);
 
-/* Diagnostics: one message with a location, a severity and notes, given to the
- * context's handler. The default handler prints `file:line:col: error: text`, the
- * source line and a caret to stderr, as mlir-opt does.
+/* Diagnostics: a message with a location, a severity and notes, given to the context's handler. The
+ * default handler prints `file:line:col: error: text`, the source line and a caret to stderr, as
+ * mlir-opt does.
  * Tests: test/unit/ir/asm/print/diag_test.c, lit/ir/asm/print/diagnostics.mir */
 
 typedef enum DiagKind { DIAG_ERROR, DIAG_WARNING, DIAG_REMARK, DIAG_NOTE } DiagKind;
@@ -82,56 +89,58 @@ typedef struct Diag {
     Str text;        /* lives during the handler's call only */
 } Diag;
 
-/* `notes` follow the main diagnostic; the handler sees them together. */
+/* The handler gets a diagnostic together with its notes. The texts live until it returns. */
 typedef void DiagHandler(void *user, Context *ctx, const Diag *diag, const Diag *notes,
                          size_t note_count);
 
-/* Installs a handler (NULL: the default one) and returns the former through old_*, if not NULL. */
+/* Installs a handler (NULL: the default one). The former handler is returned through old_handler
+ * and old_user unless these are NULL. */
 void diag_set_handler(Context *ctx, DiagHandler *handler, void *user, DiagHandler **old_handler,
                       void **old_user);
-/* Errors reported so far, whatever the handler did with them. */
+/* Number of errors reported so far, whatever the handler did with them. */
 size_t diag_error_count(const Context *ctx);
 
-/* All emit_* return false, so that `return diag_error(...)` reads well. A note attaches to
- * the diagnostic emitted before it by keeping that one pending until the next diagnostic or
- * diag_flush; ops and parsers call diag_flush at their ends. */
+/* Report a message; all return false, so that `return diag_error(...)` reads well. A diagnostic
+ * stays pending until the next one that is no note, or until diag_flush, because notes are attached
+ * to the diagnostic before them. */
 bool diag_error(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool diag_warning(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool diag_remark(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool diag_note(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_flush(Context *ctx);
 
-/* Whether messages about an op carry a note "see current operation: ..." with its generic form,
- * as upstream's do unless diagnostics are being verified. On at first. */
+/* Sets whether messages about an op carry a note "see current operation: ..." with its generic
+ * form, as upstream's do unless diagnostics are being verified. On at first. */
 void diag_show_op(Context *ctx, bool show);
 
-/* Errors about an op: text is prefixed with "'dialect.op' op " as upstream's are. */
+/* Report about an op, at its location. op_error puts "'dialect.op' op " in front, as upstream does;
+ * all return false. */
 bool op_error(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Without the prefix, at the op's location. */
+/* The same without the prefix. */
 bool op_emit_error(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool op_warning(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool op_remark(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool op_note(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* A note that shows the op behind the title, in the generic form or its own. */
+/* A note with a title followed by the op, in generic or in its own form. */
 bool op_note_text(const Op *op, const char *title, bool generic);
 
-/* Source text registered so that diagnostics can show a line. The text must outlive its
- * registration; name is copied. Parsing a buffer registers it by itself. */
+/* Registers source text, so that diagnostics can show a line of it. The text must outlive its
+ * registration; the name is copied. The parser registers the buffer that it reads. */
 void diag_add_source(Context *ctx, Str name, Str text);
 void diag_remove_source(Context *ctx, Str name);
-/* The text registered under that name, or an empty Str with data == NULL. */
+/* The text registered under that name, or a Str whose data is NULL. */
 Str diag_source(const Context *ctx, Str name);
 
-/* Text of types, attributes, maps for messages: scratch strings of the context that stay
- * valid until diag_flush or the end of the next emitted diagnostic that is no note. */
+/* Text of types, attributes and maps for messages. The strings belong to the context and are valid
+ * until diag_flush or until the next diagnostic that is no note has been emitted. */
 const char *type_str(Context *ctx, const Type *type);
 const char *attr_str(Context *ctx, const Attr *attr);
 const char *map_str(Context *ctx, const AffineMap *map);
 
-/* The handler used when none is set: as mlir-opt, to stderr. user is ignored. */
+/* The default handler, which prints to stderr as mlir-opt does; it ignores `user`. */
 DiagHandler diag_print_stderr;
-/* What it prints. */
+/* The text that the default handler prints. */
 void diag_render(StrBuf *out, const Context *ctx, const Diag *diag, const Diag *notes,
                  size_t note_count);
 

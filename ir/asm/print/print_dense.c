@@ -1,6 +1,6 @@
-/* Spelling of elements attributes. Numeric elements that are no splat and more than
- * HEX_ABOVE are written as one hex string, as upstream does by default; others as nested
- * lists. Writing is linear in the number of elements and allocates only in the output.
+/* Spelling of elements attributes. More than HEX_ABOVE numbers that are no splat are written as one
+ * hex string, as upstream does by default; all others are written as nested lists. Writing takes
+ * time linear in the number of elements and allocates only the output.
  * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/dense.mir */
 #include "ir/asm/print/internal.h"
 #include "ir/attr/attr.h"

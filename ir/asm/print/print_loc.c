@@ -1,5 +1,5 @@
-/* Spelling of locations: loc("f":1:2), names, fused, call sites; and the pretty form that
- * --mlir-pretty-debuginfo asks for.
+/* Spelling of locations (file, name, fused, call site) and of their pretty form for
+ * --mlir-pretty-debuginfo.
  * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/locations.mir */
 #include "ir/asm/print/internal.h"
 

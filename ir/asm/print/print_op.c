@@ -1,4 +1,4 @@
-/* Printing ops, blocks and regions, in custom or generic form.
+/* Printing of ops, blocks and regions, in custom or generic form.
  * Tests: lit/ir/asm/print/generic.mir, lit/ir/asm/print/names.mir */
 #include <stdlib.h>
 #include <string.h>
@@ -152,8 +152,8 @@ void printer_region(OpPrinter *p, Region *region, bool print_entry_args, bool pr
     print_region(p, region, print_entry_args, print_terminator, false);
 }
 
-/* What the generic form prints, in upstream's order of looking for aliases, which passes over the
- * properties of unregistered ops. */
+/* Visits the parts that the generic form prints in the order in which upstream looks for aliases,
+ * which skips the properties of unregistered ops. */
 static void visit_generic(OpPrinter *p, const Op *op)
 {
     for (uint32_t i = 0; i < op->region_count; i++)

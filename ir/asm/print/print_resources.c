@@ -1,5 +1,5 @@
-/* The file's metadata section: blobs of the dense_resource attributes that were printed, and the
- * external resources that came with the input.
+/* Printing of a file's metadata section: the blobs of the dense_resource attributes that were
+ * printed, and the external resources that came with the input.
  *
  *   {-#
  *     dialect_resources: {
@@ -10,7 +10,8 @@
  *     external_resources: { … }
  *   #-}
  *
- * Entries, groups and parts are opened when the first of them is really printed.
+ * The text of an entry, group or part is begun when its first item is really printed, because blobs
+ * may be elided and empty groups must not appear.
  * Tests: lit/ir/asm/print/elide.mir, lit/ir/asm/parse/external-resources.mir */
 #include "ir/asm/print/internal.h"
 
@@ -75,7 +76,7 @@ static bool is_too_long(Section *s, size_t length)
     return too_long;
 }
 
-/* A blob's alignment (0 without data) goes before it, little endian. */
+/* A blob's alignment (0 without data) is written in front of it, little endian. */
 static void print_blob(Section *s, const Ident *key, uint32_t align, const uint8_t *data,
                        size_t size)
 {

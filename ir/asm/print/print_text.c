@@ -1,5 +1,5 @@
-/* Spelling of names and strings: escapes, bare identifiers, symbols, hex, and the two forms of
- * a dialect's type or attribute.
+/* Spelling of names and strings: escapes, bare identifiers, symbols, hexadecimal digits, and the
+ * two forms of a dialect's type or attribute.
  * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir */
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Printing a whole op: its aliases before and behind it.
+/* Printing of a whole op: first its aliases, then the op, then the aliases that may be defined
+ * behind their use, and resources.
  * Tests: lit/ir/asm/print/aliases.mir, lit/ir/asm/parse/locations.mir */
 #include "ir/asm/print/internal.h"
 #include "ir/asm/print/print.h"

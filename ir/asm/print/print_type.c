@@ -1,5 +1,5 @@
-/* Spelling of types, as upstream's printer writes them. Nested types and attributes go back
- * through the writer, so that they may be aliases.
+/* Spelling of types, as upstream's printer writes them. Nested types and attributes are written
+ * through the writer again, so that they may be aliases.
  * Tests: test/unit/ir/attr/type_test.c, lit/ir/asm/parse/types.mir */
 #include "ir/asm/print/internal.h"
 #include "ir/core/core.h"

@@ -1,4 +1,4 @@
-/* Comments that name the users of results and arguments (--mlir-print-value-users).
+/* The comments that name the users of results and arguments (--mlir-print-value-users).
  * Tests: lit/ir/asm/print/value-users.mir */
 #include "ir/asm/print/internal.h"
 
