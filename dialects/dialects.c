@@ -1,5 +1,5 @@
-/* The list of dialects the tools know. A dialect stands after those its canonicalizations
- * build ops of; registration itself needs no order.
+/* The list of dialects that the tools know. A dialect is listed after those whose ops its
+ * canonicalizations build; registration itself needs no order.
  * Tests: lit/tools/show-dialects.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"

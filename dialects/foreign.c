@@ -1,5 +1,5 @@
-/* Upstream's dialects whose ops we do not have: their attributes and types may stand on ops of
- * ours and are carried through.
+/* Upstream's dialects whose ops are not implemented. Their attributes and types may occur on ops
+ * that are, and are carried through.
  * Tests: lit/ir/asm/parse/foreign-dialects.mir, lit/dialects/sparse_tensor */
 #include "dialects/complex/complex.h"
 #include "dialects/dialects.h"

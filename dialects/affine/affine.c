@@ -1,4 +1,4 @@
-/* Rows and hooks of the affine dialect.
+/* The affine dialect: rows, hooks and builders of affine.apply.
  * Tests: lit/dialects/affine */
 #include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"

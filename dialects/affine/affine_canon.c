@@ -1,11 +1,11 @@
-/* Canonicalization of affine.apply: it takes in the affine.apply ops that compute its operands,
- * turns operands that do not change within their function into symbols, constants into
- * constants, and drops operands that are unused or given twice.
+/* Canonicalization of affine.apply. It is composed with the affine.apply ops that compute its
+ * operands; operands that do not change within their function become symbols, constants become
+ * constants of the expression, and operands that are unused or given twice are dropped.
  * Tests: lit/dialects/affine/canonicalize.mir */
 #include "dialects/affine/affine.h"
 #include "ir/rewrite/rewrite.h"
 
-/* An expression with what its dims and symbols stand for; NULL: unused. */
+/* An expression with the values that its dims and symbols are bound to; NULL: unused. */
 typedef struct BoundExpr {
     Context *ctx;
     const AffineExpr *expr;

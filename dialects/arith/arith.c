@@ -1,6 +1,6 @@
-/* Rows, text and checks of the arith dialect. Folders are in arith_fold_*.c, patterns in
- * arith_canon.c.
- * A hook checks what its row's constraints and traits do not.
+/* The arith dialect: rows, text, builders and small checks. Folders are in arith_fold_*.c, patterns
+ * in arith_canon*.c, checks of casts in arith_verify.c. A hook checks only what its row's
+ * constraints and traits do not.
  * Tests: lit/dialects/arith */
 #include "dialects/arith/arith.h"
 #include "dialects/arith/internal.h"

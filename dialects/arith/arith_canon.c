@@ -1,6 +1,7 @@
-/* Canonicalization patterns of arith; each shows its algebra. Patterns that match several ops
- * outrank those with fewer, and give their results a fused location: of the root, then of what
- * stands deepest on the left, as many as the pattern has ops that are not constants.
+/* Canonicalization patterns of arith; each shows its algebra. A pattern that matches several ops
+ * has a higher benefit than one that matches fewer. It gives its results a fused location: that of
+ * the root first, then those of the leftmost and deepest ops, one for each op of the pattern that
+ * is not a constant.
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include "dialects/arith/internal.h"
 #include "dialects/common/common.h"
@@ -14,8 +15,8 @@ static Value *replace_with(Rewriter *rw, Op *op, Value *value)
 
 typedef enum Combine { SUM, INNER_MINUS_OUTER, OUTER_MINUS_INNER, PRODUCT } Combine;
 
-/* outer(inner(x, c0), c1) -> result(x, c0 with c1); the *_left fields say which side the
- * constants stand on. */
+/* outer(inner(x, c0), c1) -> result(x, c0 with c1); the *_left fields say on which side the
+ * constants are. */
 typedef struct Reassociation {
     const OpDef *outer, *inner, *result;
     bool outer_left, inner_left, result_left;
@@ -105,7 +106,7 @@ REASSOCIATE(sub_left_of_sub_left, .outer = ARITH(SUBI), .inner = ARITH(SUBI), .r
 REASSOCIATE(mul_of_mul, .outer = ARITH(MULI), .inner = ARITH(MULI), .result = ARITH(MULI),
             .combine = PRODUCT)
 
-/* x + y * -1 -> x - y, whichever side the product stands on */
+/* x + y * -1 -> x - y, with the product on either side */
 static bool add_of_negated(Rewriter *rw, Op *op, uint32_t product_side)
 {
     Op *mul = rewrite_def_of(op_operand(op, product_side), ARITH(MULI));

@@ -1,5 +1,5 @@
-/* Folders of casts: chains of casts first, then constants lane by lane. Float conversions fold
- * only when no precision is lost, conversions to integers only when the value fits.
+/* Folders of casts: first chains of casts, then constants element by element. A float conversion
+ * folds only if no precision is lost, a conversion to an integer only if the value fits.
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include <math.h>
 

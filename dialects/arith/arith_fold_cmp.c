@@ -55,7 +55,7 @@ static bool lane_cmpi(const Lane *lane, const BigInt *args, BigInt *out)
     return true;
 }
 
-/* What the predicate says of equal operands. */
+/* Whether the predicate holds for equal operands. */
 static bool holds_for_equal(CmpiPredicate predicate)
 {
     BigInt zero = {.width = 1, .u.word = 0};

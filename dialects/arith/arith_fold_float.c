@@ -1,5 +1,5 @@
-/* Folders of float arithmetic. Results are computed in double and rounded once, which is exact
- * for the formats up to f64; wider ones do not fold.
+/* Folders of float arithmetic. Results are computed in double and rounded once, which gives the
+ * correct result for formats up to f64; wider formats do not fold.
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include <math.h>
 
@@ -38,6 +38,7 @@ static double divide(double a, double b)
     return a / b;
 }
 
+/* The larger number; of the two zeros, which are equal, the positive one counts as larger. */
 #define LANE_FLOAT(NAME, FN)                                                                       \
     static bool NAME(const Lane *lane, const BigInt *args, BigInt *out)                            \
     {                                                                                              \

@@ -1,6 +1,6 @@
-/* Folders of integer arithmetic: algebra first, then constants lane by lane.
- * A folder either fills results[0] (or both of an extended op) and says true, or leaves all as
- * it was. Division by zero, overflowing quotients and shifts by the width or more do not fold.
+/* Folders of integer arithmetic: first algebra, then constants element by element. A folder either
+ * fills results[0] (or both results of an extended op) and returns true, or changes nothing.
+ * Division by zero, quotients that overflow, and shifts by the width or more do not fold.
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include "dialects/arith/internal.h"
 #include "dialects/common/common.h"

@@ -1,4 +1,4 @@
-/* Checks of casts and selections: what their rows and traits do not say.
+/* Checks of casts and selects that their rows and traits do not make.
  * Tests: lit/dialects/arith/invalid.mir */
 #include "dialects/arith/internal.h"
 #include "ir/asm/print/print.h"

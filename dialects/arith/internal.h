@@ -1,4 +1,4 @@
-/* Hooks of the arith rows that live outside arith.c. */
+/* Inside of dialects/arith: the hooks of rows whose code is not in arith.c. */
 #ifndef MING_DIALECTS_ARITH_INTERNAL_H
 #define MING_DIALECTS_ARITH_INTERNAL_H
 
@@ -25,7 +25,7 @@ FoldHook arith_fold_extui, arith_fold_extsi, arith_fold_extf, arith_fold_trunci,
 /* arith_fold_cmp.c */
 FoldHook arith_fold_cmpi, arith_fold_cmpf, arith_fold_select;
 
-/* arith_canon.c */
+/* Hooks that add canonicalization patterns (arith_canon.c, arith_canon_cast.c). */
 void arith_canonicalize_addi(PatternSet *set);
 void arith_canonicalize_addui_extended(PatternSet *set);
 void arith_canonicalize_subi(PatternSet *set);
@@ -46,10 +46,10 @@ void arith_canonicalize_cmpi(PatternSet *set);
 void arith_canonicalize_cmpf(PatternSet *set);
 void arith_canonicalize_select(PatternSet *set);
 
-/* Predicate attribute of cmpi or cmpf. */
+/* The predicate attribute of a cmpi or cmpf. */
 int64_t arith_predicate(const Op *op);
 
-/* Hooks of arith_verify.c. */
+/* Hooks that check types (arith_verify.c). */
 bool arith_verify_cast_dims(Op *op);
 bool arith_verify_ext(Op *op);
 bool arith_verify_trunc(Op *op);

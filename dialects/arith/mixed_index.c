@@ -1,4 +1,4 @@
-/* Mixed lists of constants and values.
+/* Lists that mix constants with SSA values.
  * Tests: lit/dialects/tensor */
 #include "dialects/arith/arith.h"
 #include "ir/rewrite/rewrite.h"

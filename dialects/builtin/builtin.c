@@ -1,4 +1,4 @@
-/* Rows and hooks of the builtin dialect.
+/* The builtin dialect: rows and hooks.
  * Tests: lit/dialects/builtin */
 #include <string.h>
 

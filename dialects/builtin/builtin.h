@@ -1,5 +1,7 @@
-/* The builtin dialect: the module and the cast that conversions leave behind. Its types and
- * attributes are the core's (ir/attr/attr.h, ir/attr/attr.h). */
+/* The builtin dialect: the module, and the cast that conversions leave behind
+ * (unrealized_conversion_cast). Its types and attributes are those of ir/attr/attr.h. BUILTIN(ID)
+ * is the row of an op, which serves as its identity: op->def == BUILTIN(MODULE).
+ * Tests: lit/dialects/builtin */
 #ifndef MING_DIALECTS_BUILTIN_BUILTIN_H
 #define MING_DIALECTS_BUILTIN_BUILTIN_H
 

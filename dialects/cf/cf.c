@@ -1,5 +1,5 @@
-/* Rows, text and checks of the cf dialect; simplifications are in cf_canon.c.
- * A branch's operands are the arguments of its successors, in order.
+/* The cf dialect: rows, text and checks; simplifications are in cf_canon.c. The operands of a
+ * branch become the arguments of its successors, in order.
  * Tests: lit/dialects/cf */
 #include "dialects/cf/cf.h"
 #include "dialects/cf/internal.h"

@@ -1,6 +1,7 @@
-/* Canonicalization of branches: decided conditions, blocks with one predecessor, blocks that only
- * go on, equal targets, and conditions that an earlier branch has decided.
- * A BranchTarget is a successor with its operands; it is read, changed and written to a new branch.
+/* Canonicalization of branches: conditions that are constant, blocks with one predecessor, blocks
+ * that only branch on, equal targets, and conditions that an earlier branch has decided. A
+ * BranchTarget is a successor with its operands; patterns read it, change it and build a new branch
+ * from it.
  * Tests: lit/dialects/cf/canonicalize.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/cf/cf.h"

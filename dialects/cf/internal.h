@@ -1,4 +1,4 @@
-/* Hooks of the cf rows that live outside cf.c. */
+/* Inside of dialects/cf: the hooks of rows whose code is in cf_canon.c. */
 #ifndef MING_DIALECTS_CF_INTERNAL_H
 #define MING_DIALECTS_CF_INTERNAL_H
 

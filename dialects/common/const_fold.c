@@ -1,6 +1,6 @@
-/* Reading, combining and writing constants' elements.
- * Invariant: an element is a BigInt of its type's width; index counts 64 bits; bytes of a dense
- * attribute are little endian, i1 packed eight to a byte.
+/* Reading, combining and writing of constants' elements. An element is a BigInt of its type's
+ * width; index has 64 bits. The bytes of a dense attribute are little endian, i1 packed eight to a
+ * byte.
  * Tests: test/unit/dialects/common/const_fold_test.c, lit/dialects/arith/canonicalize.mir */
 #include <math.h>
 #include <string.h>

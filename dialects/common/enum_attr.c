@@ -1,4 +1,4 @@
-/* Enumeration attributes: one parameter, an i32.
+/* Enumeration attributes, whose one parameter is an i32.
  * Tests: lit/dialects/arith/ops.mir, lit/dialects/linalg/invalid.mir */
 #include "dialects/common/common.h"
 #include "ir/attr/attr.h"

@@ -1,4 +1,4 @@
-/* #complex.number<:f32 1.0, 0.0>, an attribute of a complex type.
+/* The attribute #complex.number<:f32 1.0, 0.0> of a complex type.
  * Tests: lit/dialects/sparse_tensor/encoding.mir */
 #include "dialects/complex/complex.h"
 #include "ir/asm/parse/parse.h"

@@ -1,4 +1,6 @@
-/* The attribute of upstream's complex dialect: a number. Its ops are not known here. */
+/* The attribute of upstream's complex dialect, a complex number, which types such as sparse
+ * encodings contain. The dialect's ops are not implemented.
+ * Tests: lit/dialects/sparse_tensor/encoding.mir */
 #ifndef MING_DIALECTS_COMPLEX_COMPLEX_H
 #define MING_DIALECTS_COMPLEX_COMPLEX_H
 

@@ -1,5 +1,6 @@
-/* dfg: types, ends and ports, verifiers and the dialect's table.
- * Textual forms are in dfg_syntax.c. Tests: lit/dialects/dfg */
+/* The dfg dialect: types, ends and ports, verifiers and rows. Text is in dfg_syntax.c, dfg.reorder
+ * and dfg.merge are in dfg_move.c.
+ * Tests: lit/dialects/dfg */
 #include <assert.h>
 #include <string.h>
 

@@ -1,7 +1,10 @@
-/* dfg: dataflow graphs of processes and channels on tensor frames.
- * A channel end is a value of type !dfg.input<T> (sending) or !dfg.output<T> (receiving); T is
- * a tensor that travels as words of `word` elements. Both ends of a channel have the same type
- * parameters, so equal stream widths (MING Eq. 1, stream constraint) are a matter of typing.
+/* The dfg dialect: dataflow graphs of processes and channels that carry tensors as frames.
+ *
+ * An end of a channel is a value of type !dfg.input<T> (sending) or !dfg.output<T> (receiving). T
+ * is a tensor that travels as words of `word` elements. Both ends of a channel have the same type
+ * parameters, so that equal stream widths (MING Eq. 1, the stream constraint) are a matter of
+ * typing. linalg_to_dfg makes dfg, the design space exploration sets its words, dfg_to_emithls
+ * consumes it. DFG(ID) is the row of an op, which serves as its identity: op->def == DFG(CHANNEL).
  * Tests: lit/dialects/dfg */
 #ifndef MING_DIALECTS_DFG_DFG_H
 #define MING_DIALECTS_DFG_DFG_H
@@ -20,8 +23,8 @@ enum {
 #undef OP
 #define DFG(ID) (&dfg_ops[DFG_##ID])
 
-/* Attributes of this level that one stage writes and another reads: on which op, the value, who
- * writes it, who reads it. scripts/check-keys.py sees to it that nobody spells them out. */
+/* The largest rank of a tensor that windows slide over (its windows have up to twice that rank),
+ * and the largest width of an element in bits. */
 
 /* On linalg ops, the layer's name in the model, and on processes, the layers that they compute; of
  * an argument, result or port, the tensor's name. A string. Written by import, onnx_to_linalg,
@@ -120,33 +123,37 @@ enum {
 /* Ranks of tensors that windows slide over; their windows have up to twice that. */
 enum { DFG_MAX_RANK = 16, DFG_MAX_ELEMENT_BITS = 4096 };
 
-/* A channel end. word: rank of the payload's shape entries, each dividing its extent, or NULL for
- * one element a word. */
+/* The type of a channel end. `word` has an extent per dimension of the payload, each of which
+ * divides the payload's extent; NULL means one element per word. */
 const Type *dfg_end_type(const TypeDef *end, const Type *payload, const int64_t *word);
+/* The tensor type that an end carries. */
 const Type *dfg_payload(const Type *end);
 /* Whether frames of this type can be streamed: static tensors of rank at most 2 * DFG_MAX_RANK with
- * 1 to 2^40 integers or floats of at most DFG_MAX_ELEMENT_BITS, so that sizes never overflow. */
+ * 1 to 2^40 integers or floats of at most DFG_MAX_ELEMENT_BITS bits, so that sizes never
+ * overflow. */
 bool dfg_can_stream(const Type *payload);
-/* Fills word[rank] (ones when the type has none). Elements per word are the product. */
+/* Fills word[rank] (with ones if the type has none); dfg_word_elems is their product, the elements
+ * per word. */
 void dfg_word(const Type *end, int64_t *word);
 int64_t dfg_word_elems(const Type *end);
 /* Words per frame. */
 int64_t dfg_words_per_frame(const Type *end);
 
-/* Input ports come first in a region's or process's entry block. */
+/* Ports of a region or process: the arguments of its entry block, inputs first. */
 uint32_t dfg_input_count(const Op *graph);
 uint32_t dfg_output_count(const Op *graph);
 Value *dfg_port(const Op *graph, uint32_t index);
-/* Attribute dictionary of a port, never NULL. */
+/* The attribute dictionary of a port, never NULL. */
 const Attr *dfg_port_attrs(const Op *graph, uint32_t index);
 /* Recomputes function_type from the ports' types. */
 void dfg_update_signature(Op *graph);
-/* A region or process without ops: ports inputs first; names are made by the printer. */
+/* A detached region or process without ops in its body. `ports` are types, inputs first; names are
+ * made by the printer. port_attrs may be NULL. */
 Op *dfg_create_graph(Context *ctx, const OpDef *def, Str name, const Attr *loc,
                      const Type *const *ports, uint32_t input_count, uint32_t output_count,
                      const Attr *port_attrs);
 
-/* Parameters of a dfg.window, read once. */
+/* Parameters of a dfg.window. */
 typedef struct WindowParams {
     uint32_t rank, count;      /* of the source; window dimensions */
     uint32_t first;            /* first window dimension; they are contiguous */
@@ -155,29 +162,31 @@ typedef struct WindowParams {
     int64_t kernel[DFG_MAX_RANK], stride[DFG_MAX_RANK], dilation[DFG_MAX_RANK];
     int64_t low[DFG_MAX_RANK], high[DFG_MAX_RANK];
 } WindowParams;
-/* False (no diagnostic) if attributes are not lists of equal length that fit. */
+/* Reads them. False, without a diagnostic: the attributes are not lists of equal length that
+ * fit. */
 bool dfg_window_params(const Op *window, WindowParams *out) MUST_CHECK;
 
-/* An integer of a DFG_ATTR_QUANT dictionary; the fallback where it is not given. False: it is
- * given, but is no integer; diagnosed at op. */
+/* The map from an index of a dfg.reorder's result to an index of its source. */
 bool dfg_quant_int(const Op *op, const Attr *quant, const char *name, int64_t fallback,
                    int64_t *out) MUST_CHECK;
 
 /* From an index of a dfg.reorder's result to one of its source. */
 const AffineMap *dfg_reorder_map(const Op *reorder);
-/* Whether a map of indices of one shape gives indices of another: certain if true. */
+/* Whether a map takes every index of one shape to an index of the other. True is certain; false may
+ * mean that it is not known. */
 bool dfg_map_stays_inside(const AffineMap *map, const Type *from, const Type *to);
 
-/* Where a source of a dfg.merge goes: its element i to offset + stride * i. */
+/* The place of one source of a dfg.merge: its element i goes to offset + stride * i. */
 typedef struct MergePart {
     int64_t offset[DFG_MAX_RANK], stride[DFG_MAX_RANK], size[DFG_MAX_RANK];
 } MergePart;
-/* False (no diagnostic) if the attributes do not fit the result's rank. */
+/* Reads it. False, without a diagnostic: the attributes do not fit the rank of the result. */
 bool dfg_merge_part(const Op *merge, uint32_t source, MergePart *out) MUST_CHECK;
 
-/* Operands of an instantiate that the process reads from; they precede the others. */
+/* The number of operands of an instantiate from which the process reads; they precede the
+ * others. */
 uint32_t dfg_instantiate_inputs(const Op *instantiate);
-/* The instantiate that reads what is sent into `end`, or NULL for a region port. */
+/* The instantiate that reads what is sent into `end`, or NULL if `end` is a port of the region. */
 const Op *dfg_channel_reader(const Value *end);
 
 #endif

@@ -1,5 +1,5 @@
-/* dfg.reorder and dfg.merge: ops that put elements elsewhere, as they are. Both are total: an
- * element of the result is one of a source's, the fill value, or, in a merge, undefined.
+/* dfg.reorder and dfg.merge: ops that move elements without changing them. Both are total: each
+ * element of the result is an element of a source, the fill value, or, in a merge, undefined.
  * Tests: lit/dialects/dfg */
 #include "dialects/dfg/dfg.h"
 #include "dialects/dfg/internal.h"

@@ -1,5 +1,5 @@
-/* Textual forms of the dfg dialect. The ends' types are hidden: a port, channel, pull or push
- * names its payload: `tensor<1x8x8x4xi8>` or, with words of four elements,
+/* Text of the dfg dialect. The types of ends are not written: a port, channel, pull or push names
+ * its payload instead, as `tensor<1x8x8x4xi8>` or, with words of four elements, as
  * `tensor<1x8x8x4xi8> by [1, 1, 1, 4]`.
  * Tests: lit/dialects/dfg/ops.mir */
 #include "dialects/dfg/dfg.h"

@@ -1,4 +1,5 @@
-/* Between dfg.c, dfg_syntax.c and dfg_move.c. */
+/* Inside of dialects/dfg: the hooks of rows and types whose code is in dfg_syntax.c (text) and
+ * dfg_move.c (checks of dfg.reorder and dfg.merge). */
 #ifndef MING_DIALECTS_DFG_INTERNAL_H
 #define MING_DIALECTS_DFG_INTERNAL_H
 

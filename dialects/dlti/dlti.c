@@ -1,6 +1,6 @@
-/* The dlti dialect: attributes that describe data layouts and targets, and what must hold for
- * them on an op. It has no ops. An entry's parameters are its key (a type or a string) and its
- * value; the other attributes are lists.
+/* The dlti dialect: attributes that describe data layouts and targets, and the checks of them on an
+ * op. It has no ops. The parameters of an entry are its key (a type or a string) and its value; the
+ * other attributes are lists of entries.
  * Tests: lit/dialects/dlti */
 #include "dialects/dlti/dlti.h"
 #include "ir/asm/parse/parse.h"
@@ -254,7 +254,7 @@ static const Attr *layout_of(const Op *op)
     return spec && attr_is_a(spec, &spec_def) ? spec : NULL;
 }
 
-/* No name has another value in the outer layout. */
+/* Whether no name has another value in the outer layout. */
 static bool layouts_combine(const Attr *inner, const Attr *outer)
 {
     PtrMap values = {0};

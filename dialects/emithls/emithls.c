@@ -1,5 +1,6 @@
-/* emithls: types, verifiers and the dialect's table. Textual forms that the declarative formats do
- * not cover are in emithls_syntax.c. Tests: lit/dialects/emithls */
+/* The emithls dialect: types, verifiers and rows. Text that declarative formats cannot express is
+ * in emithls_syntax.c, building of bodies in emithls_build.c.
+ * Tests: lit/dialects/emithls */
 #include <assert.h>
 
 #include "dialects/emithls/emithls.h"

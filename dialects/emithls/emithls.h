@@ -1,6 +1,9 @@
-/* emithls: HLS C++ as IR. A process is a function of static loop nests over streams and arrays;
- * everything that decides timing is an op or attribute, so that the same IR is printed as C++,
- * simulated cycle by cycle and analysed as a cyclo-static graph.
+/* The emithls dialect: HLS C++ as IR. A process is a function of static loop nests over streams and
+ * arrays. Everything that decides timing is an op or an attribute, so that the same IR can be
+ * printed as C++, simulated cycle by cycle, and analysed as a cyclo-static dataflow graph.
+ *
+ * dfg_to_emithls makes it; passes/dfg, sim/design, target/fifo and emit build on it. EMITHLS(ID) is
+ * the row of an op, which serves as its identity: op->def == EMITHLS(FOR).
  * Tests: lit/dialects/emithls */
 #ifndef MING_DIALECTS_EMITHLS_EMITHLS_H
 #define MING_DIALECTS_EMITHLS_EMITHLS_H
@@ -19,9 +22,7 @@ enum {
 #undef OP
 #define EMITHLS(ID) (&emithls_ops[EMITHLS_##ID])
 
-/* Attributes that one stage writes and another reads: on which op, the value, who writes it, who
- * reads it. scripts/check-keys.py sees to it that nobody spells them out. Reports, channels' depths
- * and ports' dictionaries are those of dfg (dialects/dfg/dfg.h). */
+/* !emithls.stream<word>, where word is a scalar or a one-dimensional vector. */
 
 /* On scalar ops: the constant of that name that C++ gets for them, a string. Written by
  * dfg_to_emithls and target/dse/binding.c; read by emit. */
@@ -70,23 +71,27 @@ enum {
 /* !emithls.stream<word>: word is a scalar or a one-dimensional vector. */
 const Type *emithls_stream(const Type *word);
 const Type *emithls_stream_word(const Type *stream);
-/* !emithls.array<2x3xT>: T is a scalar or a one-dimensional vector; rank 0: a variable. */
+/* !emithls.array<2x3xT>, where T is a scalar or a one-dimensional vector; rank 0 is a variable. */
 const Type *emithls_array(const Type *elem, const int64_t *dims, uint32_t rank);
 const Type *emithls_array_elem(const Type *array);
 uint32_t emithls_array_rank(const Type *array);
 int64_t emithls_array_dim(const Type *array, uint32_t index);
-/* Elements of the word: 1 for a scalar. */
+/* Number of elements of a word: 1 for a scalar. */
 int64_t emithls_lanes(const Type *word);
-/* The scalar of a word or element. */
+/* The scalar type of a word or of an array's element. */
 const Type *emithls_scalar(const Type *word);
 
-/* Extents of an emithls.for and the flat range it covers (the whole box by default). */
+/* The extents of an emithls.for (their number is returned, at most max are written), and the range
+ * of flat iterations that it covers, which is the whole box by default. */
 size_t emithls_for_extents(const Op *loop, int64_t *extents, size_t max);
 void emithls_for_range(const Op *loop, int64_t *begin, int64_t *end);
 Op *emithls_top(const Op *module); /* the func marked `top`, or NULL */
 
-/* Beyond this many copies of a loop's body, or parts of an array, synthesis takes very long or
- * fails. dfg_to_emithls remarks on it, where factors can still be chosen; emission warns. */
+/* Building emithls bodies. The counters of the open loops are named by position, so that indices
+ * and conditions are affine expressions in which affine_dim(ctx, i) means counter i. Each op gets
+ * only the counters that its expressions use. dfg_to_emithls and the passes on emithls build with
+ * it.
+ * Tests: lit/lowering/dfg_to_emithls */
 enum { EMITHLS_MAX_COPIES = 4096, EMITHLS_MAX_PARTS = 1024 };
 /* Copies of a loop's body, those of the unrolled loops around it included. */
 int64_t emithls_body_copies(const Op *loop);
@@ -102,7 +107,7 @@ int64_t emithls_array_parts(const Value *array, bool with_lanes);
 
 enum { NEST_MAX_COUNTERS = 48 };
 
-/* Insertion point inside nested loops; counters[i] is what affine_dim(ctx, i) means. */
+/* The insertion point inside nested loops; counters[i] is the value of affine_dim(ctx, i). */
 typedef struct EmithlsNest {
     Builder b;
     Value *counters[NEST_MAX_COUNTERS];
@@ -117,8 +122,9 @@ typedef struct LoopSpec {
 
 typedef enum LoopKind { LOOP_PLAIN, LOOP_PIPELINED, LOOP_UNROLLED } LoopKind;
 
-/* Opens a loop op over the box and moves inside; its counters are appended. Returns the state to
- * give to emithls_nest_close. begin < 0: the whole box. */
+/* Opens a loop op over a box and moves inside; its counters are appended. begin < 0 covers the
+ * whole box, else flat iterations begin to end - 1. The mark restores the outer state in
+ * emithls_nest_close. */
 typedef struct NestMark {
     Block *block;
     Op *before;
@@ -126,40 +132,47 @@ typedef struct NestMark {
 } NestMark;
 NestMark emithls_nest_open(EmithlsNest *nest, const char *name, const LoopSpec *loops,
                            uint32_t count, LoopKind kind, int64_t begin, int64_t end);
-/* Opens an emithls.if on the set of constraints (each >= 0, or == 0 where is_eq). */
+/* Opens an emithls.if whose condition is that every constraint is >= 0, or == 0 where is_eq. */
 NestMark emithls_nest_open_if(EmithlsNest *nest, const AffineExpr *const *constraints,
                               const bool *is_eq, uint32_t count);
 void emithls_nest_close(EmithlsNest *nest, NestMark mark);
-/* Sets the initiation interval of the pipelined loop that the insertion point is in. */
+/* Sets the initiation interval, in cycles, of the pipelined loop whose body the insertion point is
+ * in. */
 void emithls_nest_interval(EmithlsNest *nest, int64_t ii);
-/* Has the unrolled loop that the insertion point is in sum up in order. */
+/* Marks the unrolled loop whose body the insertion point is in: it must sum up in the order of its
+ * iterations. */
 void emithls_nest_keep_order(EmithlsNest *nest);
 
-/* i1 value of a condition. */
+/* The i1 value of a condition, given as for emithls_nest_open_if. */
 Value *emithls_nest_condition(EmithlsNest *nest, const AffineExpr *const *constraints,
                               const bool *is_eq, uint32_t count);
 /* The value of an expression over the counters, of type index. */
 Value *emithls_nest_index(EmithlsNest *nest, const AffineExpr *expr);
+/* An array, or for rank 0 a variable, with undefined contents. */
 Value *emithls_nest_variable(EmithlsNest *nest, const char *name, const Type *elem,
                              const int64_t *dims, uint32_t rank);
+/* The element at an index; with one index more than the array has dimensions, a scalar of a vector
+ * element. */
 Value *emithls_nest_load(EmithlsNest *nest, Value *array, const AffineExpr *const *index,
                          uint32_t count);
-/* The same at `place_count` more indices that the body computes, behind those of the counters. */
+/* The same with `place_count` further indices that the body computes, behind those over the
+ * counters. */
 Value *emithls_nest_look_up(EmithlsNest *nest, Value *array, const AffineExpr *const *index,
                             uint32_t count, Value *const *places, uint32_t place_count);
 void emithls_nest_store(EmithlsNest *nest, Value *value, Value *array,
                         const AffineExpr *const *index, uint32_t count);
 Value *emithls_nest_read(EmithlsNest *nest, Value *stream);
 void emithls_nest_write(EmithlsNest *nest, Value *value, Value *stream);
-/* Integer or float constant of a scalar type. */
+/* An integer or float constant of a scalar type. */
 Value *emithls_nest_constant(EmithlsNest *nest, const Attr *value);
-/* Pragmas about an array; dim counts from 1. */
+/* Pragmas about an array; dim counts from 1, as in HLS. */
 void emithls_nest_partition(EmithlsNest *nest, Value *array, int64_t dim);
 void emithls_nest_reshape(EmithlsNest *nest, Value *array, int64_t dim);
 void emithls_nest_bind(EmithlsNest *nest, Value *array, const char *type, Str impl);
 void emithls_nest_dependence(EmithlsNest *nest, Value *array, int64_t distance);
 
-/* sum of terms[i] * weights[i], row-major position in a box: ((e0 * x1 + e1) * x2 + e2) … */
+/* The row-major position in a box: ((e0 * x1 + e1) * x2 + e2) …, with ei the expressions and xi the
+ * extents. */
 const AffineExpr *emithls_affine_flatten(Context *ctx, const AffineExpr *const *exprs,
                                          const int64_t *extents, uint32_t count);
 

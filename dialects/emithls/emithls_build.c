@@ -1,5 +1,6 @@
-/* Building blocks of emithls bodies. Index expressions are over all counters of the nest; each op
- * gets only the counters that its expressions use. */
+/* Building of emithls bodies. Index expressions are over all counters of the nest; each op gets as
+ * operands only the counters that its expressions use.
+ * Tests: lit/lowering/dfg_to_emithls */
 #include <assert.h>
 
 #include "dialects/arith/arith.h"

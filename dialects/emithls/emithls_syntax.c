@@ -1,4 +1,4 @@
-/* Textual forms of emithls types, functions and loops.
+/* Text of emithls types, functions and loops.
  * Tests: lit/dialects/emithls/ops.mir */
 #include <assert.h>
 

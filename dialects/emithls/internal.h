@@ -1,4 +1,4 @@
-/* Between emithls.c and emithls_syntax.c. */
+/* Inside of dialects/emithls: the hooks of rows and types whose code is in emithls_syntax.c. */
 #ifndef MING_DIALECTS_EMITHLS_INTERNAL_H
 #define MING_DIALECTS_EMITHLS_INTERNAL_H
 

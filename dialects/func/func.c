@@ -1,4 +1,4 @@
-/* Rows and hooks of the func dialect; functions' text is in function_asm.c.
+/* The func dialect: rows and hooks; the text of functions is in function_asm.c.
  * Tests: lit/dialects/func */
 #include "dialects/common/common.h"
 #include "dialects/func/func.h"

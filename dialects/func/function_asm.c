@@ -1,4 +1,4 @@
-/* Parsing, printing and checking of functions' signatures:
+/* Parsing, printing and checking of signatures of func-like ops:
  *   function  ::= visibility? symbol-name "(" args? ")" results? ("attributes" attr-dict)? body?
  *   args      ::= arg ("," arg)*          all named, or (of declarations) none
  *   arg       ::= (ssa-id ":")? type attr-dict? location?

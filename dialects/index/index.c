@@ -1,4 +1,4 @@
-/* Arithmetic on values of type index.
+/* The index dialect: arithmetic on values of type index.
  * Tests: lit/dialects/index */
 #include "dialects/common/common.h"
 #include "dialects/index/index.h"

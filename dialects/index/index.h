@@ -1,4 +1,6 @@
-/* The index dialect, as far as lowerings need it: arithmetic on indices. */
+/* The index dialect as far as lowerings need it: arithmetic on values of type index. INDEX(ID) is
+ * the row of an op, which serves as its identity: op->def == INDEX(ADD).
+ * Tests: lit/dialects/index */
 #ifndef MING_DIALECTS_INDEX_INDEX_H
 #define MING_DIALECTS_INDEX_INDEX_H
 

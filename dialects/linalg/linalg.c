@@ -1,5 +1,5 @@
-/* Rows of the linalg dialect, its enumeration attributes, and the ops that bodies are made of.
- * Named ops come from linalg_named.def; text is in linalg_asm*.c, checks in linalg_verify*.c.
+/* The linalg dialect: rows, enumeration attributes, builders. Named ops come from linalg_named.def;
+ * text is in linalg_asm*.c, checks are in linalg_verify*.c, patterns in linalg_canon*.c.
  * Tests: lit/dialects/linalg */
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"

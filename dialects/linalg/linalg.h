@@ -1,5 +1,11 @@
-/* The linalg dialect: ops whose loops are implied by indexing maps. linalg.generic says them in
- * attributes, named ops in their table row; structured.h reads both alike. */
+/* The linalg dialect: structured ops, whose loops are implied by indexing maps. linalg.generic has
+ * its maps and iterator types as attributes, a named op in its table row; the functions of the
+ * second part read both alike.
+ *
+ * Builders insert at the Builder's point. Readers expect verified ops. The analyses, passes/linalg,
+ * all lowerings from linalg and to it, the schedules and the DSE build on this module. LINALG(ID)
+ * is the row of an op, which serves as its identity: op->def == LINALG(GENERIC).
+ * Tests: lit/dialects/linalg */
 #ifndef MING_DIALECTS_LINALG_LINALG_H
 #define MING_DIALECTS_LINALG_LINALG_H
 
@@ -27,30 +33,30 @@ extern const AttrDef linalg_iterator_type_def, linalg_unary_fn, linalg_binary_fn
 const Attr *linalg_iterator_type(Context *ctx, bool is_reduction);
 bool linalg_iterator_is_reduction(const Attr *iterator_type);
 
-/* A named structured op with its region built; tensor inits give results. attrs may be NULL. */
+/* A named structured op with its region built. Tensor inits give results. attrs may be NULL. */
 Op *linalg_build_named(Builder *b, const OpDef *def, Value *const *inputs, uint32_t input_count,
                        Value *const *inits, uint32_t init_count, const NamedAttr *attrs,
                        uint32_t attr_count);
-/* A transpose or broadcast; list is its permutation or dimensions attribute. */
+/* A transpose or broadcast; `list` is its permutation or dimensions attribute. */
 Op *linalg_build_forwarding(Builder *b, const OpDef *def, Value *input, Value *init,
                             const NamedAttr *list);
-/* A generic with an empty entry block whose arguments have the operands' element types and
- * locations. */
+/* A generic with an empty entry block whose arguments have the element types and locations of the
+ * operands. */
 Op *linalg_build_generic(Builder *b, Value *const *inputs, uint32_t input_count,
                          Value *const *inits, uint32_t init_count, const Attr *maps,
                          const Attr *iterators);
-/* Adds the pattern once for each kind of structured op. */
+/* Adds the pattern once for each kind of structured op, because patterns are indexed by op. */
 void linalg_add_structured(PatternSet *set, const char *name,
                            bool (*rewrite)(Rewriter *rw, Op *op, void *user));
 Value *linalg_fill(Builder *b, Value *scalar, Value *init);
-/* Extent `dim` of a result of a structured op, from its operands; false for other ops. */
+/* Extent number `dim` of a result of a structured op, computed from its operands. False: another
+ * op. */
 bool linalg_reify_dim(Builder *b, Op *op, uint32_t result, uint32_t dim, MixedIndex *out);
 Op *linalg_yield(Builder *b, Value *const *values, uint32_t count);
 Value *linalg_index(Builder *b, uint32_t loop);
 
-/* What a structured linalg op says about its iteration space: operands, maps, loops, trip counts.
- * Structured are linalg.generic, the named ops with a row in linalg_named.def, map, reduce,
- * transpose and broadcast; the functions here treat them alike.
+/* Reading structured ops: operands, maps, loops, trip counts. Structured are linalg.generic, the
+ * named ops with a row in linalg_named.def, map, reduce, transpose and broadcast.
  * Tests: lit/dialects/linalg, lit/passes/linalg/analyze-kernels.mir */
 
 /* Scalar functions, in the order of upstream's enumerations. */
@@ -84,7 +90,8 @@ typedef enum BinaryFn {
 typedef enum TernaryFn { TERNARY_SELECT } TernaryFn;
 typedef enum TypeFn { CAST_SIGNED, CAST_UNSIGNED } TypeFn;
 
-/* What the body of a named op yields; a, b, … are its inputs, o its output's element. */
+/* The value that the body of a named op yields; a, b, … are elements of its inputs, o is the
+ * element of its output. */
 typedef enum BodyKind {
     BODY_CAST,               /* cast(a) */
     BODY_UNARY,              /* fn(a) */
@@ -100,7 +107,7 @@ typedef enum BodyKind {
     BODY_FORWARD             /* a */
 } BodyKind;
 
-/* Row of a named op; OpDef.data points to it. */
+/* The row of a named op, to which OpDef.data points. */
 typedef struct StructuredDef {
     const char *loops; /* a letter per loop, capital: reduction; NULL: the output's dimensions */
     const char *maps;  /* a map per operand, separated by '|'; see linalg_named.def */
@@ -111,18 +118,19 @@ typedef struct StructuredDef {
 
 bool linalg_is_structured(const Op *op);
 bool linalg_is_structured_row(const OpDef *def); /* NULL: false */
-/* Row of a named op; NULL for generic, map, reduce, transpose, broadcast and other ops. */
+/* The row of a named op; NULL for generic, map, reduce, transpose, broadcast and other ops. */
 const StructuredDef *linalg_structured_def(const Op *op);
 
 uint32_t linalg_input_count(const Op *op);
-/* The init that a result of the op is written into; NULL: the op has none. */
+/* The init that a result of the op is written into, or NULL if the op has none. */
 Value *linalg_destination(const Op *op, uint32_t result);
 uint32_t linalg_init_count(const Op *op);
-/* Map from the loops to the index of operand i (inputs first, then inits). */
+/* The map from the loops to the index of operand i (inputs first, then inits). */
 const AffineMap *linalg_operand_map(const Op *op, uint32_t operand);
 uint32_t linalg_loop_count(const Op *op);
 bool linalg_is_reduction(const Op *op, uint32_t loop);
-/* Whether any loop does. */
+/* Trip counts of all loops from the operands' static shapes, DIM_DYNAMIC where a shape is dynamic.
+ * False: one cannot be told from any operand. */
 bool linalg_reduces(const Op *op);
 /* Whether an op of the body holds ops itself. */
 bool linalg_body_has_regions(const Op *generic);
@@ -132,24 +140,27 @@ bool linalg_loop_extents(const Op *op, int64_t *extents) MUST_CHECK;
 Block *linalg_body(const Op *op);
 /* Whether the body reads elements of the operand; otherwise only its shape matters. */
 bool linalg_reads_operand(const Op *op, uint32_t operand);
-/* All operands are tensors or scalars: no buffers. */
+/* Whether all operands are tensors or scalars, so that there are no buffers. */
 bool linalg_has_tensor_semantics(const Op *op);
 
-/* Dimensions that loops index: a vector is one element. */
+/* The number of dimensions that loops index; a vector counts as one element. */
 uint32_t linalg_operand_rank(const Type *type);
-/* What a body sees of an operand: a ranked tensor's or buffer's element type, else the type. */
+/* The type that a body sees of an operand: the element type of a ranked tensor or buffer, else the
+ * type itself. */
 const Type *linalg_payload_type(const Type *type);
 
-/* All maps, and all iterator types, as linalg.generic stores them. */
+/* All maps and all iterator types of an op, as linalg.generic stores them; and such attributes made
+ * from arrays. */
 const Attr *linalg_indexing_maps(const Op *op);
 const Attr *linalg_iterator_types(const Op *op);
 const Attr *linalg_maps_attr(Context *ctx, const AffineMap *const *maps, size_t count);
 const Attr *linalg_iterators_attr(Context *ctx, const bool *is_reduction, size_t count);
 
-/* The value as that scalar type; itself, after a warning, where no conversion exists. */
+/* The value converted to a scalar type; the value itself, after a warning, if no conversion
+ * exists. */
 Value *linalg_cast_scalar(Builder *b, Value *value, const Type *to, TypeFn fn);
-/* Fills the single block of a named op's region, whose arguments exist. `attrs` are the op's
- * attributes, where "fun" and "cast" are looked up; NULL: none. */
+/* Fills the single block of a named op's region, whose arguments exist already. `attrs` are the
+ * op's attributes, in which "fun" and "cast" are looked up; NULL: none. */
 void linalg_fill_body(const StructuredDef *def, Block *block, const Attr *attrs);
 
 #endif

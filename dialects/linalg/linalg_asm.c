@@ -1,4 +1,4 @@
-/* Text of linalg.generic and the named ops:
+/* Text of linalg.generic and of named ops:
  *   parts   ::= ("<" props ">")? attr-dict? ("ins" part)? ("outs" part)?
  *   part    ::= "(" operands ":" types ")"
  *   generic ::= attributes parts ("attrs" "=" attr-dict)? region ("->" types)?

@@ -3,7 +3,7 @@
  *   reduce    ::= short? parts "dimensions" "=" "[" ints "]" attr-dict? (args region)?
  *   transpose ::= parts "permutation" "=" "[" ints "]" attr-dict?
  *   broadcast ::= parts "dimensions" "=" "[" ints "]" attr-dict?
- *   short     ::= "{" op-name attr-dict? "}"      a body of just that op
+ *   short     ::= "{" op-name attr-dict? "}"      for a body of just that op
  * Tests: lit/dialects/linalg/ops.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"
@@ -152,8 +152,8 @@ bool linalg_parse_broadcast(OpParser *p)
     return parse_forwarding(p, "dimensions");
 }
 
-/* The body's only op before the yield, if it takes the arguments in order and is what is
- * yielded; NULL: the body is written out. */
+/* The body's only op before the yield, if it takes the arguments in order and its result is
+ * yielded; NULL: the body must be written out. */
 static const Op *payload_of(const Op *op, bool init_first)
 {
     const Block *body = linalg_body(op);

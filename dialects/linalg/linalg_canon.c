@@ -1,5 +1,5 @@
-/* Canonicalization patterns of structured ops: ops that do nothing, and static extents that one
- * operand knows and another does not.
+/* Canonicalization patterns of structured ops: ops that do nothing are removed, and static extents
+ * that one operand has and another lacks are propagated.
  * Tests: lit/dialects/linalg/canonicalize.mir */
 #include "dialects/linalg/internal.h"
 #include "dialects/linalg/linalg.h"
@@ -276,7 +276,7 @@ static void drop_dims(const IntList *permutation, const IntList *dropped, IntLis
     }
 }
 
-/* Where each dropped dimension went. */
+/* The position of each dropped dimension after the permutation. */
 static void moved_dims(const IntList *permutation, const IntList *dropped, IntList *out)
 {
     for (size_t i = 0; i < dropped->len; i++)
@@ -334,7 +334,7 @@ bool linalg_fold_transpose(Op *op, const Attr *const *operands, FoldResult *resu
     return true;
 }
 
-/* What holds for all structured ops. */
+/* Adds the patterns that hold for all structured ops. */
 void linalg_canonicalize(PatternSet *set)
 {
     linalg_add_structured(set, "erase-empty", erase_empty);
@@ -342,8 +342,8 @@ void linalg_canonicalize(PatternSet *set)
     linalg_add_structured(set, "share-extents", share_extents);
 }
 
-/* What upstream's tensor dialect holds for ops with destinations; map's row adds it, since no
- * pass takes that row's patterns alone. */
+/* Adds the pattern that upstream's tensor dialect has for all ops with destinations. The row of map
+ * adds it, because no pass takes that row's patterns alone. */
 void linalg_canonicalize_map(PatternSet *set)
 {
     pattern_add(set, "cast-into-op", NULL, 1, cast_into_op);

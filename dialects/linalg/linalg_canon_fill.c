@@ -1,4 +1,5 @@
-/* Canonicalization patterns of fill: reading, reshaping, copying a tensor of equal elements.
+/* Canonicalization patterns of fill: reading, reshaping and copying of a tensor whose elements are
+ * equal.
  * Tests: lit/dialects/linalg/canonicalize.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/internal.h"
@@ -153,7 +154,7 @@ static Op *fill_behind(Value *dest, const SliceParams *slice)
     return fill_of(dest);
 }
 
-/* Offsets past the low borders, and the sizes of what is padded. */
+/* The offsets behind the low borders, and the sizes of the source of the pad. */
 static SliceParams unpadded_slice(Rewriter *rw, const Op *pad, const SliceParams *slice)
 {
     SliceParams out = {0};

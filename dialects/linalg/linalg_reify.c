@@ -1,4 +1,4 @@
-/* Extents of the results of structured ops in terms of their inputs' extents.
+/* Extents of the results of structured ops, expressed by the extents of their operands.
  * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims-shapes.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"

@@ -1,5 +1,5 @@
-/* Checks of structured ops: operands, maps and body agree, and so do the extents that the maps
- * give to the operands.
+/* Checks of structured ops: operands, maps and body agree with each other, and so do the extents
+ * that the maps give to the operands.
  * Tests: lit/dialects/linalg/invalid.mir */
 #include "dialects/linalg/internal.h"
 #include "dialects/linalg/linalg.h"

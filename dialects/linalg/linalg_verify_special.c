@@ -1,5 +1,5 @@
-/* Checks of map, reduce, transpose, broadcast, softmax and the Winograd transforms beyond those
- * of all structured ops.
+/* Checks of map, reduce, transpose, broadcast, softmax and the Winograd transforms, in addition to
+ * those of all structured ops.
  * Tests: lit/dialects/linalg/invalid.mir */
 #include "dialects/linalg/internal.h"
 #include "dialects/linalg/linalg.h"

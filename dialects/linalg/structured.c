@@ -1,5 +1,6 @@
-/* Reading structured ops. Maps of named ops are made from the letters of their rows, and kept in
- * the attribute linalg.memoized_indexing_maps once the verifier has seen the op, as upstream does.
+/* Reading of structured ops. The maps of a named op are made from the letters of its row. Once the
+ * verifier has seen the op, they are kept in its attribute linalg.memoized_indexing_maps, as
+ * upstream does.
  * Tests: lit/dialects/linalg, lit/passes/linalg/analyze-kernels.mir */
 #include <assert.h>
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* Bodies of named ops: scalar functions on the block's arguments, in the order in which upstream
- * builds them, since that order shows once an op is generalized.
+/* Bodies of named ops: scalar functions on the block's arguments. They are built in upstream's
+ * order, because it can be seen once an op is generalized.
  * Tests: lit/passes/linalg/linalg-generalize-named-ops.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"

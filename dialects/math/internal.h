@@ -1,4 +1,4 @@
-/* Folders of the math rows (math_fold.c). */
+/* Inside of dialects/math: the folders of its rows (math_fold.c). */
 #ifndef MING_DIALECTS_MATH_INTERNAL_H
 #define MING_DIALECTS_MATH_INTERNAL_H
 

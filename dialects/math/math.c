@@ -1,4 +1,4 @@
-/* Rows of the math dialect; folders are in math_fold.c.
+/* The math dialect: rows; folders are in math_fold.c.
  * Tests: lit/dialects/math */
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"

@@ -1,4 +1,6 @@
-/* The math dialect: elementary functions on scalars, vectors and tensors. */
+/* The math dialect: elementary functions on scalars, vectors and tensors. MATH(ID) is the row of an
+ * op, which serves as its identity: op->def == MATH(EXP).
+ * Tests: lit/dialects/math */
 #ifndef MING_DIALECTS_MATH_MATH_H
 #define MING_DIALECTS_MATH_MATH_H
 

@@ -1,5 +1,5 @@
 /* Folders of the math dialect. Transcendental functions fold for f32 and f64 with the C library's
- * function of that precision, as upstream does; rounding functions fold for every format.
+ * function of that precision, as upstream; rounding functions fold for every format.
  * Tests: lit/dialects/math/canonicalize.mir */
 #include <math.h>
 #include <string.h>

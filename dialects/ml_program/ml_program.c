@@ -1,4 +1,4 @@
-/* Rows and hooks of the ml_program dialect.
+/* The ml_program dialect: rows and hooks.
  * Tests: lit/dialects/ml_program */
 #include "dialects/common/common.h"
 #include "dialects/func/func.h"

@@ -1,4 +1,6 @@
-/* The ml_program dialect: globals, and functions that order their accesses by tokens. */
+/* The ml_program dialect: globals, and functions that order their accesses to these by tokens.
+ * ML_PROGRAM(ID) is the row of an op, which serves as its identity: op->def == ML_PROGRAM(GLOBAL).
+ * Tests: lit/dialects/ml_program */
 #ifndef MING_DIALECTS_ML_PROGRAM_ML_PROGRAM_H
 #define MING_DIALECTS_ML_PROGRAM_ML_PROGRAM_H
 

@@ -1,6 +1,6 @@
-/* Evaluation of onnx operators: the evaluator of each row, allocation of its results, and what all
- * evaluators share.
- * Tests: test/e2e/onnx_cases.py, test/e2e/onnx_cases.py */
+/* Evaluation of onnx ops: the table of evaluators, allocation of results, and what all evaluators
+ * share.
+ * Tests: test/e2e/onnx_cases.py */
 #include <stdlib.h>
 #include <string.h>
 
@@ -257,8 +257,8 @@ static bool types_agree(const Op *op, Array *const *inputs)
     return true;
 }
 
-/* A copy of op at the end of the block, with the arrays as its operands: constants where they are
- * small enough to be part of a shape. So its inference sees what is known now. */
+/* A copy of op at the end of the block, with the arrays as its operands. Arrays that are small
+ * enough to be part of a shape become constants, so that inference knows their values. */
 static Op *make_concrete(const Op *op, Array *const *inputs, Block *block)
 {
     PtrMap values = {0};

@@ -1,6 +1,6 @@
 /* Evaluators of element-wise onnx operators: arithmetic, comparisons, logic, activations, casts.
- * Operands are stretched to the result's shape by numpy's rules. A float result is computed in
- * double and rounded once; for + - * / and sqrt that is the correctly rounded float result.
+ * Operands are broadcast to the result's shape by numpy's rules. A float result is computed in
+ * double and rounded once; for + - * / and sqrt this is the correctly rounded float result.
  * Tests: test/e2e/onnx_cases.py */
 #include <math.h>
 
@@ -82,7 +82,7 @@ static double unary(const Op *op, const UnaryParams *p, double x)
     }
 }
 
-/* Of the operators above, those that take integers. */
+/* The operators above that take integers. */
 static int64_t unary_int(const Op *op, int64_t x)
 {
     switch (op->def - onnx_ops) {
@@ -309,7 +309,8 @@ bool onnx_eval_clip(const Eval *e)
     return true;
 }
 
-/* A float to an integer goes toward zero; what no int64 holds becomes the nearest, NaN 0. */
+/* A float is converted to an integer toward zero. A value that int64 cannot hold becomes the
+ * nearest one that it can, and NaN becomes 0. */
 static int64_t to_integer(double x)
 {
     if (isnan(x)) return 0;

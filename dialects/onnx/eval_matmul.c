@@ -1,4 +1,4 @@
-/* Evaluators of matrix products in onnx.
+/* Evaluators of onnx matrix products.
  * Tests: test/e2e/onnx_cases.py */
 #include <stdlib.h>
 #include <string.h>

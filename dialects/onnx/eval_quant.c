@@ -1,5 +1,5 @@
 /* Evaluators of quantized onnx operators and of QONNX's quantizers.
- * Tests: test/e2e/onnx_cases.py, test/e2e/onnx_cases.py */
+ * Tests: test/e2e/onnx_cases.py */
 #include <math.h>
 #include <stdlib.h>
 

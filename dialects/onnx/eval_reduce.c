@@ -1,4 +1,4 @@
-/* Evaluators of onnx reductions, ArgMax and ArgMin, TopK.
+/* Evaluators of onnx reductions, ArgMax, ArgMin and TopK.
  * Tests: test/e2e/onnx_cases.py */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Evaluator of OnnxResize and of its predecessor Upsample: nearest, linear and cubic interpolation
- * in any number of dimensions, as a product of one-dimensional weights.
+/* Evaluator of Resize and of its predecessor Upsample: nearest, linear and cubic interpolation in
+ * any number of dimensions, as a product of one-dimensional weights.
  * Tests: test/e2e/onnx_cases.py */
 #include <math.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static double half_pixel(const ResizeAxis *a, double x)
     return (x + 0.5) / a->scale - 0.5;
 }
 
-/* Where output position x lies in the input. */
+/* The position in the input that output position x corresponds to. */
 static double source(const Eval *e, const ResizeAxis *a, int64_t position)
 {
     const char *mode = "coordinate_transformation_mode";

@@ -1,4 +1,4 @@
-/* Evaluators of onnx operators that move elements or ask for shapes.
+/* Evaluators of onnx operators that move elements or compute shapes.
  * Tests: test/e2e/onnx_cases.py */
 #include <string.h>
 

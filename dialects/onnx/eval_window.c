@@ -1,5 +1,5 @@
-/* Evaluators of onnx operators with sliding windows: convolutions, transposed ones, poolings; any
- * number of spatial dimensions.
+/* Evaluators of onnx operators with sliding windows (convolution, transposed convolution, pooling)
+ * in any number of spatial dimensions.
  * Tests: test/e2e/onnx_cases.py */
 #include <math.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static RowPart row_part(const ConvGeometry *g, int64_t row, int64_t tap)
     return part;
 }
 
-/* Of all rows, for all taps: [row][tap]. */
+/* The parts of all rows for all taps: [row][tap]. The caller frees them. */
 static RowPart *row_parts(const OnnxWindow *w, int64_t rows)
 {
     RowPart *parts = xmalloc((size_t)(rows * w->taps) * sizeof *parts);
@@ -195,8 +195,8 @@ static bool is_greater(const Array *x, int64_t a, int64_t b)
     return array_get_i64(x, a) > array_get_i64(x, b);
 }
 
-/* Where the maximum of a window is, relative to the channel; the first if several. -1: the window
- * lies in the padding. */
+/* The offset of the maximum of a window relative to the channel, the first one if there are
+ * several; -1 if the whole window is on padding. */
 static int64_t window_max(const OnnxWindow *w, const Array *x, int64_t channel, int64_t position)
 {
     int64_t best = -1;

@@ -1,6 +1,7 @@
-/* What the inference hooks of the onnx ops share: checks of operands and attributes, and shapes.
- * Static operands give static results; where a shape depends on values, these must be constant,
- * else the result is unranked, so that shapes can be inferred op by op. Every size is checked
+/* Helpers of the inference hooks of onnx ops: checks of operands and attributes, and shapes.
+ *
+ * Static operands give static results. If a shape depends on values, these must be constant;
+ * otherwise the result is unranked, so that shapes can be inferred op by op. Every size is checked
  * against overflow.
  * Tests: lit/dialects/onnx/invalid*.mir, lit/passes/onnx/onnx-infer-shapes*.mir */
 #include <string.h>

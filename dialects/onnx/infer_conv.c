@@ -1,4 +1,4 @@
-/* Geometry and result types of convolutions.
+/* Geometry and result types of convolutions and poolings.
  * Tests: lit/dialects/onnx/invalid-window.mir, lit/passes/onnx/onnx-infer-shapes-window.mir */
 #include "dialects/onnx/internal.h"
 
@@ -89,7 +89,8 @@ static bool read_steps(const Op *op, ConvGeometry *g, AutoPad *mode, StrBuf *why
     return true;
 }
 
-/* What the padded input and the result hold are sensible tensors; the latter's type. */
+/* Checks that the sizes of the padded input and of the result make sense, and makes the type of the
+ * result. */
 static bool make_result(const ConvGeometry *g, const Type *elem, const Type **out, StrBuf *why)
 {
     OnnxShape padded = {g->spatial + 2, {g->batch, g->in_channels}};
@@ -281,8 +282,8 @@ bool onnx_infer_qlinear_conv(const Op *op, const Type **results, StrBuf *why)
     return infer_conv(op, type_elem(onnx_type(op, 7)), results, why);
 }
 
-/* out = stride * (in - 1) + output_padding + window - low - high; what the attributes leave open
- * of these is the padding. */
+/* out = stride * (in - 1) + output_padding + window - low - high; the padding is what makes this
+ * equation true where the attributes leave it open. */
 static bool place_transposed(ConvGeometry *g, uint32_t i, AutoPad mode, int64_t extra,
                              int64_t given, StrBuf *why)
 {

@@ -77,7 +77,7 @@ static bool infer_broadcast(const Op *op, const Type *elem, const Type **results
     return onnx_make_tensor(elem, &shape, &results[0], why);
 }
 
-/* All operands from `first` on have the element type of that one, which is in a class. */
+/* Checks that all operands from `first` on have one element type, which is of that class. */
 static bool check_alike(const Op *op, uint32_t first, ElemClass want, StrBuf *why)
 {
     if (!onnx_check_elem(op, first, want, why)) return false;

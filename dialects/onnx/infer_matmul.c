@@ -32,8 +32,8 @@ bool onnx_infer_gemm(const Op *op, const Type **results, StrBuf *why)
                : onnx_why(why, "the shape of 'C' does not broadcast to that of the result");
 }
 
-/* A product of operands `left` and `right`: of the last two dimensions, where a vector stands for
- * a row on the left and a column on the right; all dimensions before broadcast. */
+/* A product of operands `left` and `right` over their last two dimensions; a vector counts as a row
+ * on the left and as a column on the right. All dimensions before these broadcast. */
 static bool infer_product(const Op *op, uint32_t left, uint32_t right, const Type *elem,
                           const Type **results, StrBuf *why)
 {

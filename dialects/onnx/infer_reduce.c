@@ -1,4 +1,4 @@
-/* Result types of reductions, of TopK, and of changes of resolution.
+/* Result types of reductions, of TopK, and of ops that change the resolution.
  * Tests: lit/dialects/onnx/invalid-reduce.mir, lit/passes/onnx/onnx-infer-shapes-reduce.mir */
 #include "dialects/onnx/internal.h"
 

@@ -106,8 +106,8 @@ bool onnx_infer_gather(const Op *op, const Type **results, StrBuf *why)
     return onnx_make_tensor(type_elem(results[0]), &out, &results[0], why);
 }
 
-/* How many indices from start to before end, both as the file has them, a step of that many hits.
- * A negative index counts from the end, and what lies outside is cut off. */
+/* The number of indices from start to before end, both as in the file, that a step of that size
+ * hits. A negative index counts from the end; indices outside are clamped. */
 static int64_t slice_length(int64_t start, int64_t end, int64_t step, int64_t extent)
 {
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;

@@ -1,5 +1,5 @@
-/* Result types of ops that see the same elements under another shape, or in another order, and of
- * those that make tensors.
+/* Result types of ops that give the same elements another shape or another order, and of ops that
+ * create tensors.
  * Tests: lit/dialects/onnx/invalid-shape.mir, lit/passes/onnx/onnx-infer-shapes-shape.mir */
 #include "dialects/onnx/internal.h"
 
@@ -132,7 +132,7 @@ bool onnx_infer_flatten(const Op *op, const Type **results, StrBuf *why)
     return onnx_make_tensor(type_elem(results[0]), &out, &results[0], why);
 }
 
-/* Fills in what 0 and -1 stand for. */
+/* Replaces 0 and -1 by the extents that they mean. */
 static bool resolve_shape(const OnnxShape *in, bool allow_zero, OnnxShape *io, StrBuf *why)
 {
     uint32_t open = UINT32_MAX;

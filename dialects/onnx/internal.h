@@ -1,10 +1,13 @@
-/* Shared by the sources of the onnx dialect: what a row says beyond its OpDef, the rows' inference
- * hooks (infer_*.c, by family), and what these have in common (infer.c). */
+/* Inside of dialects/onnx: what a row says beyond its OpDef, the inference hooks (infer_*.c) and
+ * the evaluators (eval_*.c) of all rows, and the helpers that each of the two families shares
+ * (infer.c, eval.c). Helpers return false after they have added the reason to `why`; the caller
+ * turns it into a diagnostic that names the node. */
 #ifndef MING_DIALECTS_ONNX_INTERNAL_H
 #define MING_DIALECTS_ONNX_INTERNAL_H
 
 #include "dialects/onnx/onnx.h"
 
+/* A row's inference hook. Fills the result types; false: why tells what is wrong with the op. */
 typedef bool OnnxInfer(const Op *op, const Type **results, StrBuf *why);
 
 typedef struct OnnxOperator {
@@ -33,11 +36,11 @@ OnnxInfer onnx_infer_along_axis, onnx_infer_arg_reduction, onnx_infer_arithmetic
 /* Adds to the message and returns false. */
 bool onnx_why(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Type of an operand; NULL if it is absent. */
+/* The type of an operand; NULL if it is absent. */
 const Type *onnx_type(const Op *op, uint32_t index);
 /* Whether all operands that are present have static shapes. */
 bool onnx_all_static(const Op *op);
-/* The name the row gives to an operand. */
+/* The name that the row gives to an operand. */
 const char *onnx_operand_name(const Op *op, uint32_t index);
 
 typedef enum ElemClass {
@@ -49,56 +52,59 @@ typedef enum ElemClass {
     ELEM_BOOL
 } ElemClass;
 
-/* An operand, if present, has elements of that class; of that type. */
+/* Check that an operand, if present, has elements of that class, or of that type. */
 bool onnx_check_elem(const Op *op, uint32_t index, ElemClass want, StrBuf *why);
 bool onnx_check_elem_is(const Op *op, uint32_t index, const Type *elem, StrBuf *why);
-/* An operand, if present and static, has one element. */
+/* Checks that an operand, if present and static, has one element. */
 bool onnx_check_scalar(const Op *op, uint32_t index, StrBuf *why);
-/* An operand, if present and static, is a vector of `length` elements. */
+/* Checks that an operand, if present and static, is a vector of `length` elements. */
 bool onnx_check_vector(const Op *op, uint32_t index, int64_t length, StrBuf *why);
-/* An operand, if present and static, broadcasts to the shape of `type`, which is static. */
+/* Checks that an operand, if present and static, broadcasts to the shape of `type`, which is
+ * static. */
 bool onnx_check_broadcast(const Op *op, uint32_t index, const Type *type, StrBuf *why);
-/* An attribute that is 0 or 1. */
+/* Checks that an attribute is 0 or 1. */
 bool onnx_check_flag(const Op *op, const char *name, StrBuf *why);
-/* An attribute that is one of the names; its index. */
+/* Checks that an attribute is one of the names; *out is its index. */
 bool onnx_check_choice(const Op *op, const char *name, const char *const *choices, size_t count,
                        size_t *out, StrBuf *why);
-/* The attribute `axis`, from 0 to rank - 1. */
+/* Reads the attribute `axis` and brings it into the range 0 to rank - 1. */
 bool onnx_read_axis(const Op *op, int64_t fallback, uint32_t rank, uint32_t *out, StrBuf *why);
-/* A list attribute with `count` entries of at least `least`, or `fallback` throughout. */
+/* Reads a list attribute of `count` entries that are at least `least`; without it, all entries are
+ * `fallback`. */
 bool onnx_read_list(const Op *op, const char *name, uint32_t count, int64_t least, int64_t fallback,
                     int64_t *out, StrBuf *why);
 
-/* Shapes. */
+/* Shapes of static types. */
 
 typedef struct OnnxShape {
     uint32_t rank;
     int64_t dims[ONNX_MAX_RANK];
 } OnnxShape;
 
-/* The shape of a static type; false: it has too many dimensions. */
+/* The shape of a static type; false: it has more than ONNX_MAX_RANK dimensions. */
 bool onnx_shape(const Type *type, OnnxShape *out, StrBuf *why) MUST_CHECK;
-/* Stretches the shape so that it and that of a static type agree (numpy's rule). */
+/* Broadcasts the shape with that of a static type (numpy's rule). */
 bool onnx_broadcast(OnnxShape *io, const Type *type, StrBuf *why) MUST_CHECK;
-/* The tensor type; false: it is too large to make sense. */
+/* The tensor type of a shape; false: it is larger than ONNX_MAX_ELEMENTS. */
 bool onnx_make_tensor(const Type *elem, const OnnxShape *shape, const Type **out, StrBuf *why)
     MUST_CHECK;
 
-/* Tensors have at most so many elements, and so no extent, stride or padding may be larger. */
+/* The largest number of elements of a tensor. No extent, stride or padding may be larger either. */
 #define ONNX_MAX_ELEMENTS (INT64_C(1) << 40)
 
-/* What is known of an operand that a shape depends on. */
+/* The knowledge about the value of an operand that a shape depends on; WRONG comes with a
+ * reason. */
 typedef enum OnnxKnown { KNOWN, UNKNOWN, WRONG } OnnxKnown;
-/* What a hook for one input begins with: its shape, and an unranked result of its element type. */
+/* The beginning of a hook for one input: its shape, and an unranked result of its element type. */
 OnnxKnown onnx_begin(const Op *op, const Type **results, OnnxShape *in, StrBuf *why);
-/* A vector of at most ONNX_MAX_RANK integers (a scalar counts as one). WRONG: why tells. */
+/* Reads a vector of at most ONNX_MAX_RANK integers; a scalar counts as a vector of one. */
 OnnxKnown onnx_read_ints(const Op *op, uint32_t index, OnnxShape *out, StrBuf *why);
-/* Dimensions of a tensor: distinct, brought into 0 to rank - 1. */
+/* Reads dimensions of a tensor, which must be distinct, and brings them into 0 to rank - 1. */
 OnnxKnown onnx_read_axes(const Op *op, uint32_t index, uint32_t rank, OnnxShape *out, StrBuf *why);
 
-/* Shared by the evaluators of onnx operators (eval_*.c). */
+/* Evaluators (eval_*.c): the values of results from the values of operands. */
 
-/* One evaluation. The results are allocated with their final types and hold zeros. */
+/* One evaluation. The results have been allocated with their final types and hold zeros. */
 typedef struct Eval {
     const Op *op;
     Array *const *inputs; /* by operand; NULL: absent */
@@ -106,27 +112,28 @@ typedef struct Eval {
     StrBuf *why;
 } Eval;
 
-/* Fills the results; false after adding to why. */
+/* An evaluator: fills the results. False: it has added the reason to why. */
 typedef bool OnnxEval(const Eval *e);
 
-/* The array of an operand in the row's order; NULL if it is absent. */
+/* The array of an operand in the order of the row; NULL if it is absent. */
 Array *onnx_eval_input(const Eval *e, uint32_t index);
 /* Dimensions of an array and their number. */
 const int64_t *onnx_array_dims(const Array *array);
 uint32_t onnx_array_rank(const Array *array);
 bool onnx_eval_is(const Eval *e, const char *name,
-                  const char *value); /* a string attribute's value */
-/* A list of integers from the operand or, where that is absent (NO_OPERAND), from the attribute;
- * gives its length, 0 without either. At most EVAL_MAX_LIST entries are taken. */
+                  const char *value); /* whether a string attribute has that value */
+/* Reads a list of integers from the operand or, if that is absent (or NO_OPERAND), from the
+ * attribute. Returns its length, which is 0 without either; at most EVAL_MAX_LIST entries are
+ * taken. */
 size_t onnx_eval_list(const Eval *e, uint32_t index, const char *name, int64_t *out);
 enum { EVAL_MAX_LIST = 2 * ONNX_MAX_RANK };
 #define NO_OPERAND UINT32_MAX /* no enumerator: it does not fit an int */
-/* An axis counted from the front, 0 .. rank - 1; false when it is out of range. */
+/* Brings an axis into 0 to rank - 1; false if it is out of range. */
 bool onnx_eval_axis(const Eval *e, int64_t axis, uint32_t rank, uint32_t *out) MUST_CHECK;
 /* Sets flags[d] for the dimensions that the list names. */
 bool onnx_eval_axes(const Eval *e, const int64_t *list, size_t count, uint32_t rank, bool *flags)
     MUST_CHECK;
-/* Elements as doubles; the caller frees them. */
+/* The elements as doubles; the caller frees them. */
 double *onnx_array_doubles(const Array *array);
 /* Number of elements of dims[begin .. end). */
 int64_t onnx_dims_product(const int64_t *dims, uint32_t begin, uint32_t end);
@@ -135,7 +142,7 @@ int64_t onnx_dims_product(const int64_t *dims, uint32_t begin, uint32_t end);
 
 enum { WALK_OPERANDS = 3 };
 
-/* Visits a shape row by row and keeps, per operand, the offset of the current element. */
+/* Visits a shape in row-major order and keeps, per operand, the offset of the current element. */
 typedef struct OnnxWalk {
     uint32_t rank, operands;
     int64_t dims[ONNX_MAX_RANK], index[ONNX_MAX_RANK];
@@ -144,7 +151,7 @@ typedef struct OnnxWalk {
 } OnnxWalk;
 
 void onnx_walk_init(OnnxWalk *walk, const int64_t *dims, uint32_t rank);
-/* Adds an operand that numpy's rules stretch to the shape; its number counts from 0. */
+/* Adds an operand that is broadcast to the shape by numpy's rules; operands are numbered from 0. */
 void onnx_walk_broadcast(OnnxWalk *walk, const int64_t *dims, uint32_t rank);
 /* Adds an operand with a stride per dimension and a first offset. */
 void onnx_walk_strided(OnnxWalk *walk, const int64_t *strides, int64_t offset);
@@ -163,7 +170,7 @@ bool onnx_conv_sums(const Eval *e, const double *x, const double *w, double *y) 
 void onnx_matmul_sums(const double *a, const Array *a_like, const double *b, const Array *b_like,
                       const Array *c_like, double *c);
 
-/* Half to even, for any double. */
+/* Rounds half to even, for any double. */
 double onnx_round_half_even(double x);
 
 OnnxEval onnx_eval_arg, onnx_eval_batch_norm, onnx_eval_binary, onnx_eval_bipolar_quant,

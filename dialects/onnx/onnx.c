@@ -1,5 +1,6 @@
-/* Table of the onnx dialect and what all its ops share: verification by inference, names, errors.
- * An op's declared types must be what inference gives, or unranked as long as shapes are unknown.
+/* The onnx dialect: its table, and what all its ops share: verification by inference, names,
+ * errors. The declared type of a result must be the inferred one, or unranked as long as shapes are
+ * unknown.
  * Tests: lit/dialects/onnx */
 #include "dialects/common/common.h"
 #include "dialects/onnx/internal.h"

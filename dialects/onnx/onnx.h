@@ -1,7 +1,13 @@
-/* The onnx dialect: one op per ONNX operator, 1:1 with the file (docs: the rows of onnx_ops.def).
+/* The onnx dialect: one op per ONNX operator, as in the file (the rows of onnx_ops.def document
+ * each).
+ *
  * Shapes and element types follow from operands and attributes by each row's inference, which the
- * verifier, the importer and onnx-infer-shapes share.
- * Tests: lit/dialects/onnx, lit/import */
+ * verifier, the importer and onnx-infer-shapes share; values follow from each row's evaluator,
+ * which constant folding and the interpreter share. Functions that can fail return false and tell
+ * the reason in `why`; they do not emit diagnostics, because only callers know the node's name in
+ * its context. import, passes/onnx, lowering/onnx_to_linalg and sim/interp build on this module.
+ * ONNX(ID) is the row of an op, which serves as its identity: op->def == ONNX(CONV).
+ * Tests: lit/dialects/onnx, lit/import, test/e2e/onnx_cases.py */
 #ifndef MING_DIALECTS_ONNX_ONNX_H
 #define MING_DIALECTS_ONNX_ONNX_H
 
@@ -19,8 +25,7 @@ extern const OpDef onnx_ops[];
 extern const DialectDef onnx_dialect;
 #define ONNX(ID) (&onnx_ops[ONNX_##ID])
 
-/* On any op: its node's name in the file, a string. Written by import, kept by decompositions; read
- * by messages and by onnx_to_linalg, which gives it on as DFG_ATTR_NAME. */
+/* The discardable attribute that holds the name of the op's node in the file. */
 #define ONNX_ATTR_NAME "onnx.name"
 /* On ops, arguments: see onnx_range() below. Written by onnx_set_*_ranges(), which calibration
  * calls; read by onnx_range(). */
@@ -28,9 +33,9 @@ extern const DialectDef onnx_dialect;
 
 enum { ONNX_MAX_RANK = 32, ONNX_MAX_SPATIAL = ONNX_MAX_RANK - 2 };
 
-/* Result types of op from its operands' types and attributes: static wherever the operands' are,
- * and what the shape depends on is constant, else unranked. results has an entry per result of
- * op. False: why tells what is wrong. */
+/* Infers the result types of op from the types of its operands and its attributes. They are static
+ * if the operands are and everything that the shape depends on is constant, else unranked. results
+ * has an entry per result of op. False: why tells what is wrong. */
 bool onnx_infer(const Op *op, const Type **results, StrBuf *why) MUST_CHECK;
 
 /* Whether op is a node of the model; constants and what stands for absent operands are not. */
@@ -38,32 +43,34 @@ bool onnx_is_node(const Op *op);
 /* Whether the operator of that row exists in an ONNX domain ("" is ai.onnx). */
 bool onnx_in_domain(const OpDef *def, Str domain);
 
-/* Operand `index` in the row's order; NULL if it is absent: beyond the last, or an onnx.NoValue. */
+/* Operand `index` in the order of the row; NULL if it is absent, that is, beyond the last or an
+ * onnx.NoValue. */
 Value *onnx_operand(const Op *op, uint32_t index);
-/* An attribute of a verified op, or what it means when it is not given. */
+/* The value of an attribute of a verified op, or `fallback` if the attribute is not given. */
 int64_t onnx_int(const Op *op, const char *name, int64_t fallback);
 double onnx_float(const Op *op, const char *name, double fallback);
 Str onnx_string(const Op *op, const char *name, const char *fallback);
 
-/* Element type of a TensorProto.DataType number, as in Cast's `to`; integers are signless or
- * unsigned, bool is i1. NULL: strings, or no such type. */
+/* The element type for a TensorProto.DataType number, as in Cast's `to`. Integers are signless or
+ * unsigned, bool is i1. NULL: strings, and numbers that are no type. */
 const Type *onnx_elem_type(Context *ctx, int64_t data_type);
 
-/* Elements of an onnx.Constant in whatever form it has them; NULL for other ops. */
+/* The elements of an onnx.Constant, in whichever of its attributes they are; NULL for other ops. */
 const Attr *onnx_constant(const Value *value);
-/* An onnx.Constant with `value`. */
+/* An onnx.Constant with that value. */
 Value *onnx_build_constant(Builder *b, const Attr *value);
 
-/* An error about a node: "node 'conv1' (Conv): text" at its location. Returns false. */
+/* Reports an error about a node, "node 'conv1' (Conv): text", at its location. Returns false. */
 bool onnx_error(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* The node's name; the op's name without dialect if it has none. */
+/* The name of the op's node; if it has none, the op's name without the dialect. */
 Str onnx_node_name(const Op *op);
-/* Adds a name from a file to a message, plain or in quotes: escapes what is not printable. */
+/* Append a name from a file to a message, plain or in quotes. Characters that are not printable are
+ * escaped, because files are not trusted. */
 void onnx_add_escaped(StrBuf *out, Str name);
 void onnx_add_quoted(StrBuf *out, Str name);
 
-/* Where the windows of a convolution or pooling with static operand types lie; a kernel element
- * that meets padding meets nothing. Arrays have `spatial` entries. */
+/* The geometry of a convolution or pooling with static operand types. A kernel element that lies on
+ * padding contributes nothing. Arrays have `spatial` entries. */
 typedef struct ConvGeometry {
     uint32_t spatial;
     int64_t batch, group, in_channels, out_channels;     /* pooling: a group per channel */
@@ -72,41 +79,44 @@ typedef struct ConvGeometry {
     int64_t low[ONNX_MAX_SPATIAL], high[ONNX_MAX_SPATIAL]; /* padding, auto_pad resolved; of a
                                                               transposed one also negative */
 } ConvGeometry;
-/* Of Conv, ConvInteger and QLinearConv: in[o * stride + k * dilation - low] is what kernel element
- * k meets for result o. False: why tells. */
+/* Geometry of Conv, ConvInteger and QLinearConv: for result o, kernel element k meets in[o * stride
+ * + k * dilation - low]. False: why tells. */
 bool onnx_conv_geometry(const Op *conv, ConvGeometry *out, StrBuf *why) MUST_CHECK;
-/* Of ConvTranspose: input i and kernel element k add to out[i * stride + k * dilation - low]. */
+/* Geometry of ConvTranspose: input i and kernel element k add to out[i * stride + k * dilation -
+ * low]. */
 bool onnx_conv_transpose_geometry(const Op *conv, ConvGeometry *out, StrBuf *why) MUST_CHECK;
-/* Of MaxPool and AveragePool; with ceil_mode the last window may reach beyond the padding. */
+/* Geometry of MaxPool and AveragePool; with ceil_mode the last window may reach beyond the
+ * padding. */
 bool onnx_pool_geometry(const Op *pool, ConvGeometry *out, StrBuf *why) MUST_CHECK;
 
-/* What the attributes say about a verified op on a static operand: the dimension of the input that
- * is dimension i of a Transpose's result (rank entries); the dimensions from *start to before *end
- * that a Shape gives. */
+/* Parameters of a verified op on a static operand. For a Transpose, perm[i] is the dimension of the
+ * input that becomes dimension i of the result. For a Shape, the dimensions from *start to before
+ * *end are its result. */
 bool onnx_transpose_perm(const Op *op, int64_t *perm, StrBuf *why) MUST_CHECK;
 void onnx_shape_bounds(const Op *op, uint32_t *start, uint32_t *end);
-/* The dimension of channels that a MultiThreshold's data_layout names; false: X has none. */
+/* The dimension of the channels, which a MultiThreshold's data_layout names. False: X does not have
+ * it. */
 bool onnx_multi_threshold_axis(const Op *op, uint32_t *out) MUST_CHECK;
 
-/* Values of onnx operators: each computed from its inputs as the ONNX and QONNX specifications
- * define it. The constant folder and the interpreter share it, so a value known at compile time is
- * the value of every run.
+/* Evaluation: the values of an op's results from those of its operands, as the ONNX and QONNX
+ * specifications define them. The constant folder and the interpreter share it, so that a value
+ * known at compile time is the value of every run.
  *
- * Sums of products are accumulated in double, which is exact while they stay below 2^53 units of
- * the operands' common grid; every result is then rounded once to its element type.
+ * Sums of products are accumulated in double, which is exact as long as they stay below 2^53 units
+ * of the operands' common grid. Every result is then rounded once to its element type.
  * Tests: test/e2e/onnx_cases.py (the ONNX project's own operator tests) */
 
 /* Whether the operator has an evaluator. */
 bool onnx_can_eval(const Op *op);
-/* Computes the results of op from one array per operand (NULL: an optional operand that is not
- * there). results has room for op->result_count arrays, each of which the caller then holds. The
- * types of op need not be static: those of the arrays count. False: why says what is wrong and no
- * array is given. */
+/* Computes the results of op from one array per operand (NULL: an optional operand that is absent).
+ * results has room for op->result_count arrays; the caller gets a reference to each. The types of
+ * op need not be static, since the types of the arrays are used. False: why says what is wrong, and
+ * no array is returned. */
 bool onnx_eval(const Op *op, Array *const *inputs, Array **results, StrBuf *why) MUST_CHECK;
 
-/* What a Resize or Upsample with static types does along one dimension: element o of the result is
- * the sum of weights[o * in + i] times element i, where `in` is the operand's extent. inputs are as
- * for onnx_eval, the first is not looked at. False: why tells what is not supported. */
+/* The linear map that a Resize or Upsample with static types is along one dimension: element o of
+ * the result is the sum of weights[o * in + i] times element i, where `in` is the operand's extent.
+ * inputs are as for onnx_eval; the first is not used. False: why tells what is not supported. */
 bool onnx_resize_weights(const Op *op, Array *const *inputs, uint32_t dim, double *weights,
                          StrBuf *why) MUST_CHECK;
 
@@ -125,13 +135,15 @@ typedef enum Rounding {
     ROUNDING_COUNT
 } Rounding;
 
-/* Case does not matter; HALF_EVEN is ROUND. False: no such mode. */
+/* The rounding mode of that name, in upper or lower case; HALF_EVEN is called ROUND too. False: no
+ * such mode. */
 bool onnx_rounding_parse(Str name, Rounding *out) MUST_CHECK;
 const char *onnx_rounding_name(Rounding mode);
-/* x to an integer; |x| must be below 2^53. */
+/* Rounds x to an integer; |x| must be below 2^53. */
 int64_t onnx_rounding_apply(Rounding mode, double x);
 
-/* Integers up to 2^53 are exact in double, which quantizers compute in. */
+/* The largest width of a quantizer in bits, because quantizers compute in double, where integers up
+ * to 2^53 are exact. */
 enum { QUANT_MAX_BITS = 53 };
 
 typedef struct Quantizer {
@@ -144,41 +156,42 @@ typedef struct Quantizer {
     int64_t low, high; /* range of q */
 } Quantizer;
 
-/* Parameters of a Quant op whose scale, zeropt and bitwidth are constants. False: why says what
- * is missing or out of range. */
+/* Reads the parameters of a Quant op whose scale, zeropt and bitwidth are constants. False: why
+ * says what is missing or out of range. */
 bool onnx_quantizer(const Op *quant, Quantizer *out, StrBuf *why) MUST_CHECK;
-/* q - zero for one input of the float type `elem`, in which the quotient is computed; x must not be
- * NaN. */
+/* The number q - zero for one input of the float type `elem`, in which the quotient is computed. x
+ * must not be NaN. */
 int64_t onnx_quantizer_apply(const Quantizer *quant, const Type *elem, double scale, double x);
 
 /* One element of a dense attribute as a number, whatever its type. */
 double onnx_dense_number(const Attr *dense, int64_t index);
-/* Value of a dense attribute whose elements are all equal; false if they are not. */
+/* The common value of a dense attribute's elements; false if they differ. */
 bool onnx_dense_uniform(const Attr *dense, double *out) MUST_CHECK;
-/* x == 2^*exponent. */
+/* The exponent with x == 2^*exponent; false if there is none. */
 bool onnx_exact_log2(double x, int *exponent) MUST_CHECK;
-/* 2^exponent; -1022 <= exponent <= 1023. */
+/* 2^exponent, for -1022 <= exponent <= 1023. */
 double onnx_exact_pow2(int exponent);
-/* x == *mantissa * 2^*exponent with an odd mantissa, or 0 * 2^0. x must be finite. */
+/* Takes x apart: x == *mantissa * 2^*exponent with an odd mantissa, or 0 * 2^0. x must be
+ * finite. */
 void onnx_split_float(double x, int64_t *mantissa, int *exponent);
 
-/* Ranges of activations: what calibration found and quantization after training goes by.
+/* Ranges of activations, which calibration finds and quantization after training uses.
  *   onnx.range = [low, high] of an op with one result, [low0, high0, low1, high1, …] of several;
- *   of an argument it stands among the argument's attributes.
+ *   an argument has it among the attributes of arguments.
  * Tests: lit/passes/onnx/onnx-quantize.mir, lit/passes/onnx/onnx-quantize-invalid.mir */
 
 typedef struct ValueRange {
     double low, high;
 } ValueRange;
 
-/* One range per result of op, or per argument of a function. */
+/* Set one range per result of op, or per argument of a function. */
 void onnx_set_result_ranges(Op *op, const ValueRange *ranges);
 void onnx_set_arg_ranges(Op *func, const ValueRange *ranges);
-/* Removes them from a function, its arguments and its ops. */
+/* Removes all ranges of a function, its arguments and its ops. */
 void onnx_clear_ranges(Op *func);
 
-/* Range of a result, or of an argument of func. False: it has none, or one that is not two finite
- * numbers in order. */
+/* The range of a result, or of an argument of func. False: it has none, or one that is not two
+ * finite numbers in order. */
 bool onnx_range(const Op *func, const Value *value, ValueRange *out) MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
-/* Quantizers of QONNX in double arithmetic, which is exact for power-of-two scales and values of up
- * to 53 bits, but for the quotient, which is rounded as the network does. Independent of the
- * floating-point environment: no libm, no rounding mode.
+/* Quantizers of QONNX in double arithmetic. It is exact for power-of-two scales and values of up to
+ * 53 bits, except for the quotient, which is rounded as the network rounds it. It does not depend
+ * on the floating-point environment: it uses neither libm nor the rounding mode.
  * Tests: test/unit/dialects/onnx/quant_test.c */
 #include <string.h>
 
@@ -106,7 +106,7 @@ const char *onnx_rounding_name(Rounding mode)
     return rounding_names[mode];
 }
 
-/* Whether |x| = whole + rest (0 <= rest < 1) goes to whole + 1. */
+/* Whether |x| = whole + rest (0 <= rest < 1) is rounded to whole + 1. */
 static bool rounds_away(Rounding mode, int64_t whole, double rest, bool negative)
 {
     switch (mode) {

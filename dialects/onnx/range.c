@@ -1,4 +1,4 @@
-/* Ranges of activations as attributes: dialects/onnx/onnx.h says how they look.
+/* Ranges of activations as attributes; dialects/onnx/onnx.h describes their form.
  * Tests: lit/passes/onnx/onnx-quantize.mir, lit/passes/onnx/onnx-quantize-invalid.mir */
 #include <math.h>
 

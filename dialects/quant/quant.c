@@ -1,4 +1,4 @@
-/* Rows of the quant dialect; its types are in quant_type.c.
+/* The quant dialect: rows; its types are in quant_type.c.
  * Tests: lit/dialects/quant */
 #include "dialects/common/common.h"
 #include "dialects/quant/quant.h"

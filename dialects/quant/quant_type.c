@@ -1,8 +1,8 @@
-/* Text and checks of the quantized types. A type's parameters, in this order:
+/* Text and checks of the quantized types. The parameters of a type are, in this order:
  *   any         expressed storage signed min max
  *   uniform     the same, scales zero-points (axis if it is per axis)
  *   calibrated  expressed min max
- * The grammar stands above each parser; wording of messages is upstream's.
+ * The grammar is written above each parser; the wording of messages is upstream's.
  * Tests: lit/dialects/quant/types.mir, lit/dialects/quant/types-invalid.mir */
 #include <math.h>
 

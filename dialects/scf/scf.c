@@ -1,4 +1,4 @@
-/* Structured control flow.
+/* The scf dialect: structured control flow.
  * Tests: lit/dialects/scf */
 #include "dialects/common/common.h"
 #include "dialects/scf/scf.h"

@@ -1,4 +1,6 @@
-/* The scf dialect, as far as lowerings need it: a conditional that yields values. */
+/* The scf dialect as far as lowerings need it: a conditional that yields values. SCF(ID) is the row
+ * of an op, which serves as its identity: op->def == SCF(IF).
+ * Tests: lit/dialects/scf */
 #ifndef MING_DIALECTS_SCF_SCF_H
 #define MING_DIALECTS_SCF_SCF_H
 
@@ -15,7 +17,8 @@ extern const OpDef scf_ops[];
 extern const DialectDef scf_dialect;
 #define SCF(ID) (&scf_ops[SCF_##ID])
 
-/* An scf.if with one result and two blocks still to be filled and ended with a yield. */
+/* An scf.if with one result. *then_b and *else_b are set to the ends of its two blocks, which the
+ * caller fills and ends with a yield. */
 Op *scf_build_if(Builder *b, Value *condition, const Type *type, Builder *then_b, Builder *else_b);
 void scf_build_yield(Builder *b, Value *value);
 

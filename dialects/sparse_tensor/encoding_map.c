@@ -1,8 +1,8 @@
-/* Reading of an encoding's map from dimensions to levels:
+/* Parsing of an encoding's map from dimensions to levels:
  *   map ::= ('[' symbols? ']')? ('{' levels? '}')? '(' dims? ')' '->' '(' specs? ')'
  *   dim ::= name ('=' affine-expr)? (':' slice)?
  *   spec ::= (level '=')? affine-expr ':' level-type
- * Levels are named either in front and in every spec, or nowhere.
+ * Levels are named either in front and in every spec, or not at all.
  * Tests: lit/dialects/sparse_tensor */
 #include "dialects/sparse_tensor/internal.h"
 #include "dialects/sparse_tensor/sparse_tensor.h"

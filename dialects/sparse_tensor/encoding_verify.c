@@ -1,11 +1,11 @@
-/* Relations between an encoding's parameters, in upstream's order and words. A blocking is a map
- * that splits dimensions: d floordiv c before d mod c with the same c, other dimensions as they
- * are; it and permutations can be inverted.
+/* Checks of the relations between an encoding's parameters, in upstream's order and words. A
+ * blocking is a map that splits dimensions: it has d floordiv c in front of d mod c with the same
+ * c, and other dimensions unchanged. Blockings and permutations can be inverted.
  * Tests: lit/dialects/sparse_tensor/invalid.mir */
 #include "dialects/sparse_tensor/internal.h"
 #include "ir/asm/print/print.h"
 
-/* What a blocking does with one dimension. */
+/* The way in which a blocking splits one dimension. */
 typedef struct LevelSplit {
     bool seen;
     int64_t size;          /* 0: not split */
@@ -142,7 +142,7 @@ static bool verify_batches(const Levels *levels)
     return true;
 }
 
-/* All splits are of m elements. */
+/* Whether all splits are of m elements. */
 static bool verify_structured_blocks(const Levels *levels, uint8_t m)
 {
     const AffineMap *map = levels->map;

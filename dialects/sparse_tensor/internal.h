@@ -1,4 +1,5 @@
-/* What an encoding consists of, for the sources of this dialect only. */
+/* Inside of dialects/sparse_tensor: the parameters of an encoding, level types, and the functions
+ * that its three sources call of each other. */
 #ifndef MING_DIALECTS_SPARSE_TENSOR_INTERNAL_H
 #define MING_DIALECTS_SPARSE_TENSOR_INTERNAL_H
 

@@ -1,6 +1,6 @@
-/* The attributes #sparse_tensor.encoding and #sparse_tensor<slice(…)>: text and what a tensor's
- * shape must satisfy. The map is read in encoding_map.c, relations between the parameters are
- * checked in encoding_verify.c.
+/* The attributes #sparse_tensor.encoding and #sparse_tensor<slice(…)>: their text, and what the
+ * shape of a tensor must satisfy. encoding_map.c reads the map, encoding_verify.c checks the
+ * relations between parameters.
  * Tests: lit/dialects/sparse_tensor */
 #include "dialects/complex/complex.h"
 #include "dialects/sparse_tensor/internal.h"

@@ -1,5 +1,6 @@
-/* Attributes of upstream's sparse_tensor dialect, which stand in tensor types as encodings. Its
- * ops are not known here. */
+/* The attributes of upstream's sparse_tensor dialect, which tensor types have as encodings. Its ops
+ * are not implemented; ming checks and prints these attributes but does not use them.
+ * Tests: lit/dialects/sparse_tensor */
 #ifndef MING_DIALECTS_SPARSE_TENSOR_SPARSE_TENSOR_H
 #define MING_DIALECTS_SPARSE_TENSOR_SPARSE_TENSOR_H
 

@@ -1,5 +1,5 @@
-/* Rows of the tensor dialect, with the text and checks of its small ops. Slicing, reshaping and
- * packing have files of their own; folders are in tensor_fold.c, patterns in tensor_canon*.c.
+/* The tensor dialect: rows, and the text and checks of small ops. Slicing, reshaping and packing
+ * have files of their own; folders are in tensor_fold.c, patterns in tensor_canon*.c.
  * Tests: lit/dialects/tensor */
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"

@@ -1,4 +1,4 @@
-/* Builders of the tensor ops whose operands take some working out.
+/* Builders of those tensor ops whose operands or types must be computed.
  * Tests: lit/passes/linalg/linalg-fuse-elementwise-reshape.mir,
  * lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"

@@ -1,6 +1,6 @@
-/* Canonicalization patterns of tensors' small ops: casts, extents, empty, elements, generate.
- * Folding a cast into its reader makes the reader's result more static; a cast back to the former
- * type follows it.
+/* Canonicalization patterns of casts, extents, empty, from_elements and generate. If folding a cast
+ * into its reader makes the reader's result more static, a cast back to the former type follows the
+ * reader.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/internal.h"
@@ -21,7 +21,7 @@ Op *tensor_clone_with(Rewriter *rw, Op *op, Value *const *operands, const Type *
     return copy;
 }
 
-/* What two types together say of a shape; NULL if they contradict each other. */
+/* The shape that two types together describe; NULL if they contradict each other. */
 static const Type *join(const Type *a, const Type *b)
 {
     if (!a || !b || !type_is_ranked(a) || !type_is_ranked(b)) return a && type_is_ranked(a) ? a : b;

@@ -1,4 +1,5 @@
-/* Canonicalization patterns of tensor.dim: an extent of an op's result in terms of its operands.
+/* Canonicalization patterns of tensor.dim, which express an extent of an op's result by the op's
+ * operands.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"

@@ -1,6 +1,6 @@
-/* Canonicalization patterns of collapse_shape and expand_shape: two reshapes become one where
- * the groups of dimensions allow it, and reshapes of known contents go away.
- * A Grouping is a list of sizes: group i covers the next sizes[i] dimensions of the larger shape.
+/* Canonicalization patterns of collapse_shape and expand_shape: two reshapes become one if the
+ * groups of dimensions allow it, and reshapes of known contents disappear. A Grouping is a list of
+ * sizes: group i covers the next sizes[i] dimensions of the larger shape.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/tensor/internal.h"
 #include "ir/rewrite/rewrite.h"

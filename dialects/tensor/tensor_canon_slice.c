@@ -1,5 +1,5 @@
 /* Canonicalization patterns of extract_slice and insert_slice: constants move into the static
- * lists, and casts that hide static extents go away.
+ * lists, and casts that hide static extents disappear.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/tensor/internal.h"
 #include "ir/rewrite/rewrite.h"
@@ -123,7 +123,7 @@ static bool insert_constants(Rewriter *rw, Op *op, void *user)
     return type != NULL;
 }
 
-/* Sizes become what the source's type says; false if the source does not fit them. */
+/* Replaces sizes by the extents of the source's type; false if the source does not fit them. */
 static bool adopt_sizes(SliceParams *slice, const Type *source)
 {
     uint32_t next = 0, rank = source->u.shaped.rank;
@@ -164,7 +164,7 @@ static bool insert_of_cast(Rewriter *rw, Op *op, void *user)
     return ok;
 }
 
-/* Where the sizes know more than the source's type, a cast says so. */
+/* If the sizes are more static than the source's type, a cast of the source makes this visible. */
 static bool insert_with_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;

@@ -1,5 +1,5 @@
-/* Folders of the tensor dialect: reads of known contents, extents that are known, and ops that
- * undo each other.
+/* Folders of the tensor dialect: reads of known contents, extents that are known, and pairs of ops
+ * that undo each other.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"
@@ -18,7 +18,8 @@ static bool gives_attr(FoldResult *results, const Attr *attr)
     return attr != NULL;
 }
 
-/* A source at least as static as the cast's result may stand for it. */
+/* Whether a source is at least as static as the cast's result, so that it may replace the
+ * result. */
 static bool preserves_static(const Type *from, const Type *to)
 {
     if (!type_is_ranked(from) || !type_is_ranked(to) || type_elem(from) != type_elem(to) ||
@@ -150,7 +151,7 @@ bool tensor_fold_extract(Op *op, const Attr *const *operands, FoldResult *result
     return gives_attr(results, dense_elem(operands[0], index));
 }
 
-/* Inserting what is there already changes nothing. */
+/* Inserting elements that are there already changes nothing. */
 bool tensor_fold_insert(Op *op, const Attr *const *operands, FoldResult *results)
 {
     (void)op;
@@ -190,7 +191,7 @@ static bool same_lists(const MixedIndices *a, const MixedIndices *b)
     return same;
 }
 
-/* Written alike: a value is not the constant that it stands for. */
+/* Whether two lists are written alike: a value differs from the constant that it computes. */
 static bool identical_lists(const MixedIndices *a, const MixedIndices *b)
 {
     bool same = a->len == b->len;
@@ -199,7 +200,7 @@ static bool identical_lists(const MixedIndices *a, const MixedIndices *b)
     return same;
 }
 
-/* Both slicing ops touch the same elements of their tensors, as far as their text tells. */
+/* Whether both slicing ops are known to touch the same elements of their tensors. */
 static bool same_slices(const Op *a, const Op *b)
 {
     SliceParams x, y;

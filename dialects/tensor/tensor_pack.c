@@ -1,5 +1,5 @@
-/* Checks of pack and unpack. The packed shape is the outer shape (extents divided by their tiles,
- * permuted by outer_dims_perm) followed by the tiles.
+/* Checks of pack and unpack. The packed shape is the outer shape (extents divided by their tiles
+ * and permuted by outer_dims_perm) followed by the tiles.
  * Tests: lit/dialects/tensor/invalid.mir */
 #include "dialects/tensor/internal.h"
 #include "ir/asm/print/print.h"
@@ -136,7 +136,7 @@ static size_t outer_position(const PackShape *p, int64_t dim)
     return (size_t)dim;
 }
 
-/* Some tile is not filled, as far as static extents tell. */
+/* Whether some tile is known from static extents not to be full. */
 static bool has_partial_tiles(const PackShape *p)
 {
     for (size_t i = 0; i < p->tiles.len; i++) {

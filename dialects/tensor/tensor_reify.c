@@ -1,5 +1,5 @@
-/* Extents of the results of tensor ops in terms of their operands, and the folds of tensor.empty
- * that need them: it has no contents, so reading it in another shape gives another empty tensor.
+/* Extents of the results of tensor ops, expressed by their operands, and the folds of tensor.empty
+ * that need them: since it has no contents, reading it in another shape gives another empty tensor.
  * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims-shapes.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/tensor/internal.h"

@@ -1,6 +1,6 @@
-/* Checks of ops that change shapes: reshape, collapse, expand, concat and pad.
- * A reassociation groups the dimensions of the larger shape; group i makes up dimension i of the
- * smaller one.
+/* Checks of ops that change shapes: reshape, collapse_shape, expand_shape, concat and pad. A
+ * reassociation groups the dimensions of the larger shape; group i forms dimension i of the smaller
+ * one.
  * Tests: lit/dialects/tensor/invalid.mir */
 #include "dialects/tensor/internal.h"
 #include "ir/asm/print/print.h"

@@ -1,4 +1,4 @@
-/* Checks of ops that take or put parts of tensors: slices, gather and scatter.
+/* Checks of ops that read or write parts of tensors: slices, gather and scatter.
  * Tests: lit/dialects/tensor/invalid.mir */
 #include "dialects/tensor/internal.h"
 #include "ir/asm/print/print.h"
@@ -202,7 +202,7 @@ bool tensor_verify_parallel_insert_slice(Op *op)
     return false;
 }
 
-/* What the messages call the op and the tensor that is indexed. */
+/* The names that messages use for the op and for the tensor that is indexed. */
 typedef struct IndexedRule {
     const char *op;     /* "gather" */
     const char *tensor; /* "source" */

@@ -1,5 +1,5 @@
-/* Rows of the tosa dialect and what types and attributes they accept. Elements are numbers:
- * integers without sign or unsigned, quantized types, and floats.
+/* The tosa dialect: rows, and the types and attributes that they accept. Elements are numbers:
+ * integers (signless or unsigned), quantized types, and floats.
  * Tests: lit/dialects/tosa */
 #include "dialects/common/common.h"
 #include "dialects/quant/quant.h"

@@ -1,4 +1,4 @@
-/* Text of the ops with regions and of variables. The grammar stands above each parser.
+/* Text of the ops with regions and of variables. The grammar is written above each parser.
  * Tests: lit/dialects/tosa/ops.mir, lit/dialects/tosa/invalid.mir */
 #include "dialects/tosa/internal.h"
 #include "ir/asm/parse/parse.h"

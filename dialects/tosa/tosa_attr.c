@@ -1,4 +1,4 @@
-/* Attributes with zero points: integers under their names, in any order.
+/* Attributes of zero points: integers with their names, in any order.
  *   quant ::= "<" name "=" integer ("," name "=" integer)* ">"
  * Tests: lit/dialects/tosa/ops.mir, lit/dialects/tosa/invalid.mir */
 #include "dialects/tosa/tosa.h"

@@ -1,4 +1,4 @@
-/* Building blocks of rewrites within tosa.
+/* Builders and rank adjustment for rewrites within tosa.
  * Tests: lit/passes/tosa/tosa-make-broadcastable.mir,
  * lit/passes/tosa/tosa-optional-decompositions.mir */
 #include "dialects/tosa/internal.h"

@@ -193,7 +193,7 @@ void tosa_canonicalize_pad(PatternSet *set)
     pattern_add(set, "tosa-pad-value", TOSA(PAD), 1, write_out_padding);
 }
 
-/* One pixel without more: the only window sees it alone. */
+/* Whether the tensor is a single pixel, which is all that the only window of a pooling sees. */
 static bool is_pixel(const Type *type)
 {
     return type_is_static(type) && type->u.shaped.rank == 4 && type->u.shaped.dims[1] == 1 &&

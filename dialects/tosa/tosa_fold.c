@@ -1,5 +1,5 @@
-/* Folders of elementwise ops: neutral operands, pairs that undo each other, and splat constants.
- * Constants of other contents are left alone, as upstream does.
+/* Folders of elementwise ops: neutral operands, pairs of ops that undo each other, and splat
+ * constants. Other constants do not fold, as upstream.
  * Tests: lit/dialects/tosa/canonicalize.mir */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* Folders of ops that move elements: those that move nothing, and splat constants.
+/* Folders of ops that move elements: those that in fact move nothing, and those on splat constants.
  * Tests: lit/dialects/tosa/canonicalize-shapes.mir */
 #include "dialects/tosa/internal.h"
 #include "ir/attr/attr.h"

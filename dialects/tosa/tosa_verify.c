@@ -1,4 +1,4 @@
-/* What the verifier asks of element types and quantization. Wording is upstream's.
+/* Checks of element types and quantization. Wording is upstream's.
  * Tests: lit/dialects/tosa/invalid.mir */
 #include "dialects/quant/quant.h"
 #include "dialects/tosa/internal.h"
@@ -127,7 +127,8 @@ bool tosa_verify_mul(Op *op)
     return verify_product(op) && tosa_verify_broadcast(op);
 }
 
-/* As messages name a value: the op that makes it, or which argument it is. */
+/* Appends a value as messages describe it: the op that defines it, or the number of the
+ * argument. */
 static void describe(StrBuf *out, const Value *value)
 {
     if (value->is_arg) {

@@ -1,5 +1,5 @@
-/* What the verifier asks of shapes. Two shapes agree when their ranks are equal and so are the
- * extents both know; an unranked tensor agrees with all. Wording is upstream's.
+/* Checks of shapes. Two shapes agree if their ranks are equal and so are the extents that both
+ * know; an unranked tensor agrees with every shape. Wording is upstream's.
  * Tests: lit/dialects/tosa/invalid.mir */
 #include "dialects/tosa/internal.h"
 #include "ir/asm/print/print.h"
@@ -231,7 +231,7 @@ static bool verify_permutation_length(const Op *op, const Type *perms, const Typ
                     (long long)rank_of(type), which, (long long)perms->u.shaped.dims[0]);
 }
 
-/* No index twice. Indices beyond the rank pass, as upstream. */
+/* Whether no index occurs twice. Indices beyond the rank pass, as upstream. */
 static bool are_distinct(const Attr *indices)
 {
     PtrMap seen = {0};
@@ -364,7 +364,7 @@ bool tosa_check_concat(Op *op)
     return inferred ? agrees(op, inferred) : op_error(op, "failed to infer returned types");
 }
 
-/* A new shape's -1 covers what the other extents leave. */
+/* The -1 in a new shape covers the elements that the other extents leave. */
 const Type *tosa_reshaped_type(const Op *op)
 {
     const Type *in = op_operand(op, 0)->type;
