@@ -1,5 +1,5 @@
-/* Building the call graph, and Tarjan's search for its strongly connected components, with a stack
- * of its own since chains of calls may be long.
+/* The call graph, and its strongly connected components by Tarjan's algorithm with a stack of its
+ * own, because chains of calls may be long.
  * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-recursion.mir */
 #include "analysis/analysis.h"
 #include "ir/attr/attr.h"
@@ -102,7 +102,7 @@ static void lower(CallNode *node, uint32_t to)
     if (to < node->lowest) node->lowest = to;
 }
 
-/* Goes on until a component is finished; false: nothing is left. */
+/* Continues the search until a component is complete; false: nothing is left. */
 static bool find_component(ComponentSearch *search)
 {
     while (search->path.len) {

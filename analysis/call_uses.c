@@ -1,5 +1,5 @@
-/* Counting the references to functions. A function may be dropped if it is a symbol that nobody
- * outside can see and nothing but functions refers to.
+/* Counts of the references to functions. A function may be dropped if it is a symbol that is not
+ * visible from outside and only functions refer to it.
  * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-dce.mir */
 #include "analysis/analysis.h"
 #include "ir/attr/attr.h"
@@ -50,7 +50,7 @@ static CallNode *node_of(const CallUses *uses, const Op *op)
     return is_function ? call_graph_node(uses->graph, op_region(op, 0)) : NULL;
 }
 
-/* What references are resolved with. */
+/* The context in which references are resolved. */
 typedef struct UseScope {
     const CallUses *uses;
     const Op *op;   /* from where names are looked up */
@@ -82,7 +82,7 @@ static bool mark_droppable(Op *table, void *user)
     return true;
 }
 
-/* What refers to functions without being one keeps them. */
+/* References by ops that are no functions keep the functions that they refer to. */
 static bool keep_referenced(Op *table, void *user)
 {
     const UseScope *outer = user;

@@ -1,10 +1,13 @@
-/* A rising step function is floor((m * q + b) / 2^s) if and only if b lies above
- *   k * 2^s - m * t          for every threshold (k, t): the level is reached at t,
+/* Fixed-point approximation of rising step functions.
+ *
+ * A rising step function is floor((m * q + b) / 2^s) if and only if b is above
+ *   k * 2^s - m * t          for every threshold (k, t), because the level is reached at t,
  * and at or below
- *   k * 2^s - m * (t - 1) - 1: it is not reached before.
- * So m must satisfy (k - j) / (t_k - t_j + 1) < m / 2^s < (k - j) / (t_k - t_j - 1) for all pairs,
- * which bounds the slope; the first shift at which an integer lies between the bounds is tried, and
- * the intervals for b decide. The answer is exact: it is checked at every threshold.
+ *   k * 2^s - m * (t - 1) - 1, because it is not reached before.
+ * So m must satisfy (k - j) / (t_k - t_j + 1) < m / 2^s < (k - j) / (t_k - t_j - 1) for all pairs
+ * of thresholds, which bounds the slope. The first shift at which an integer lies between these
+ * bounds is tried, and the intervals for b decide. The answer is exact, because it is checked at
+ * every threshold.
  * Tests: test/unit/analysis/fixed_point_fit_test.c */
 #include <assert.h>
 #include <math.h>
@@ -21,7 +24,7 @@ static int64_t lower_count(const StepFunction *f)
     return f->count + !f->low_is_clamped;
 }
 
-/* Where the function must have reached level k. */
+/* The first number at which the function must have reached level k. */
 static FitBound lower_bound(const StepFunction *f, int64_t i)
 {
     if (i < f->count) return (FitBound){f->thresholds[i].level, f->thresholds[i].at + f->late};
@@ -33,7 +36,7 @@ static int64_t upper_count(const StepFunction *f)
     return f->count + !f->high_is_clamped;
 }
 
-/* Where the function must not be above level k. */
+/* The last number at which the function must not be above level k. */
 static FitBound upper_bound(const StepFunction *f, int64_t i)
 {
     if (i < f->count)

@@ -1,7 +1,9 @@
-/* Ranges follow from types, constants and interval arithmetic. An accumulator that adds a term in
- * every step gets the sum of the terms' ranges; if the terms are products with a constant tensor,
- * the products are added up element by element, and the largest and least sum of any output counts.
- * Partial sums in whatever order stay within it, since every term's range is taken to contain 0.
+/* Ranges of integers, derived from types, constants and interval arithmetic.
+ *
+ * An accumulator that adds a term in every step gets the sum of the terms' ranges. If the terms are
+ * products with a constant tensor, the products are added up element by element, and the largest
+ * and the least sum of any output count. Partial sums stay within that range in whatever order they
+ * are formed, because every term's range is taken to contain 0.
  * Tests: lit/passes/linalg/narrow-integers.mir */
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
@@ -86,7 +88,7 @@ static IntRange constant_range(const Attr *value, const Type *type)
     return range;
 }
 
-/* What ops that fill a tensor or only move elements hand on. */
+/* The range of the result of an op that fills a tensor or only moves elements. */
 static IntRange moved_range(IntRanges *ranges, const Op *op, const Type *type)
 {
     if (kernel_fill_value(op)) return int_range_of_value(ranges, kernel_fill_value(op));
@@ -157,7 +159,7 @@ static bool joined(IntRange a, IntRange b, IntRange *out)
     return a.lo >= 0 && b.lo >= 0;
 }
 
-/* Of an unsigned extension from `from`. */
+/* The range after an unsigned extension from `from`. */
 static bool extended(IntRange a, const Type *from, IntRange *out)
 {
     uint32_t width = type_width(from);
@@ -291,7 +293,7 @@ static bool total_range(IntRanges *ranges, const Op *generic, const Value *term,
                       (IntRange){steps, steps}, out);
 }
 
-/* Of an accumulator that sums terms, or keeps the largest or least of them. */
+/* The range of an accumulator that sums terms, or that keeps the largest or the least of them. */
 static bool accumulator_range(IntRanges *ranges, const Op *generic, uint32_t result, IntRange *out)
 {
     const Block *body = linalg_body(generic);

@@ -1,5 +1,6 @@
-/* MING's Algorithm 1 (sliding-window detection) and Algorithm 2 (iterator classification) on the
- * indexing maps of a linalg.generic. Linear in the sizes of the maps.
+/* Kernel analysis: MING's Algorithm 1 (sliding-window detection) and Algorithm 2 (iterator
+ * classification) on the indexing maps of a linalg.generic. Takes time linear in the sizes of the
+ * maps.
  * Tests: lit/passes/linalg/analyze-kernels.mir */
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"

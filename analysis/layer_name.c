@@ -1,12 +1,13 @@
-/* Sanitised names. Tests: test/unit/analysis/layer_name_test.c */
+/* Identifiers from the names of layers.
+ * Tests: test/unit/analysis/layer_name_test.c */
 #include <string.h>
 
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 
-/* Words that an identifier must not be: C++ keywords, and what the headers of the emitted code
- * define at file scope in a way that no function or variable can share. */
+/* Words that an identifier must not be: C++ keywords, and names that the headers of the emitted
+ * code define at file scope in a way that no function or variable can share. */
 static const char *const reserved[] = {
     "alignas",     "alignof",
     "alloca",      "and",

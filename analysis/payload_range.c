@@ -1,5 +1,5 @@
-/* Intervals and dependences of payload values, by walking back from the value. The walk is cut off
- * at a depth that no payload of a product reaches, beyond which the type's bounds hold.
+/* Intervals and dependences of payload values, found by walking back from the value. The walk stops
+ * at a depth that real payloads do not reach; beyond it the bounds of the type are assumed.
  * Tests: lit/lowering/dfg_to_emithls/packing.mir */
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
@@ -8,7 +8,7 @@
 
 enum { MAX_BITS = 62, MAX_DEPTH = 8 };
 
-/* What is known; not known: any number. */
+/* A range if it is known; if not, the value may be any number. */
 typedef struct KnownRange {
     PayloadRange range;
     bool is_known;

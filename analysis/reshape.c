@@ -1,4 +1,4 @@
-/* Reassociations as indices and extents.
+/* Reshapes: reassociations expressed as indices and extents.
  * Tests: lit/passes/linalg/normalize-layout-reshape.mir,
  * lit/lowering/linalg_to_dfg/linalg-to-dfg-reshape.mir */
 #include <assert.h>
@@ -6,7 +6,7 @@
 #include "analysis/analysis.h"
 #include "dialects/tensor/tensor.h"
 
-/* All products of extents are then below the count, which fits. */
+/* Every product of extents is then below the number of elements, which fits 64 bits. */
 static bool can_read(const Type *type)
 {
     int64_t count;

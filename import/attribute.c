@@ -1,4 +1,5 @@
-/* AttributeProto to an attribute. Old files have no type tag; then the field that is set decides.
+/* Conversion of AttributeProto to an attribute. Old files have no type tag; then the field that is
+ * set decides the type.
  * Tests: test/unit/import/import_test.c */
 #include "import/internal.h"
 

@@ -1,6 +1,6 @@
 /* ONNX Runtime's own operators on quantized integers (domain com.microsoft), which its quantizer
- * writes: each as the standard operator between DequantizeLinear and QuantizeLinear, which is what
- * they are defined by. All ops of a node carry its name.
+ * writes. Each becomes the standard operator between DequantizeLinear and QuantizeLinear, by which
+ * it is defined. All ops of a node have the node's name.
  * Tests: lit/import/contrib.test, test/e2e/networks_check.py */
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"
@@ -33,7 +33,7 @@ static Value *append(Importer *im, const NodeParts *parts, const OpDef *def, Val
     return op_result(op, 0);
 }
 
-/* The standard operator that the node stands for. */
+/* Appends the standard operator that the node applies to dequantized operands. */
 static Value *compute(Importer *im, const NodeParts *parts, Value *const *operands, size_t count)
 {
     return append(im, parts, parts->def, operands, count, parts->attrs);

@@ -1,6 +1,7 @@
-/* A part of a graph. Backward from the tensors that are to be results, everything is reached that
- * they need, up to the tensors that are to be arguments. Where the type of such a tensor is not
- * known beforehand, what computes it is imported too, to infer it, and dropped afterwards.
+/* Import of a part of a graph. A backward search from the tensors that are to be results reaches
+ * everything that they need, up to the tensors that are to be arguments. If the type of such an
+ * argument is not known beforehand, the nodes that compute it are imported too, so that it can be
+ * inferred, and are dropped afterwards.
  * Tests: lit/import/cut.test */
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"

@@ -1,5 +1,6 @@
-/* Tensors whose data lies in another file. The file must be in the model's folder or below it:
- * a path is walked component by component, without "..", absolute paths or symbolic links.
+/* Tensors whose data is in another file. The file must be in the model's folder or below it,
+ * because models are not trusted: the path is walked component by component, and "..", absolute
+ * paths and symbolic links are refused.
  * Tests: test/unit/import/import_test.c */
 #include <fcntl.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static bool next_component(Str *path, char *out, size_t room)
     return !slash || path->len > 0;
 }
 
-/* Opens folder/path for reading; -1 when it does not exist or would leave the folder. */
+/* Opens folder/path for reading; -1 if it does not exist or is outside the folder. */
 static int open_below(const char *folder, Str path)
 {
     char name[256];

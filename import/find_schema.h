@@ -1,2 +1,2 @@
-/* Not compiled: the build asks the preprocessor where this file is found. */
+/* Not compiled: the build runs the preprocessor on this file to learn where the ONNX schema is. */
 #include <onnx/onnx.proto>

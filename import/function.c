@@ -1,4 +1,5 @@
-/* Functions that the file defines: a call becomes the ops of the body, in a scope of its own.
+/* Functions that the file defines. A call becomes the ops of the function's body, in a scope of its
+ * own.
  * Tests: test/unit/import/import_test.c, lit/import/functions.test */
 #include <string.h>
 

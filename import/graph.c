@@ -1,6 +1,6 @@
-/* The graph of an ONNX model: arguments, initializers, nodes, results. Nodes come in topological
- * order, as ONNX demands, so every input must be defined before it is used; that alone refuses
- * cycles.
+/* Import of the graph of an ONNX model: arguments, initializers, nodes, results. ONNX demands that
+ * nodes come in topological order, so every input must be defined before it is used; this alone
+ * excludes cycles.
  * Tests: test/unit/import/import_test.c, lit/import */
 #include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
@@ -241,7 +241,8 @@ static void build_return(Importer *im, Value *const *values, size_t count)
     build(&im->b, FUNC(RETURN), values, (uint32_t)count, NULL, 0, NULL, 0);
 }
 
-/* What only led to where the part begins goes, arguments included. */
+/* Erases ops that were imported only to infer the types of arguments, and arguments that only they
+ * used. */
 static void drop_unreached(Importer *im)
 {
     Block *body = im->b.block;

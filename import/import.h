@@ -1,6 +1,11 @@
-/* ONNX files to the onnx dialect: a module with one function, one op per node, initializers as
- * onnx.Constant. Opsets up to 21; nodes of older opsets are brought into the newest form, functions
- * of the file are inlined, a dynamic batch counts as 1. docs/import.md says what becomes what.
+/* The importer: an ONNX file to a module of the onnx dialect with one function, one op per node,
+ * and initializers as onnx.Constant. It reads opsets up to 21; nodes of older opsets are brought
+ * into the newest form, functions of the file are inlined, a dynamic batch counts as 1
+ * (docs/import.md).
+ *
+ * The bytes of the file are not trusted: any input gives verified IR or one diagnostic, without
+ * unbounded recursion or memory. The result does not refer to the bytes. The driver builds on this
+ * module.
  * Tests: test/unit/import/import_test.c, lit/import, fuzz/fuzz_onnx.c */
 #ifndef MING_IMPORT_IMPORT_H
 #define MING_IMPORT_IMPORT_H
@@ -8,20 +13,20 @@
 #include "ir/core/core.h"
 
 typedef enum NodeState {
-    NODE_UNKNOWN, /* not read: what it needs is not known */
+    NODE_UNKNOWN, /* not read, because what it needs is not known */
     NODE_REFUSED,
     NODE_LEFT_OUT, /* outside the part that is imported */
     NODE_IMPORTED
 } NodeState;
 
-/* What became of a node of the file's graph. */
+/* The outcome for one node of the file's graph. */
 typedef struct NodeReport {
     Str name, op_type; /* as messages call them */
     NodeState state;
     Str why; /* of a node that is unknown or refused; may be empty */
 } NodeReport;
 
-/* Every node of the graph, in order. */
+/* The outcomes for all nodes of the graph, in order. The user frees the report. */
 typedef struct ImportReport {
     NodeReport *nodes;
     size_t count;
@@ -41,16 +46,17 @@ typedef struct ImportOptions {
     /* Names of tensors that become results, or of nodes whose outputs do. */
     const char *const *to;
     size_t to_count;
-    /* NULL, or a zeroed report to fill. Then nodes that cannot be read are no errors: the file's
-     * type of an output makes it an argument, what is read for such nodes alone becomes a result,
-     * and the line of an op's location is its node's number, from 1. */
+    /* NULL, or a zeroed report to fill. With a report, nodes that cannot be read are no errors: an
+     * output of such a node becomes an argument if the file gives its type, values that only such
+     * nodes use become results, and the line of an op's location is the number of its node, from
+     * 1. */
     ImportReport *report;
 } ImportOptions;
 
-/* The verified builtin.module for the bytes of an ONNX file, or NULL after exactly one diagnostic
- * that names the file, and the node if it is about one. file_name is for locations only. The
- * context needs the builtin, func and onnx dialects; options may be NULL; the caller op_erases
- * the result. */
+/* Imports the bytes of an ONNX file as a verified builtin.module. NULL: exactly one diagnostic was
+ * given, which names the file, and the node if it is about one. file_name is for locations only.
+ * The context needs the builtin, func and onnx dialects. options may be NULL. The caller erases the
+ * result with op_erase. */
 Op *import_onnx(Context *ctx, Str bytes, Str file_name, const ImportOptions *options) MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
-/* The bytes of an ONNX file to a module: the messages that frame the graph, and what all sources of
- * the importer share. The first error ends the import.
+/* Import of the bytes of an ONNX file as a module: the messages around the graph, and what all
+ * sources of the importer share. The first error ends the import.
  * Tests: test/unit/import/import_test.c, lit/import */
 #include "dialects/builtin/builtin.h"
 #include "dialects/func/func.h"

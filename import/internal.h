@@ -1,5 +1,8 @@
-/* Shared by the sources of the ONNX importer. What fails adds to a message text that the caller
- * puts behind the name of what it is about. */
+/* Inside of import: the state of an import, and what its sources call of each other.
+ *
+ * A function that fails adds the reason to a text (`why`); the caller puts in front what the reason
+ * is about, a node or a tensor, and reports it once. Functions marked "False: diagnosed" have done
+ * so. All names and values of the file are found through an ImportScope. */
 #ifndef MING_IMPORT_INTERNAL_H
 #define MING_IMPORT_INTERNAL_H
 
@@ -11,24 +14,26 @@
 bool import_wire_check(Str bytes, const ProtobufCMessageDescriptor *message, StrBuf *why)
     MUST_CHECK;
 
-/* Dense elements of a tensor; folder as in ImportOptions. NULL: why tells. */
+/* A tensor as dense elements; folder as in ImportOptions. NULL: why tells. */
 const Attr *import_tensor(Context *ctx, const Onnx__TensorProto *tensor, Str folder, StrBuf *why)
     MUST_CHECK;
 
-/* Dense elements of a sparse tensor, as import_tensor. */
+/* A sparse tensor as dense elements, likewise. */
 const Attr *import_sparse_tensor(Context *ctx, const Onnx__SparseTensorProto *sparse, Str folder,
                                  StrBuf *why) MUST_CHECK;
 
-/* The `size` bytes of a tensor that lives in another file of the folder. The caller frees *data. */
+/* Reads the `size` bytes of a tensor whose data is in another file of the folder. The caller frees
+ * *data. */
 bool import_external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, size_t size,
                           StrBuf *why) MUST_CHECK;
 
-/* The attribute in MLIR's terms: i64, f32, strings, array<i64>, array<f32>, dense elements. */
+/* An attribute of a node as an i64, f32, strings, array<i64>, array<f32> or dense elements. NULL:
+ * why tells. */
 const Attr *import_attribute(Context *ctx, const Onnx__AttributeProto *proto, Str folder,
                              StrBuf *why) MUST_CHECK;
 bool import_attribute_is_graph(const Onnx__AttributeProto *proto);
 
-/* A graph or a function's body: what its nodes can see. */
+/* The scope of a graph or of a function's body: the names that its nodes can see. */
 typedef struct ImportScope {
     struct ImportScope *outer;             /* of a function's body: that of the call; else NULL */
     const Onnx__NodeProto *call;           /* of a function's body; else NULL */
@@ -43,20 +48,21 @@ typedef struct ImportScope {
     uint32_t depth;
 } ImportScope;
 
-/* The part of the graph that is imported: cut.c. */
+/* The part of the graph that is imported (cut.c). */
 typedef struct Cut {
-    bool is_active; /* else everything is */
+    bool is_active; /* if not, everything is imported */
     bool *has_node; /* by index in the graph */
     PtrMap names;   /* Ident* of the tensors that are reached -> itself */
     PtrMap starts;  /* Ident* of `from` tensors -> itself, in order */
     VEC(const Ident *) ends;
 } Cut;
 
+/* One import. import_onnx owns it and everything in it. */
 typedef struct Importer {
     Context *ctx;
     const ImportOptions *options;
     const Attr *file;  /* location of the file as a whole */
-    const Attr *place; /* what locations stand in: the file, or a line of it */
+    const Attr *place; /* the file, or a line of it, in which locations are */
     const Onnx__ModelProto *model;
     const Onnx__GraphProto *graph;
     Op *func;
@@ -84,23 +90,24 @@ static inline Str import_text(const char *text)
 const Ident *import_ident(Importer *im, const char *name);
 /* The location of something named in the file. */
 const Attr *import_loc(Importer *im, Str name);
-/* The name by which messages and locations call a node of the scope at hand. */
+/* Appends the name by which messages and locations call a node of the present scope. */
 void import_node_name(const Importer *im, const Onnx__NodeProto *node, size_t index, StrBuf *out);
-/* Reports "file: error: <what> 'name' <why>"; false. */
+/* Reports "file: error: <what> 'name' <why>" with the message under construction; returns false. */
 bool import_error(Importer *im, const char *what, Str name);
-/* Sets the message to "<before>'name'<after>"; false. */
+/* Sets the message under construction to "<before>'name'<after>"; returns false. */
 bool import_why_name(Importer *im, const char *before, Str name, const char *after);
-/* Names a value in the scope; false: why tells. */
+/* Defines the name of a value in the present scope. False: why tells. */
 bool import_define(Importer *im, const Ident *name, Value *value) MUST_CHECK;
 
-/* Arguments, initializers, nodes and the return op. False: diagnosed. */
+/* Imports the graph: arguments, initializers, nodes and the return op. False: diagnosed. */
 bool import_graph(Importer *im) MUST_CHECK;
-/* The type that the options or the file give to a name; NULL: neither does, or why tells. */
+/* The type that the options or the file give to a name. NULL: there is none, or it is wrong and why
+ * tells. */
 const Type *import_known_type(Importer *im, const Ident *name);
-/* A new argument of the function for the tensor of that name. */
+/* Adds an argument to the function for the tensor of that name. */
 Value *import_argument(Importer *im, const Ident *name, const Type *type);
 
-/* Finds the part that the options ask for. False: diagnosed. */
+/* Finds the part of the graph that the options ask for. False: diagnosed. */
 bool import_cut_plan(Importer *im) MUST_CHECK;
 bool import_cut_has_name(const Importer *im, const Ident *name);
 bool import_cut_has_node(const Importer *im, size_t index);
@@ -108,7 +115,8 @@ bool import_cut_has_node(const Importer *im, size_t index);
 /* An operator of ONNX Runtime; see contrib.c. */
 typedef struct Contrib Contrib;
 
-/* A node on its way to an op: operands and attributes change as it is brought up to date. */
+/* A node on its way to an op. Operands and attributes change while it is brought into the newest
+ * form. */
 typedef struct NodeParts {
     const Onnx__NodeProto *node;
     const OpDef *def;
@@ -121,41 +129,44 @@ typedef struct NodeParts {
     uint32_t result_count;
 } NodeParts;
 
-/* Appends the ops of a node of the scope and names its results. False: diagnosed. */
+/* Appends the ops of a node of the present scope and names its results. False: diagnosed. */
 bool import_node(Importer *im, const Onnx__NodeProto *node, size_t index) MUST_CHECK;
-/* Whether the node is of an operator in the dialect; false: why tells. */
+/* Whether the dialect has the node's operator. False: why tells. */
 bool import_knows_operator(Importer *im, const Onnx__NodeProto *node) MUST_CHECK;
-/* What stands for an absent operand when others follow: one onnx.NoValue for all. */
+/* The onnx.NoValue that stands for an absent operand if others follow. All share one. */
 Value *import_no_value(Importer *im);
-/* An op at the end of the body with inferred types; NULL: why tells. */
+/* Appends an op with inferred result types to the body. NULL: why tells. */
 Op *import_append(Importer *im, const OpDef *def, Value *const *operands, size_t operand_count,
                   const Attr *attrs, uint32_t result_count) MUST_CHECK;
 
-/* A row for every node of the graph, with what the operators' names tell. */
+/* Makes a row of the report for every node of the graph, with what is known from operators'
+ * names. */
 void import_report_begin(Importer *im);
-/* import_node whatever comes of it. */
+/* Imports a node as import_node does, but enters a failure into the report. */
 void import_report_node(Importer *im, const Onnx__NodeProto *node, size_t index);
-/* Enters why a node, perhaps one of a function's body, was refused. */
+/* Enters the reason for which a node, perhaps one of a function's body, was refused. */
 void import_report_refusal(Importer *im, Str why);
 
-/* Brings a node of the scope's opset into the form that the onnx dialect has. */
+/* Brings a node of the scope's opset into the form that the onnx dialect has. False: why tells. */
 bool import_upgrade_node(Importer *im, NodeParts *parts) MUST_CHECK;
 
-/* The row of an operator of ONNX Runtime; NULL: the node is of another. */
+/* The row of a node's operator if it is one of ONNX Runtime's own, else NULL. */
 const Contrib *import_contrib_find(const Onnx__NodeProto *node);
-/* The operator of the dialect that it applies to reals. */
+/* The operator of the dialect that this operator applies to dequantized operands. */
 const OpDef *import_contrib_operator(const Contrib *contrib);
 /* Checks the number of operands and drops attributes that change nothing. False: why tells. */
 bool import_contrib_prepare(Importer *im, NodeParts *parts) MUST_CHECK;
-/* Appends the ops; the last one's result. NULL: why tells. */
+/* Appends the ops and returns the result of the last one. NULL: why tells. */
 Value *import_contrib_append(Importer *im, NodeParts *parts) MUST_CHECK;
 
 /* The function of the file that a node calls, or NULL. */
 const Onnx__FunctionProto *import_function_of_node(const Importer *im, const Onnx__NodeProto *node);
-/* Appends the ops of its body. False: diagnosed, or else why tells. */
+/* Appends the ops of a function's body. False: *diagnosed says whether it was reported; if not, why
+ * tells. */
 bool import_function_inline(Importer *im, const Onnx__FunctionProto *function,
                             const Onnx__NodeProto *node, size_t index, bool *diagnosed) MUST_CHECK;
-/* The attribute behind references to those of the call; NULL: the call has none. */
+/* The attribute that a reference to an attribute of the call stands for, through all outer calls;
+ * NULL: the call does not have it. */
 const Onnx__AttributeProto *import_function_attribute(const ImportScope *scope,
                                                       const Onnx__AttributeProto *proto);
 

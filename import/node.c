@@ -1,5 +1,5 @@
-/* One node to one op, or a few where a form that the dialect does not have is written with others:
- * channels-last nodes and old Softmaxes stand between ops that change the layout.
+/* Import of one node as one op, or as a few ops if the dialect does not have the node's form: nodes
+ * with channels last, and Softmax of old opsets, are put between ops that change the layout.
  * Tests: test/unit/import/import_test.c, lit/import */
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"
@@ -265,7 +265,7 @@ static Value *shape_of(Importer *im, Value *value)
                                attr_dense_i64(type, value->type->u.shaped.dims, (size_t)rank));
 }
 
-/* What stands before the node's own op. The Softmax's axis goes to Flatten. */
+/* Appends the ops in front of the node's own op. The axis of a Softmax moves to the Flatten. */
 static bool append_before(Importer *im, NodeParts *parts)
 {
     Value **input = parts->operands.data;
@@ -277,7 +277,7 @@ static bool append_before(Importer *im, NodeParts *parts)
     return *input != NULL;
 }
 
-/* What stands behind it; the value that carries the name of result 0. */
+/* Appends the ops behind it; returns the value that gets the name of result 0. */
 static Value *append_after(Importer *im, const NodeParts *parts, Value *input, Value *result)
 {
     if (parts->is_channels_last) return move_dimension(im, result, false);

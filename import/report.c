@@ -1,6 +1,6 @@
-/* Imports that end at no node: what cannot be read is told in a report, and the rest of the graph
- * is read around it. A tensor that such a node defines becomes an argument where the file tells its
- * type; else the nodes that use it cannot be read either.
+/* Imports with a report, which no node can stop. A node that cannot be read is entered in the
+ * report, and the rest of the graph is read around it. A tensor that such a node defines becomes an
+ * argument if the file tells its type; otherwise the nodes that use it cannot be read either.
  * Tests: lit/driver/ming-check.test */
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"
@@ -69,7 +69,7 @@ static void erase_ops(Importer *im, const Onnx__NodeProto *node, const Op *last)
     }
 }
 
-/* What the node uses must stay though nothing else may use it. */
+/* Marks the values that the node uses, because they must stay even if nothing else uses them. */
 static void keep_inputs(Importer *im, const Onnx__NodeProto *node)
 {
     for (size_t i = 0; i < node->n_input; i++) {
@@ -93,7 +93,8 @@ static void replace_outputs(Importer *im, const Onnx__NodeProto *node)
     }
 }
 
-/* Whether what the node uses is known as far as it is defined. */
+/* Whether all operands of the node are known; if not, the row of the report says which is
+ * unknown. */
 static bool knows_inputs(Importer *im, const Onnx__NodeProto *node)
 {
     StrBuf why = {0};

@@ -1,4 +1,4 @@
-/* SparseTensorProto to dense elements: what it does not name is 0.
+/* Conversion of SparseTensorProto to dense elements; elements that it does not list are 0.
  * Tests: test/unit/import/import_test.c, lit/import/sparse.test */
 #include "import/internal.h"
 #include "ir/attr/attr.h"
@@ -25,7 +25,8 @@ static bool dense_type(const Onnx__SparseTensorProto *sparse, const Attr *values
     return true;
 }
 
-/* Where value i belongs, row-major: indices are (values) flat ones or (values, rank). */
+/* The row-major position of value i. Indices are either flat, with shape (values), or have shape
+ * (values, rank). */
 static bool position_of(const Array *indices, const Array *dense, int64_t i, int64_t *out)
 {
     uint32_t rank = dense->type->u.shaped.rank;

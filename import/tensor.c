@@ -1,5 +1,5 @@
-/* TensorProto to dense elements: raw data, typed fields and data in other files, for all numeric
- * types. Sizes are checked before anything is allocated; both sides are little endian.
+/* Conversion of TensorProto to dense elements: raw data, typed fields and data in other files, for
+ * all numeric types. Sizes are checked before anything is allocated. Both forms are little endian.
  * Tests: test/unit/import/import_test.c */
 #include <assert.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 typedef enum Field { FIELD_FLOAT, FIELD_INT32, FIELD_INT64, FIELD_DOUBLE, FIELD_UINT64 } Field;
 
-/* How TensorProto.DataType stores its elements, whose type is onnx_elem_type. */
+/* The storage of elements of one TensorProto.DataType, whose type onnx_elem_type gives. */
 typedef struct ElemFormat {
     int32_t data_type;
     uint32_t width; /* bits of one number in raw data; bool: 8 */

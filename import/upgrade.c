@@ -1,5 +1,5 @@
-/* Older forms of operators to those of the onnx dialect, the newest ones. Each row of the table
- * says up to which opset a rule holds; the rules of an operator are applied in order.
+/* Upgrade of older forms of operators to those of the onnx dialect, which are the newest. Each row
+ * of the table says up to which opset a rule holds; the rules of an operator are applied in order.
  * Tests: lit/import/opsets.test, test/e2e/onnx_shapes.py */
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"
@@ -17,7 +17,7 @@ static void put_attr(Importer *im, NodeParts *parts, const char *name, const Att
     parts->attrs = attr_dict_set(parts->attrs, ident_get_c(im->ctx, name), value);
 }
 
-/* An integer attribute that goes. False: it is none. */
+/* Reads an integer attribute and removes it. False: it is not an integer. */
 static bool take_int(Importer *im, NodeParts *parts, const char *name, int64_t fallback,
                      int64_t *out)
 {

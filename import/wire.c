@@ -1,5 +1,5 @@
-/* Checks protobuf bytes before libprotobuf-c unpacks them: its reader recurses once per nested
- * message without a limit and cannot say what is wrong with a damaged file.
+/* Checks of protobuf bytes before libprotobuf-c unpacks them, because its reader recurses once per
+ * nested message without a limit and cannot say what is wrong with a damaged file.
  * Tests: test/unit/import/import_test.c, fuzz/fuzz_onnx.c */
 #include "import/internal.h"
 

@@ -1,6 +1,8 @@
-/* Canonicalization: folds every op and applies the patterns that op rows add, greedily until
- * nothing changes, in the order and with the options of upstream's pass.
- * Requires: verified IR.  Changes: ops, blocks, block arguments.  Preserves: symbols.
+/* canonicalize: folds every op and applies the patterns that op rows add, greedily until nothing
+ * changes, in the order and with the options of upstream's pass.
+ * Requires: verified IR.
+ * Changes: ops, blocks, block arguments.
+ * Preserves: symbols.
  * Tests: lit/passes/common/canonicalize.mir, lit/dialects/<d>/canonicalize.mir */
 #include "ir/rewrite/rewrite.h"
 #include "passes/common/passes.h"

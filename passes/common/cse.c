@@ -1,7 +1,10 @@
-/* Common subexpression elimination: an op without effects is replaced by an equal one that
- * dominates it; reads too, where nothing writes in between. Known ops live in a hash table with
- * scopes, one per block of the dominator tree; isolated ops start afresh. Dead ops go as well.
- * Requires: verified IR.  Changes: ops.  Preserves: blocks, dominance.
+/* cse: common subexpression elimination. An op without effects is replaced by an equal op that
+ * dominates it; an op that reads is, too, if nothing writes in between. Known ops are in a hash
+ * table with scopes, one per block of the dominator tree; isolated ops start with an empty one.
+ * Dead ops are erased as well.
+ * Requires: verified IR.
+ * Changes: ops.
+ * Preserves: blocks, dominance.
  * Tests: lit/passes/common/cse.mir */
 #include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
@@ -197,7 +200,7 @@ static void simplify_region(Cse *cse, Region *region)
     leave_scope(cse, known);
 }
 
-/* In the order they were found: what is inside a dead op was found before it. */
+/* In the order in which they were found, because ops inside a dead op were found before it. */
 static void erase_dead(Cse *cse)
 {
     for (size_t i = 0; i < cse->dead.len; i++) {

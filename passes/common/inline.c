@@ -1,7 +1,9 @@
-/* Inlines calls bottom-up: functions that call each other in a circle are taken together, after
- * those they call. Each is simplified, then its calls are inlined, until nothing is left to inline.
- * The last call of a private function takes its body; what is dead then goes at the end.
- * Requires: verified IR, on an op with a symbol table.  Changes: functions.
+/* inline: inlines calls bottom-up. Functions that call each other in a cycle are handled together,
+ * after the functions that they call. Each function is simplified, then its calls are inlined,
+ * until nothing is left to inline. The last call of a private function takes over its body; dead
+ * functions are erased at the end.
+ * Requires: verified IR; the pass runs on an op with a symbol table.
+ * Changes: functions.
  * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-*.mir */
 #include "analysis/analysis.h"
 #include "ir/asm/print/print.h"
@@ -58,7 +60,7 @@ static bool read_op_pipelines(Inliner *inliner)
     return true;
 }
 
-/* What functions of that kind are simplified with. False: diagnosed. */
+/* The pipeline by which functions of that kind are simplified. False: diagnosed. */
 static bool find_pipeline(Inliner *inliner, const Op *func, Pipeline **out)
 {
     const Pass *pass = inliner->pass;
@@ -109,8 +111,9 @@ static void add_call(Inliner *inliner, Op *op, int history)
     if (callee) *vec_push(&inliner->calls) = (ResolvedCall){op, caller, callee, history};
 }
 
-/* Those in the ranges, which are used up, from the last to the first. Functions inside functions
- * are looked into only where they came by inlining: else they are in other components. */
+/* Collects the calls in the ranges, from the last range to the first, and empties the list.
+ * Functions inside functions are searched only if inlining put them there; the others are in
+ * components of their own. */
 static void collect_calls(Inliner *inliner, OpRanges *ranges, int history)
 {
     while (ranges->len) {

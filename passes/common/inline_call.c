@@ -1,6 +1,6 @@
-/* Putting the body of a function in the place of a call. Each op that comes gets a location that
- * says where it was called; returns become the values they return or, where the body has several
- * blocks, branches to what follows the call.
+/* Replacement of a call by the body of the function. Each inlined op gets a location that says
+ * where it was called. A return becomes the values that it returns or, if the body has several
+ * blocks, a branch to what follows the call.
  * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-illegal.mir */
 #include "dialects/cf/cf.h"
 #include "dialects/func/func.h"
@@ -43,7 +43,7 @@ static bool may_inline(const Op *call, Op *func)
 
 typedef struct Inlining {
     Op *call;
-    PtrMap values; /* Value* and Block* of the body -> what stands for it */
+    PtrMap values; /* Value* and Block* of the body -> its counterpart */
 } Inlining;
 
 static bool set_location(Op *op, void *user)

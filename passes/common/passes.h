@@ -1,4 +1,10 @@
-/* Passes on any level. docs/reference describes each from its PassDef. */
+/* Passes that do not depend on a dialect: canonicalization, CSE, inlining, removal of dead symbols,
+ * and passes about locations and statistics.
+ *
+ * Each PassDef states its name, anchor and options; the opening of its source states what it
+ * requires, changes and preserves. The driver builds pipelines of them; docs/reference describes
+ * each from its PassDef.
+ * Tests: lit/passes/common */
 #ifndef MING_PASSES_COMMON_PASSES_H
 #define MING_PASSES_COMMON_PASSES_H
 

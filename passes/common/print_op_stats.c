@@ -1,4 +1,4 @@
-/* Counts ops by name and prints the table to standard error, as text or JSON.
+/* print-op-stats: counts ops by name and prints the table to standard error, as text or JSON.
  * Preserves: everything.
  * Tests: lit/passes/common/print-op-stats.mir */
 #include <stdlib.h>

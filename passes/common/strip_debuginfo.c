@@ -1,4 +1,4 @@
-/* Replaces every location by the unknown one.
+/* strip-debuginfo: replaces every location by the unknown one.
  * Changes: locations of ops and block arguments.
  * Tests: lit/passes/common/strip-debuginfo.mir */
 #include "passes/common/passes.h"

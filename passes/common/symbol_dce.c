@@ -1,6 +1,8 @@
-/* Removes symbols that nothing reaches: liveness spreads from what must stay (ops that are no
- * symbols, public ones, and those that other scopes may see) along symbol references.
- * Requires: verified IR, on an op with a symbol table.  Changes: symbols.
+/* symbol-dce: erases symbols that nothing reaches. Liveness starts at what must stay (ops that are
+ * no symbols, public symbols, and symbols that other scopes may see) and spreads along symbol
+ * references.
+ * Requires: verified IR; the pass runs on an op with a symbol table.
+ * Changes: symbols.
  * Tests: lit/passes/common/symbol-dce.mir */
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
@@ -32,7 +34,7 @@ static void mark_live(SymbolLiveness *liveness, Op *symbol)
     *vec_push(&liveness->pending) = (LiveOp){symbol, liveness->hidden};
 }
 
-/* What a symbol table keeps whether it is referenced or not. */
+/* Marks what a symbol table keeps whether it is referenced or not. */
 static void mark_kept(SymbolLiveness *liveness, Op *table, bool hidden)
 {
     liveness->hidden = hidden;
@@ -107,7 +109,7 @@ static void erase_dead_in(Pass *pass, const SymbolLiveness *liveness, const Op *
     }
 }
 
-/* Inner tables first, so that none is visited after it went with an outer one. */
+/* Erases inner tables first, so that none is visited after it was erased with an outer one. */
 static void erase_dead(Pass *pass, const SymbolLiveness *liveness, Op *root)
 {
     OpVec tables = {0};

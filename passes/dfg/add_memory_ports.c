@@ -1,14 +1,14 @@
-/* add-memory-ports: the top function's streams become memories that reader and writer processes
- * stream from and to (m_axi in HLS).
+/* add-memory-ports: the top function's streams become memories, from and to which reader and writer
+ * processes stream (m_axi in HLS).
  *
  *   stream of words  ─▶  memory ─▶ reader ─▶ stream ─▶ …  ─▶ stream ─▶ writer ─▶ memory
  *
- * A memory holds one frame: the words in order, each in a slot of a power of two of elements, each
- * element in an integer of 8, 16, 32 or 64 bits or a float. Elements are packed into a bus word:
- * several slots where they are narrow, one slot in several bus words where it is wider than the
- * bus.
- * Requires: a top function of streams.  Changes: the top function's arguments, but not the port of
- * weights.
+ * A memory holds one frame: its words in order, each in a slot of a power of two of elements, each
+ * element in an integer of 8, 16, 32 or 64 bits or in a float. Elements are packed into bus words:
+ * several slots in one bus word if slots are narrower, one slot in several bus words if it is
+ * wider.
+ * Requires: a top function of streams.
+ * Changes: the top function's arguments, except for the port of weights.
  * Tests: lit/passes/dfg/add-memory-ports.mir, test/e2e */
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
@@ -288,8 +288,8 @@ static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *plac
     return func;
 }
 
-/* Where new ops of the top function go: streams, then readers, before what is there; writers
- * last. */
+/* The places of new ops in the top function: streams and then readers in front of the existing ops,
+ * writers at the end. */
 typedef struct Places {
     Op *process;  /* readers' functions come before it */
     Op *dataflow; /* interfaces before it */

@@ -1,11 +1,12 @@
-/* load-weights: tables that are memories become variables that are filled at start-up. The words
- * come through one port and a chain of processes: each takes its own and forwards the rest, in the
- * first call only.
+/* load-weights: tables that are memories become variables that are filled at start-up. Their words
+ * come through one port and a chain of processes. Each process takes its own words and forwards the
+ * rest, in the first call only.
  *
  *   port ─▶ process ─▶ process ─▶ … ─▶ process
  *
- * A word of the chain is one element. Tables of a single word stay constants: they are logic, not
- * memories. Requires: a top function of streams or memories.
+ * A word of the chain is one element. Tables of a single word stay constants, because they are
+ * logic and not memories.
+ * Requires: a top function of streams or memories.
  * Changes: functions that hold tables get arguments for the chain, the top function gets the port.
  * Tests: lit/passes/dfg/load-weights.mir, test/e2e */
 #include "dialects/arith/arith.h"
@@ -131,7 +132,7 @@ static void shift_row(EmithlsNest *nest, Value *row, int64_t lanes, Value *eleme
     emithls_nest_store(nest, element, row, &last, 1);
 }
 
-/* When its last lane has arrived, the row goes to the memory at once. */
+/* Once the last lane of a row has arrived, the whole row is stored in the memory at once. */
 static void store_row(EmithlsNest *nest, Value *row, int64_t lanes, Value *memory,
                       const AffineExpr **index, uint32_t rank)
 {

@@ -1,7 +1,8 @@
 /* analyze-kernels: writes each linalg.generic's kernel analysis as the attribute
  *   dfg.kernel = {class, stride, dilation, P, R, O, W}
  * with the sets of Algorithm 2 as affine maps of the op's loops.
- * Requires: named ops generalized.  Changes: attributes only.
+ * Requires: named ops generalized.
+ * Changes: attributes only.
  * Tests: lit/passes/linalg/analyze-kernels.mir */
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"

@@ -1,8 +1,7 @@
-/* convert-elementwise-to-linalg: every elementwise op whose operands are all ranked tensors, as
- * arith and math have them, becomes a linalg.generic with the scalar op as its body.
- *
+/* convert-elementwise-to-linalg: every elementwise op whose operands are all ranked tensors, such
+ * as those of arith and math, becomes a linalg.generic with the scalar op as its body.
  * Requires: verified IR.
- * Changes: elementwise ops on ranked tensors; what folds as written is folded instead.
+ * Changes: elementwise ops on ranked tensors; ops that fold as they are written are folded instead.
  * Preserves: the values computed; all other ops, dead ones too.
  * Tests: lit/passes/linalg/convert-elementwise-to-linalg.mir */
 #include "dialects/linalg/linalg.h"
@@ -92,7 +91,7 @@ static void note_erased(Rewriter *rw, Op *op)
     *(bool *)rw->driver = true;
 }
 
-/* Folds as long as the op stays in place; true if it went. */
+/* Folds the op as long as it is updated in place; true if it was replaced. */
 static bool fold_away(Context *ctx, Op *op)
 {
     bool erased = false;

@@ -1,6 +1,6 @@
-/* Loops of a linalg.generic that run once go, together with the dimensions of extent 1 that only
- * they index, or that are indexed by a constant 0. Operands lose these dimensions before the op,
- * results regain them after it.
+/* Patterns that drop loops of a linalg.generic that run once, together with the dimensions of
+ * extent 1 that only they index or that a constant 0 indexes. Operands lose these dimensions before
+ * the op, results regain them after it.
  * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
@@ -29,7 +29,8 @@ static void find_unit_loops(UnitFold *f)
     free_ptr((void **)&extents);
 }
 
-/* Only plain tensors change shape; buffers would have to be memref views. */
+/* Whether the operand is a plain tensor; buffers are not reduced, because they would have to become
+ * memref views. */
 static bool is_reducible(const Type *type)
 {
     return type->kind == TYPE_RANKED_TENSOR && !type->u.shaped.extra;
@@ -77,7 +78,7 @@ static const Attr *remaining_iterators(const UnitFold *f)
     return iterators;
 }
 
-/* linalg.index of a loop that is gone is 0; of others, their new number. */
+/* A linalg.index of a dropped loop becomes 0; that of another loop gets its new number. */
 static void renumber_indices(Rewriter *rw, const UnitFold *f, Op *made)
 {
     Builder saved = rw->b;

@@ -1,5 +1,5 @@
-/* Tensors without their dimensions of extent 1, by reshapes or by slices that drop dimensions;
- * and the same for pads, extract_slice and insert_slice.
+/* Removal of a tensor's dimensions of extent 1, by reshapes or by slices that drop dimensions; and
+ * the patterns for pads, extract_slice and insert_slice.
  * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims-shapes.mir */
 #include "passes/linalg/internal.h"
 
@@ -35,7 +35,7 @@ static const Type *kept_type(const Type *type, const bool *kept)
     return reduced;
 }
 
-/* All of a tensor: offsets 0, its extents, strides 1. */
+/* The slice that is the whole tensor: offsets 0, its extents, strides 1. */
 static SliceParams whole_slice(Builder *b, Value *tensor)
 {
     SliceParams slice = {0};
@@ -120,7 +120,7 @@ static const Type *padded_type(const Type *source, const PadBorders *borders)
     return type;
 }
 
-/* An empty tensor of the extents of `small`, and 1 where a dimension went. */
+/* An empty tensor with the extents of `small`, and with 1 for each dimension that was dropped. */
 static Value *empty_of_padded(Builder *b, Value *small, const bool *kept, uint32_t rank)
 {
     MixedIndices sizes = {0};

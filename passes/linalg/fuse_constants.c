@@ -1,6 +1,6 @@
-/* What a linalg.generic need not read from memory: inputs of equal elements become scalars of its
- * body, and inits whose elements do not count become empty tensors. A transpose of a constant is
- * a constant.
+/* Patterns for what a linalg.generic need not read from memory: inputs of equal elements become
+ * scalars of its body, and inits whose elements are not read become empty tensors. A transpose of a
+ * constant becomes a constant.
  * Tests: lit/passes/linalg/linalg-fuse-elementwise-constants.mir */
 #include <string.h>
 
@@ -62,7 +62,7 @@ static const Attr *collect_others(const Op *op, uint32_t dropped, GenericParts *
     return loc;
 }
 
-/* Copies the body but for the argument of that input, which `scalar` stands for. */
+/* Copies the body without the argument of that input, which `scalar` replaces. */
 static void copy_body_with(Rewriter *rw, Op *made, Op *op, uint32_t input, Value *scalar)
 {
     PtrMap values = {0};

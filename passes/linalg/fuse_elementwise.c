@@ -1,9 +1,9 @@
-/* A linalg.generic with only parallel loops is computed where its one reader, another generic,
- * needs its elements: the reader takes over the producer's operands and its body.
+/* Fusion of a linalg.generic with only parallel loops into its one reader, another generic, which
+ * takes over the producer's operands and body and so computes the elements where it needs them.
  *
- * With P the map of the producer's result, a permutation of its loops, and C the reader's map of
- * that operand, the reader's loops l stand at the producer's loops P^-1(C(l)); an operand that
- * the producer indexes by A is indexed by A(P^-1(C(l))).
+ * Let P be the map of the producer's result, a permutation of its loops, and C the reader's map of
+ * that operand. Then the reader's loops l correspond to the producer's loops P^-1(C(l)), and an
+ * operand that the producer indexes by A is indexed by A(P^-1(C(l))).
  * Tests: lit/passes/linalg/linalg-fuse-elementwise-ops.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
@@ -98,7 +98,7 @@ static const AffineMap *producer_map(const Fusion *f, uint32_t operand)
     return map_compose(linalg_operand_map(f->producer, operand), f->loops);
 }
 
-/* The producer's inputs stand where the consumer read its result. */
+/* The producer's inputs take the place of the consumer's input that was its result. */
 static void collect_parts(const Fusion *f, GenericParts *out)
 {
     const Op *producer = f->producer, *consumer = f->consumer;

@@ -1,13 +1,13 @@
-/* Operands and results of linalg.generic that nobody needs, or that it has twice, go.
- * An operand is needed while the body reads it or a loop's trip count hangs on its shape; a
- * result while it has uses.
+/* Removal of operands and results of linalg.generic that are not needed or occur twice. An operand
+ * is needed if the body reads it or if a loop's trip count can only be told from its shape; a
+ * result is needed if it has uses.
  * Tests: lit/passes/linalg/linalg-fuse-elementwise-operands.mir */
 #include "dialects/linalg/linalg.h"
 #include "passes/linalg/internal.h"
 
 #define GONE UINT32_MAX
 
-/* Of one generic: where each operand goes. */
+/* The new position of each operand of a generic. */
 typedef struct Survey {
     const Op *op;
     bool *dropped;          /* per operand */

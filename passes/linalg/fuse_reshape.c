@@ -1,9 +1,9 @@
-/* A structured op beside a reshape runs on the larger shape, so that the reshape goes or moves to
- * the op's other operands:
+/* Patterns by which a structured op beside a reshape runs on the larger shape, so that the reshape
+ * disappears or moves to the op's other operands:
  *   op(collapse(x), y) -> collapse(op'(x, expand(y)))
  *   expand(op(x, y))   -> op'(expand(x), expand(y))
  * Each loop that indexes a dimension of the smaller shape becomes the loops of that dimension's
- * group, outermost first; the others stay. op' is a linalg.generic.
+ * group, outermost first; the other loops stay. op' is a linalg.generic.
  * Tests: lit/passes/linalg/linalg-fuse-elementwise-reshape.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
@@ -232,7 +232,8 @@ static Op *build_expanded(Rewriter *rw, const Expansion *e, uint32_t reshaped, c
     return made;
 }
 
-/* What replaces the op's results: those of the expanded op in the old shapes. */
+/* The values that replace the op's results: those of the expanded op, collapsed to the old
+ * shapes. */
 static void collapse_results(Rewriter *rw, const Expansion *e, Op *made, ValueList *out)
 {
     for (uint32_t i = 0; i < made->result_count; i++) {

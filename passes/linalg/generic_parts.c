@@ -1,4 +1,4 @@
-/* Rebuilding linalg.generic ops; see the header.
+/* Rebuilding of linalg.generic from parts (passes/linalg/internal.h).
  * Tests: lit/passes/linalg/linalg-fuse-elementwise-ops.mir,
  * lit/passes/linalg/linalg-fold-unit-extent-dims.mir */
 #include "dialects/linalg/linalg.h"

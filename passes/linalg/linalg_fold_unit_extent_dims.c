@@ -1,9 +1,8 @@
 /* linalg-fold-unit-extent-dims: tensors lose their dimensions of extent 1 around linalg.generic,
  * tensor.pad and slices, in the order and with the patterns of upstream's pass.
- *
  * Requires: verified IR.
- * Changes: those ops, fills, reshapes and tensor.empty; extents are read from operands where
- *   they can be; folds on the way. Ops on buffers stay as they are.
+ * Changes: those ops, fills, reshapes and tensor.empty; extents are read from operands if possible,
+ * and ops are folded on the way. Ops on buffers stay as they are.
  * Preserves: the values computed.
  * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims*.mir */
 #include "dialects/linalg/linalg.h"

@@ -1,8 +1,8 @@
-/* linalg-fuse-elementwise-ops: structured ops on tensors that hand elements to one reader are
- * fused into it, in the order and with the patterns of upstream's pass.
- *
+/* linalg-fuse-elementwise-ops: structured ops on tensors that have one reader are fused into it, in
+ * the order and with the patterns of upstream's pass.
  * Requires: verified IR.
- * Changes: structured ops on tensors, reshapes, pads and casts beside them; folds on the way.
+ * Changes: structured ops on tensors, and reshapes, pads and casts beside them; ops are folded on
+ * the way.
  * Preserves: the values computed.
  * Tests: lit/passes/linalg/linalg-fuse-elementwise-*.mir */
 #include "dialects/affine/affine.h"

@@ -1,9 +1,7 @@
-/* linalg-generalize-named-ops: every structured op with a name of its own, but
- * linalg.map, becomes a linalg.generic
- * with the same operands, maps, iterator types and body.
- *
+/* linalg-generalize-named-ops: every structured op with a name of its own, except linalg.map,
+ * becomes a linalg.generic with the same operands, maps, iterator types and body.
  * Requires: verified IR.
- * Changes: named structured ops; folds on the way and drops what is dead.
+ * Changes: named structured ops; ops are folded on the way and dead ones dropped.
  * Preserves: the values computed; everything outside of the ops.
  * Tests: lit/passes/linalg/linalg-generalize-named-ops.mir */
 #include "dialects/linalg/linalg.h"
@@ -13,7 +11,8 @@
 static bool generalize(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    /* A generic's body sees the init too, which linalg.map's does not. */
+    /* linalg.map stays, because its body does not have the init as an argument, as a generic's
+     * has. */
     if (!linalg_is_structured(op) || op->def == LINALG(GENERIC) || op->def == LINALG(MAP))
         return false;
     uint32_t inputs = linalg_input_count(op), count = op->operand_count;

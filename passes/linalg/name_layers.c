@@ -1,5 +1,6 @@
-/* name-layers: gives linalg ops whose location names them (torch-mlir, TensorFlow) the attribute
- * dfg.name, so that the name survives printing without locations. An op that has one keeps it.
+/* name-layers: gives the attribute dfg.name to linalg ops whose location names them (torch-mlir,
+ * TensorFlow), so that the name survives printing without locations. An op that has the attribute
+ * keeps it.
  * Changes: attributes only.
  * Tests: lit/passes/linalg/name-layers.mir */
 #include "dialects/dfg/dfg.h"

@@ -1,9 +1,10 @@
-/* narrow-integers: payloads compute in no more bits than the numbers that occur, and so do the
- * tensors between kernels. Sums of products from frameworks are 32 bits wide whatever their weights
- * are; a multiplier, an adder or a stream of the accelerator should not be.
- *   r = generic(x) outs(fill 0 : i32) { yield acc + ext(x) * ext(w) : i32 }, |r| < 2^17, read by kernels only
+/* narrow-integers: payloads, and the tensors between kernels, get integers of no more bits than the
+ * numbers that occur. Frameworks write sums of products with 32 bits whatever the weights are, but
+ * the multipliers, adders and streams of an accelerator should be no wider than needed.
+ *   r = generic(x) outs(fill 0 : i32) { yield acc + ext(x) * ext(w) : i32 }
  *     ->  r = generic(x) outs(fill 0 : i18) { yield acc + ext(x) * ext(w) : i18 }
- * Scales in fixed point get the smallest multipliers that give the same (narrow_scale.h).
+ *         when |r| < 2^17 and only kernels read r
+ * Scales in fixed point get the smallest multipliers that give the same results (narrow_scale.c).
  * Requires: named ops generalized, one result per kernel that is read.
  * Changes: widths of integers inside the function; its arguments and results stay.
  * Tests: lit/passes/linalg/narrow-integers.mir */
@@ -130,7 +131,8 @@ static bool keeps_number(Narrowing *n, const Op *op)
     return op->def == ARITH(EXTUI) ? from.lo >= 0 : from.lo >= to.lo && from.hi <= to.hi;
 }
 
-/* Of an extreme, the operand that it always is; -1: either. */
+/* The operand that a maximum or minimum always selects; -1: it may be either, or the op is
+ * another. */
 static int sure_operand(Narrowing *n, const Op *op)
 {
     if (op->def != ARITH(MAXSI) && op->def != ARITH(MINSI)) return -1;
@@ -141,8 +143,8 @@ static int sure_operand(Narrowing *n, const Op *op)
     return (is_max ? b.lo >= a.hi : b.hi <= a.lo) ? 1 : -1;
 }
 
-/* An op that is not understood gets its operands as they were. An unsigned extension goes no
- * further than the result needs. */
+/* An op that is not understood gets its operands in their former widths. An unsigned extension
+ * extends only as far as the result needs. */
 static void copy_whole(Narrowing *n, const Op *op)
 {
     Op *copy = op_clone(op, NULL);
@@ -194,7 +196,7 @@ static bool is_kernel(const Op *op)
            !linalg_body_has_regions(op);
 }
 
-/* Only kernels read it, as input. */
+/* Whether only kernels read it, as an input. */
 static bool is_between_kernels(const Value *result)
 {
     for (const Use *use = result->uses; use; use = use->next)

@@ -1,7 +1,10 @@
-/* A requantizer as frameworks write it has 31-bit multipliers, but its argument is a sum of few
- * bits and its result is clamped to even fewer, so a multiplier of little more than the result's
- * width mostly makes the same steps. They are listed, and onnx_to_linalg_fit.h finds the form.
- *   (x * m + r) >> s  ->  (x * m' + r') >> s'    for all x in x's range, what is clamped aside
+/* Smaller constants for scales in fixed point, a part of narrow-integers.
+ *
+ * A requantizer as frameworks write it has a 31-bit multiplier, but its argument is a sum of few
+ * bits and its result is clamped to even fewer. A multiplier of little more than the result's width
+ * therefore mostly gives the same steps. The steps are listed as thresholds, and fixed_point_fit
+ * (analysis/analysis.h) finds the form.
+ *   (x * m + r) >> s  ->  (x * m' + r') >> s'    for all x in x's range, apart from clamping
  * Tests: lit/passes/linalg/narrow-integers-scale.mir */
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
@@ -73,7 +76,8 @@ static int64_t level_at(const Scale *s, int64_t x)
     return (s->m * x + s->r) >> s->s;
 }
 
-/* Nothing overflows: the ranges of product and sum are those of exact arithmetic. */
+/* Whether nothing overflows, so that the ranges of product and sum are those of exact
+ * arithmetic. */
 static bool is_exact(const Scale *s)
 {
     IntRange whole = int_range_of_type(op_result(s->product, 0)->type);
@@ -156,8 +160,8 @@ static IntRange unclamped_domain(const Scale *s)
     return domain;
 }
 
-/* Where neither x nor m fits the narrow side, but x would if it was clamped before the product
- * instead of behind it: x * m  ->  min(max(x, first), last) * m */
+/* If neither x nor m fits the narrow side of a multiplier, but x would if it was clamped in front
+ * of the product instead of behind it: x * m  ->  min(max(x, first), last) * m */
 static void clamp_before(const Scale *s, int64_t m)
 {
     Op *product = s->product;

@@ -1,9 +1,11 @@
 /* normalize-layout: makes the row-major order of every tensor the order in which it streams: pixels
- * row by row, channels innermost. What a window slides over comes before the dimensions it does
- * not, a leading batch dimension stays first. Payloads do not change, only maps and types, and the
- * loops of kernels behind a collapse_shape that would need another order; what still does not fit
- * is copied into its row-major order. A function's arguments and results record the change as
- * dfg.layout, a map from the model's index to the stream's.
+ * row by row, channels innermost. The dimensions that a window slides over come before those that
+ * it does not, and a leading batch dimension stays first.
+ *
+ * Payloads do not change, only maps and types, and the loops of kernels that read a collapse_shape
+ * which would need another order. A tensor that still does not fit is copied into its row-major
+ * order. The function's arguments and results record the change as dfg.layout, a map from the
+ * model's index to the stream's.
  * Requires: named ops generalized, straight-line functions of linalg on static tensors.
  * Changes: types, indexing maps, padding, initial constants, signatures.
  * Tests: lit/passes/linalg/normalize-layout.mir */
@@ -41,7 +43,8 @@ static bool has_layout(const Value *value)
            !(def && op_has_trait(def, TRAIT_CONSTANT_LIKE));
 }
 
-/* Whether elements arrive one by one: not a fill nor, as a pool's window, a mere shape. */
+/* Whether elements arrive one by one. A fill does not stream, nor does a tensor of which only the
+ * shape matters, like that of a pool's window. */
 static bool is_streamed(const Value *value)
 {
     const Op *def = value_def(value);
@@ -124,8 +127,8 @@ static bool is_input_loop(const Op *generic, uint32_t loop)
     return false;
 }
 
-/* The first result of an output map, not placed yet, whose loop no input has: what is left of a
- * dimension that is summed up. -1: none. */
+/* The first result of an output map that is not placed yet and whose loop no input has: the remains
+ * of a dimension that is summed up. -1: there is none. */
 static int next_summed(const Op *generic, const AffineMap *map, const bool *placed)
 {
     for (uint32_t r = 0; r < map->result_count; r++)
@@ -233,8 +236,8 @@ static void want_of_move(Chooser *c, const Op *op)
             remember(c, &c->wanted, op_operand(op, i), &layout);
 }
 
-/* Wishes travel from readers to what they read. Where no reader further on has one, element-wise
- * kernels want the layout that was chosen for their result. */
+/* Wishes are propagated from readers to their operands. If no later reader has a wish, element-wise
+ * kernels wish for the layout that was chosen for their result. */
 static void collect_wishes(Chooser *c, Block *body)
 {
     for (Op *op = body->last; op; op = op->prev) {
@@ -251,7 +254,7 @@ static void collect_wishes(Chooser *c, Block *body)
     }
 }
 
-/* Of the first `count` operands, the streamed one that the others follow: the first that is
+/* The streamed operand among the first `count` that the others follow: the first one that is
  * reordered, else the first. */
 static const Value *leading_input(const Chooser *c, const Op *op, uint32_t count, uint32_t *operand)
 {
@@ -292,7 +295,7 @@ static void choose_initial(Chooser *c, Value *init, const Layout *layout)
         choose_initial(c, op_operand(def, def->operand_count - 1), layout);
 }
 
-/* The result streams as the leading operand; what is no stream follows it. */
+/* The result streams as the leading operand does; operands that are no streams take its order. */
 static void choose_move(Chooser *c, const Op *op)
 {
     uint32_t operand = 0;
@@ -390,7 +393,7 @@ static void copy_operand(Chooser *c, Op *op, uint32_t operand, const Layout *lay
     remember(c, &c->layouts, op_result(copy, 0), layout);
 }
 
-/* Where a tensor streams in another order than its reader can take, it is copied: that takes a
+/* A tensor that streams in another order than its reader can take is copied, which takes a
  * transposition. */
 static void copy_misfits(Chooser *c, Block *body)
 {
@@ -422,7 +425,7 @@ static void choose_all(Chooser *c, Block *body)
 {
     ptrmap_clear(&c->wanted);
     ptrmap_clear(&c->layouts);
-    for (int round = 0; round < 2; round++) { /* the second wishes for what the first chose */
+    for (int round = 0; round < 2; round++) { /* the second round wishes for what the first chose */
         collect_wishes(c, body);
         choose_layouts(c, body);
     }

@@ -1,4 +1,4 @@
-/* Rewriting for normalize-layout: types, maps, padding, initial constants and signatures.
+/* The rewriting step of normalize-layout: types, maps, padding, initial constants and signatures.
  * Tests: lit/passes/linalg/normalize-layout.mir */
 #include <assert.h>
 #include <string.h>

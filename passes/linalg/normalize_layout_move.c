@@ -1,5 +1,6 @@
-/* Layouts across slices, insertions and concatenations, for normalize-layout: all dimensions of the
- * larger tensor, those of the smaller one in the same order. A slice may lack unit dimensions.
+/* Propagation of layouts across slices, insertions and concatenations, for normalize-layout. The
+ * layout orders all dimensions of the larger tensor, and the dimensions of the smaller one follow
+ * the same order. A slice may lack unit dimensions.
  * Tests: lit/passes/linalg/normalize-layout-move.mir */
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"

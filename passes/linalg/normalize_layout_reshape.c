@@ -1,6 +1,6 @@
-/* Layouts across a reshape, for normalize-layout. A reshape keeps the row-major order, so the
- * dimensions of a group must stream next to each other and in their order; those of extent 1 take
- * no part in the order and may stand anywhere.
+/* Propagation of layouts across a reshape, for normalize-layout. A reshape keeps the row-major
+ * order, so the dimensions of a group must stream next to each other and in their order. Dimensions
+ * of extent 1 do not affect the order and may be anywhere.
  * Tests: lit/passes/linalg/normalize-layout-reshape.mir */
 #include "analysis/analysis.h"
 #include "passes/linalg/internal.h"

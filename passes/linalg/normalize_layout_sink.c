@@ -1,9 +1,9 @@
-/* Takes a collapse_shape out of the way of a stream that does not arrive in its order, as when an
+/* Removal of a collapse_shape whose source does not stream in the order that it needs, as when an
  * image with its channels innermost is flattened channel by channel. The kernels that read it loop
- * over the dimensions that were merged instead:
+ * over the merged dimensions instead:
  *   generic(collapse(x)) -> collapse(generic(x)), the loops of merged dimensions split
- * A reduction, like a fully connected layer's, ends this: its result does not have the loops any
- * more. Constants are given the shape of the loops; other operands are expanded.
+ * This goes on until a reduction, such as a fully connected layer, whose result no longer has these
+ * loops. Constants are given the shape of the loops; other operands are expanded.
  * Tests: lit/passes/linalg/normalize-layout-reshape.mir */
 #include <assert.h>
 
@@ -18,7 +18,7 @@
 
 typedef VEC(Op *) OpList;
 
-/* How the loops of a generic are split. */
+/* The way in which the loops of a generic are split. */
 typedef struct SinkSplit {
     Op *generic;
     const Attr *loc;                   /* of the collapse_shape */

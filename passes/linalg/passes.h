@@ -1,5 +1,10 @@
-/* Passes on linalg, and those that lead to it from arith and math. docs/reference describes each
- * from its PassDef. */
+/* Passes on linalg, and convert-elementwise-to-linalg, which leads to it from arith and math.
+ * Upstream's passes keep upstream's names and results; the others prepare kernels for streaming.
+ *
+ * Each PassDef states its name, anchor and options; the opening of its source states what it
+ * requires, changes and preserves. The driver builds pipelines of them; docs/reference describes
+ * each from its PassDef.
+ * Tests: lit/passes/linalg */
 #ifndef MING_PASSES_LINALG_PASSES_H
 #define MING_PASSES_LINALG_PASSES_H
 

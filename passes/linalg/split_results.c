@@ -1,9 +1,10 @@
-/* split-results: a linalg.generic with several results becomes one per result, since a streaming
- * kernel has one output. What several results compute in common is computed for each; dead code
- * goes.
- *   a, b = generic(x) { yield f(x), g(x) }  ->  a = generic(x) { yield f(x) }, b = generic(x) { yield g(x) }
- * What a result accumulates with stays beside it as results that nothing reads: the position of a
- * maximum keeps the maximum.
+/* split-results: a linalg.generic with several results becomes one generic per result, because a
+ * streaming kernel has one output. Computations that several results share are done for each; dead
+ * code is dropped.
+ *   a, b = generic(x) { yield f(x), g(x) }
+ *     ->  a = generic(x) { yield f(x) }, b = generic(x) { yield g(x) }
+ * If a result accumulates with others, these stay beside it as results that nothing reads: the
+ * position of a maximum keeps the maximum.
  * Tests: lit/passes/linalg/split-results.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
@@ -29,7 +30,7 @@ typedef struct Kept {
     uint32_t *results, count;
 } Kept;
 
-/* Result `first` and what it accumulates with, directly or through others. */
+/* Marks result `first` and the results that it accumulates with, directly or through others. */
 static Kept keep_result(Arena *scratch, const Op *generic, uint32_t first, PtrMap *used)
 {
     Block *body = linalg_body(generic);
@@ -49,7 +50,7 @@ static Kept keep_result(Arena *scratch, const Op *generic, uint32_t first, PtrMa
     return kept;
 }
 
-/* Copies what the yielded values depend on. */
+/* Copies the ops that the yielded values depend on. */
 static void copy_body(Builder *b, const Op *generic, Kept kept, const PtrMap *used, Block *to)
 {
     Block *body = linalg_body(generic);

@@ -1,11 +1,12 @@
-/* stream-initials: kernels that start from a tensor which is computed, or repeats a constant, take
- * it as an operand instead; accumulators start from constants.
+/* stream-initials: kernels that start from a tensor which is computed, or which repeats a constant,
+ * take that tensor as an operand instead; accumulators start from constants.
  *   generic(x) outs(t) { yield f(t, g(x)) }, reducing, f with neutral element e
  *     ->  r = generic(x) outs(fill e) { yield f(r, g(x)) };  generic(r, t) { yield f(t, r) }
  *   generic(x) outs(t) { h(x, t) }, element-wise  ->  generic(x, t) outs(empty) { h(x, t) }
- * Sums of integers stay the same; a floating-point sum takes t as its last term instead of its
+ * Sums of integers do not change; a floating-point sum adds t as its last term instead of its
  * first.
- * Requires: named ops generalized.  Changes: such kernels only.
+ * Requires: named ops generalized.
+ * Changes: such kernels only.
  * Tests: lit/passes/linalg/stream-initials.mir */
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
@@ -67,7 +68,8 @@ static const Attr *neutral_element(const Op *f, const Type *elem)
     return f->def == ARITH(ADDF) ? attr_float(elem, 0.0) : NULL;
 }
 
-/* The op that takes the accumulator last, and where; NULL: the accumulator goes elsewhere, too. */
+/* The op that takes the accumulator last, and the operand that it is; NULL: the accumulator has
+ * other uses. */
 static Op *combiner(const Op *generic, uint32_t *operand)
 {
     Block *body = linalg_body(generic);
@@ -105,7 +107,7 @@ static void start_from_neutral(Op *generic)
     Value *result = op_result(generic, 0);
     Op *f = combiner(generic, &operand);
     const Attr *neutral = f ? neutral_element(f, type_elem(result->type)) : NULL;
-    if (!neutral) return; /* convert-linalg-to-dfg says what is wrong */
+    if (!neutral) return; /* convert-linalg-to-dfg diagnoses it */
     InitSource t = source_of(op_operand(generic, init));
     Builder b = builder_before(generic);
     op_set_operand(generic, init,

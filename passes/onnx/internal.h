@@ -1,4 +1,5 @@
-/* Shared by onnx-infer-shapes and the sources of onnx-fold-constants. */
+/* Inside of passes/onnx: updating of types, the parts of onnx-fold-constants, and the rules of
+ * onnx-quantize. */
 #ifndef MING_PASSES_ONNX_INTERNAL_H
 #define MING_PASSES_ONNX_INTERNAL_H
 
@@ -6,44 +7,44 @@
 #include "ir/pass/pass.h"
 #include "passes/onnx/passes.h"
 
-/* Gives an onnx op the types that its operands say; what they leave open stays. False:
- * diagnosed. */
+/* Types. Gives an onnx op the result types that inference finds; those that it leaves open stay.
+ * False: diagnosed. */
 bool onnx_update_types(Pass *pass, Op *op) MUST_CHECK;
-/* The function returns what its return op has. */
+/* Gives the function the result types of its return op. */
 void onnx_update_signature(Pass *pass, Op *func, const Op *ret);
 
-/* One run of onnx-fold-constants. */
+/* Parts of onnx-fold-constants: the state of one run. */
 typedef struct Folder {
     Pass *pass;
     int64_t bytes; /* of the constants made so far */
 } Folder;
 
 bool onnx_is_quant(const Op *op); /* Quant, IntQuant or BipolarQuant */
-/* A quantizer of a constant becomes DequantizeLinear of integers, if that is exact.
- * False: diagnosed. */
+/* A quantizer of a constant becomes a DequantizeLinear of integers, if that is exact. False:
+ * diagnosed. */
 bool onnx_fold_quant(Pass *pass, Op *op) MUST_CHECK;
-/* A Transpose or change of shape of a dequantized constant is done to its integers.
+/* A Transpose, or another change of shape, of a dequantized constant is applied to its integers.
  * False: diagnosed. */
 bool onnx_fold_dequantized(Folder *folder, Op *op) MUST_CHECK;
 
-/* Computes an op whose operands are constants, if that is cheap enough, and replaces it.
- * False: diagnosed. */
+/* Computes an op whose operands are constants, if that is cheap enough, and replaces it. False:
+ * diagnosed. */
 bool onnx_fold_op(Folder *folder, Op *op) MUST_CHECK;
 
-/* Where onnx-quantize puts quantizers: inside of passes/onnx/onnx_quantize*.c. */
+/* Rules of onnx-quantize: where quantizers are put (onnx_quantize_rules.c). */
 
 /* Whether the op belongs to a network that is quantized already. */
 bool quantize_is_done(const Op *op);
-/* Whether the op on that operand is part of what the next quantizer takes in: it computes each
- * element of its result from one element of the operand and constants. */
+/* Whether the op is part of what the next quantizer on the path of that operand takes in: each
+ * element of its result is computed from one element of the operand and constants. */
 bool quantize_follows(const Op *op, const Value *operand);
-/* Whether what follows can take the op's result as it is: integers of more bits, or another such
- * node. Else it must be quantized at once. */
+/* Whether the op's result may wait for quantization: its readers take it as integers of more bits,
+ * or are such nodes themselves. Otherwise it must be quantized at once. */
 bool quantize_can_wait(const Op *op);
-/* Whether the first result holds nothing but elements of operand 0 and zeros. */
+/* Whether the first result holds only elements of operand 0 and zeros. */
 bool quantize_only_moves(const Op *op);
-/* Whether operand `index`, a constant, becomes integers; *axis is the dimension of the output
- * channels, or -1 where all of it must have one scale. */
+/* Whether operand `index`, a constant, becomes integers. *axis is the dimension of the output
+ * channels, or -1 if all of it must have one scale. */
 bool quantize_is_weight(const Op *op, uint32_t index, int *axis);
 
 #endif

@@ -1,14 +1,16 @@
-/* onnx-decompose: operators on quantized integers as the float operators they stand for.
+/* onnx-decompose: replaces operators on quantized integers by the float operators that they stand
+ * for,
  *   QLinearConv(x, w, ...)    -> QuantizeLinear(Conv(Dequantize(x), Dequantize(w), Dequantize(B)))
  *   QLinearMatMul(a, b, ...)  -> QuantizeLinear(MatMul(Dequantize(a), Dequantize(b)))
  *   ConvInteger, MatMulInteger -> Cast(... of both less their zero points)
- *   DynamicQuantizeLinear(x)  -> the extremes of x, the scale and zero point they ask for, x by them
- * and quantizers of activations with a scale per channel as those with the scale 1:
+ *   DynamicQuantizeLinear(x)  -> the extremes of x, their scale and zero point, and x by these
+ * and quantizers of activations that have a scale per channel by those with the scale 1:
  *   QuantizeLinear(x, s, z)    -> QuantizeLinear(x / s, 1, z)
  *   DequantizeLinear(q, s, z)  -> DequantizeLinear(q, 1, z) * s
  *   Quant(x, s, z, b)          -> Quant(x / s, 1, z, b) * s;  BipolarQuant alike
- * The lowering to linalg makes integers of them again, so that each has one form there.
- * Requires: nothing.  Changes: the operators above; their results get types by onnx-infer-shapes.
+ * The lowering to linalg turns them into integer arithmetic again, so that each has one form there.
+ * Requires: nothing.
+ * Changes: the operators above; onnx-infer-shapes gives their results types.
  * Tests: lit/passes/onnx/onnx-decompose.mir */
 #include "dialects/onnx/onnx.h"
 #include "ir/attr/attr.h"

@@ -1,10 +1,11 @@
-/* onnx-fold-constants: computes what is known before the network runs, in order, inferring types on
- * the way, so that a shape computed from shapes is known where it is used.
+/* onnx-fold-constants: computes in order what is known before the network runs. Types are inferred
+ * on the way, so that a shape that is computed from shapes is known where it is used.
  *   op(constants) -> constants;  Shape(x), Size(x) -> constants when x has a static shape
  *   Identity(x), Dropout(x) -> x
  *   quantizers of constants keep their integers (onnx_fold_quant.c)
- * What takes too long, or too much room compared with what it is made of, stays as it is.
- * Requires: static argument types.  Changes: nodes on constants, types; dead constants go.
+ * Ops that take too long, or whose results are too large compared with their operands, stay.
+ * Requires: static argument types.
+ * Changes: nodes on constants, types; dead constants are erased.
  * Tests: lit/passes/onnx/onnx-fold-constants.mir, lit/passes/onnx/onnx-fold-values.mir */
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
@@ -14,7 +15,7 @@
 
 /* Results up to this size are computed whatever the operands' size is. */
 static const int64_t MAX_BYTES = INT64_C(64) << 20;
-/* Of all constants that are made, and of steps for one op. */
+/* The largest size of all constants that are made, and the largest number of steps for one op. */
 static const int64_t MAX_TOTAL_BYTES = INT64_C(2) << 30, MAX_EVAL_STEPS = INT64_C(1) << 30;
 
 /* Bytes of a static tensor's elements, at least 1 for each; false: too many to count. */

@@ -1,7 +1,7 @@
-/* The exact part of onnx-fold-constants: what a quantizer makes of a constant stays integers.
+/* The exact part of onnx-fold-constants: a quantized constant stays integers.
  *   Quant(constant) -> DequantizeLinear(integer constant)
  *   Transpose(DequantizeLinear(constant)) -> DequantizeLinear(transposed constant); Reshape too
- * A scale may differ along one dimension. A quantizer whose zero point is z folds to q - z.
+ * A scale may differ along one dimension. A quantizer with the zero point z folds to q - z.
  * Tests: lit/passes/onnx/onnx-fold-constants.mir, lit/passes/onnx/onnx-fold-values.mir */
 #include "dialects/onnx/onnx.h"
 #include "ir/attr/attr.h"
@@ -16,7 +16,7 @@ typedef struct QuantFolding {
     Op *op;
     const Attr *input;
     Quantizer quant;
-    int axis;            /* that the scale goes along; -1: one scale */
+    int axis;            /* the dimension along which the scale differs; -1: one scale */
     int64_t scale_count; /* 1, or the extent of the axis */
 } QuantFolding;
 
@@ -168,7 +168,8 @@ bool onnx_fold_quant(Pass *pass, Op *op)
     return fold_quant(&folding);
 }
 
-/* Where the scale's dimension is in the result. False: it is spread over several. */
+/* The dimension of the result that the scale's dimension becomes. False: it is spread over
+ * several. */
 static bool moved_axis(const Op *op, const Op *dequantize, int64_t *axis)
 {
     const Type *input = op_operand(op, 0)->type;

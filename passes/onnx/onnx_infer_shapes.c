@@ -1,7 +1,9 @@
-/* onnx-infer-shapes: gives every onnx op its static result types, in order, from those of its
+/* onnx-infer-shapes: gives every onnx op, in order, the static result types that follow from its
  * operands.
- * Requires: static argument types.  Changes: types of results, the function's type.
- * Preserves: ops and their order.  Tests: lit/passes/onnx/onnx-infer-shapes.mir */
+ * Requires: static argument types.
+ * Changes: types of results, the function's type.
+ * Preserves: ops and their order.
+ * Tests: lit/passes/onnx/onnx-infer-shapes.mir */
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "passes/onnx/internal.h"

@@ -1,12 +1,12 @@
-/* onnx-quantize: a float network becomes one on 8-bit integers by the ranges that calibration found
- * (onnx.range; dialects/onnx/onnx.h). Symmetric: all zero points are 0.
+/* onnx-quantize: turns a float network into one on 8-bit integers by the ranges that calibration
+ * found (onnx.range; dialects/onnx/onnx.h). Quantization is symmetric: all zero points are 0.
  *   y -> DequantizeLinear(QuantizeLinear(y))         signed, or unsigned where y is never negative
  *   constant weight -> DequantizeLinear(integers)    in [-127, 127]
- * An activation is quantized where something needs integers: behind batch normalizations and
- * activations, which the lowering takes into the requantization, and not again where elements only
+ * An activation is quantized where integers are needed: behind batch normalizations and activation
+ * functions, which the lowering takes into the requantization, and not again where elements only
  * move. Biases stay floats; the lowering folds them.
  * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
- * Changes: uses of activations and weights; onnx.range goes.
+ * Changes: uses of activations and weights; onnx.range is removed.
  * Tests: lit/passes/onnx/onnx-quantize.mir, lit/passes/onnx/onnx-quantize-invalid.mir,
  * test/e2e/quantize_check.py */
 #include <float.h>
@@ -154,7 +154,7 @@ static double step_of(const Quantize *q, ValueRange range)
     return below > above ? below : above;
 }
 
-/* All users of the value get what its integers stand for. */
+/* All users of the value get the dequantized integers instead. */
 static void insert_pair(Quantize *q, Builder *b, Value *value, ValueRange range)
 {
     Context *ctx = b->ctx;
@@ -178,7 +178,7 @@ static void insert_pair(Quantize *q, Builder *b, Value *value, ValueRange range)
     pass_count(q->pass, "quantized activations", 1);
 }
 
-/* What the value is called in messages. */
+/* Reports an error about a value, which is named as messages name it. */
 static bool value_error(const Quantize *q, const Value *value, const char *what)
 {
     const Op *op = value_def(value);

@@ -1,5 +1,5 @@
-/* What onnx-quantize knows of the operators: which of them the lowering takes into a
- * requantization, which keep the integers that they get, and which operands are weights.
+/* The knowledge of onnx-quantize about operators: those that the lowering takes into a
+ * requantization, those that keep the integers that they get, and the operands that are weights.
  * Tests: lit/passes/onnx/onnx-quantize.mir */
 #include "passes/onnx/internal.h"
 

@@ -1,4 +1,9 @@
-/* Passes on onnx. docs/reference describes each from its PassDef. */
+/* Passes on onnx: inference of shapes, constant folding, decomposition and quantization.
+ *
+ * Each PassDef states its name, anchor and options; the opening of its source states what it
+ * requires, changes and preserves. The driver builds pipelines of them; docs/reference describes
+ * each from its PassDef.
+ * Tests: lit/passes/onnx */
 #ifndef MING_PASSES_ONNX_PASSES_H
 #define MING_PASSES_ONNX_PASSES_H
 

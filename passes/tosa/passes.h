@@ -1,4 +1,9 @@
-/* Passes on tosa. docs/reference describes each from its PassDef. */
+/* Passes on tosa, with upstream's names and results.
+ *
+ * Each PassDef states its name, anchor and options; the opening of its source states what it
+ * requires, changes and preserves. The driver builds pipelines of them; docs/reference describes
+ * each from its PassDef.
+ * Tests: lit/passes/tosa */
 #ifndef MING_PASSES_TOSA_PASSES_H
 #define MING_PASSES_TOSA_PASSES_H
 

@@ -1,5 +1,5 @@
-/* Convolutions whose kernel is one pixel: a product of matrices, or depthwise a product of
- * elements.
+/* Decomposition of convolutions whose kernel is one pixel: into a product of matrices, or for
+ * depthwise ones into a product of elements.
  * Tests: lit/passes/tosa/tosa-optional-decompositions.mir */
 #include "dialects/common/common.h"
 #include "dialects/tosa/tosa.h"
@@ -44,7 +44,7 @@ static bool fits(const Type *elem, int64_t value)
     return value >= -((int64_t)1 << (width - 1)) && value < (int64_t)1 << (width - 1);
 }
 
-/* What stands for zero around the input; NULL: there is none. */
+/* The element that means zero around the input; NULL: there is none. */
 static const Attr *conv_zero(const Op *op, const Type *elem)
 {
     if (!op_attr(op, "quantization_info")) return const_zero(elem);

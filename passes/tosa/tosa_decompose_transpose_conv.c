@@ -1,7 +1,9 @@
-/* Transposed convolutions as plain ones. Without strides the kernel is turned round and the input
- * padded by its size. With strides s the kernel, padded to a multiple of s, is taken apart into s *
- * s kernels, one for each place a result pixel can have within a stride; they become channels of
- * one convolution, whose result is put together again, cut and padded to the size asked for.
+/* Decomposition of transposed convolutions into plain ones.
+ *
+ * Without strides the kernel is turned round, and the input is padded by its size. With strides s
+ * the kernel, padded to a multiple of s, is taken apart into s * s kernels, one for each position
+ * that a result pixel can have within a stride. They become channels of one convolution, whose
+ * result is put together again, cut, and padded to the size asked for.
  * Tests: lit/passes/tosa/tosa-optional-decompositions-transpose.mir */
 #include "dialects/common/common.h"
 #include "dialects/tosa/tosa.h"
@@ -85,7 +87,7 @@ typedef struct TransposeConvAxis {
     int64_t fill;          /* that makes the kernel a multiple of the stride */
     int64_t kernel;        /* of each phase */
     int64_t conv;          /* of the convolution's result */
-    int64_t begin, size;   /* of what is cut out of conv * stride */
+    int64_t begin, size;   /* of the part that is cut out of conv * stride */
     int64_t before, after; /* padding of that */
 } TransposeConvAxis;
 

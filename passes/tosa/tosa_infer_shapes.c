@@ -1,8 +1,10 @@
-/* tosa-infer-shapes: results of tosa ops get the shapes that their operands imply, in one walk down
- * each function; ops that cannot take a new type read it through a tensor.cast to the old one.
- * Loops are walked with ever more general argument types until those of the next iteration fit,
- * up to a depth of nesting.
- * Requires: verified IR.  Changes: types of results and block arguments.  Preserves: signatures.
+/* tosa-infer-shapes: gives results of tosa ops the shapes that their operands imply, in one walk
+ * down each function. Ops that cannot take the new type of an operand read it through a tensor.cast
+ * to the old type. Loops are walked with ever more general argument types until those of the next
+ * iteration fit, up to a depth of nesting.
+ * Requires: verified IR.
+ * Changes: types of results and block arguments.
+ * Preserves: signatures.
  * Tests: lit/passes/tosa/tosa-infer-shapes.mir */
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
@@ -37,7 +39,8 @@ static const Type *take(const Type *like, Dims *dims)
     return type;
 }
 
-/* What both say together, unranked if their ranks differ; NULL if they contradict each other. */
+/* The type that both describe together, unranked if their ranks differ; NULL: they contradict each
+ * other. */
 static const Type *join_types(const Type *a, const Type *b)
 {
     Dims dims = {0};
@@ -56,7 +59,7 @@ static const Type *join_types(const Type *a, const Type *b)
     return take(a, &dims);
 }
 
-/* What holds for both; NULL: their elements differ. */
+/* The most static type that describes both; NULL: their elements differ. */
 static const Type *meet_types(const Type *a, const Type *b)
 {
     Dims dims = {0};
@@ -111,7 +114,8 @@ static void infer_if(Op *op, Changes *changes)
 
 typedef VEC(const Type *) Types;
 
-/* Makes the argument types general enough for what the body yields; true if that changed them. */
+/* Generalizes the argument types until they cover what the body yields; true if that changed
+ * them. */
 static bool generalize(const Op *yield, Types *types)
 {
     bool changed = false;

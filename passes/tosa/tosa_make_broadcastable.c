@@ -1,6 +1,8 @@
-/* tosa-make-broadcastable: operands of elementwise ops get the rank of the highest by reshapes that
- * put ones before their extents.
- * Requires: verified IR.  Changes: binary elementwise ops and select.  Preserves: results.
+/* tosa-make-broadcastable: gives operands of elementwise ops the rank of the one with the highest
+ * rank, by reshapes that put extents of 1 in front.
+ * Requires: verified IR.
+ * Changes: binary elementwise ops and select.
+ * Preserves: results.
  * Tests: lit/passes/tosa/tosa-make-broadcastable.mir */
 #include "dialects/tosa/tosa.h"
 #include "ir/rewrite/rewrite.h"
@@ -38,7 +40,7 @@ static bool align_binary(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-/* All three get the result's rank if they broadcast pair by pair. */
+/* All three operands get the result's rank if they broadcast in pairs. */
 static bool align_select(Rewriter *rw, Op *op, void *user)
 {
     (void)user;

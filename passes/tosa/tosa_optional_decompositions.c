@@ -1,6 +1,8 @@
-/* tosa-optional-decompositions: convolutions with kernels of one pixel become products, transposed
- * ones plain convolutions.
- * Requires: verified IR.  Changes: conv2d, depthwise_conv2d, transpose_conv2d.  Preserves: results.
+/* tosa-optional-decompositions: turns convolutions with kernels of one pixel into products, and
+ * transposed convolutions into plain ones.
+ * Requires: verified IR.
+ * Changes: conv2d, depthwise_conv2d, transpose_conv2d.
+ * Preserves: results.
  * Tests: lit/passes/tosa/tosa-optional-decompositions*.mir */
 #include "dialects/tosa/tosa.h"
 #include "passes/tosa/internal.h"

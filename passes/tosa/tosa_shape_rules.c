@@ -1,5 +1,5 @@
-/* Shapes of results by kind of op. A rule fills in the extents it can tell; those that cannot be,
- * or that would be negative or beyond 64 bits, stay dynamic.
+/* Shapes of results by kind of op. A rule fills in the extents that it can tell. Extents that it
+ * cannot tell, or that would be negative or beyond 64 bits, stay dynamic.
  * Tests: lit/passes/tosa/tosa-infer-shapes.mir */
 #include "dialects/tosa/tosa.h"
 #include "passes/tosa/internal.h"
@@ -17,7 +17,7 @@ static bool has_rank(const Op *op, uint32_t operand)
     return type_is_ranked(op_operand(op, operand)->type);
 }
 
-/* Of an operand; dynamic if its rank is not known. */
+/* An extent of an operand; dynamic if its rank is not known. */
 static int64_t extent(const Op *op, uint32_t operand, uint32_t dim)
 {
     return has_rank(op, operand) ? op_operand(op, operand)->type->u.shaped.dims[dim] : DIM_DYNAMIC;
@@ -55,7 +55,8 @@ static InferredShape open_shape(const Op *op, uint32_t rank)
     return shape;
 }
 
-/* Where the window fits: (in + pad - ((kernel - 1) * dilation + 1)) / stride + 1. */
+/* The number of positions at which the window fits: (in + pad - ((kernel - 1) * dilation + 1)) /
+ * stride + 1. */
 static int64_t windows(int64_t in, int64_t kernel, const int64_t pad[2], int64_t stride,
                        int64_t dilation)
 {
