@@ -41,7 +41,7 @@ static Value *compute(Importer *im, const NodeParts *parts, Value *const *operan
 
 static const Attr *axis_attr(Importer *im, int64_t axis)
 {
-    NamedAttr attr = attr_named(im->ctx, "axis", attr_i64(im->ctx, axis));
+    NamedAttr attr = build_named_attr(im->ctx, "axis", attr_i64(im->ctx, axis));
     return attr_dict(im->ctx, &attr, 1);
 }
 

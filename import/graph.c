@@ -128,7 +128,7 @@ const Type *import_known_type(Importer *im, const Ident *name)
 /* The dictionary {dfg.name = name} of an argument or result. */
 static const Attr *boundary_attrs(Importer *im, Str name)
 {
-    NamedAttr attr = attr_named(im->ctx, DFG_ATTR_NAME, attr_string(im->ctx, name));
+    NamedAttr attr = build_named_attr(im->ctx, DFG_ATTR_NAME, attr_string(im->ctx, name));
     return attr_dict(im->ctx, &attr, 1);
 }
 

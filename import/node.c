@@ -244,7 +244,7 @@ static Value *move_dimension(Importer *im, Value *value, bool to_front)
     perm[0] = 0;
     for (int64_t i = 1; i < rank; i++)
         perm[i] = to_front ? (i == 1 ? rank - 1 : i - 1) : (i == rank - 1 ? 1 : i + 1);
-    NamedAttr attr = attr_named(im->ctx, "perm", attr_i64_array(im->ctx, perm, (size_t)rank));
+    NamedAttr attr = build_named_attr(im->ctx, "perm", attr_i64_array(im->ctx, perm, (size_t)rank));
     Op *op = import_append(im, ONNX(TRANSPOSE), &value, 1, attr_dict(im->ctx, &attr, 1), 1);
     return op ? op_result(op, 0) : NULL;
 }

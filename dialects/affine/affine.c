@@ -104,7 +104,7 @@ static bool fold_apply(Op *op, const Attr *const *operands, FoldResult *results)
 Value *affine_apply(Builder *b, const AffineMap *map, Value *const *operands, uint32_t count)
 {
     const Type *type = type_index(b->ctx);
-    NamedAttr attr = attr_named(b->ctx, "map", attr_map(map));
+    NamedAttr attr = build_named_attr(b->ctx, "map", attr_map(map));
     return op_result(build(b, AFFINE(APPLY), operands, count, &type, 1, &attr, 1), 0);
 }
 

@@ -254,14 +254,14 @@ Op *arith_materialize(Context *ctx, const Attr *value, const Type *type, const A
 {
     if (value->type != type || (type_is_integer(type) && !type_is_signless(type))) return NULL;
     if (value->kind == ATTR_STRING || value->kind == ATTR_OPAQUE) return NULL;
-    NamedAttr attr = attr_named(ctx, "value", value);
+    NamedAttr attr = build_named_attr(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};
     return build(&b, ARITH(CONSTANT), NULL, 0, &type, 1, &attr, 1);
 }
 
 Value *arith_constant(Builder *b, const Attr *value)
 {
-    NamedAttr attr = attr_named(b->ctx, "value", value);
+    NamedAttr attr = build_named_attr(b->ctx, "value", value);
     return op_result(build(b, ARITH(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
@@ -401,7 +401,7 @@ static Value *build_compare(Builder *b, const OpDef *def, int predicate, Value *
 {
     Value *operands[] = {lhs, rhs};
     const Type *type = arith_i1_like(lhs->type);
-    NamedAttr attr = attr_named(b->ctx, "predicate", attr_i64(b->ctx, predicate));
+    NamedAttr attr = build_named_attr(b->ctx, "predicate", attr_i64(b->ctx, predicate));
     return op_result(build(b, def, operands, 2, &type, 1, &attr, 1), 0);
 }
 

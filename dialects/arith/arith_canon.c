@@ -60,8 +60,8 @@ static bool reassociate(Rewriter *rw, Op *op, const Reassociation *rule)
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *constant = arith_constant(&rw->b, combine(op->ctx, rule->combine, c0, c1));
     Value *operands[] = {rule->result_left ? constant : x, rule->result_left ? x : constant};
-    NamedAttr attr = attr_named(op->ctx, "overflowFlags",
-                                arith_overflow_attr(op->ctx, rule->drop_flags ? 0 : flags));
+    NamedAttr attr = build_named_attr(op->ctx, "overflowFlags",
+                                      arith_overflow_attr(op->ctx, rule->drop_flags ? 0 : flags));
     const Type *type = op_result(op, 0)->type;
     Op *made = build(&rw->b, rule->result, operands, 2, &type, 1, &attr, 1);
     return replace_with(rw, op, op_result(made, 0));
@@ -142,7 +142,8 @@ static bool sub_of_sub_same(Rewriter *rw, Op *op, void *user)
     int64_t flags = arith_flags(op, "overflowFlags") & arith_flags(inner, "overflowFlags");
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *operands[] = {arith_constant(&rw->b, zero), op_operand(inner, 1)};
-    NamedAttr attr = attr_named(op->ctx, "overflowFlags", arith_overflow_attr(op->ctx, flags));
+    NamedAttr attr =
+        build_named_attr(op->ctx, "overflowFlags", arith_overflow_attr(op->ctx, flags));
     const Type *type = op_result(op, 0)->type;
     Op *made = build(&rw->b, ARITH(SUBI), operands, 2, &type, 1, &attr, 1);
     return replace_with(rw, op, op_result(made, 0));
@@ -304,7 +305,7 @@ static bool drop_negations(Rewriter *rw, Op *op, void *user)
     const Op *matched[] = {op, lhs, rhs};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *operands[] = {op_operand(lhs, 0), op_operand(rhs, 0)};
-    NamedAttr attr = attr_named(op->ctx, "fastmath", op_attr(op, "fastmath"));
+    NamedAttr attr = build_named_attr(op->ctx, "fastmath", op_attr(op, "fastmath"));
     const Type *type = op_result(op, 0)->type;
     Op *made = build(&rw->b, op->def, operands, 2, &type, 1, &attr, attr.value ? 1 : 0);
     return replace_with(rw, op, op_result(made, 0));

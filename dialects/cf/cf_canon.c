@@ -110,7 +110,8 @@ static void replace_by_cond_br(Rewriter *rw, Op *op, const BranchTarget *on_true
     ValueList operands = {0};
     Block *blocks[] = {on_true->block, on_false->block};
     int32_t sizes[] = {1, (int32_t)on_true->operands.len, (int32_t)on_false->operands.len};
-    NamedAttr attr = attr_named(op->ctx, "operandSegmentSizes", sizes_attr(op->ctx, sizes, 3));
+    NamedAttr attr =
+        build_named_attr(op->ctx, "operandSegmentSizes", sizes_attr(op->ctx, sizes, 3));
     *vec_push(&operands) = op_operand(op, 0);
     append(&operands, &on_true->operands);
     append(&operands, &on_false->operands);
@@ -311,12 +312,13 @@ static void replace_by_switch(Rewriter *rw, Op *op, const SwitchParts *parts)
     }
     int32_t segments[] = {1, first, total - first};
     NamedAttr props[3] = {
-        attr_named(ctx, "operandSegmentSizes", sizes_attr(ctx, segments, 3)),
-        attr_named(ctx, "case_operand_segments", sizes_attr(ctx, sizes.data + 1, sizes.len - 1))};
+        build_named_attr(ctx, "operandSegmentSizes", sizes_attr(ctx, segments, 3)),
+        build_named_attr(ctx, "case_operand_segments",
+                         sizes_attr(ctx, sizes.data + 1, sizes.len - 1))};
     if (count > 0) {
         const Type *type = type_vector(parts->flag->type, &count, 1, NULL);
-        props[2] = attr_named(ctx, "case_values",
-                              const_from_scalars(type, parts->values.data, parts->values.len));
+        props[2] = build_named_attr(
+            ctx, "case_values", const_from_scalars(type, parts->values.data, parts->values.len));
     }
     replace_branch(rw, op, CF(SWITCH), &operands, blocks.data, (uint32_t)blocks.len,
                    attr_dict(ctx, props, count > 0 ? 3 : 2));

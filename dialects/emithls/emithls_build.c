@@ -74,16 +74,16 @@ NestMark emithls_nest_open(EmithlsNest *nest, const char *name, const LoopSpec *
         extents[i] = loops[i].extent;
         names[i] = attr_string_c(ctx, loops[i].counter);
     }
-    NamedAttr attrs[6] = {attr_named(ctx, "name", attr_string_c(ctx, name)),
-                          attr_named(ctx, "extents", attr_i64_array(ctx, extents, count)),
-                          attr_named(ctx, "counters", attr_array(ctx, names, count))};
+    NamedAttr attrs[6] = {build_named_attr(ctx, "name", attr_string_c(ctx, name)),
+                          build_named_attr(ctx, "extents", attr_i64_array(ctx, extents, count)),
+                          build_named_attr(ctx, "counters", attr_array(ctx, names, count))};
     uint32_t used = 3;
     if (begin >= 0) {
-        attrs[used++] = attr_named(ctx, "begin", attr_i64(ctx, begin));
-        attrs[used++] = attr_named(ctx, "end", attr_i64(ctx, end));
+        attrs[used++] = build_named_attr(ctx, "begin", attr_i64(ctx, begin));
+        attrs[used++] = build_named_attr(ctx, "end", attr_i64(ctx, end));
     }
-    if (kind == LOOP_PIPELINED) attrs[used++] = attr_named(ctx, "ii", attr_i64(ctx, 1));
-    if (kind == LOOP_UNROLLED) attrs[used++] = attr_named(ctx, "unroll", attr_unit(ctx));
+    if (kind == LOOP_PIPELINED) attrs[used++] = build_named_attr(ctx, "ii", attr_i64(ctx, 1));
+    if (kind == LOOP_UNROLLED) attrs[used++] = build_named_attr(ctx, "unroll", attr_unit(ctx));
     Op *loop = build_with_body(nest, EMITHLS(FOR), NULL, 0, attrs, used);
     enter(nest, loop);
     for (uint32_t i = 0; i < count; i++)
@@ -107,7 +107,7 @@ NestMark emithls_nest_open_if(EmithlsNest *nest, const AffineExpr *const *constr
     UsedCounters used;
     NestMark mark = mark_here(nest);
     const IntegerSet *set = condition_set(nest, constraints, is_eq, count, &used);
-    NamedAttr attr = attr_named(nest->b.ctx, "condition", attr_set(set));
+    NamedAttr attr = build_named_attr(nest->b.ctx, "condition", attr_set(set));
     enter(nest, build_with_body(nest, EMITHLS(IF), used.values, used.count, &attr, 1));
     return mark;
 }
@@ -124,7 +124,7 @@ Value *emithls_nest_condition(EmithlsNest *nest, const AffineExpr *const *constr
 {
     UsedCounters used;
     const IntegerSet *set = condition_set(nest, constraints, is_eq, count, &used);
-    NamedAttr attr = attr_named(nest->b.ctx, "condition", attr_set(set));
+    NamedAttr attr = build_named_attr(nest->b.ctx, "condition", attr_set(set));
     const Type *i1 = type_i(nest->b.ctx, 1);
     return op_result(build(&nest->b, EMITHLS(COND), used.values, used.count, &i1, 1, &attr, 1), 0);
 }
@@ -133,7 +133,7 @@ Value *emithls_nest_variable(EmithlsNest *nest, const char *name, const Type *el
                              const int64_t *dims, uint32_t rank)
 {
     const Type *type = emithls_array(elem, dims, rank);
-    NamedAttr attr = attr_named(nest->b.ctx, "name", attr_string_c(nest->b.ctx, name));
+    NamedAttr attr = build_named_attr(nest->b.ctx, "name", attr_string_c(nest->b.ctx, name));
     return op_result(build(&nest->b, EMITHLS(VARIABLE), NULL, 0, &type, 1, &attr, 1), 0);
 }
 
@@ -142,7 +142,7 @@ static NamedAttr index_map(const EmithlsNest *nest, const AffineExpr *const *ind
 {
     select_counters(nest, index, count, used);
     const AffineMap *map = map_get(nest->b.ctx, used->count, 0, count, used->exprs);
-    return attr_named(nest->b.ctx, "map", attr_map(map));
+    return build_named_attr(nest->b.ctx, "map", attr_map(map));
 }
 
 Value *emithls_nest_index(EmithlsNest *nest, const AffineExpr *expr)
@@ -184,7 +184,7 @@ Value *emithls_nest_look_up(EmithlsNest *nest, Value *array, const AffineExpr *c
         results[count + i] = affine_dim(ctx, used.count + i);
     }
     const AffineMap *map = map_get(ctx, used.count + place_count, 0, count + place_count, results);
-    const NamedAttr attr = attr_named(ctx, "map", attr_map(map));
+    const NamedAttr attr = build_named_attr(ctx, "map", attr_map(map));
     const Type *type = emithls_array_elem(array->type);
     return op_result(
         build(&nest->b, EMITHLS(LOAD), operands, 1 + used.count + place_count, &type, 1, &attr, 1),
@@ -215,14 +215,14 @@ void emithls_nest_write(EmithlsNest *nest, Value *value, Value *stream)
 
 Value *emithls_nest_constant(EmithlsNest *nest, const Attr *value)
 {
-    NamedAttr attr = attr_named(nest->b.ctx, "value", value);
+    NamedAttr attr = build_named_attr(nest->b.ctx, "value", value);
     return op_result(build(&nest->b, ARITH(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
 static void pragma(EmithlsNest *nest, const OpDef *def, Value *array, const char *name,
                    int64_t value)
 {
-    NamedAttr attr = attr_named(nest->b.ctx, name, attr_i64(nest->b.ctx, value));
+    NamedAttr attr = build_named_attr(nest->b.ctx, name, attr_i64(nest->b.ctx, value));
     build(&nest->b, def, &array, 1, NULL, 0, &attr, 1);
 }
 
@@ -244,8 +244,8 @@ void emithls_nest_dependence(EmithlsNest *nest, Value *array, int64_t distance)
 void emithls_nest_bind(EmithlsNest *nest, Value *array, const char *type, Str impl)
 {
     Context *ctx = nest->b.ctx;
-    NamedAttr attrs[2] = {attr_named(ctx, "type", attr_string_c(ctx, type)),
-                          attr_named(ctx, "impl", attr_string(ctx, impl))};
+    NamedAttr attrs[2] = {build_named_attr(ctx, "type", attr_string_c(ctx, type)),
+                          build_named_attr(ctx, "impl", attr_string(ctx, impl))};
     build(&nest->b, EMITHLS(BIND_STORAGE), &array, 1, NULL, 0, attrs, 2);
 }
 

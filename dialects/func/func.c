@@ -40,8 +40,8 @@ const Attr *func_result_attrs(const Op *func, uint32_t index)
 Op *func_build(Builder *b, Str name, const Type *type)
 {
     NamedAttr attrs[] = {
-        attr_named(b->ctx, "sym_name", attr_string(b->ctx, name)),
-        attr_named(b->ctx, "function_type", attr_type(type)),
+        build_named_attr(b->ctx, "sym_name", attr_string(b->ctx, name)),
+        build_named_attr(b->ctx, "function_type", attr_type(type)),
     };
     return build(b, FUNC(FUNC), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
 }
@@ -159,7 +159,7 @@ static bool rewrite_call_of_constant(Rewriter *rw, Op *op, void *user)
     const Type **types = xcalloc(op->result_count, sizeof *types);
     for (uint32_t i = 0; i < inputs; i++) values[i] = op_operand(op, i + 1);
     for (uint32_t i = 0; i < op->result_count; i++) types[i] = op_result(op, i)->type;
-    NamedAttr callee = attr_named(op->ctx, "callee", op_attr(constant, "value"));
+    NamedAttr callee = build_named_attr(op->ctx, "callee", op_attr(constant, "value"));
     Op *call = build(&rw->b, FUNC(CALL), values, inputs, types, op->result_count, &callee, 1);
     for (uint32_t i = 0; i < op->result_count; i++) values[i] = op_result(call, i);
     rewriter_replace(rw, op, values, op->result_count);
@@ -209,7 +209,7 @@ static Op *materialize(Context *ctx, const Attr *value, const Type *type, const 
 {
     if (value->kind != ATTR_SYMBOL_REF || value->u.symbol.count != 1 || type->kind != TYPE_FUNCTION)
         return NULL;
-    NamedAttr attr = attr_named(ctx, "value", value);
+    NamedAttr attr = build_named_attr(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};
     return build(&b, FUNC(CONSTANT), NULL, 0, &type, 1, &attr, 1);
 }

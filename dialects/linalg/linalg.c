@@ -161,30 +161,31 @@ static const TypeConstraint TYPE_4D_TENSOR = {.test = is_tensor_4d,
 static const TypeConstraint TYPE_6D_TENSOR = {.test = is_tensor_6d,
                                               .what = "6D tensor of any type values"};
 static const AttrConstraint ATTR_IS_MAP_ARRAY = {
-    .test = is_map_array, .stores = attr_is_array, .what = "AffineMap array attribute"};
-static const AttrConstraint ATTR_IS_ITERATOR_ARRAY = {
-    .test = is_iterator_array, .stores = attr_is_array, .what = "Iterator type should be an enum."};
+    .test = is_map_array, .stores = constraint_is_array, .what = "AffineMap array attribute"};
+static const AttrConstraint ATTR_IS_ITERATOR_ARRAY = {.test = is_iterator_array,
+                                                      .stores = constraint_is_array,
+                                                      .what = "Iterator type should be an enum."};
 static const AttrConstraint ATTR_IS_LOOP = {
     .test = is_loop,
-    .stores = attr_is_integer,
+    .stores = constraint_is_integer,
     .what = "64-bit signless integer attribute whose minimum value is 0",
     .syntax = ATTR_SYNTAX_BARE_INT,
     .bare_type = bare_i64};
 static const AttrConstraint ATTR_IS_INCREASING = {
     .test = is_increasing,
-    .stores = attr_is_i64_array,
+    .stores = constraint_is_i64_array,
     .what = "i64 dense array attribute should be in increasing order"};
 static const AttrConstraint ATTR_IS_WINDOW_1 = {
     .test = is_window_1,
-    .stores = attr_is_dense_ints,
+    .stores = constraint_is_dense_ints,
     .what = "64-bit signless int elements attribute of shape [1]"};
 static const AttrConstraint ATTR_IS_WINDOW_2 = {
     .test = is_window_2,
-    .stores = attr_is_dense_ints,
+    .stores = constraint_is_dense_ints,
     .what = "64-bit signless int elements attribute of shape [2]"};
 static const AttrConstraint ATTR_IS_WINDOW_3 = {
     .test = is_window_3,
-    .stores = attr_is_dense_ints,
+    .stores = constraint_is_dense_ints,
     .what = "64-bit signless int elements attribute of shape [3]"};
 static const AttrConstraint ATTR_IS_UNARY_FN = {
     .test = is_unary_fn,
@@ -318,7 +319,7 @@ Op *linalg_yield(Builder *b, Value *const *values, uint32_t count)
 Value *linalg_index(Builder *b, uint32_t loop)
 {
     const Type *type = type_index(b->ctx);
-    NamedAttr attr = attr_named(b->ctx, "dim", attr_i64(b->ctx, loop));
+    NamedAttr attr = build_named_attr(b->ctx, "dim", attr_i64(b->ctx, loop));
     return op_result(build(b, LINALG(INDEX), NULL, 0, &type, 1, &attr, 1), 0);
 }
 
@@ -339,8 +340,8 @@ static Op *build_structured(Builder *b, const OpDef *def, Value *const *inputs,
     }
     for (uint32_t i = 0; i < attr_count; i++) *vec_push(&all) = attrs[i];
     if (def->traits & TRAIT_ATTR_SIZED_OPERANDS)
-        *vec_push(&all) = attr_named(b->ctx, "operandSegmentSizes",
-                                     attr_dense_array(type_i(b->ctx, 32), segments, 2));
+        *vec_push(&all) = build_named_attr(b->ctx, "operandSegmentSizes",
+                                           attr_dense_array(type_i(b->ctx, 32), segments, 2));
     Op *op = build(b, def, operands.data, (uint32_t)operands.len, results.data,
                    (uint32_t)results.len, all.data, (uint32_t)all.len);
     Block *body = region_add_block(op_region(op, 0));
@@ -377,8 +378,8 @@ Op *linalg_build_generic(Builder *b, Value *const *inputs, uint32_t input_count,
                          Value *const *inits, uint32_t init_count, const Attr *maps,
                          const Attr *iterators)
 {
-    NamedAttr attrs[] = {attr_named(b->ctx, "indexing_maps", maps),
-                         attr_named(b->ctx, "iterator_types", iterators)};
+    NamedAttr attrs[] = {build_named_attr(b->ctx, "indexing_maps", maps),
+                         build_named_attr(b->ctx, "iterator_types", iterators)};
     return build_structured(b, LINALG(GENERIC), inputs, input_count, inits, init_count, attrs,
                             COUNT_OF(attrs));
 }

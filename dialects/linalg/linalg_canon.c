@@ -234,7 +234,8 @@ static bool share_extents(Rewriter *rw, Op *op, void *user)
 static Op *build_with_list(Rewriter *rw, const OpDef *def, Value *input, Value *init,
                            const char *name, const IntList *list)
 {
-    NamedAttr attr = attr_named(rw->b.ctx, name, attr_i64_array(rw->b.ctx, list->data, list->len));
+    NamedAttr attr =
+        build_named_attr(rw->b.ctx, name, attr_i64_array(rw->b.ctx, list->data, list->len));
     return linalg_build_forwarding(&rw->b, def, input, init, &attr);
 }
 

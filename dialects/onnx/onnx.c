@@ -159,7 +159,7 @@ const Attr *onnx_constant(const Value *value)
 
 Value *onnx_build_constant(Builder *b, const Attr *value)
 {
-    NamedAttr attr = attr_named(b->ctx, "value", value);
+    NamedAttr attr = build_named_attr(b->ctx, "value", value);
     return op_result(build(b, ONNX(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 

@@ -63,7 +63,7 @@ static bool is_reassociation(const Attr *attr)
 
 static const AttrConstraint ATTR_IS_REASSOCIATION = {
     .test = is_reassociation,
-    .stores = attr_is_array,
+    .stores = constraint_is_array,
     .what = "Array of 64-bit integer array attributes"};
 
 bool tensor_shapes_compatible(const Type *a, const Type *b)

@@ -42,7 +42,7 @@ const Type *tensor_collapsed_type(const Type *type, const uint32_t *sizes, size_
 
 Value *tensor_collapse_shape(Builder *b, Value *source, const Type *type, const Attr *groups)
 {
-    NamedAttr attr = attr_named(b->ctx, "reassociation", groups);
+    NamedAttr attr = build_named_attr(b->ctx, "reassociation", groups);
     return op_result(build(b, TENSOR(COLLAPSE_SHAPE), &source, 1, &type, 1, &attr, 1), 0);
 }
 
@@ -75,8 +75,8 @@ static Value *build_dynamic_extent(Builder *b, const Type *type, const Attr *gro
 Value *tensor_expand_shape(Builder *b, Value *source, const Type *type, const Attr *groups)
 {
     const Attr *shape = attr_i64_array(b->ctx, type->u.shaped.dims, type->u.shaped.rank);
-    NamedAttr attrs[] = {attr_named(b->ctx, "reassociation", groups),
-                         attr_named(b->ctx, "static_output_shape", shape)};
+    NamedAttr attrs[] = {build_named_attr(b->ctx, "reassociation", groups),
+                         build_named_attr(b->ctx, "static_output_shape", shape)};
     MixedIndices sizes = {0};
     ValueList operands = {0};
     *vec_push(&operands) = source;
@@ -131,10 +131,10 @@ Op *tensor_build_pad(Builder *b, Value *source, const Type *type, const PadBorde
     const Attr *high = mixed_indices_split(ctx, borders->high.data, borders->high.len, &operands);
     int32_t segments[] = {1, low_count, (int32_t)operands.len - 1 - low_count};
     NamedAttr attrs[] = {
-        attr_named(ctx, "static_low", low), attr_named(ctx, "static_high", high),
-        attr_named(ctx, "operandSegmentSizes",
-                   attr_dense_array(type_i(ctx, 32), segments, COUNT_OF(segments))),
-        attr_named(ctx, "nofold", attr_unit(ctx))};
+        build_named_attr(ctx, "static_low", low), build_named_attr(ctx, "static_high", high),
+        build_named_attr(ctx, "operandSegmentSizes",
+                         attr_dense_array(type_i(ctx, 32), segments, COUNT_OF(segments))),
+        build_named_attr(ctx, "nofold", attr_unit(ctx))};
     Op *op = build(b, TENSOR(PAD), operands.data, (uint32_t)operands.len, &type, 1, attrs,
                    (uint32_t)COUNT_OF(attrs) - !nofold);
     vec_free(&operands);

@@ -30,8 +30,8 @@ static Value *build_expand(Rewriter *rw, Value *source, const Type *type, const 
     ValueList operands = {0};
     *vec_push(&operands) = source;
     const Attr *list = mixed_indices_split(rw->b.ctx, shape->data, shape->len, &operands);
-    NamedAttr attrs[] = {attr_named(rw->b.ctx, "reassociation", grouping_attr(rw, groups)),
-                         attr_named(rw->b.ctx, "static_output_shape", list)};
+    NamedAttr attrs[] = {build_named_attr(rw->b.ctx, "reassociation", grouping_attr(rw, groups)),
+                         build_named_attr(rw->b.ctx, "static_output_shape", list)};
     Op *op = build(&rw->b, TENSOR(EXPAND_SHAPE), operands.data, (uint32_t)operands.len, &type, 1,
                    attrs, COUNT_OF(attrs));
     vec_free(&operands);

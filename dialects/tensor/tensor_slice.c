@@ -42,12 +42,12 @@ static Op *build_slice(Builder *b, const OpDef *def, Value *const *tensors, uint
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         size_t before = operands.len;
         const Attr *list = mixed_indices_split(b->ctx, lists[i]->data, lists[i]->len, &operands);
-        attrs[i] = attr_named(b->ctx, names[i], list);
+        attrs[i] = build_named_attr(b->ctx, names[i], list);
         segments[tensor_count + i] = (int32_t)(operands.len - before);
     }
-    attrs[COUNT_OF(names)] =
-        attr_named(b->ctx, "operandSegmentSizes",
-                   attr_dense_array(type_i(b->ctx, 32), segments, tensor_count + COUNT_OF(names)));
+    attrs[COUNT_OF(names)] = build_named_attr(
+        b->ctx, "operandSegmentSizes",
+        attr_dense_array(type_i(b->ctx, 32), segments, tensor_count + COUNT_OF(names)));
     Op *op = build(b, def, operands.data, (uint32_t)operands.len, &type, 1, attrs,
                    (uint32_t)COUNT_OF(attrs));
     vec_free(&operands);

@@ -136,29 +136,29 @@ static bool is_resize_mode(const Attr *attr)
     }                                                                                              \
     static const AttrConstraint NAME = {.test = test_##NAME, .stores = STORES, .what = WHAT};
 
-ATTR_CONSTRAINT(ATTR_IS_INTS, attr_is_i64_array, is_int_array(attr, 64),
+ATTR_CONSTRAINT(ATTR_IS_INTS, constraint_is_i64_array, is_int_array(attr, 64),
                 "i64 dense array attribute")
-ATTR_CONSTRAINT(ATTR_IS_INTS2, attr_is_i64_array, has_length(attr, 2),
+ATTR_CONSTRAINT(ATTR_IS_INTS2, constraint_is_i64_array, has_length(attr, 2),
                 "i64 dense array attribute with exactly 2 elements")
-ATTR_CONSTRAINT(ATTR_IS_INTS3, attr_is_i64_array, has_length(attr, 3),
+ATTR_CONSTRAINT(ATTR_IS_INTS3, constraint_is_i64_array, has_length(attr, 3),
                 "i64 dense array attribute with exactly 3 elements")
-ATTR_CONSTRAINT(ATTR_IS_INTS4, attr_is_i64_array, has_length(attr, 4),
+ATTR_CONSTRAINT(ATTR_IS_INTS4, constraint_is_i64_array, has_length(attr, 4),
                 "i64 dense array attribute with exactly 4 elements")
-ATTR_CONSTRAINT(ATTR_IS_INTS6, attr_is_i64_array, has_length(attr, 6),
+ATTR_CONSTRAINT(ATTR_IS_INTS6, constraint_is_i64_array, has_length(attr, 6),
                 "i64 dense array attribute with exactly 6 elements")
-ATTR_CONSTRAINT(ATTR_IS_INTS_UPTO4, attr_is_i64_array,
+ATTR_CONSTRAINT(ATTR_IS_INTS_UPTO4, constraint_is_i64_array,
                 is_int_array(attr, 64) && attr->u.dense_array.count <= 4,
                 "i64 dense array attribute with at least 4 elements")
 ATTR_CONSTRAINT(ATTR_IS_I32_ARRAY, NULL, is_int_array(attr, 32), "i32 dense array attribute")
 ATTR_CONSTRAINT(ATTR_IS_I8_ARRAY, NULL, is_int_array(attr, 8), "i8 dense array attribute")
-ATTR_CONSTRAINT(ATTR_IS_I8, attr_is_integer,
+ATTR_CONSTRAINT(ATTR_IS_I8, constraint_is_integer,
                 attr->kind == ATTR_INTEGER && type_is_int_width(attr->type, 8),
                 "8-bit signless integer attribute")
 ATTR_CONSTRAINT(ATTR_IS_ANY_FLOAT, NULL, attr->kind == ATTR_FLOAT, "arbitrary float attribute")
-ATTR_CONSTRAINT(ATTR_IS_ACC_TYPE, attr_is_type, is_acc_type(attr),
+ATTR_CONSTRAINT(ATTR_IS_ACC_TYPE, constraint_is_type, is_acc_type(attr),
                 "type attribute of 32-bit signless integer or 32-bit signed integer or 16-bit "
                 "float or 32-bit float")
-ATTR_CONSTRAINT(ATTR_IS_RESIZE_MODE, attr_is_string, is_resize_mode(attr),
+ATTR_CONSTRAINT(ATTR_IS_RESIZE_MODE, constraint_is_string, is_resize_mode(attr),
                 "Supported resize/upsampling strategies")
 ATTR_CONSTRAINT(ATTR_IS_UNARY_QUANT, NULL, attr_is_a(attr, &tosa_unary_quant),
                 "Attribute for UnaryOp quantization information.")
@@ -186,7 +186,7 @@ bool tosa_is_constant_of(const Attr *value, const Type *type)
 static Op *materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc)
 {
     if (!tosa_is_constant_of(value, type)) return NULL;
-    NamedAttr attr = attr_named(ctx, "value", value);
+    NamedAttr attr = build_named_attr(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};
     return build(&b, TOSA(CONST), NULL, 0, &type, 1, &attr, 1);
 }

@@ -6,14 +6,14 @@
 
 Value *tosa_const(Builder *b, const Attr *value)
 {
-    NamedAttr attr = attr_named(b->ctx, "value", value);
+    NamedAttr attr = build_named_attr(b->ctx, "value", value);
     return op_result(build(b, TOSA(CONST), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
 static Value *build_reshape(Builder *b, Value *value, const Type *type, const int64_t *new_shape)
 {
     const Attr *shape = attr_i64_array(b->ctx, new_shape, type->u.shaped.rank);
-    NamedAttr attr = attr_named(b->ctx, "new_shape", shape);
+    NamedAttr attr = build_named_attr(b->ctx, "new_shape", shape);
     return op_result(build(b, TOSA(RESHAPE), &value, 1, &type, 1, &attr, 1), 0);
 }
 
@@ -52,7 +52,7 @@ Value *tosa_pad(Builder *b, Value *value, const TosaBorder *border)
     if (border->value)
         operands[2] = tosa_const(
             b, attr_dense_splat(type_tensor(type_elem(type), NULL, 0, NULL), border->value));
-    NamedAttr attr = attr_named(ctx, "quantization_info", border->quant);
+    NamedAttr attr = build_named_attr(ctx, "quantization_info", border->quant);
     return op_result(build(b, TOSA(PAD), operands, border->value ? 3 : 2, &type, 1, &attr,
                            border->quant ? 1 : 0),
                      0);

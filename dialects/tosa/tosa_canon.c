@@ -57,8 +57,8 @@ static Value *part_of_range(const Op *concat, int64_t axis, int64_t *begin, int6
 static void replace_slice(Rewriter *rw, Op *op, Value *part, const Attr *start)
 {
     const Type *type = op_result(op, 0)->type;
-    NamedAttr attrs[] = {attr_named(rw->b.ctx, "start", start),
-                         attr_named(rw->b.ctx, "size", op_attr(op, "size"))};
+    NamedAttr attrs[] = {build_named_attr(rw->b.ctx, "start", start),
+                         build_named_attr(rw->b.ctx, "size", op_attr(op, "size"))};
     Op *slice = build(&rw->b, TOSA(SLICE), &part, 1, &type, 1, attrs, COUNT_OF(attrs));
     rewriter_replace_one(rw, op, op_result(slice, 0));
 }
@@ -158,7 +158,7 @@ static bool transpose_to_reshape(Rewriter *rw, Op *op, void *user)
         *vec_push(&shape) = input->type->u.shaped.dims[dense_i64(perms, i)];
     const Type *type = op_result(op, 0)->type;
     NamedAttr attr =
-        attr_named(rw->b.ctx, "new_shape", attr_i64_array(rw->b.ctx, shape.data, shape.len));
+        build_named_attr(rw->b.ctx, "new_shape", attr_i64_array(rw->b.ctx, shape.data, shape.len));
     vec_free(&shape);
     Op *reshape = build(&rw->b, TOSA(RESHAPE), &input, 1, &type, 1, &attr, 1);
     rewriter_replace_one(rw, op, op_result(reshape, 0));
@@ -271,10 +271,10 @@ static Bounds intersect(Bounds a, Bounds b)
 static Value *build_clamp(Builder *b, const Type *type, Value *input, Bounds bounds)
 {
     const Type *f32 = type_float(b->ctx, TYPE_F32);
-    NamedAttr attrs[] = {attr_named(b->ctx, "min_int", attr_i64(b->ctx, bounds.min_int)),
-                         attr_named(b->ctx, "max_int", attr_i64(b->ctx, bounds.max_int)),
-                         attr_named(b->ctx, "min_fp", attr_float(f32, bounds.min_fp)),
-                         attr_named(b->ctx, "max_fp", attr_float(f32, bounds.max_fp))};
+    NamedAttr attrs[] = {build_named_attr(b->ctx, "min_int", attr_i64(b->ctx, bounds.min_int)),
+                         build_named_attr(b->ctx, "max_int", attr_i64(b->ctx, bounds.max_int)),
+                         build_named_attr(b->ctx, "min_fp", attr_float(f32, bounds.min_fp)),
+                         build_named_attr(b->ctx, "max_fp", attr_float(f32, bounds.max_fp))};
     return op_result(build(b, TOSA(CLAMP), &input, 1, &type, 1, attrs, COUNT_OF(attrs)), 0);
 }
 

@@ -123,7 +123,7 @@ Value *build_binary(Builder *b, const OpDef *def, const Type *type, Value *lhs, 
     return op_result(build(b, def, operands, 2, &type, 1, NULL, 0), 0);
 }
 
-NamedAttr attr_named(Context *ctx, const char *name, const Attr *value)
+NamedAttr build_named_attr(Context *ctx, const char *name, const Attr *value)
 {
     return (NamedAttr){ident_get_c(ctx, name), value};
 }

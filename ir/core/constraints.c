@@ -103,7 +103,7 @@ bool constraint_stores(const AttrConstraint *constraint, const Attr *attr)
     return !constraint->test || constraint->test(attr);
 }
 
-bool attr_is_integer(const Attr *attr)
+bool constraint_is_integer(const Attr *attr)
 {
     return attr->kind == ATTR_INTEGER;
 }
@@ -114,7 +114,7 @@ static bool is_any_attr(const Attr *attr)
     return true;
 }
 
-bool attr_is_string(const Attr *attr)
+bool constraint_is_string(const Attr *attr)
 {
     return attr->kind == ATTR_STRING;
 }
@@ -144,12 +144,12 @@ static bool is_unit(const Attr *attr)
     return attr->kind == ATTR_UNIT;
 }
 
-bool attr_is_type(const Attr *attr)
+bool constraint_is_type(const Attr *attr)
 {
     return attr->kind == ATTR_TYPE;
 }
 
-bool attr_is_array(const Attr *attr)
+bool constraint_is_array(const Attr *attr)
 {
     return attr->kind == ATTR_ARRAY;
 }
@@ -175,7 +175,7 @@ static bool is_elements(const Attr *attr)
            attr->kind == ATTR_DENSE_RESOURCE || attr->kind == ATTR_SPARSE;
 }
 
-bool attr_is_dense_ints(const Attr *attr)
+bool constraint_is_dense_ints(const Attr *attr)
 {
     if (attr->kind != ATTR_DENSE) return false;
     const Type *elem = type_elem(attr->type);
@@ -187,7 +187,7 @@ static bool is_dense_i64(const Attr *attr)
     return attr->kind == ATTR_DENSE && type_is_int_width(type_elem(attr->type), 64);
 }
 
-bool attr_is_i64_array(const Attr *attr)
+bool constraint_is_i64_array(const Attr *attr)
 {
     return attr->kind == ATTR_DENSE_ARRAY && type_is_int_width(attr->u.dense_array.elem, 64);
 }
@@ -217,16 +217,16 @@ static bool is_typed(const Attr *attr)
 
 const AttrConstraint ATTR_ANY_ATTR = {.test = is_any_attr, .what = "any attribute"};
 const AttrConstraint ATTR_IS_STRING = {
-    .test = attr_is_string, .what = "string attribute", .syntax = ATTR_SYNTAX_STRING};
+    .test = constraint_is_string, .what = "string attribute", .syntax = ATTR_SYNTAX_STRING};
 const AttrConstraint ATTR_IS_SYMBOL_NAME = {
-    .test = attr_is_string, .what = "string attribute", .syntax = ATTR_SYNTAX_SYMBOL_NAME};
+    .test = constraint_is_string, .what = "string attribute", .syntax = ATTR_SYNTAX_SYMBOL_NAME};
 const AttrConstraint ATTR_IS_I64 = {.test = is_i64_attr,
-                                    .stores = attr_is_integer,
+                                    .stores = constraint_is_integer,
                                     .what = "64-bit signless integer attribute",
                                     .syntax = ATTR_SYNTAX_BARE_INT,
                                     .bare_type = bare_i64};
 const AttrConstraint ATTR_IS_I32 = {.test = is_i32_attr,
-                                    .stores = attr_is_integer,
+                                    .stores = constraint_is_integer,
                                     .what = "32-bit signless integer attribute",
                                     .syntax = ATTR_SYNTAX_BARE_INT,
                                     .bare_type = bare_i32};
@@ -235,8 +235,8 @@ const AttrConstraint ATTR_IS_BOOL = {
 const AttrConstraint ATTR_IS_UNIT = {
     .test = is_unit, .what = "unit attribute", .syntax = ATTR_SYNTAX_UNIT};
 const AttrConstraint ATTR_IS_TYPE = {
-    .test = attr_is_type, .what = "any type attribute", .syntax = ATTR_SYNTAX_TYPE};
-const AttrConstraint ATTR_IS_ARRAY = {.test = attr_is_array, .what = "array attribute"};
+    .test = constraint_is_type, .what = "any type attribute", .syntax = ATTR_SYNTAX_TYPE};
+const AttrConstraint ATTR_IS_ARRAY = {.test = constraint_is_array, .what = "array attribute"};
 const AttrConstraint ATTR_IS_DICT = {.test = is_dict,
                                      .what = "dictionary of named attribute values"};
 const AttrConstraint ATTR_IS_MAP = {.test = is_map, .what = "AffineMap attribute"};
@@ -244,16 +244,17 @@ const AttrConstraint ATTR_IS_SET = {.test = is_set, .what = "IntegerSet attribut
 const AttrConstraint ATTR_IS_ELEMENTS = {.test = is_elements,
                                          .what = "constant vector/tensor attribute"};
 const AttrConstraint ATTR_IS_DENSE_I64 = {.test = is_dense_i64,
-                                          .stores = attr_is_dense_ints,
+                                          .stores = constraint_is_dense_ints,
                                           .what = "64-bit signless integer elements attribute"};
-const AttrConstraint ATTR_IS_I64_ARRAY = {
-    .test = attr_is_i64_array, .what = "i64 dense array attribute", .syntax = ATTR_SYNTAX_INT_LIST};
+const AttrConstraint ATTR_IS_I64_ARRAY = {.test = constraint_is_i64_array,
+                                          .what = "i64 dense array attribute",
+                                          .syntax = ATTR_SYNTAX_INT_LIST};
 const AttrConstraint ATTR_IS_FLAT_SYMBOL = {.test = is_flat_symbol,
                                             .what = "flat symbol reference attribute"};
 const AttrConstraint ATTR_IS_FUNCTION_TYPE = {.test = is_function_type,
-                                              .stores = attr_is_type,
+                                              .stores = constraint_is_type,
                                               .what = "type attribute of function type",
                                               .syntax = ATTR_SYNTAX_TYPE};
 const AttrConstraint ATTR_IS_DICT_ARRAY = {
-    .test = is_dict_array, .stores = attr_is_array, .what = "Array of dictionary attributes"};
+    .test = is_dict_array, .stores = constraint_is_array, .what = "Array of dictionary attributes"};
 const AttrConstraint ATTR_IS_TYPED = {.test = is_typed, .what = "TypedAttr instance"};

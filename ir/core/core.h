@@ -259,12 +259,12 @@ bool constraint_stores(const AttrConstraint *constraint, const Attr *attr);
 
 /* Predicates for `stores`, each a class of upstream's: IntegerAttr, StringAttr, ArrayAttr,
  * TypeAttr, DenseIntElementsAttr, DenseI64ArrayAttr. */
-bool attr_is_integer(const Attr *attr);
-bool attr_is_string(const Attr *attr);
-bool attr_is_array(const Attr *attr);
-bool attr_is_type(const Attr *attr);
-bool attr_is_dense_ints(const Attr *attr);
-bool attr_is_i64_array(const Attr *attr);
+bool constraint_is_integer(const Attr *attr);
+bool constraint_is_string(const Attr *attr);
+bool constraint_is_array(const Attr *attr);
+bool constraint_is_type(const Attr *attr);
+bool constraint_is_dense_ints(const Attr *attr);
+bool constraint_is_i64_array(const Attr *attr);
 
 /* Common constraints, worded as upstream words them (ir/core/constraints.c). */
 extern const TypeConstraint TYPE_ANY, TYPE_ANY_INTEGER, TYPE_SIGNLESS_INTEGER_LIKE, TYPE_FLOAT_LIKE,
@@ -569,7 +569,7 @@ Op *build_inferred(Builder *b, const OpDef *def, Value *const *operands, uint32_
 Value *build_unary(Builder *b, const OpDef *def, const Type *type, Value *operand);
 Value *build_binary(Builder *b, const OpDef *def, const Type *type, Value *lhs, Value *rhs);
 /* An entry of the arrays of attributes above. */
-NamedAttr attr_named(Context *ctx, const char *name, const Attr *value);
+NamedAttr build_named_attr(Context *ctx, const char *name, const Attr *value);
 
 /* Dominance between blocks and values, for the verifier, CSE and the parser.
  * Tests: test/unit/ir/core/op_test.c, lit/ir/verify/verify.mir */

@@ -44,9 +44,9 @@ static Op *create_func(const Op *graph, const Attr *names, const NamedAttr *extr
         *vec_push(&types) = emithls_stream(to_emithls_word_type(dfg_port(graph, i)->type));
     const Type *type = type_function(ctx, types.data, ports, NULL, 0);
     NamedAttr attrs[8] = {
-        attr_named(ctx, "sym_name", op_attr(graph, "sym_name")),
-        attr_named(ctx, "function_type", attr_type(type)),
-        attr_named(ctx, EMITHLS_ATTR_ARG_NAMES, names),
+        build_named_attr(ctx, "sym_name", op_attr(graph, "sym_name")),
+        build_named_attr(ctx, "function_type", attr_type(type)),
+        build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, names),
     };
     assert(count + 3 <= COUNT_OF(attrs));
     for (uint32_t i = 0; i < count; i++) attrs[3 + i] = extra[i];
@@ -100,8 +100,8 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
     StrBuf doc = {0};
     to_emithls_process_doc(&doc, process, kind);
     const NamedAttr extra[2] = {
-        attr_named(ctx, EMITHLS_ATTR_DOC, attr_string(ctx, strbuf_str(&doc))),
-        attr_named(ctx, DFG_ATTR_REPORT, report)};
+        build_named_attr(ctx, EMITHLS_ATTR_DOC, attr_string(ctx, strbuf_str(&doc))),
+        build_named_attr(ctx, DFG_ATTR_REPORT, report)};
     strbuf_free(&doc);
     const Attr *names = numbered_names(ctx, dfg_input_count(process), dfg_output_count(process));
     EmithlsLowering l = {.process = process,
@@ -190,14 +190,15 @@ static const Attr *boundary_attrs(const Op *region)
 static void create_top(Top *top)
 {
     Context *ctx = top->region->ctx;
-    const NamedAttr extra[2] = {attr_named(ctx, EMITHLS_ATTR_TOP, attr_unit(ctx)),
-                                attr_named(ctx, DFG_ATTR_PORT_ATTRS, boundary_attrs(top->region))};
+    const NamedAttr extra[2] = {
+        build_named_attr(ctx, EMITHLS_ATTR_TOP, attr_unit(ctx)),
+        build_named_attr(ctx, DFG_ATTR_PORT_ATTRS, boundary_attrs(top->region))};
     top->func = create_func(top->region, port_names(top->region), extra, 2);
     op_insert_after(top->func, top->region);
     Block *body = region_entry(op_region(top->func, 0));
     top->nest.b = builder_at_end(body, top->region->loc);
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        NamedAttr mode = attr_named(ctx, "mode", attr_string_c(ctx, "axis"));
+        NamedAttr mode = build_named_attr(ctx, "mode", attr_string_c(ctx, "axis"));
         ptrmap_put(&top->streams, dfg_port(top->region, i), body->args[i]);
         build(&top->nest.b, EMITHLS(INTERFACE), &body->args[i], 1, NULL, 0, &mode, 1);
     }
@@ -236,9 +237,9 @@ static void lower_channel(Top *top, Op *channel)
     const Type *type = emithls_stream(to_emithls_word_type(op_result(channel, 0)->type));
     const Attr *cautious = op_attr(channel, DFG_ATTR_CAUTIOUS);
     const NamedAttr attrs[3] = {
-        attr_named(ctx, "name", attr_string(ctx, stream_name(top, channel)->str)),
-        attr_named(ctx, DFG_ATTR_DEPTH, depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
-        attr_named(ctx, DFG_ATTR_CAUTIOUS, cautious)};
+        build_named_attr(ctx, "name", attr_string(ctx, stream_name(top, channel)->str)),
+        build_named_attr(ctx, DFG_ATTR_DEPTH, depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
+        build_named_attr(ctx, DFG_ATTR_CAUTIOUS, cautious)};
     Value *stream = op_result(
         build(&top->nest.b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, cautious ? 3 : 2), 0);
     ptrmap_put(&top->streams, op_result(channel, 0), stream);
@@ -250,7 +251,7 @@ static void lower_instantiate(Top *top, const Op *op)
     VEC(Value *) streams = {0};
     for (uint32_t i = 0; i < op->operand_count; i++)
         *vec_push(&streams) = ptrmap_get(&top->streams, op_operand(op, i));
-    NamedAttr callee = attr_named(op->ctx, "callee", op_attr(op, "callee"));
+    NamedAttr callee = build_named_attr(op->ctx, "callee", op_attr(op, "callee"));
     build(&top->nest.b, EMITHLS(CALL), streams.data, op->operand_count, NULL, 0, &callee, 1);
     vec_free(&streams);
 }

@@ -180,14 +180,15 @@ Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str ro
     StrBuf name = {0};
     Builder b = builder_before(l->func);
     strbuf_printf(&name, "%.*s_%.*s", STR_ARG(symbol_name(l->func)->str), STR_ARG(role));
-    const NamedAttr attrs[2] = {attr_named(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
-                                attr_named(ctx, "value", elements)};
+    const NamedAttr attrs[2] = {
+        build_named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
+        build_named_attr(ctx, "value", elements)};
     strbuf_free(&name);
     Op *table = build(&b, EMITHLS(TABLE), NULL, 0, NULL, 0, attrs, 2);
     const Ident *symbol = symtab_insert(l->symbols, table);
     const Type *type = emithls_array(type_elem(elements->type), elements->type->u.shaped.dims,
                                      elements->type->u.shaped.rank);
-    NamedAttr ref = attr_named(ctx, EMITHLS_ATTR_TABLE, attr_symbol(ctx, symbol));
+    NamedAttr ref = build_named_attr(ctx, EMITHLS_ATTR_TABLE, attr_symbol(ctx, symbol));
     Value *array = op_result(build(&nest->b, EMITHLS(GET), NULL, 0, &type, 1, &ref, 1), 0);
     uint32_t rank = emithls_array_rank(type);
     bool is_memory = rank > (has_lanes ? 1u : 0u);

@@ -318,7 +318,7 @@ static bool reorder_result(OrderFitting *f, const Order *order)
     op_set_operand(f->op, init, initial);
     result->type = type;
     b = builder_after(f->op);
-    const NamedAttr attr = attr_named(b.ctx, "map", attr_map(map));
+    const NamedAttr attr = build_named_attr(b.ctx, "map", attr_map(map));
     Op *reorder = build(&b, DFG(REORDER), &result, 1, &old, 1, &attr, 1);
     value_replace_all(result, op_result(reorder, 0));
     op_set_operand(reorder, 0, result);

@@ -20,8 +20,8 @@ Value *to_dfg_build_reorder(Builder *b, Value *source, const Type *type, const A
 {
     if (map_is_identity(map) && source->type == type) return source;
     if (dfg_map_stays_inside(map, type, source->type)) fill = NULL;
-    const NamedAttr attrs[2] = {attr_named(b->ctx, "map", attr_map(map)),
-                                attr_named(b->ctx, "fill", fill)};
+    const NamedAttr attrs[2] = {build_named_attr(b->ctx, "map", attr_map(map)),
+                                build_named_attr(b->ctx, "fill", fill)};
     return op_result(build(b, DFG(REORDER), &source, 1, &type, 1, attrs, fill ? 2 : 1), 0);
 }
 
@@ -184,9 +184,9 @@ static Value *merge_end(Merge *m)
         *vec_push(&strides) = attr_i64_array(ctx, m->parts.data[i].stride, rank);
     }
     const NamedAttr attrs[3] = {
-        attr_named(ctx, "offsets", attr_array(ctx, offsets.data, offsets.len)),
-        attr_named(ctx, "strides", attr_array(ctx, strides.data, strides.len)),
-        attr_named(ctx, "fill", m->fill)};
+        build_named_attr(ctx, "offsets", attr_array(ctx, offsets.data, offsets.len)),
+        build_named_attr(ctx, "strides", attr_array(ctx, strides.data, strides.len)),
+        build_named_attr(ctx, "fill", m->fill)};
     Op *merge = build(&m->b, DFG(MERGE), m->sources.data, (uint32_t)m->sources.len, &m->type, 1,
                       attrs, m->fill ? 3 : 2);
     vec_free(&offsets);

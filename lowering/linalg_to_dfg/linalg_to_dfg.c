@@ -222,9 +222,10 @@ static void instantiate(DfgConversion *c, const Op *process, Value *const *ends,
 {
     const Ident *name = symbol_name(process);
     int32_t segments[2] = {(int32_t)inputs, (int32_t)outputs};
-    const NamedAttr attrs[2] = {attr_named(c->ctx, "callee", attr_symbol(c->ctx, name)),
-                                attr_named(c->ctx, "operandSegmentSizes",
-                                           attr_dense_array(type_i(c->ctx, 32), segments, 2))};
+    const NamedAttr attrs[2] = {
+        build_named_attr(c->ctx, "callee", attr_symbol(c->ctx, name)),
+        build_named_attr(c->ctx, "operandSegmentSizes",
+                         attr_dense_array(type_i(c->ctx, 32), segments, 2))};
     c->b.loc = process->loc;
     build(&c->b, DFG(INSTANTIATE), ends, inputs + outputs, NULL, 0, attrs, 2);
 }

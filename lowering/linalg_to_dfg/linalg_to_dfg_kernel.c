@@ -256,13 +256,13 @@ Op *to_dfg_build_window_process(SymbolTable *symbols, Str name, const Op *kernel
     int64_t dims[DFG_MAX_RANK];
     for (uint32_t i = 0; i < w->count; i++) dims[i] = w->first + i;
     const NamedAttr attrs[] = {
-        attr_named(ctx, "dims", attr_i64_array(ctx, dims, w->count)),
-        attr_named(ctx, "kernel", attr_i64_array(ctx, w->kernel, w->count)),
-        attr_named(ctx, "stride", attr_i64_array(ctx, w->stride, w->count)),
-        attr_named(ctx, "dilation", attr_i64_array(ctx, w->dilation, w->count)),
-        attr_named(ctx, "low", attr_i64_array(ctx, w->low, w->count)),
-        attr_named(ctx, "high", attr_i64_array(ctx, w->high, w->count)),
-        attr_named(ctx, "pad_value", in->pad_value),
+        build_named_attr(ctx, "dims", attr_i64_array(ctx, dims, w->count)),
+        build_named_attr(ctx, "kernel", attr_i64_array(ctx, w->kernel, w->count)),
+        build_named_attr(ctx, "stride", attr_i64_array(ctx, w->stride, w->count)),
+        build_named_attr(ctx, "dilation", attr_i64_array(ctx, w->dilation, w->count)),
+        build_named_attr(ctx, "low", attr_i64_array(ctx, w->low, w->count)),
+        build_named_attr(ctx, "high", attr_i64_array(ctx, w->high, w->count)),
+        build_named_attr(ctx, "pad_value", in->pad_value),
     };
     Builder b = builder_at_end(region_entry(op_region(process, 0)), kernel->loc);
     Value *pulled = build_pull(&b, dfg_port(process, 0));

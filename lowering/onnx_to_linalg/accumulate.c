@@ -32,8 +32,8 @@ Value *onnx_lower_multiply_accumulate(Generic *generic, bool x_unsigned, bool w_
     bool is_float = type_is_float(type);
     Value *x = generic_arg(generic, 0), *w = generic_arg(generic, 1);
     if (!is_float) {
-        x = build_extend(b, x, type, x_unsigned);
-        w = build_extend(b, w, type, w_unsigned);
+        x = lower_build_extend(b, x, type, x_unsigned);
+        w = lower_build_extend(b, w, type, w_unsigned);
     }
     Value *product = build_binary(b, is_float ? ARITH(MULF) : ARITH(MULI), type, x, w);
     return build_binary(b, is_float ? ARITH(ADDF) : ARITH(ADDI), type, generic_arg(generic, 2),
@@ -98,9 +98,10 @@ static void widen(Sum *sum, Value *operand, Generic *generic, Value **element, c
     uint32_t width = sum_width(sum, sum->fixed.value->type, operand->type);
     const Type *tensor = onnx_lower_int_tensor(lw, sum->fixed.value->type, width);
     generic_along(lw, generic, inputs, 2, sum->axis);
-    generic_open(lw, generic, build_empty(lw, tensor));
+    generic_open(lw, generic, lower_build_empty(lw, tensor));
     *type = type_elem(tensor);
-    *element = build_extend(&generic->body, generic_arg(generic, 0), *type, sum->fixed.is_unsigned);
+    *element =
+        lower_build_extend(&generic->body, generic_arg(generic, 0), *type, sum->fixed.is_unsigned);
     sum->fixed.is_unsigned = false;
 }
 
@@ -136,7 +137,7 @@ static bool align_channels(Sum *sum, const int *exponents, int least)
     Value *element, *operand = channel_constant(sum->lw, shifts, sum->channels);
     const Type *type;
     widen(sum, operand, &generic, &element, &type);
-    Value *shift = build_extend(&generic.body, generic_arg(&generic, 1), type, false);
+    Value *shift = lower_build_extend(&generic.body, generic_arg(&generic, 1), type, false);
     sum->fixed.value =
         generic_close(&generic, build_binary(&generic.body, ARITH(SHLI), type, element, shift));
     return true;
@@ -225,7 +226,7 @@ static bool add_integers(Sum *sum, FixedConstant *bias, int exponent)
     Builder *b = &generic.body;
     if (shift > 0)
         element = build_binary(b, ARITH(SHLI), type, element, arith_constant_int(b, type, shift));
-    Value *addend = build_extend(b, generic_arg(&generic, 1), type, false);
+    Value *addend = lower_build_extend(b, generic_arg(&generic, 1), type, false);
     sum->fixed.value = generic_close(&generic, build_binary(b, ARITH(ADDI), type, element, addend));
     sum->fixed.exponent = exponent;
     return true;

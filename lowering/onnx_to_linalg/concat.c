@@ -19,7 +19,7 @@ static Value *join(OnnxLowering *lw, Value *const *parts, uint32_t count, const 
     int64_t offsets[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK];
     uint32_t rank = type->u.shaped.rank, axis = joint_axis(lw->node, rank);
     for (uint32_t i = 0; i < rank; i++) ones[i] = 1;
-    Value *y = build_empty(lw, type);
+    Value *y = lower_build_empty(lw, type);
     for (uint32_t i = 0; i < count; i++) {
         y = onnx_lower_build_insert(lw, parts[i], y, offsets, ones);
         offsets[axis] += parts[i]->type->u.shaped.dims[axis];
@@ -39,7 +39,7 @@ static bool align_parts(OnnxLowering *lw, Fixed *parts, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         if (parts[i].exponent - least > MAX_SHIFT) return false;
     for (uint32_t i = 0; i < count; i++)
-        if (!build_finer(lw, &parts[i], parts[i].exponent - least)) return false;
+        if (!lower_build_finer(lw, &parts[i], parts[i].exponent - least)) return false;
     return true;
 }
 
@@ -86,7 +86,7 @@ static Value *join_integers(OnnxLowering *lw, const Fixed *parts, uint32_t count
     if (!all_unsigned && needed > width) width = needed;
     result->is_unsigned = all_unsigned;
     const Type *elem = type_i(lw->ctx, width);
-    for (uint32_t i = 0; i < count; i++) values[i] = build_wider(lw, &parts[i], elem);
+    for (uint32_t i = 0; i < count; i++) values[i] = lower_build_wider(lw, &parts[i], elem);
     return join(lw, values, count, type_with_elem(op_result(lw->node, 0)->type, elem));
 }
 

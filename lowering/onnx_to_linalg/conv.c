@@ -120,7 +120,7 @@ static Value *build_sum(OnnxConv *c, Value *x, Value *w, const Type *result)
     generic.input[0] = x;
     generic.input[1] = w;
     if (c->grouping == GROUPING_GROUPS) sum = split_channels(result, c->g.group);
-    generic_open(lw, &generic, build_filled(lw, sum, 0));
+    generic_open(lw, &generic, lower_build_filled(lw, sum, 0));
     Value *y =
         generic_close(&generic, onnx_lower_multiply_accumulate(&generic, x_unsigned, w_unsigned));
     if (c->grouping != GROUPING_GROUPS) return y;
@@ -192,7 +192,7 @@ static Value *add_plain_bias(OnnxLowering *lw, Value *sum)
     Generic generic;
     if (!inputs[1]) return NULL;
     generic_elementwise(lw, &generic, inputs, 2);
-    generic_open(lw, &generic, build_empty(lw, sum->type));
+    generic_open(lw, &generic, lower_build_empty(lw, sum->type));
     return generic_close(&generic,
                          build_binary(&generic.body, ARITH(ADDF), type_elem(sum->type),
                                       generic_arg(&generic, 0), generic_arg(&generic, 1)));
@@ -248,7 +248,8 @@ static Value *spread(OnnxConv *c, Value *x)
     }
     const Type *spread_type = type_with_shape(x->type, dims, rank);
     if (spread_type == x->type) return x;
-    return onnx_lower_build_insert(c->lw, x, build_filled(c->lw, spread_type, 0), offsets, strides);
+    return onnx_lower_build_insert(c->lw, x, lower_build_filled(c->lw, spread_type, 0), offsets,
+                                   strides);
 }
 
 /* Index in W (ic, oc per group, tap...) of an element of (oc, ic per group, tap...) turned
@@ -304,7 +305,7 @@ static Value *turn_tensor(OnnxConv *c, Value *w)
     Generic g = {.loops = rank, .inputs = 1, .input = {w}};
     g.map[0] = map_get(ctx, rank, 0, rank, from);
     g.map[1] = map_identity(ctx, rank);
-    generic_open(c->lw, &g, build_empty(c->lw, type_with_shape(w->type, dims, rank)));
+    generic_open(c->lw, &g, lower_build_empty(c->lw, type_with_shape(w->type, dims, rank)));
     return generic_close(&g, generic_arg(&g, 0));
 }
 

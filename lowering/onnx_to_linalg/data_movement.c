@@ -68,7 +68,7 @@ static Value *forward(OnnxLowering *lw, Value *x, const Type *type, const Affine
     Generic g = {.loops = rank, .inputs = 1, .input = {x}};
     g.map[0] = map;
     g.map[1] = map_identity(lw->ctx, rank);
-    generic_open(lw, &g, build_empty(lw, type));
+    generic_open(lw, &g, lower_build_empty(lw, type));
     return generic_close(&g, generic_arg(&g, 0));
 }
 
@@ -138,7 +138,8 @@ Value *onnx_lower_build_border(OnnxLowering *lw, Value *x, const int64_t *low, c
     }
     x = onnx_lower_build_slice(lw, x, type_with_shape(x->type, dims, rank), offsets, ones);
     if (!pads) return x;
-    return build_pad(lw, x, before, after, build_number(&lw->b, type_elem(x->type), value));
+    return lower_build_pad(lw, x, before, after,
+                           lower_build_number(&lw->b, type_elem(x->type), value));
 }
 
 /* Where result elements come from along one dimension of the input. */
@@ -286,7 +287,7 @@ static Value *gather_by_tables(OnnxLowering *lw, Value *x, const Type *type,
     }
     for (uint32_t i = 0; i < count; i++) g.input[i] = build_table(lw, sources[i].at, &g.map[i]);
     g.map[count] = map_identity(lw->ctx, rank);
-    generic_open(lw, &g, build_empty(lw, type));
+    generic_open(lw, &g, lower_build_empty(lw, type));
     for (uint32_t i = 0; i < count; i++)
         operands[1 + i] = build_unary(&g.body, ARITH(INDEX_CAST), index, generic_arg(&g, i));
     Op *extract = build(&g.body, TENSOR(EXTRACT), operands, count + 1, &elem, 1, NULL, 0);
@@ -366,7 +367,7 @@ static Value *move_expand(OnnxLowering *lw, Value *x, const Type *type)
 {
     Generic g;
     generic_broadcast(lw, &g, &x, 1, type);
-    generic_open(lw, &g, build_empty(lw, type));
+    generic_open(lw, &g, lower_build_empty(lw, type));
     return generic_close(&g, generic_arg(&g, 0));
 }
 
@@ -376,7 +377,7 @@ static Value *move(OnnxLowering *lw, Value *x)
     int64_t offsets[ONNX_MAX_RANK], strides[ONNX_MAX_RANK];
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, type_elem(x->type));
     int64_t count;
-    if (type_element_count(type, &count) && count == 0) return build_empty(lw, type);
+    if (type_element_count(type, &count) && count == 0) return lower_build_empty(lw, type);
     switch (lw->node->def - onnx_ops) {
     case ONNX_DROPOUT:
     case ONNX_FLATTEN:
@@ -442,7 +443,8 @@ static void pad_integers(OnnxLowering *lw, const Fixed *x, const int64_t *low, c
     result.is_unsigned = x->is_unsigned && q >= 0;
     uint32_t width = fixed_signed_width(result.low, result.high) - result.is_unsigned;
     const Type *elem = type_i(lw->ctx, own > width ? own : width);
-    result.value = onnx_lower_build_border(lw, build_wider(lw, x, elem), low, high, (double)q);
+    result.value =
+        onnx_lower_build_border(lw, lower_build_wider(lw, x, elem), low, high, (double)q);
     lower_result(lw, &result);
 }
 

@@ -26,7 +26,7 @@ static bool scaled_range(const Fixed *fixed, int shift, int64_t *low, int64_t *h
 
 static Value *shifted(Builder *b, Value *q, const Type *type, bool is_unsigned, int shift)
 {
-    q = build_extend(b, q, type, is_unsigned);
+    q = lower_build_extend(b, q, type, is_unsigned);
     if (shift == 0) return q;
     return build_binary(b, ARITH(SHLI), type, q, arith_constant_int(b, type, shift));
 }
@@ -43,7 +43,7 @@ static const Type *open_pair(Pair *p, Generic *g, const Fixed *result)
     width = own_y > width ? own_y : width;
     const Type *type = onnx_lower_int_tensor(p->lw, shape, width);
     generic_broadcast(p->lw, g, inputs, 2, type);
-    generic_open(p->lw, g, build_empty(p->lw, type));
+    generic_open(p->lw, g, lower_build_empty(p->lw, type));
     return type_elem(type);
 }
 
@@ -89,8 +89,8 @@ static bool multiply_integers(Pair *p)
     fixed_scale_by(&result, y->unit);
     Generic g;
     const Type *type = open_pair(p, &g, &result);
-    Value *a = build_extend(&g.body, generic_arg(&g, 0), type, x->is_unsigned);
-    Value *b = build_extend(&g.body, generic_arg(&g, 1), type, y->is_unsigned);
+    Value *a = lower_build_extend(&g.body, generic_arg(&g, 0), type, x->is_unsigned);
+    Value *b = lower_build_extend(&g.body, generic_arg(&g, 1), type, y->is_unsigned);
     result.value = generic_close(&g, build_binary(&g.body, ARITH(MULI), type, a, b));
     lower_result(lw, &result);
     return true;
@@ -139,7 +139,7 @@ bool onnx_lower_relu(OnnxLowering *lw)
         Generic g;
         const Type *elem = type_elem(v->value->type);
         generic_elementwise(lw, &g, &v->value, 1);
-        generic_open(lw, &g, build_empty(lw, v->value->type));
+        generic_open(lw, &g, lower_build_empty(lw, v->value->type));
         Value *zero = arith_constant_int(&g.body, elem, 0);
         fixed.value =
             generic_close(&g, build_binary(&g.body, ARITH(MAXSI), elem, generic_arg(&g, 0), zero));
@@ -229,12 +229,12 @@ static bool clip_integers(OnnxLowering *lw, const Fixed *x)
     const Type *elem = type_i(lw->ctx, width);
     Generic g;
     generic_elementwise(lw, &g, &x->value, 1);
-    generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
+    generic_open(lw, &g, lower_build_empty(lw, type_with_elem(x->value->type, elem)));
     Builder *b = &g.body;
-    Value *q = build_extend(b, generic_arg(&g, 0), wide, x->is_unsigned);
+    Value *q = lower_build_extend(b, generic_arg(&g, 0), wide, x->is_unsigned);
     q = build_binary(b, ARITH(MAXSI), wide, q, arith_constant_int(b, wide, result.low));
     q = build_binary(b, ARITH(MINSI), wide, q, arith_constant_int(b, wide, result.high));
-    result.value = generic_close(&g, build_resize(b, q, elem));
+    result.value = generic_close(&g, lower_build_resize(b, q, elem));
     lower_result(lw, &result);
     return true;
 }
@@ -281,7 +281,7 @@ bool onnx_lower_elementwise(OnnxLowering *lw)
     if (!done && !rescale(lw, &done)) return false;
     if (done || append_any(lw)) return true;
     Value *first = lower_plain(lw, 0);
-    Value *y = first ? build_plain_node(lw, 0, first) : NULL;
+    Value *y = first ? lower_build_plain_node(lw, 0, first) : NULL;
     if (y) lower_plain_result(lw, 0, y);
     return y != NULL;
 }

@@ -58,7 +58,7 @@ static Value *build_product(Product *p, Value *a, Value *b, const Type *type, bo
     product_maps(p);
     p->generic.input[0] = a;
     p->generic.input[1] = b;
-    generic_open(p->lw, &p->generic, build_filled(p->lw, type, 0));
+    generic_open(p->lw, &p->generic, lower_build_filled(p->lw, type, 0));
     return generic_close(&p->generic,
                          onnx_lower_multiply_accumulate(&p->generic, a_unsigned, b_unsigned));
 }
@@ -225,12 +225,14 @@ static Value *finish_gemm(OnnxLowering *lw, Value *sums)
     const OpDef *mul = is_float ? ARITH(MULF) : ARITH(MULI);
     const OpDef *add = is_float ? ARITH(ADDF) : ARITH(ADDI);
     generic_broadcast(lw, &g, inputs, 1 + has_c, sums->type);
-    generic_open(lw, &g, build_empty(lw, sums->type));
+    generic_open(lw, &g, lower_build_empty(lw, sums->type));
     Value *y = generic_arg(&g, 0);
-    if (alpha != 1.0) y = build_binary(&g.body, mul, elem, y, build_number(&g.body, elem, alpha));
+    if (alpha != 1.0)
+        y = build_binary(&g.body, mul, elem, y, lower_build_number(&g.body, elem, alpha));
     if (has_c) {
         Value *c = generic_arg(&g, 1);
-        if (beta != 1.0) c = build_binary(&g.body, mul, elem, c, build_number(&g.body, elem, beta));
+        if (beta != 1.0)
+            c = build_binary(&g.body, mul, elem, c, lower_build_number(&g.body, elem, beta));
         y = build_binary(&g.body, add, elem, y, c);
     }
     return generic_close(&g, y);

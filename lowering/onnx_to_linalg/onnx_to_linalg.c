@@ -55,13 +55,14 @@ static Quantizer boundary_quantizer(const Op *op, const QuantizerSpec *spec)
 static const Attr *arg_quant_attr(OnnxLowering *lw, const Quantizer *quant, double scale)
 {
     const NamedAttr items[] = {
-        attr_named(lw->ctx, DFG_QUANT_BITS, attr_i64(lw->ctx, quant->bits)),
-        attr_named(lw->ctx, DFG_QUANT_NARROW, attr_bool(lw->ctx, quant->is_narrow)),
-        attr_named(lw->ctx, DFG_QUANT_ROUNDING,
-                   attr_string_c(lw->ctx, onnx_rounding_name(quant->rounding))),
-        attr_named(lw->ctx, DFG_QUANT_SCALE, attr_float(type_float(lw->ctx, TYPE_F64), scale)),
-        attr_named(lw->ctx, DFG_QUANT_SIGNED, attr_bool(lw->ctx, quant->is_signed)),
-        attr_named(lw->ctx, DFG_QUANT_ZERO_POINT, attr_i64(lw->ctx, quant->zero)),
+        build_named_attr(lw->ctx, DFG_QUANT_BITS, attr_i64(lw->ctx, quant->bits)),
+        build_named_attr(lw->ctx, DFG_QUANT_NARROW, attr_bool(lw->ctx, quant->is_narrow)),
+        build_named_attr(lw->ctx, DFG_QUANT_ROUNDING,
+                         attr_string_c(lw->ctx, onnx_rounding_name(quant->rounding))),
+        build_named_attr(lw->ctx, DFG_QUANT_SCALE,
+                         attr_float(type_float(lw->ctx, TYPE_F64), scale)),
+        build_named_attr(lw->ctx, DFG_QUANT_SIGNED, attr_bool(lw->ctx, quant->is_signed)),
+        build_named_attr(lw->ctx, DFG_QUANT_ZERO_POINT, attr_i64(lw->ctx, quant->zero)),
     };
     return attr_dict(lw->ctx, items, COUNT_OF(items));
 }
@@ -74,9 +75,9 @@ static Value *subtract_zero(OnnxLowering *lw, Value *arg, const Quantizer *quant
     width = width > quant->bits + 1 ? width : quant->bits + 1;
     const Type *elem = type_i(lw->ctx, width);
     generic_elementwise(lw, &generic, &arg, 1);
-    generic_open(lw, &generic, build_empty(lw, type_with_elem(arg->type, elem)));
+    generic_open(lw, &generic, lower_build_empty(lw, type_with_elem(arg->type, elem)));
     Builder *b = &generic.body;
-    Value *q = build_extend(b, generic_arg(&generic, 0), elem, !quant->is_signed);
+    Value *q = lower_build_extend(b, generic_arg(&generic, 0), elem, !quant->is_signed);
     return generic_close(
         &generic, build_binary(b, ARITH(SUBI), elem, q, arith_constant_int(b, elem, quant->zero)));
 }
@@ -87,7 +88,7 @@ static Value *clamp_arg(OnnxLowering *lw, Value *arg, int64_t low, int64_t high)
     Generic generic;
     const Type *elem = type_elem(arg->type);
     generic_elementwise(lw, &generic, &arg, 1);
-    generic_open(lw, &generic, build_empty(lw, arg->type));
+    generic_open(lw, &generic, lower_build_empty(lw, arg->type));
     Builder *b = &generic.body;
     Value *q = build_binary(b, ARITH(MAXSI), elem, generic_arg(&generic, 0),
                             arith_constant_int(b, elem, low));
@@ -258,11 +259,12 @@ static const Attr *result_quant_attr(OnnxLowering *lw, const Fixed *fixed)
     const Type *elem = type_elem(fixed->value->type);
     double scale = fixed->unit * onnx_exact_pow2(fixed->exponent);
     const NamedAttr items[] = {
-        attr_named(lw->ctx, DFG_QUANT_BITS, attr_i64(lw->ctx, type_width(elem))),
-        attr_named(lw->ctx, DFG_QUANT_SCALE, attr_float(type_float(lw->ctx, TYPE_F64), scale)),
-        attr_named(lw->ctx, DFG_QUANT_SIGNED, attr_bool(lw->ctx, !fixed->is_unsigned)),
-        attr_named(lw->ctx, DFG_QUANT_ZERO_POINT, attr_i64(lw->ctx, 0)),
-        attr_named(lw->ctx, DFG_QUANT_DIVISOR, attr_i64(lw->ctx, fixed->divisor)),
+        build_named_attr(lw->ctx, DFG_QUANT_BITS, attr_i64(lw->ctx, type_width(elem))),
+        build_named_attr(lw->ctx, DFG_QUANT_SCALE,
+                         attr_float(type_float(lw->ctx, TYPE_F64), scale)),
+        build_named_attr(lw->ctx, DFG_QUANT_SIGNED, attr_bool(lw->ctx, !fixed->is_unsigned)),
+        build_named_attr(lw->ctx, DFG_QUANT_ZERO_POINT, attr_i64(lw->ctx, 0)),
+        build_named_attr(lw->ctx, DFG_QUANT_DIVISOR, attr_i64(lw->ctx, fixed->divisor)),
     };
     return attr_dict(lw->ctx, items, COUNT_OF(items) - (fixed->divisor == 1));
 }
@@ -312,7 +314,7 @@ static bool stand_in(OnnxLowering *lw, Op *op)
         const Type *type = op_result(op, i)->type;
         if (!type_is_static(type)) return false;
         if (!ptrmap_has(&lw->values, op_result(op, i)))
-            lower_record_plain(lw, op_result(op, i), build_empty(lw, lower_plain_type(type)));
+            lower_record_plain(lw, op_result(op, i), lower_build_empty(lw, lower_plain_type(type)));
     }
     return true;
 }

@@ -65,12 +65,13 @@ static Value *pool(OnnxLowering *lw, const ConvGeometry *g, Value *x, const Type
     double border = join == ARITH(ADDI) || join == ARITH(ADDF) ? 0.0 : start;
     generic.input[0] = padded(lw, g, x, border);
     if (generic.inputs > 1)
-        generic.input[1] = build_empty(lw, type_tensor(elem, g->kernel, g->spatial, NULL));
-    Value *scalar = build_number(&lw->b, elem, start);
-    Value *init = build_empty(lw, type);
-    generic_open(lw, &generic, build_fill(lw, scalar, init));
+        generic.input[1] = lower_build_empty(lw, type_tensor(elem, g->kernel, g->spatial, NULL));
+    Value *scalar = lower_build_number(&lw->b, elem, start);
+    Value *init = lower_build_empty(lw, type);
+    generic_open(lw, &generic, lower_build_fill(lw, scalar, init));
     Value *element = generic_arg(&generic, 0);
-    if (!type_is_float(elem)) element = build_extend(&generic.body, element, elem, is_unsigned);
+    if (!type_is_float(elem))
+        element = lower_build_extend(&generic.body, element, elem, is_unsigned);
     return generic_close(&generic, build_binary(&generic.body, join, elem,
                                                 generic_arg(&generic, generic.inputs), element));
 }
@@ -107,9 +108,9 @@ static Value *by_column(OnnxLowering *lw, const ConvGeometry *g, Value *indices,
     Value *rows_first = arith_constant(&lw->b, numbers);
     Generic generic;
     generic_elementwise(lw, &generic, &indices, 1);
-    generic_open(lw, &generic, build_empty(lw, indices->type));
+    generic_open(lw, &generic, lower_build_empty(lw, indices->type));
     Value *at = generic_arg(&generic, 0);
-    return generic_close(&generic, build_lookup(&generic.body, rows_first, at));
+    return generic_close(&generic, lower_build_lookup(&generic.body, rows_first, at));
 }
 
 /* The least index at which a window of x has its maximum, which y tells. */
@@ -131,10 +132,10 @@ static void lower_indices(OnnxLowering *lw, const ConvGeometry *g, Value *x, Val
     generic.map[1] = window.map[0];
     generic.map[2] = generic.map[generic.inputs] = window.map[window.inputs];
     if (window.inputs > 1) {
-        generic.input[3] = build_empty(lw, type_tensor(elem, g->kernel, g->spatial, NULL));
+        generic.input[3] = lower_build_empty(lw, type_tensor(elem, g->kernel, g->spatial, NULL));
         generic.map[3] = window.map[1];
     }
-    generic_open(lw, &generic, build_filled(lw, type_with_elem(of->type, elem), count));
+    generic_open(lw, &generic, lower_build_filled(lw, type_with_elem(of->type, elem), count));
     Builder *b = &generic.body;
     Value *left = generic_arg(&generic, 0), *right = generic_arg(&generic, 2);
     Value *is_there = type_is_float(left->type) ? arith_cmpf(b, CMPF_OEQ, left, right)
@@ -264,10 +265,10 @@ static Value *level_counts(OnnxLowering *lw, const ConvGeometry *g, Value *sums,
     const Type *type = onnx_lower_int_tensor(lw, sums->type, width);
     Generic generic;
     generic_broadcast(lw, &generic, inputs, 2, type);
-    generic_open(lw, &generic, build_empty(lw, type));
+    generic_open(lw, &generic, lower_build_empty(lw, type));
     Builder *b = &generic.body;
-    Value *sum = build_extend(b, generic_arg(&generic, 0), type_elem(type), false);
-    Value *factor = build_extend(b, generic_arg(&generic, 1), type_elem(type), false);
+    Value *sum = lower_build_extend(b, generic_arg(&generic, 0), type_elem(type), false);
+    Value *factor = lower_build_extend(b, generic_arg(&generic, 1), type_elem(type), false);
     return generic_close(&generic, build_binary(b, ARITH(MULI), type_elem(type), sum, factor));
 }
 
@@ -313,7 +314,7 @@ static bool average_plain(OnnxLowering *lw, const ConvGeometry *g, bool with_pad
                        reciprocals(lw, g, with_padding, elem)};
     Generic generic;
     generic_broadcast(lw, &generic, inputs, 2, type);
-    generic_open(lw, &generic, build_empty(lw, type));
+    generic_open(lw, &generic, lower_build_empty(lw, type));
     lower_plain_result(
         lw, 0,
         generic_close(&generic, build_binary(&generic.body, ARITH(MULF), elem,

@@ -44,8 +44,9 @@ static void open_reduction(OnnxLowering *lw, Generic *g, const Axes *axes, Value
     memcpy(g->is_reduction, axes->reduced, sizeof axes->reduced);
     g->map[0] = map_identity(lw->ctx, rank);
     g->map[1] = kept_map(lw->ctx, axes);
-    Value *scalar = build_number(&lw->b, elem, start);
-    generic_open(lw, g, build_fill(lw, scalar, build_empty(lw, reduced_type(axes, elem))));
+    Value *scalar = lower_build_number(&lw->b, elem, start);
+    generic_open(lw, g,
+                 lower_build_fill(lw, scalar, lower_build_empty(lw, reduced_type(axes, elem))));
 }
 
 /* Joins the elements of x with an operation; float or integer as the type says. */
@@ -69,7 +70,7 @@ static void open_beside(OnnxLowering *lw, Generic *g, const Axes *axes, Value *c
         g->map[i] = i == 0 ? map_identity(lw->ctx, rank) : kept_map(lw->ctx, axes);
     }
     g->map[count] = map_identity(lw->ctx, rank);
-    generic_open(lw, g, build_empty(lw, inputs[0]->type));
+    generic_open(lw, g, lower_build_empty(lw, inputs[0]->type));
 }
 
 /* Applies an operation to x and its reduction, or with a single operand to x. */
@@ -92,10 +93,11 @@ static Value *each(OnnxLowering *lw, const OpDef *def, Value *x, const double *n
     uint32_t rank = x->type->u.shaped.rank;
     g = (Generic){.loops = rank, .inputs = 1, .input = {x}};
     g.map[0] = g.map[1] = map_identity(lw->ctx, rank);
-    generic_open(lw, &g, build_empty(lw, x->type));
+    generic_open(lw, &g, lower_build_empty(lw, x->type));
     Value *arg = generic_arg(&g, 0);
-    Value *y = number ? build_binary(&g.body, def, elem, arg, build_number(&g.body, elem, *number))
-                      : build_unary(&g.body, def, elem, arg);
+    Value *y =
+        number ? build_binary(&g.body, def, elem, arg, lower_build_number(&g.body, elem, *number))
+               : build_unary(&g.body, def, elem, arg);
     return generic_close(&g, y);
 }
 
@@ -214,7 +216,7 @@ static bool reduce_sum(OnnxLowering *lw, const Axes *axes, const Fixed *x)
     const Type *elem = type_i(lw->ctx, width);
     Generic g;
     open_reduction(lw, &g, axes, x->value, elem, 0.0);
-    Value *term = build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
+    Value *term = lower_build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
     sum.value =
         generic_close(&g, build_binary(&g.body, ARITH(ADDI), elem, generic_arg(&g, 1), term));
     sum.is_unsigned = false;
@@ -298,7 +300,7 @@ static Value *scale_and_shift(OnnxLowering *lw, Value *x, bool per_channel)
         generic_along(lw, &g, inputs, 2 + has_bias, 1);
     else
         generic_broadcast(lw, &g, inputs, 2 + has_bias, x->type);
-    generic_open(lw, &g, build_empty(lw, x->type));
+    generic_open(lw, &g, lower_build_empty(lw, x->type));
     Value *y = build_binary(&g.body, ARITH(MULF), elem, generic_arg(&g, 0), generic_arg(&g, 1));
     if (has_bias) y = build_binary(&g.body, ARITH(ADDF), elem, y, generic_arg(&g, 2));
     return generic_close(&g, y);

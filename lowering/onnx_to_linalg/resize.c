@@ -91,7 +91,7 @@ static Value *multiply(OnnxLowering *lw, const ResizeWeights *w, Value *x, Value
     g.map[0] = map_get(lw->ctx, rank + 1, 0, rank, in);
     g.map[1] = map_get(lw->ctx, rank + 1, 0, 2, row);
     g.map[2] = map_get(lw->ctx, rank + 1, 0, rank, out);
-    generic_open(lw, &g, build_filled(lw, type_tensor(elem, dims, rank, NULL), 0));
+    generic_open(lw, &g, lower_build_filled(lw, type_tensor(elem, dims, rank, NULL), 0));
     return generic_close(&g, onnx_lower_multiply_accumulate(&g, x_unsigned, false));
 }
 

@@ -130,28 +130,28 @@ static Value *arg_of_keys(const TopkLines *l, uint32_t bits)
     Value *inputs[] = {l->x, index_table(l, index, l->count, reversed)};
     Generic g;
     open_lines(l, &g, inputs, 2,
-               build_filled(lw, kept_type(l, key), l->largest ? least : -(least + 1)));
+               lower_build_filled(lw, kept_type(l, key), l->largest ? least : -(least + 1)));
     Builder *b = &g.body;
-    Value *x = build_extend(b, generic_arg(&g, 0), key, l->is_unsigned);
+    Value *x = lower_build_extend(b, generic_arg(&g, 0), key, l->is_unsigned);
     x = build_binary(b, ARITH(SHLI), key, x, arith_constant_int(b, key, bits));
-    x = build_binary(b, ARITH(ADDI), key, x, build_extend(b, generic_arg(&g, 1), key, false));
+    x = build_binary(b, ARITH(ADDI), key, x, lower_build_extend(b, generic_arg(&g, 1), key, false));
     Value *best = generic_close(
         &g, build_binary(b, l->largest ? ARITH(MAXSI) : ARITH(MINSI), key, generic_arg(&g, 2), x));
     generic_elementwise(lw, &g, &best, 1);
-    generic_open(lw, &g, build_empty(lw, kept_type(l, index)));
+    generic_open(lw, &g, lower_build_empty(lw, kept_type(l, index)));
     b = &g.body;
     Value *place = build_binary(b, ARITH(ANDI), key, generic_arg(&g, 0),
                                 arith_constant_int(b, key, (INT64_C(1) << bits) - 1));
     if (reversed)
         place = build_binary(b, ARITH(SUBI), key, arith_constant_int(b, key, l->count - 1), place);
-    return generic_close(&g, build_resize(b, place, index));
+    return generic_close(&g, lower_build_resize(b, place, index));
 }
 
 /* Smallest or largest number of an element type, which any other number replaces. */
 static Value *worst(const TopkLines *l, const Type *elem)
 {
     Builder *b = &l->lw->b;
-    if (type_is_float(elem)) return build_float(b, elem, l->largest ? -INFINITY : INFINITY);
+    if (type_is_float(elem)) return lower_build_float(b, elem, l->largest ? -INFINITY : INFINITY);
     uint32_t width = type_width(elem);
     int64_t least = l->is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
     int64_t most = l->is_unsigned ? -1 : -(least + 1);
@@ -178,11 +178,12 @@ static Value *arg_of_extreme(const TopkLines *l)
     Value *inputs[] = {l->x, index_table(l, index, l->count, false), NULL};
     Value *init = worst(l, elem);
     Generic g;
-    open_lines(l, &g, inputs, 1, build_fill(lw, init, build_empty(lw, kept_type(l, elem))));
+    open_lines(l, &g, inputs, 1,
+               lower_build_fill(lw, init, lower_build_empty(lw, kept_type(l, elem))));
     inputs[2] = generic_close(&g, build_binary(&g.body, extreme_op(l, elem), elem,
                                                generic_arg(&g, 1), generic_arg(&g, 0)));
     int64_t none = l->last ? 0 : l->count - 1;
-    open_lines(l, &g, inputs, 3, build_filled(lw, kept_type(l, index), none));
+    open_lines(l, &g, inputs, 3, lower_build_filled(lw, kept_type(l, index), none));
     Builder *b = &g.body;
     Value *better = build_binary(b, l->last ? ARITH(MAXSI) : ARITH(MINSI), index,
                                  generic_arg(&g, 3), generic_arg(&g, 1));
@@ -231,7 +232,7 @@ static Value *build_ranks(const TopkLines *l)
     g.map[1] = line_map(l, loops, l->rank);
     g.map[2] = loop_map(l, loops, l->axis);
     g.map[3] = loop_map(l, loops, l->rank);
-    generic_open(lw, &g, build_filled(lw, line_type(l, l->count, index), 0));
+    generic_open(lw, &g, lower_build_filled(lw, line_type(l, l->count, index), 0));
     Builder *b = &g.body;
     Value *before = arith_cmpi(b, CMPI_SLT, generic_arg(&g, 3), generic_arg(&g, 2));
     Value *counts = precedes(l, b, generic_arg(&g, 1), generic_arg(&g, 0), before);
@@ -254,7 +255,7 @@ static Value *take_ranks(const TopkLines *l, Value *ranks, int64_t kept, bool is
     g.map[1] = loop_map(l, loops, l->axis);
     g.map[2] = is_index ? loop_map(l, loops, l->rank) : g.map[0];
     g.map[3] = line_map(l, loops, l->axis);
-    generic_open(lw, &g, build_filled(lw, line_type(l, kept, elem), 0));
+    generic_open(lw, &g, lower_build_filled(lw, line_type(l, kept, elem), 0));
     Builder *b = &g.body;
     Value *is_here = arith_cmpi(b, CMPI_EQ, generic_arg(&g, 0), generic_arg(&g, 1));
     return generic_close(&g, arith_select(b, is_here, generic_arg(&g, 2), generic_arg(&g, 3)));

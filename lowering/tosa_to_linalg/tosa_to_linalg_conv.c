@@ -78,11 +78,12 @@ static const Attr *pad_value(const TosaConv *conv)
 static Value *build_conv(Lower *l, const TosaConv *conv, const OpDef *def, Value *init,
                          const Type *type)
 {
-    const NamedAttr attrs[] = {
-        attr_named(l->ctx, "strides",
-                   tosa_lower_window_attr(l->ctx, conv->stride.data, conv->stride.len, false)),
-        attr_named(l->ctx, "dilations",
-                   tosa_lower_window_attr(l->ctx, conv->dilation.data, conv->dilation.len, false))};
+    const NamedAttr attrs[] = {build_named_attr(l->ctx, "strides",
+                                                tosa_lower_window_attr(l->ctx, conv->stride.data,
+                                                                       conv->stride.len, false)),
+                               build_named_attr(l->ctx, "dilations",
+                                                tosa_lower_window_attr(l->ctx, conv->dilation.data,
+                                                                       conv->dilation.len, false))};
     Value *inputs[] = {conv->input, conv->weight, NULL, NULL};
     for (uint32_t i = 0; conv->quant && i < 2; i++)
         inputs[2 + i] = tosa_build_i32(l->b, tosa_zero_point(conv->quant, i));

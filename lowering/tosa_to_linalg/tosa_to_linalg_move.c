@@ -78,8 +78,8 @@ bool tosa_lower_tile(Lower *l)
     Op *op = tosa_build_generic(l->b, &def, &type, &body);
     tosa_build_yield(&body, body.block->args[0]);
     joined = op_result(op, 0);
-    NamedAttr attr =
-        attr_named(l->ctx, "new_shape", attr_i64_array(l->ctx, to->u.shaped.dims, rank_of(to)));
+    NamedAttr attr = build_named_attr(l->ctx, "new_shape",
+                                      attr_i64_array(l->ctx, to->u.shaped.dims, rank_of(to)));
     op = build(l->b, TOSA(RESHAPE), &joined, 1, &to, 1, &attr, 1);
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
     return true;

@@ -86,7 +86,7 @@ static bool lower_transpose(Lower *l)
     for (uint32_t i = 0; i < rank; i++) sizes[i] = tensor_mixed_dim(l->b, input, i);
     for (uint32_t i = 0; i < rank; i++) permuted[i] = sizes[order[i]];
     Value *empty = tensor_empty(l->b, permuted, rank, type_elem(input->type));
-    NamedAttr attr = attr_named(l->ctx, "permutation", attr_i64_array(l->ctx, order, rank));
+    NamedAttr attr = build_named_attr(l->ctx, "permutation", attr_i64_array(l->ctx, order, rank));
     Op *op = linalg_build_forwarding(l->b, LINALG(TRANSPOSE), input, empty, &attr);
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
     return true;

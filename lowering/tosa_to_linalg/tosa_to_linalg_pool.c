@@ -30,8 +30,9 @@ static Value *build_pooling(Lower *l, const Pool *pool, const OpDef *def, Value 
 {
     static const int64_t ones[] = {1, 1};
     const NamedAttr attrs[] = {
-        attr_named(l->ctx, "strides", tosa_lower_window_attr(l->ctx, pool->stride.data, 2, true)),
-        attr_named(l->ctx, "dilations", tosa_lower_window_attr(l->ctx, ones, 2, true))};
+        build_named_attr(l->ctx, "strides",
+                         tosa_lower_window_attr(l->ctx, pool->stride.data, 2, true)),
+        build_named_attr(l->ctx, "dilations", tosa_lower_window_attr(l->ctx, ones, 2, true))};
     Value *empty = tosa_build_empty_tensor(l->b, type, type_elem(type), dims);
     Value *init = linalg_fill(l->b, start, empty);
     const Type *window = type_tensor(window_elem, pool->kernel.data, 2, NULL);
@@ -129,7 +130,7 @@ static Value *scale_by_reciprocal(Builder *b, Value *sum, Value *count)
     multiplier = build_unary(b, ARITH(TRUNCI), i32, multiplier);
     Value *low_k = build_unary(b, ARITH(TRUNCI), i8, k);
     Value *shift = tosa_build_same(b, ARITH(ADDI), low_k, arith_constant_int(b, i8, 30));
-    NamedAttr attr = attr_named(b->ctx, "double_round", attr_bool(b->ctx, false));
+    NamedAttr attr = build_named_attr(b->ctx, "double_round", attr_bool(b->ctx, false));
     Value *operands[] = {sum, multiplier, shift};
     return op_result(build(b, TOSA(APPLY_SCALE), operands, 3, &i32, 1, &attr, 1), 0);
 }

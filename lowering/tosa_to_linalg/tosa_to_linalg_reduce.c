@@ -59,7 +59,7 @@ static Value *build_reduce(Lower *l, Value *init, uint32_t axis, const OpDef *co
 {
     const int64_t dimension = axis;
     Value *operands[] = {op_operand(l->op, 0), init};
-    NamedAttr attr = attr_named(l->ctx, "dimensions", attr_i64_array(l->ctx, &dimension, 1));
+    NamedAttr attr = build_named_attr(l->ctx, "dimensions", attr_i64_array(l->ctx, &dimension, 1));
     Op *op = build(l->b, LINALG(REDUCE), operands, 2, &init->type, 1, &attr, 1);
     Block *body = region_add_block(op_region(op, 0));
     for (uint32_t i = 0; i < 2; i++)

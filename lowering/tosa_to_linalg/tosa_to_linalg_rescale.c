@@ -89,7 +89,8 @@ static void build_body(Builder *b, const Op *op, const TosaRescale *r)
     Value *operands[] = {
         value, r->multiplier_constant ? r->multiplier_constant : args[r->multiplier_input],
         r->shift_constant ? r->shift_constant : args[r->shift_input]};
-    NamedAttr attr = attr_named(b->ctx, "double_round", attr_bool(b->ctx, rounds_twice(op, r)));
+    NamedAttr attr =
+        build_named_attr(b->ctx, "double_round", attr_bool(b->ctx, rounds_twice(op, r)));
     value = op_result(build(b, TOSA(APPLY_SCALE), operands, 3, &i32, 1, &attr, 1), 0);
     value = tosa_build_same(b, ARITH(ADDI), value, output_zp);
     tosa_build_yield(b, saturate(b, value, out));

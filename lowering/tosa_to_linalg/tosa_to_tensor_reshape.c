@@ -184,8 +184,8 @@ static Value *expand(Builder *b, Value *value, const Type *type, const Attr *gro
     }
     if (total && !type_is_static(type)) operands[count++] = divided_extent(b, type, total);
     const Attr *shape = attr_i64_array(b->ctx, type->u.shaped.dims, type->u.shaped.rank);
-    NamedAttr attrs[] = {attr_named(b->ctx, "reassociation", groups),
-                         attr_named(b->ctx, "static_output_shape", shape)};
+    NamedAttr attrs[] = {build_named_attr(b->ctx, "reassociation", groups),
+                         build_named_attr(b->ctx, "static_output_shape", shape)};
     return fold_build(b, build(&detached, TENSOR(EXPAND_SHAPE), operands, count, &type, 1, attrs,
                                COUNT_OF(attrs)));
 }

@@ -237,15 +237,16 @@ static const Attr *process_report(const MemoryPort *port)
     int64_t trips = port->words * port->chunks, trip_counts[2] = {port->words, port->lanes};
     int64_t unroll[2] = {1, port->chunks > 1 ? port->bus_lanes : port->lanes};
     const NamedAttr items[] = {
-        attr_named(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, port->is_input ? "reader" : "writer")),
-        attr_named(ctx, DFG_REPORT_TRIP_COUNTS, attr_i64_array(ctx, trip_counts, 2)),
-        attr_named(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, unroll, 2)),
-        attr_named(ctx, DFG_COST_CYCLES, attr_i64(ctx, trips)),
-        attr_named(ctx, DFG_COST_DSP, attr_i64(ctx, 0)),
-        attr_named(ctx, DFG_COST_BRAM18, attr_i64(ctx, 0)),
-        attr_named(ctx, DFG_COST_URAM, attr_i64(ctx, 0)),
-        attr_named(ctx, DFG_COST_LUT, attr_i64(ctx, 0)),
-        attr_named(ctx, DFG_COST_FF, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_REPORT_CLASS,
+                         attr_string_c(ctx, port->is_input ? "reader" : "writer")),
+        build_named_attr(ctx, DFG_REPORT_TRIP_COUNTS, attr_i64_array(ctx, trip_counts, 2)),
+        build_named_attr(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, unroll, 2)),
+        build_named_attr(ctx, DFG_COST_CYCLES, attr_i64(ctx, trips)),
+        build_named_attr(ctx, DFG_COST_DSP, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_BRAM18, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_URAM, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_LUT, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_FF, attr_i64(ctx, 0)),
     };
     return attr_dict(ctx, items, COUNT_OF(items));
 }
@@ -265,10 +266,10 @@ static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *plac
     }
     strbuf_printf(&name, "%s_%.*s", port->is_input ? "read" : "write", STR_ARG(port->name));
     const NamedAttr attrs[] = {
-        attr_named(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
-        attr_named(ctx, "function_type", attr_type(type_function(ctx, types, 2, NULL, 0))),
-        attr_named(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, names, 2)),
-        attr_named(ctx, DFG_ATTR_REPORT, process_report(port)),
+        build_named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
+        build_named_attr(ctx, "function_type", attr_type(type_function(ctx, types, 2, NULL, 0))),
+        build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, names, 2)),
+        build_named_attr(ctx, DFG_ATTR_REPORT, process_report(port)),
     };
     strbuf_free(&name);
     OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name,
@@ -320,10 +321,10 @@ static void set_interface(const MemoryPort *port, Value *memory, const Places *p
     Context *ctx = port->top->ctx;
     Builder b = builder_before(places->dataflow);
     const NamedAttr attrs[3] = {
-        attr_named(ctx, "mode", attr_string_c(ctx, "m_axi")),
-        attr_named(ctx, EMITHLS_ATTR_BUNDLE, attr_string(ctx, port->name)),
-        attr_named(ctx, DFG_ATTR_DEPTH,
-                   attr_i64(ctx, emithls_array_dim(memory->type, 0) * FRAMES))};
+        build_named_attr(ctx, "mode", attr_string_c(ctx, "m_axi")),
+        build_named_attr(ctx, EMITHLS_ATTR_BUNDLE, attr_string(ctx, port->name)),
+        build_named_attr(ctx, DFG_ATTR_DEPTH,
+                         attr_i64(ctx, emithls_array_dim(memory->type, 0) * FRAMES))};
     build(&b, EMITHLS(INTERFACE), &memory, 1, NULL, 0, attrs, 3);
 }
 
@@ -334,9 +335,9 @@ static Value *add_stream(const MemoryPort *port, Places *places)
     Builder b = builder_after(places->stream);
     StrBuf name = {0};
     strbuf_printf(&name, "%.*s_words", STR_ARG(port->name));
-    const NamedAttr attrs[3] = {attr_named(ctx, "name", attr_string(ctx, strbuf_str(&name))),
-                                attr_named(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, STREAM_DEPTH)),
-                                attr_named(ctx, EMITHLS_ATTR_FIXED, attr_unit(ctx))};
+    const NamedAttr attrs[3] = {build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
+                                build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, STREAM_DEPTH)),
+                                build_named_attr(ctx, EMITHLS_ATTR_FIXED, attr_unit(ctx))};
     strbuf_free(&name);
     places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &port->stream->type, 1, attrs, 3);
     return op_result(places->stream, 0);
@@ -359,8 +360,8 @@ static void connect_port(SymbolTable *symbols, const MemoryPort *port, Places *p
     memory->type = memory_type(port);
     set_interface(port, memory, places);
     Value *args[2] = {port->is_input ? memory : stream, port->is_input ? stream : memory};
-    NamedAttr callee =
-        attr_named(port->top->ctx, "callee", attr_symbol(port->top->ctx, symbol_name(process)));
+    NamedAttr callee = build_named_attr(port->top->ctx, "callee",
+                                        attr_symbol(port->top->ctx, symbol_name(process)));
     Builder b = builder_at_end(places->call->block, places->call->loc);
     if (port->is_input) builder_set_before(&b, places->call);
     build(&b, EMITHLS(CALL), args, 2, NULL, 0, &callee, 1);

@@ -85,7 +85,7 @@ static void declare_variable(LoadChain *chain, Op *func, Op *get)
     const Attr *ref = op_attr(get, EMITHLS_ATTR_TABLE);
     Op *table = symbol_lookup(get, ref);
     Builder b = builder_before(get);
-    const NamedAttr name = attr_named(ctx, "name", attr_string(ctx, symbol_name(table)->str));
+    const NamedAttr name = build_named_attr(ctx, "name", attr_string(ctx, symbol_name(table)->str));
     const Type *type = op_result(get, 0)->type;
     Value *variable = op_result(build(&b, EMITHLS(VARIABLE), NULL, 0, &type, 1, &name, 1), 0);
     value_replace_all(op_result(get, 0), variable);
@@ -248,7 +248,7 @@ static void load_function(LoadChain *chain, size_t first, size_t end, int64_t re
     OpState state = {.name = opinfo_of_def(chain->ctx, EMITHLS(ONCE))->name,
                      .loc = func->loc,
                      .region_count = 1};
-    NamedAttr name = attr_named(chain->ctx, "name", attr_string_c(chain->ctx, "loaded"));
+    NamedAttr name = build_named_attr(chain->ctx, "name", attr_string_c(chain->ctx, "loaded"));
     state.attrs = attr_dict(chain->ctx, &name, 1);
     Op *once = build_op(&b, &state);
     EmithlsNest nest = {.b = builder_at_end(region_add_block(op_region(once, 0)), func->loc)};
@@ -281,9 +281,9 @@ static Value *add_link(const LoadChain *chain, Op *place, Str from, Str to)
     const Type *type = emithls_stream(chain->word);
     strbuf_printf(&name, "weights_%.*s_to_%.*s", STR_ARG(from), STR_ARG(to));
     const NamedAttr attrs[3] = {
-        attr_named(chain->ctx, "name", attr_string(chain->ctx, strbuf_str(&name))),
-        attr_named(chain->ctx, DFG_ATTR_DEPTH, attr_i64(chain->ctx, CHAIN_DEPTH)),
-        attr_named(chain->ctx, EMITHLS_ATTR_FIXED, attr_unit(chain->ctx))};
+        build_named_attr(chain->ctx, "name", attr_string(chain->ctx, strbuf_str(&name))),
+        build_named_attr(chain->ctx, DFG_ATTR_DEPTH, attr_i64(chain->ctx, CHAIN_DEPTH)),
+        build_named_attr(chain->ctx, EMITHLS_ATTR_FIXED, attr_unit(chain->ctx))};
     strbuf_free(&name);
     return op_result(build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, 3), 0);
 }
@@ -297,12 +297,12 @@ static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words)
 {
     Context *ctx = chain->ctx;
     const Type *frame = type_tensor(chain->word, &words, 1, NULL);
-    const NamedAttr items[2] = {attr_named(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
-                                attr_named(ctx, EMITHLS_ATTR_WEIGHTS, attr_unit(ctx))};
+    const NamedAttr items[2] = {build_named_attr(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
+                                build_named_attr(ctx, EMITHLS_ATTR_WEIGHTS, attr_unit(ctx))};
     Value *port =
         add_argument(chain->top, "weights", emithls_stream(chain->word), attr_dict(ctx, items, 2));
     Builder b = builder_before(dataflow);
-    NamedAttr mode = attr_named(ctx, "mode", attr_string_c(ctx, "axis"));
+    NamedAttr mode = build_named_attr(ctx, "mode", attr_string_c(ctx, "axis"));
     build(&b, EMITHLS(INTERFACE), &port, 1, NULL, 0, &mode, 1);
     return port;
 }

@@ -27,13 +27,15 @@ static const Attr *kernel_attr(const Kernel *kernel)
     const AffineMap *originals =
         map_get(ctx, kernel->loop_count, 0, kernel->original_count, kernel->originals);
     const NamedAttr items[] = {
-        attr_named(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, kernel_class_name(kernel->class))),
-        attr_named(ctx, "stride", attr_i64_array(ctx, kernel->strides, kernel->window_count)),
-        attr_named(ctx, "dilation", attr_i64_array(ctx, kernel->dilations, kernel->window_count)),
-        attr_named(ctx, "P", loop_set(kernel, kernel->parallel_set)),
-        attr_named(ctx, "R", loop_set(kernel, kernel->reduction_set)),
-        attr_named(ctx, "O", attr_map(originals)),
-        attr_named(ctx, "W", loop_set(kernel, kernel->window_set)),
+        build_named_attr(ctx, DFG_REPORT_CLASS,
+                         attr_string_c(ctx, kernel_class_name(kernel->class))),
+        build_named_attr(ctx, "stride", attr_i64_array(ctx, kernel->strides, kernel->window_count)),
+        build_named_attr(ctx, "dilation",
+                         attr_i64_array(ctx, kernel->dilations, kernel->window_count)),
+        build_named_attr(ctx, "P", loop_set(kernel, kernel->parallel_set)),
+        build_named_attr(ctx, "R", loop_set(kernel, kernel->reduction_set)),
+        build_named_attr(ctx, "O", attr_map(originals)),
+        build_named_attr(ctx, "W", loop_set(kernel, kernel->window_set)),
     };
     return attr_dict(ctx, items, COUNT_OF(items));
 }

@@ -44,7 +44,7 @@ static const Type *real_type(const Decomposition *d)
 static Value *dequantize(Decomposition *d, Value *x, Value *scale, Value *zero, int64_t axis)
 {
     Value *operands[] = {x, scale, zero};
-    NamedAttr attr = attr_named(d->b.ctx, "axis", attr_i64(d->b.ctx, axis));
+    NamedAttr attr = build_named_attr(d->b.ctx, "axis", attr_i64(d->b.ctx, axis));
     const Type *elem = type_elem(scale->type);
     return make(d, ONNX(DEQUANTIZE_LINEAR), operands, zero ? 3 : 2, elem, &attr, 1);
 }
@@ -99,7 +99,7 @@ static Value *convolution(Decomposition *d, Value *const *operands, uint32_t cou
     uint32_t attr_count = 0;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const Attr *attr = op_attr(d->op, names[i]);
-        if (attr) attrs[attr_count++] = attr_named(d->b.ctx, names[i], attr);
+        if (attr) attrs[attr_count++] = build_named_attr(d->b.ctx, names[i], attr);
     }
     return make(d, ONNX(CONV), operands, count, type_elem(operands[0]->type), attrs, attr_count);
 }
@@ -133,7 +133,7 @@ static void qlinear_matmul(Decomposition *d)
 static void to_int32(Decomposition *d, Value *y)
 {
     enum { ONNX_INT32 = 6 };
-    NamedAttr attr = attr_named(d->b.ctx, "to", attr_i64(d->b.ctx, ONNX_INT32));
+    NamedAttr attr = build_named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, ONNX_INT32));
     replace(d, make(d, ONNX(CAST), &y, 1, type_i(d->b.ctx, 32), &attr, 1));
 }
 
@@ -258,7 +258,7 @@ static Value *binary(Decomposition *d, const OpDef *def, Value *x, Value *y)
 
 static Value *cast(Decomposition *d, Value *x, int64_t to, const Type *elem)
 {
-    NamedAttr attr = attr_named(d->b.ctx, "to", attr_i64(d->b.ctx, to));
+    NamedAttr attr = build_named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, to));
     return make(d, ONNX(CAST), &x, 1, elem, &attr, 1);
 }
 
@@ -266,7 +266,7 @@ static Value *cast(Decomposition *d, Value *x, int64_t to, const Type *elem)
 static Value *extreme(Decomposition *d, const OpDef *reduce, const OpDef *join)
 {
     Value *x = op_operand(d->op, 0);
-    NamedAttr attr = attr_named(d->b.ctx, "keepdims", attr_i64(d->b.ctx, 0));
+    NamedAttr attr = build_named_attr(d->b.ctx, "keepdims", attr_i64(d->b.ctx, 0));
     return binary(d, join, make(d, reduce, &x, 1, real_type(d), &attr, 1), constant(d, 0.0));
 }
 

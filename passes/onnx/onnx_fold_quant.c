@@ -109,7 +109,7 @@ static Value *named_constant(Builder *b, const Attr *value, const Op *like)
 static void replace_by_dequantize(Builder *b, Op *op, Value *const *operands, uint32_t count,
                                   int64_t axis)
 {
-    NamedAttr attr = attr_named(b->ctx, "axis", attr_i64(b->ctx, axis));
+    NamedAttr attr = build_named_attr(b->ctx, "axis", attr_i64(b->ctx, axis));
     const Type *type = op_result(op, 0)->type;
     Op *dequantize = build(b, ONNX(DEQUANTIZE_LINEAR), operands, count, &type, 1, &attr, axis >= 0);
     op_set_attr(dequantize, ONNX_ATTR_NAME, op_attr(op, ONNX_ATTR_NAME));

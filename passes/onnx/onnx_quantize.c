@@ -96,7 +96,7 @@ static bool quantize_constant(Quantize *q, Op *op, uint32_t index, const Attr *s
     Value *operands[] = {weight, onnx_build_constant(&b, scales),
                          onnx_build_constant(&b, scalar_attr(ctx, 0.0)),
                          onnx_build_constant(&b, scalar_attr(ctx, BITS))};
-    const NamedAttr attr = attr_named(ctx, "narrow", attr_i64(ctx, 1));
+    const NamedAttr attr = build_named_attr(ctx, "narrow", attr_i64(ctx, 1));
     Op *quant = build(&b, ONNX(QUANT), operands, COUNT_OF(operands), &weight->type, 1, &attr, 1);
     op_set_attr(quant, ONNX_ATTR_NAME, op_attr(op, ONNX_ATTR_NAME));
     op_set_operand(op, index, op_result(quant, 0));

@@ -68,7 +68,7 @@ static Value *build_product(Builder *b, const Op *op, Value *input, Value *weigh
     const int64_t dims[] = {dims_of(input)[0], dims_of(weight)[0]};
     const Type *type = type_tensor(type_elem(op_result(op, 0)->type), dims, 2, NULL);
     const Attr *quant = op_attr(op, "quantization_info");
-    NamedAttr attr = attr_named(b->ctx, "quantization_info", quant);
+    NamedAttr attr = build_named_attr(b->ctx, "quantization_info", quant);
     return op_result(build(b, TOSA(FULLY_CONNECTED), operands, 3, &type, 1, &attr, quant ? 1 : 0),
                      0);
 }
@@ -138,7 +138,7 @@ static Value *multiply(Builder *b, Value *input, Value *weight, int64_t multipli
     const int64_t *in = dims_of(input);
     const int64_t dims[] = {in[0], in[1], in[2], in[3], multiplier};
     const Type *type = type_tensor(type_elem(weight->type), dims, 5, NULL);
-    NamedAttr shift = attr_named(b->ctx, "shift", attr_int(type_i(b->ctx, 8), 0));
+    NamedAttr shift = build_named_attr(b->ctx, "shift", attr_int(type_i(b->ctx, 8), 0));
     Value *operands[] = {input, weight};
     return op_result(build(b, TOSA(MUL), operands, 2, &type, 1, &shift, 1), 0);
 }

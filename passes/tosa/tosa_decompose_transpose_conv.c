@@ -24,7 +24,7 @@ static bool all_static(const Op *op)
 
 static Value *reverse(Builder *b, Value *value, int64_t axis)
 {
-    NamedAttr attr = attr_named(b->ctx, "axis", attr_int(type_i(b->ctx, 32), axis));
+    NamedAttr attr = build_named_attr(b->ctx, "axis", attr_int(type_i(b->ctx, 32), axis));
     return op_result(build(b, TOSA(REVERSE), &value, 1, &value->type, 1, &attr, 1), 0);
 }
 
@@ -35,9 +35,10 @@ static Value *convolve(Builder *b, const Op *op, Value *const *operands, const T
     const int64_t ones[] = {1, 1};
     const Attr *unit = attr_i64_array(b->ctx, ones, 2);
     const Attr *quant = op_attr(op, "quantization_info");
-    NamedAttr attrs[] = {attr_named(b->ctx, "pad", attr_i64_array(b->ctx, pad, 4)),
-                         attr_named(b->ctx, "stride", unit), attr_named(b->ctx, "dilation", unit),
-                         attr_named(b->ctx, "quantization_info", quant)};
+    NamedAttr attrs[] = {build_named_attr(b->ctx, "pad", attr_i64_array(b->ctx, pad, 4)),
+                         build_named_attr(b->ctx, "stride", unit),
+                         build_named_attr(b->ctx, "dilation", unit),
+                         build_named_attr(b->ctx, "quantization_info", quant)};
     return op_result(build(b, TOSA(CONV2D), operands, 3, &type, 1, attrs, quant ? 4 : 3), 0);
 }
 
@@ -158,8 +159,8 @@ static Value *cut(Builder *b, Value *value, const TransposeConvAxis *y, const Tr
     const int64_t *dims = dims_of(value), begin[] = {0, y->begin, x->begin, 0};
     const int64_t size[] = {dims[0], y->size, x->size, dims[3]};
     const Type *type = type_with_shape(value->type, size, 4);
-    NamedAttr attrs[] = {attr_named(b->ctx, "start", attr_i64_array(b->ctx, begin, 4)),
-                         attr_named(b->ctx, "size", attr_i64_array(b->ctx, size, 4))};
+    NamedAttr attrs[] = {build_named_attr(b->ctx, "start", attr_i64_array(b->ctx, begin, 4)),
+                         build_named_attr(b->ctx, "size", attr_i64_array(b->ctx, size, 4))};
     return op_result(build(b, TOSA(SLICE), &value, 1, &type, 1, attrs, 2), 0);
 }
 

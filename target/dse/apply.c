@@ -132,16 +132,17 @@ static void write_report(Op *process, const ReportShape *shape, const Cost *cost
 {
     Context *ctx = process->ctx;
     NamedAttr items[5 + COST_KINDS] = {
-        attr_named(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, shape->class)),
-        attr_named(ctx, DFG_REPORT_SOURCE, attr_string(ctx, layer_name_source(process))),
-        attr_named(ctx, DFG_REPORT_TRIP_COUNTS, attr_i64_array(ctx, shape->trips, shape->count)),
-        attr_named(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, shape->unroll, shape->count)),
+        build_named_attr(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, shape->class)),
+        build_named_attr(ctx, DFG_REPORT_SOURCE, attr_string(ctx, layer_name_source(process))),
+        build_named_attr(ctx, DFG_REPORT_TRIP_COUNTS,
+                         attr_i64_array(ctx, shape->trips, shape->count)),
+        build_named_attr(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, shape->unroll, shape->count)),
     };
     uint32_t count = 4;
     for (int k = 0; k < COST_KINDS; k++)
-        items[count++] = attr_named(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
+        items[count++] = build_named_attr(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
     if (shape->buffer)
-        items[count++] = attr_named(ctx, DFG_REPORT_BUFFER, attr_i64(ctx, shape->buffer));
+        items[count++] = build_named_attr(ctx, DFG_REPORT_BUFFER, attr_i64(ctx, shape->buffer));
     op_set_attr(process, DFG_ATTR_REPORT, attr_dict(ctx, items, count));
 }
 

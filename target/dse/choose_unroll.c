@@ -82,18 +82,20 @@ static void record_budget(const Pass *pass, Op *module, int64_t interval, const 
     Context *ctx = module->ctx;
     Cost limits = given_limits(pass);
     NamedAttr items[7 + COST_KINDS] = {
-        attr_named(ctx, DFG_BUDGET_DEVICE, attr_string(ctx, pass_string(pass, "device"))),
-        attr_named(ctx, DFG_BUDGET_PART, attr_string(ctx, pass_string(pass, "part"))),
-        attr_named(ctx, DFG_BUDGET_CLOCK_MHZ, attr_i64(ctx, pass_int(pass, "clock"))),
-        attr_named(ctx, DFG_BUDGET_OBJECTIVE, attr_string(ctx, pass_string(pass, "objective"))),
-        attr_named(ctx, DFG_BUDGET_VALUE, attr_i64(ctx, answer->value)),
-        attr_named(ctx, DFG_BUDGET_BOUND, attr_i64(ctx, answer->bound)),
-        attr_named(ctx, DFG_BUDGET_INTERVAL, attr_i64(ctx, interval)),
+        build_named_attr(ctx, DFG_BUDGET_DEVICE, attr_string(ctx, pass_string(pass, "device"))),
+        build_named_attr(ctx, DFG_BUDGET_PART, attr_string(ctx, pass_string(pass, "part"))),
+        build_named_attr(ctx, DFG_BUDGET_CLOCK_MHZ, attr_i64(ctx, pass_int(pass, "clock"))),
+        build_named_attr(ctx, DFG_BUDGET_OBJECTIVE,
+                         attr_string(ctx, pass_string(pass, "objective"))),
+        build_named_attr(ctx, DFG_BUDGET_VALUE, attr_i64(ctx, answer->value)),
+        build_named_attr(ctx, DFG_BUDGET_BOUND, attr_i64(ctx, answer->bound)),
+        build_named_attr(ctx, DFG_BUDGET_INTERVAL, attr_i64(ctx, interval)),
     };
     size_t count = 7;
     for (int k = 0; k < COST_KINDS; k++)
         if (limits.items[k] >= 0)
-            items[count++] = attr_named(ctx, cost_names[k].key, attr_i64(ctx, limits.items[k]));
+            items[count++] =
+                build_named_attr(ctx, cost_names[k].key, attr_i64(ctx, limits.items[k]));
     op_set_attr(module, DFG_ATTR_BUDGET, attr_dict(ctx, items, count));
 }
 

@@ -125,8 +125,9 @@ static void insert_converter(SymbolTable *symbols, Op *channel, const Type *from
     const Type *ends[2] = {end_of(to, &dfg_type_input), end_of(to, &dfg_type_output)};
     int32_t segments[2] = {1, 1};
     const NamedAttr attrs[2] = {
-        attr_named(ctx, "callee", attr_symbol(ctx, symbol_name(converter))),
-        attr_named(ctx, "operandSegmentSizes", attr_dense_array(type_i(ctx, 32), segments, 2))};
+        build_named_attr(ctx, "callee", attr_symbol(ctx, symbol_name(converter))),
+        build_named_attr(ctx, "operandSegmentSizes",
+                         attr_dense_array(type_i(ctx, 32), segments, 2))};
     Builder b = builder_before(reader);
     Op *next = build(&b, DFG(CHANNEL), NULL, 0, ends, 2, NULL, 0);
     Value *operands[2] = {op_result(channel, 1), op_result(next, 0)};

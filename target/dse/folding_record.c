@@ -14,7 +14,7 @@ typedef VEC(NamedAttr) Items;
 
 static void add_item(Items *items, Context *ctx, const char *name, const Attr *value)
 {
-    if (value) *vec_push(items) = attr_named(ctx, name, value);
+    if (value) *vec_push(items) = build_named_attr(ctx, name, value);
 }
 
 /* "auto" for what is no memory in this design. */

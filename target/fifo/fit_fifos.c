@@ -130,7 +130,8 @@ static void record_beyond(const FifoFitting *f, const char *name, const Cost *be
     size_t count = 0;
     for (int k = 0; k < COST_KINDS; k++)
         if (beyond->items[k] > 0)
-            items[count++] = attr_named(ctx, cost_names[k].key, attr_i64(ctx, beyond->items[k]));
+            items[count++] =
+                build_named_attr(ctx, cost_names[k].key, attr_i64(ctx, beyond->items[k]));
     op_set_attr((Op *)(uintptr_t)f->design->top, name, count ? attr_dict(ctx, items, count) : NULL);
 }
 
@@ -260,11 +261,11 @@ static void record_timing(const FifoFitting *f, const SteadyState *steady)
     for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++)
         bits += f->depths[i] * design_word_bits(&f->design->streams.data[i]);
     const NamedAttr items[] = {
-        attr_named(ctx, EMITHLS_TIMING_CLOCK_MHZ, attr_i64(ctx, f->clock_mhz)),
-        attr_named(ctx, EMITHLS_TIMING_DEADLOCK_FREE, attr_unit(ctx)),
-        attr_named(ctx, EMITHLS_TIMING_FIFO_BITS, attr_i64(ctx, bits)),
-        attr_named(ctx, EMITHLS_TIMING_INTERVAL, attr_i64(ctx, steady->interval)),
-        attr_named(ctx, EMITHLS_TIMING_LATENCY, attr_i64(ctx, steady->latency)),
+        build_named_attr(ctx, EMITHLS_TIMING_CLOCK_MHZ, attr_i64(ctx, f->clock_mhz)),
+        build_named_attr(ctx, EMITHLS_TIMING_DEADLOCK_FREE, attr_unit(ctx)),
+        build_named_attr(ctx, EMITHLS_TIMING_FIFO_BITS, attr_i64(ctx, bits)),
+        build_named_attr(ctx, EMITHLS_TIMING_INTERVAL, attr_i64(ctx, steady->interval)),
+        build_named_attr(ctx, EMITHLS_TIMING_LATENCY, attr_i64(ctx, steady->latency)),
     };
     op_set_attr((Op *)(uintptr_t)f->design->top, EMITHLS_ATTR_TIMING,
                 attr_dict(ctx, items, COUNT_OF(items)));

@@ -30,7 +30,7 @@ static void set_branch_operands(Op *op, uint32_t successor, Value *const *values
 
 static Op *materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc)
 {
-    NamedAttr attr = attr_named(ctx, "value", value);
+    NamedAttr attr = build_named_attr(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};
     return build(&b, TOY(CONST), NULL, 0, &type, 1, &attr, 1);
 }
@@ -111,7 +111,7 @@ void toy_free(Toy *toy)
 
 Value *toy_const(Toy *toy, int64_t value)
 {
-    NamedAttr attr = attr_named(toy->ctx, "value", attr_int(toy->i32, value));
+    NamedAttr attr = build_named_attr(toy->ctx, "value", attr_int(toy->i32, value));
     return op_result(build(&toy->b, TOY(CONST), NULL, 0, &toy->i32, 1, &attr, 1), 0);
 }
 

@@ -159,26 +159,26 @@ static Value *grid_integer(Builder *b, const QuantizerSpec *spec, Value *x, cons
     const Type *real = x->type, *f64 = type_float(b->ctx, TYPE_F64);
     int exponent;
     if (onnx_exact_log2(spec->scale, &exponent))
-        x = build_binary(b, ARITH(MULF), real, x, build_float(b, real, 1.0 / spec->scale));
+        x = build_binary(b, ARITH(MULF), real, x, lower_build_float(b, real, 1.0 / spec->scale));
     else
-        x = build_binary(b, ARITH(DIVF), real, x, build_float(b, real, spec->scale));
+        x = build_binary(b, ARITH(DIVF), real, x, lower_build_float(b, real, spec->scale));
     if (real != f64 && !is_narrow_grid(quant)) {
         real = f64;
         x = build_unary(b, ARITH(EXTF), f64, x);
     }
     if (quant->zero != 0)
-        x = build_binary(b, ARITH(ADDF), real, x, build_float(b, real, (double)quant->zero));
-    x = build_rounding(b, quant->rounding, x);
-    x = build_binary(b, ARITH(MAXIMUMF), real, x, build_float(b, real, (double)quant->low));
-    x = build_binary(b, ARITH(MINIMUMF), real, x, build_float(b, real, (double)quant->high));
+        x = build_binary(b, ARITH(ADDF), real, x, lower_build_float(b, real, (double)quant->zero));
+    x = lower_build_rounding(b, quant->rounding, x);
+    x = build_binary(b, ARITH(MAXIMUMF), real, x, lower_build_float(b, real, (double)quant->low));
+    x = build_binary(b, ARITH(MINIMUMF), real, x, lower_build_float(b, real, (double)quant->high));
     if (quant->zero != 0)
-        x = build_binary(b, ARITH(SUBF), real, x, build_float(b, real, (double)quant->zero));
+        x = build_binary(b, ARITH(SUBF), real, x, lower_build_float(b, real, (double)quant->zero));
     return build_unary(b, spec->real.is_unsigned ? ARITH(FPTOUI) : ARITH(FPTOSI), elem, x);
 }
 
 static Value *sign_integer(Builder *b, Value *x, const Type *elem)
 {
-    Value *is_positive = arith_cmpf(b, CMPF_OGE, x, build_float(b, x->type, 0.0));
+    Value *is_positive = arith_cmpf(b, CMPF_OGE, x, lower_build_float(b, x->type, 0.0));
     Value *one = arith_constant_int(b, elem, 1), *minus = arith_constant_int(b, elem, -1);
     return arith_select(b, is_positive, one, minus);
 }
@@ -196,7 +196,7 @@ static bool quantize_plain(OnnxLowering *lw, Value *x, const QuantizerSpec *spec
     const Type *elem = type_i(lw->ctx, width - (out->is_unsigned && width > 2));
     Generic g;
     generic_elementwise(lw, &g, &x, 1);
-    generic_open(lw, &g, build_empty(lw, type_with_elem(x->type, elem)));
+    generic_open(lw, &g, lower_build_empty(lw, type_with_elem(x->type, elem)));
     Value *arg = generic_arg(&g, 0);
     out->value = generic_close(&g, quant->is_bipolar ? sign_integer(&g.body, arg, elem)
                                                      : grid_integer(&g.body, spec, arg, elem));
@@ -336,8 +336,8 @@ static Fixed shift_zero(OnnxLowering *lw, const Fixed *x, int64_t zero)
     const Type *elem = type_i(lw->ctx, width > own ? width : own);
     Generic g;
     generic_elementwise(lw, &g, &x->value, 1);
-    generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
-    Value *q = build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
+    generic_open(lw, &g, lower_build_empty(lw, type_with_elem(x->value->type, elem)));
+    Value *q = lower_build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
     result.value = generic_close(
         &g, build_binary(&g.body, ARITH(ADDI), elem, q, arith_constant_int(&g.body, elem, change)));
     result.is_unsigned = false;
@@ -353,12 +353,12 @@ static bool dequantize_plain(OnnxLowering *lw, double zero, double scale)
     bool is_unsigned = lower_is_unsigned_elem(op_operand(lw->node, 0)->type);
     Generic g;
     generic_elementwise(lw, &g, &x, 1);
-    generic_open(lw, &g, build_empty(lw, type));
+    generic_open(lw, &g, lower_build_empty(lw, type));
     Value *y =
         build_unary(&g.body, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), elem, generic_arg(&g, 0));
     if (zero != 0.0)
-        y = build_binary(&g.body, ARITH(SUBF), elem, y, build_float(&g.body, elem, zero));
-    y = build_binary(&g.body, ARITH(MULF), elem, y, build_float(&g.body, elem, scale));
+        y = build_binary(&g.body, ARITH(SUBF), elem, y, lower_build_float(&g.body, elem, zero));
+    y = build_binary(&g.body, ARITH(MULF), elem, y, lower_build_float(&g.body, elem, scale));
     lower_plain_result(lw, 0, generic_close(&g, y));
     return true;
 }

@@ -289,7 +289,7 @@ static void product_range(int64_t factor, const Fixed *v, int64_t *low, int64_t 
 
 static Value *scaled(Builder *b, Value *q, const Type *wide, bool is_unsigned, int64_t factor)
 {
-    q = build_extend(b, q, wide, is_unsigned);
+    q = lower_build_extend(b, q, wide, is_unsigned);
     return build_binary(b, ARITH(MULI), wide, q, arith_constant_int(b, wide, factor));
 }
 
@@ -320,7 +320,7 @@ static Value *add_correction(const RequantAdd *j, Builder *b, Value *table, Valu
     Value *place = level_of(j, b, q, wide);
     if (j->least != 0)
         place = build_binary(b, ARITH(SUBI), wide, place, arith_constant_int(b, wide, j->least));
-    Value *step = build_extend(b, build_lookup(b, table, place), wide, false);
+    Value *step = lower_build_extend(b, lower_build_lookup(b, table, place), wide, false);
     if (j->correction_shift > 0)
         step = build_binary(b, ARITH(SHLI), wide, step,
                             arith_constant_int(b, wide, j->correction_shift));
@@ -365,14 +365,14 @@ static bool build_kernel(RequantAdd *j, Fixed *out)
           *table = j->corrections ? correction_table(j) : NULL;
     Generic g;
     generic_broadcast(lw, &g, inputs, 2, type);
-    generic_open(lw, &g, build_empty(lw, type));
+    generic_open(lw, &g, lower_build_empty(lw, type));
     Builder *b = &g.body;
     Value *x = scaled(b, generic_arg(&g, 0), wide, j->x->is_unsigned, j->factor_x);
     Value *y = scaled(b, generic_arg(&g, 1), wide, j->y->is_unsigned, j->factor_y);
     Value *q = build_binary(b, ARITH(ADDI), wide, x, y);
     q = build_binary(b, ARITH(ADDI), wide, q, arith_constant_int(b, wide, j->addend));
     if (table) q = add_correction(j, b, table, q, wide);
-    out->value = generic_close(&g, build_resize(b, level_of(j, b, q, wide), elem));
+    out->value = generic_close(&g, lower_build_resize(b, level_of(j, b, q, wide), elem));
     return true;
 }
 
@@ -444,7 +444,7 @@ static Value *build_sum(RequantAdd *j, int64_t low, int64_t high)
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, wide);
     Generic g;
     generic_broadcast(lw, &g, inputs, 2, type);
-    generic_open(lw, &g, build_empty(lw, type));
+    generic_open(lw, &g, lower_build_empty(lw, type));
     Value *x = scaled(&g.body, generic_arg(&g, 0), wide, j->x->is_unsigned, j->factor_x);
     Value *y = scaled(&g.body, generic_arg(&g, 1), wide, j->y->is_unsigned, j->factor_y);
     return generic_close(&g, build_binary(&g.body, ARITH(ADDI), wide, x, y));

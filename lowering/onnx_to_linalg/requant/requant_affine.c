@@ -147,7 +147,7 @@ static Numbers add_numbers(AffineKernel *k, const int64_t *values)
 static Value *number(AffineKernel *k, Numbers n, const Type *type)
 {
     Builder *b = &k->generic.body;
-    return n.input ? build_extend(b, generic_arg(&k->generic, n.input), type, false)
+    return n.input ? lower_build_extend(b, generic_arg(&k->generic, n.input), type, false)
                    : arith_constant_int(b, type, n.same);
 }
 
@@ -200,8 +200,8 @@ static Value *add_correction(AffineKernel *k, Value *affine, Numbers factor, Val
     if (k->approx->correction_bits == 1)
         step = arith_select(b, correction, step, arith_constant_int(b, k->wide, 0));
     else
-        step =
-            build_binary(b, ARITH(MULI), k->wide, build_extend(b, correction, k->wide, true), step);
+        step = build_binary(b, ARITH(MULI), k->wide,
+                            lower_build_extend(b, correction, k->wide, true), step);
     return build_binary(b, ARITH(ADDI), k->wide, affine, step);
 }
 
@@ -231,15 +231,15 @@ static Value *build_approx(Requant *r, const AffineApprox *approx)
     Value *corrections = approx->correction_bits > 0 ? correction_table(&k) : NULL;
     const Type *type = requant_type(r);
     generic_along(lw, &k.generic, k.inputs, k.count, (uint32_t)r->axis);
-    generic_open(lw, &k.generic, build_empty(lw, type));
+    generic_open(lw, &k.generic, lower_build_empty(lw, type));
     Builder *b = &k.generic.body;
-    Value *q = build_extend(b, generic_arg(&k.generic, 0), k.wide, r->v->is_unsigned);
+    Value *q = lower_build_extend(b, generic_arg(&k.generic, 0), k.wide, r->v->is_unsigned);
     if (factor.input || factor.same != 1)
         q = build_binary(b, ARITH(MULI), k.wide, q, number(&k, factor, k.wide));
     if (addend.input || addend.same != 0)
         q = build_binary(b, ARITH(ADDI), k.wide, q, number(&k, addend, k.wide));
     if (corrections) q = add_correction(&k, q, factor, corrections);
-    return generic_close(&k.generic, build_resize(b, level(&k, q), type_elem(type)));
+    return generic_close(&k.generic, lower_build_resize(b, level(&k, q), type_elem(type)));
 }
 
 Value *requant_build_affine(Requant *r)

@@ -62,11 +62,11 @@ static Value *part_level(const BinarySearch *s, Builder *b, Value *at, Value *le
 {
     Requant *r = s->r;
     const Type *elem = type_elem(requant_type(r));
-    if (levels) return build_lookup(b, levels, at);
+    if (levels) return lower_build_lookup(b, levels, at);
     int64_t last = (INT64_C(1) << s->depth) - 1;
     if (r->channels > 1)
         at = build_binary(b, ARITH(ANDI), at->type, at, arith_constant_int(b, at->type, last));
-    at = build_resize(b, at, elem);
+    at = lower_build_resize(b, at, elem);
     if (r->least == 0) return at;
     return build_binary(b, ARITH(ADDI), elem, at, arith_constant_int(b, elem, r->least));
 }
@@ -81,12 +81,12 @@ static Value *build_tree(const BinarySearch *s, Value *const *places, Value *lev
     bool has_channels = r->channels > 1;
     Value *inputs[] = {r->v->value, has_channels ? channel_numbers(r, index) : NULL};
     generic_along(lw, &g, inputs, 1 + has_channels, (uint32_t)r->axis);
-    generic_open(lw, &g, build_empty(lw, requant_type(r)));
+    generic_open(lw, &g, lower_build_empty(lw, requant_type(r)));
     Builder *b = &g.body;
-    Value *q = build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
+    Value *q = lower_build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
     Value *at = has_channels ? generic_arg(&g, 1) : arith_constant_int(b, index, 0);
     for (uint32_t k = 0; k < s->depth; k++) {
-        Value *passed = arith_cmpi(b, CMPI_SGE, q, build_lookup(b, places[k], at));
+        Value *passed = arith_cmpi(b, CMPI_SGE, q, lower_build_lookup(b, places[k], at));
         at = build_binary(b, ARITH(ADDI), index, at, at);
         at = build_binary(b, ARITH(ADDI), index, at, build_unary(b, ARITH(EXTUI), index, passed));
     }

@@ -190,7 +190,7 @@ void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec
     Generic generic;
     generic_elementwise(lw, &generic, &v->value, 1);
     const Type *result = type_with_elem(v->value->type, type_i(lw->ctx, 2));
-    generic_open(lw, &generic, build_empty(lw, result));
+    generic_open(lw, &generic, lower_build_empty(lw, result));
     Builder *b = &generic.body;
     ScalarRescale from = {b, type_elem(v->value->type)}, to = {b, type_elem(result)};
     Value *sign = constant(&to, 1);
@@ -232,10 +232,10 @@ bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *
     Generic generic;
     generic_elementwise(lw, &generic, &v->value, 1);
     const Type *elem = quant_type(lw, quant);
-    generic_open(lw, &generic, build_empty(lw, type_with_elem(v->value->type, elem)));
+    generic_open(lw, &generic, lower_build_empty(lw, type_with_elem(v->value->type, elem)));
     ScalarRescale s = {&generic.body, type_i(lw->ctx, rescale_width(v, &r))};
-    Value *in = build_extend(s.b, generic_arg(&generic, 0), s.type, v->is_unsigned);
-    Value *result = build_resize(s.b, build_rescale(&s, &r, in), elem);
+    Value *in = lower_build_extend(s.b, generic_arg(&generic, 0), s.type, v->is_unsigned);
+    Value *result = lower_build_resize(s.b, build_rescale(&s, &r, in), elem);
     *out = spec->real;
     out->value = generic_close(&generic, result);
     out->low = clamp(r.q_low, r.clamp_low, r.clamp_high) - r.zero;

@@ -29,7 +29,7 @@ static void open_counting(Requant *r, Generic *g, Value *const *tables, uint32_t
         g->input[1 + i] = tables[i];
         g->map[1 + i] = map_get(lw->ctx, rank + 1, 0, tables[i]->type->u.shaped.rank, row);
     }
-    generic_open(lw, g, build_filled(lw, type, start));
+    generic_open(lw, g, lower_build_filled(lw, type, start));
 }
 
 static bool any_falls(const Requant *r)
@@ -87,9 +87,10 @@ Value *requant_build_thresholds(Requant *r)
     open_counting(r, &g, tables, 1 + has_signs, r->least);
     Builder *b = &g.body;
     const Type *wide = type_elem(tables[0]->type), *elem = type_elem(requant_type(r));
-    Value *q = build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
+    Value *q = lower_build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
     if (has_signs)
-        q = build_binary(b, ARITH(MULI), wide, q, build_extend(b, generic_arg(&g, 2), wide, false));
+        q = build_binary(b, ARITH(MULI), wide, q,
+                         lower_build_extend(b, generic_arg(&g, 2), wide, false));
     Value *passed = arith_cmpi(b, CMPI_SGE, q, generic_arg(&g, 1));
     Value *step = build_unary(b, ARITH(EXTUI), elem, passed);
     return generic_close(&g, build_binary(b, ARITH(ADDI), elem, generic_arg(&g, g.inputs), step));
@@ -257,9 +258,9 @@ Value *requant_build_level_changes(Requant *r, const LevelChanges *changes)
     open_counting(r, &g, tables, 2, r->least);
     Builder *b = &g.body;
     const Type *elem = type_elem(requant_type(r)), *wide = type_elem(tables[0]->type);
-    Value *q = build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
+    Value *q = lower_build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
     Value *passed = arith_cmpi(b, CMPI_SGE, q, generic_arg(&g, 1));
-    Value *rise = build_extend(b, generic_arg(&g, 2), elem, false);
+    Value *rise = lower_build_extend(b, generic_arg(&g, 2), elem, false);
     Value *next = build_binary(b, ARITH(ADDI), elem, generic_arg(&g, 3), rise);
     return generic_close(&g, arith_select(b, passed, next, generic_arg(&g, 3)));
 }
@@ -323,12 +324,12 @@ Value *requant_build_table(Requant *r, const LevelChanges *changes)
     Generic g;
     if (has_channels) inputs[1] = channel_offsets(r, wide, count);
     generic_along(lw, &g, inputs, 1 + has_channels, (uint32_t)r->axis);
-    generic_open(lw, &g, build_empty(lw, requant_type(r)));
+    generic_open(lw, &g, lower_build_empty(lw, requant_type(r)));
     Builder *b = &g.body;
-    Value *q = build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
+    Value *q = lower_build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
     if (has_channels || r->v->low != 0)
         q = build_binary(b, ARITH(ADDI), wide, q,
                          has_channels ? generic_arg(&g, 1)
                                       : arith_constant_int(b, wide, -r->v->low));
-    return generic_close(&g, build_lookup(b, levels, q));
+    return generic_close(&g, lower_build_lookup(b, levels, q));
 }

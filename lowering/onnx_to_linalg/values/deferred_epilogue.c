@@ -328,14 +328,15 @@ static Value *build_first(OnnxLowering *lw, const Fixed *fixed, const Type *like
     Generic generic;
     uint32_t axis = epilogue && epilogue->axis >= 0 ? (uint32_t)epilogue->axis : 0;
     generic_along(lw, &generic, inputs, count, axis);
-    generic_open(lw, &generic, build_empty(lw, like));
+    generic_open(lw, &generic, lower_build_empty(lw, like));
     Builder *b = &generic.body;
     Value *x = build_unary(b, fixed->is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), f64,
                            generic_arg(&generic, 0));
     x = build_binary(b, ARITH(MULF), f64, x,
-                     build_number(b, f64, ldexp(fixed->unit, fixed->exponent)));
+                     lower_build_number(b, f64, ldexp(fixed->unit, fixed->exponent)));
     if (fixed->divisor != 1)
-        x = build_binary(b, ARITH(DIVF), f64, x, build_number(b, f64, (double)fixed->divisor));
+        x = build_binary(b, ARITH(DIVF), f64, x,
+                         lower_build_number(b, f64, (double)fixed->divisor));
     if (factor) x = build_binary(b, ARITH(MULF), f64, x, generic_arg(&generic, factor));
     if (bias) x = build_binary(b, ARITH(ADDF), f64, x, generic_arg(&generic, bias));
     if (elem != f64) x = build_unary(b, ARITH(TRUNCF), elem, x);
@@ -350,10 +351,11 @@ static Value *build_step(OnnxLowering *lw, const EpilogueOp *step, Value *first)
     Value *before = build_step(lw, step->before, first);
     Value *other = before && step->joins ? build_step(lw, step->other, first) : NULL;
     lw->node = (Op *)step->node;
-    if (!before || !step->joins) return before ? build_plain_node(lw, step->operand, before) : NULL;
+    if (!before || !step->joins)
+        return before ? lower_build_plain_node(lw, step->operand, before) : NULL;
     operands[step->operand] = before;
     operands[1 - step->operand] = other;
-    return other ? build_plain_on(lw, operands, 2) : NULL;
+    return other ? lower_build_plain_on(lw, operands, 2) : NULL;
 }
 
 Value *epilogue_build(OnnxLowering *lw, const Fixed *fixed, const Type *like)

@@ -63,7 +63,7 @@ static void open_kernel(OnnxLowering *lw, Generic *generic, Value *const *inputs
                         const Type *type)
 {
     generic_broadcast(lw, generic, inputs, count, type);
-    generic_open(lw, generic, build_empty(lw, type));
+    generic_open(lw, generic, lower_build_empty(lw, type));
 }
 
 static Value *unsupported(OnnxLowering *lw)
@@ -80,7 +80,8 @@ static Value *apply(OnnxLowering *lw, Value *const *inputs, uint32_t count, cons
     bool is_unsigned = lower_is_unsigned_elem(op_operand(lw->node, 0)->type);
     open_kernel(lw, &generic, inputs, count, type);
     for (uint32_t i = 0; i < count; i++) args[i] = generic_arg(&generic, i);
-    Value *y = build_scalar(&generic.body, lw->node, type_elem(type), args, count, is_unsigned);
+    Value *y =
+        lower_build_scalar(&generic.body, lw->node, type_elem(type), args, count, is_unsigned);
     if (!y) {
         op_erase(generic.op);
         return unsupported(lw);
@@ -114,7 +115,7 @@ static Value *build_batch_norm(OnnxLowering *lw, Value *x)
     Generic generic;
     const Type *elem = type_elem(x->type);
     generic_along(lw, &generic, inputs, 3, 1);
-    generic_open(lw, &generic, build_empty(lw, x->type));
+    generic_open(lw, &generic, lower_build_empty(lw, x->type));
     Builder *b = &generic.body;
     Value *y = generic_arg(&generic, 0);
     y = build_binary(b, ARITH(MULF), elem, y, generic_arg(&generic, 1));
@@ -159,7 +160,7 @@ static Value *build_variadic(OnnxLowering *lw, Value *const *inputs, uint32_t co
     Generic generic;
     open_kernel(lw, &generic, &y, 1, type);
     Builder *b = &generic.body;
-    Value *divisor = build_float(b, type_elem(type), (double)count);
+    Value *divisor = lower_build_float(b, type_elem(type), (double)count);
     return generic_close(
         &generic, build_binary(b, ARITH(DIVF), type_elem(type), generic_arg(&generic, 0), divisor));
 }
@@ -170,13 +171,13 @@ static bool is_variadic(const Op *op)
            op->def == ONNX(MEAN);
 }
 
-Value *build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count)
+Value *lower_build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count)
 {
     if (is_variadic(lw->node)) return build_variadic(lw, inputs, count);
     return apply(lw, inputs, count, lower_plain_type(op_result(lw->node, 0)->type));
 }
 
-Value *build_plain_node(OnnxLowering *lw, uint32_t index, Value *x)
+Value *lower_build_plain_node(OnnxLowering *lw, uint32_t index, Value *x)
 {
     const Op *op = lw->node;
     if (op->def == ONNX(BATCH_NORMALIZATION)) return build_batch_norm(lw, x);
@@ -186,5 +187,5 @@ Value *build_plain_node(OnnxLowering *lw, uint32_t index, Value *x)
         inputs[i] = i == index ? x : lower_plain(lw, i);
         if (!inputs[i]) return NULL;
     }
-    return build_plain_on(lw, inputs, op->operand_count);
+    return lower_build_plain_on(lw, inputs, op->operand_count);
 }

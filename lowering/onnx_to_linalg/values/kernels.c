@@ -21,50 +21,50 @@ bool fixed_shift_i64(int64_t x, int64_t shift, int64_t *out)
     return shift >= 0 && shift < 63 && i64_mul(x, INT64_C(1) << shift, out);
 }
 
-Value *build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned)
+Value *lower_build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned)
 {
     if (value->type == type) return value;
     return build_unary(b, is_unsigned ? ARITH(EXTUI) : ARITH(EXTSI), type, value);
 }
 
-Value *build_resize(Builder *b, Value *value, const Type *type)
+Value *lower_build_resize(Builder *b, Value *value, const Type *type)
 {
     if (type_width(value->type) > type_width(type))
         return build_unary(b, ARITH(TRUNCI), type, value);
-    return build_extend(b, value, type, false);
+    return lower_build_extend(b, value, type, false);
 }
 
-Value *build_lookup(Builder *b, Value *table, Value *at)
+Value *lower_build_lookup(Builder *b, Value *table, Value *at)
 {
     const Type *elem = type_elem(table->type);
     Value *operands[] = {table, build_unary(b, ARITH(INDEX_CAST), type_index(elem->ctx), at)};
     return op_result(build(b, TENSOR(EXTRACT), operands, 2, &elem, 1, NULL, 0), 0);
 }
 
-Value *build_empty(OnnxLowering *lw, const Type *type)
+Value *lower_build_empty(OnnxLowering *lw, const Type *type)
 {
     return op_result(build(&lw->b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0);
 }
 
-Value *build_fill(OnnxLowering *lw, Value *scalar, Value *tensor)
+Value *lower_build_fill(OnnxLowering *lw, Value *scalar, Value *tensor)
 {
     return linalg_fill(&lw->b, scalar, tensor);
 }
 
-Value *build_number(Builder *b, const Type *type, double value)
+Value *lower_build_number(Builder *b, const Type *type, double value)
 {
     if (type_is_float(type)) return arith_constant(b, attr_float(type, value));
     return arith_constant_int(b, type, (int64_t)value);
 }
 
-Value *build_filled(OnnxLowering *lw, const Type *type, int64_t value)
+Value *lower_build_filled(OnnxLowering *lw, const Type *type, int64_t value)
 {
-    Value *scalar = build_number(&lw->b, type_elem(type), (double)value);
-    return build_fill(lw, scalar, build_empty(lw, type));
+    Value *scalar = lower_build_number(&lw->b, type_elem(type), (double)value);
+    return lower_build_fill(lw, scalar, lower_build_empty(lw, type));
 }
 
-Value *build_pad(OnnxLowering *lw, Value *tensor, const int64_t *low, const int64_t *high,
-                 Value *value)
+Value *lower_build_pad(OnnxLowering *lw, Value *tensor, const int64_t *low, const int64_t *high,
+                       Value *value)
 {
     uint32_t rank = tensor->type->u.shaped.rank;
     int64_t total = 0;
@@ -134,16 +134,16 @@ Value *generic_close(Generic *generic, Value *element)
     return op_result(generic->op, 0);
 }
 
-Value *build_wider(OnnxLowering *lw, const Fixed *x, const Type *elem)
+Value *lower_build_wider(OnnxLowering *lw, const Fixed *x, const Type *elem)
 {
     Generic g;
     if (type_elem(x->value->type) == elem) return x->value;
     generic_elementwise(lw, &g, &x->value, 1);
-    generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
-    return generic_close(&g, build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned));
+    generic_open(lw, &g, lower_build_empty(lw, type_with_elem(x->value->type, elem)));
+    return generic_close(&g, lower_build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned));
 }
 
-bool build_finer(OnnxLowering *lw, Fixed *x, int shift)
+bool lower_build_finer(OnnxLowering *lw, Fixed *x, int shift)
 {
     Generic g;
     Fixed result = *x;
@@ -157,8 +157,8 @@ bool build_finer(OnnxLowering *lw, Fixed *x, int shift)
     width = (uint32_t)shift >= width ? (uint32_t)shift + 1 : width;
     const Type *elem = type_i(lw->ctx, width);
     generic_elementwise(lw, &g, &x->value, 1);
-    generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
-    Value *q = build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
+    generic_open(lw, &g, lower_build_empty(lw, type_with_elem(x->value->type, elem)));
+    Value *q = lower_build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
     result.value = generic_close(
         &g, build_binary(&g.body, ARITH(SHLI), elem, q, arith_constant_int(&g.body, elem, shift)));
     result.exponent -= shift;

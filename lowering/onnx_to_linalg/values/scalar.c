@@ -5,7 +5,7 @@
 #include "dialects/math/math.h"
 #include "lowering/onnx_to_linalg/values/values.h"
 
-Value *build_float(Builder *b, const Type *type, double value)
+Value *lower_build_float(Builder *b, const Type *type, double value)
 {
     return arith_constant(b, attr_float(type, value));
 }
@@ -23,10 +23,10 @@ static Value *binary(Builder *b, const OpDef *def, Value *lhs, Value *rhs)
 /* lhs op a number */
 static Value *with(Builder *b, const OpDef *def, Value *lhs, double rhs)
 {
-    return binary(b, def, lhs, build_number(b, lhs->type, rhs));
+    return binary(b, def, lhs, lower_build_number(b, lhs->type, rhs));
 }
 
-Value *build_rounding(Builder *b, Rounding mode, Value *x)
+Value *lower_build_rounding(Builder *b, Rounding mode, Value *x)
 {
     switch (mode) {
     case ROUND_CEIL: return unary(b, MATH(CEIL), x);
@@ -44,14 +44,14 @@ Value *build_rounding(Builder *b, Rounding mode, Value *x)
 
 static Value *select_negative(Builder *b, Value *x, Value *negative, Value *otherwise)
 {
-    Value *is_negative = arith_cmpf(b, CMPF_OLT, x, build_float(b, x->type, 0.0));
+    Value *is_negative = arith_cmpf(b, CMPF_OLT, x, lower_build_float(b, x->type, 0.0));
     return arith_select(b, is_negative, negative, otherwise);
 }
 
 static Value *sigmoid(Builder *b, Value *x)
 {
     Value *power = unary(b, MATH(EXP), unary(b, ARITH(NEGF), x));
-    Value *one = build_float(b, x->type, 1.0);
+    Value *one = lower_build_float(b, x->type, 1.0);
     return binary(b, ARITH(DIVF), one, binary(b, ARITH(ADDF), one, power));
 }
 
@@ -84,7 +84,7 @@ static Value *gelu(Builder *b, const Op *node, Value *x)
 static Value *selu(Builder *b, const Op *node, Value *x)
 {
     double alpha = onnx_float(node, "alpha", 1.67326319217681884765625);
-    Value *y = arith_select(b, arith_cmpf(b, CMPF_OGT, x, build_float(b, x->type, 0.0)), x,
+    Value *y = arith_select(b, arith_cmpf(b, CMPF_OGT, x, lower_build_float(b, x->type, 0.0)), x,
                             exponential(b, x, alpha));
     return with(b, ARITH(MULF), y, onnx_float(node, "gamma", 1.05070102214813232421875));
 }
@@ -98,9 +98,9 @@ static Value *softplus(Builder *b, Value *x)
 
 static Value *sign(Builder *b, Value *x)
 {
-    Value *one = build_float(b, x->type, 1.0), *zero = build_float(b, x->type, 0.0);
+    Value *one = lower_build_float(b, x->type, 1.0), *zero = lower_build_float(b, x->type, 0.0);
     Value *positive = arith_select(b, arith_cmpf(b, CMPF_OGT, x, zero), one, x);
-    return select_negative(b, x, build_float(b, x->type, -1.0), positive);
+    return select_negative(b, x, lower_build_float(b, x->type, -1.0), positive);
 }
 
 static Value *float_unary(Builder *b, const Op *node, Value *x)
@@ -121,7 +121,7 @@ static Value *float_unary(Builder *b, const Op *node, Value *x)
         return select_negative(b, x, with(b, ARITH(MULF), x, onnx_float(node, "alpha", 0.01)), x);
     case ONNX_LOG: return unary(b, MATH(LOG), x);
     case ONNX_NEG: return unary(b, ARITH(NEGF), x);
-    case ONNX_RECIPROCAL: return binary(b, ARITH(DIVF), build_float(b, x->type, 1.0), x);
+    case ONNX_RECIPROCAL: return binary(b, ARITH(DIVF), lower_build_float(b, x->type, 1.0), x);
     case ONNX_RELU: return with(b, ARITH(MAXIMUMF), x, 0.0);
     case ONNX_ROUND: return unary(b, MATH(ROUNDEVEN), x);
     case ONNX_SELU: return selu(b, node, x);
@@ -138,14 +138,15 @@ static Value *float_unary(Builder *b, const Op *node, Value *x)
 
 static Value *int_unary(Builder *b, const Op *node, Value *x, bool is_unsigned)
 {
-    Value *zero = build_number(b, x->type, 0.0);
+    Value *zero = lower_build_number(b, x->type, 0.0);
     switch (node->def - onnx_ops) {
     case ONNX_ABS: return is_unsigned ? x : unary(b, MATH(ABSI), x);
     case ONNX_NEG: return binary(b, ARITH(SUBI), zero, x);
     case ONNX_NOT: return with(b, ARITH(XORI), x, 1.0);
     case ONNX_RELU: return is_unsigned ? x : binary(b, ARITH(MAXSI), x, zero);
     case ONNX_SIGN: {
-        Value *one = build_number(b, x->type, 1.0), *minus = build_number(b, x->type, -1.0);
+        Value *one = lower_build_number(b, x->type, 1.0),
+              *minus = lower_build_number(b, x->type, -1.0);
         if (is_unsigned) return binary(b, ARITH(MINUI), x, one);
         return binary(b, ARITH(MAXSI), binary(b, ARITH(MINSI), x, one), minus);
     }
@@ -156,7 +157,7 @@ static Value *int_unary(Builder *b, const Op *node, Value *x, bool is_unsigned)
 /* a - floor(a / b) * b, with the sign of b */
 static Value *floor_modulo(Builder *b, Value *x, Value *y)
 {
-    Value *rest = binary(b, ARITH(REMF), x, y), *zero = build_float(b, x->type, 0.0);
+    Value *rest = binary(b, ARITH(REMF), x, y), *zero = lower_build_float(b, x->type, 0.0);
     Value *is_inexact = arith_cmpf(b, CMPF_UNE, rest, zero);
     Value *rest_sign = arith_cmpf(b, CMPF_OLT, rest, zero);
     Value *sign_y = arith_cmpf(b, CMPF_OLT, y, zero);
@@ -170,7 +171,7 @@ static Value *int_modulo(Builder *b, const Op *node, Value *x, Value *y, bool is
     if (is_unsigned) return binary(b, ARITH(REMUI), x, y);
     Value *rest = binary(b, ARITH(REMSI), x, y);
     if (onnx_int(node, "fmod", 0) != 0) return rest;
-    Value *zero = build_number(b, x->type, 0.0);
+    Value *zero = lower_build_number(b, x->type, 0.0);
     Value *differs = binary(b, ARITH(XORI), arith_cmpi(b, CMPI_SLT, rest, zero),
                             arith_cmpi(b, CMPI_SLT, y, zero));
     Value *wraps = binary(b, ARITH(ANDI), arith_cmpi(b, CMPI_NE, rest, zero), differs);
@@ -211,7 +212,7 @@ static Value *int_binary(Builder *b, const Op *node, Value *x, Value *y, bool is
     case ONNX_OR: return binary(b, ARITH(ORI), x, y);
     case ONNX_XOR: return binary(b, ARITH(XORI), x, y);
     case ONNX_PRELU: {
-        Value *negative = arith_cmpi(b, CMPI_SLT, x, build_number(b, x->type, 0.0));
+        Value *negative = arith_cmpi(b, CMPI_SLT, x, lower_build_number(b, x->type, 0.0));
         return arith_select(b, negative, binary(b, ARITH(MULI), x, y), x);
     }
     default: return NULL;
@@ -255,12 +256,12 @@ static Value *cast(Builder *b, Value *x, const Type *type, bool is_unsigned, boo
     if (from_float && to_float) return cast_float(b, x, type);
     if (to_float) return build_unary(b, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), type, x);
     if (type_width(type) == 1) {
-        Value *zero = build_number(b, x->type, 0.0);
+        Value *zero = lower_build_number(b, x->type, 0.0);
         return from_float ? arith_cmpf(b, CMPF_UNE, x, zero) : arith_cmpi(b, CMPI_NE, x, zero);
     }
     if (from_float) return build_unary(b, to_unsigned ? ARITH(FPTOUI) : ARITH(FPTOSI), type, x);
     if (type_width(x->type) > type_width(type)) return build_unary(b, ARITH(TRUNCI), type, x);
-    return build_extend(b, x, type, is_unsigned);
+    return lower_build_extend(b, x, type, is_unsigned);
 }
 
 /* Pow of an integer and a float, in floating point; its result has the type of the base. */
@@ -275,8 +276,8 @@ static Value *mixed_power(Builder *b, const Op *node, const Type *type, Value *x
     return cast(b, power, type, false, x_unsigned);
 }
 
-Value *build_scalar(Builder *b, const Op *node, const Type *type, Value *const *args,
-                    uint32_t count, bool is_unsigned)
+Value *lower_build_scalar(Builder *b, const Op *node, const Type *type, Value *const *args,
+                          uint32_t count, bool is_unsigned)
 {
     Value *x = args[0];
     bool is_float = type_is_float(x->type);

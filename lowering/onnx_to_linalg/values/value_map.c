@@ -173,13 +173,13 @@ static Value *plain_integers(OnnxLowering *lw, const Fixed *fixed, const Type *t
     uint32_t wanted = type_width(type_elem(type));
     const Type *wide = type_i(lw->ctx, width > wanted ? width : wanted);
     generic_elementwise(lw, &generic, &fixed->value, 1);
-    generic_open(lw, &generic, build_empty(lw, type));
+    generic_open(lw, &generic, lower_build_empty(lw, type));
     Builder *b = &generic.body;
-    Value *element = build_extend(b, generic_arg(&generic, 0), wide, fixed->is_unsigned);
+    Value *element = lower_build_extend(b, generic_arg(&generic, 0), wide, fixed->is_unsigned);
     if (fixed->zero != 0)
         element =
             build_binary(b, ARITH(ADDI), wide, element, arith_constant_int(b, wide, fixed->zero));
-    return generic_close(&generic, build_resize(b, element, type_elem(type)));
+    return generic_close(&generic, lower_build_resize(b, element, type_elem(type)));
 }
 
 static Value *plain_constant(OnnxLowering *lw, const Array *array)

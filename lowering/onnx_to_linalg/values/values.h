@@ -215,42 +215,43 @@ Value *generic_arg(const Generic *generic, uint32_t index);
 Value *generic_close(Generic *generic, Value *element);
 
 /* tensor.empty, and the same filled with a number. */
-Value *build_empty(OnnxLowering *lw, const Type *type);
-Value *build_filled(OnnxLowering *lw, const Type *type, int64_t value);
-Value *build_fill(OnnxLowering *lw, Value *scalar, Value *tensor);
-Value *build_number(Builder *b, const Type *type, double value); /* integer or float constant */
+Value *lower_build_empty(OnnxLowering *lw, const Type *type);
+Value *lower_build_filled(OnnxLowering *lw, const Type *type, int64_t value);
+Value *lower_build_fill(OnnxLowering *lw, Value *scalar, Value *tensor);
+Value *lower_build_number(Builder *b, const Type *type,
+                          double value); /* integer or float constant */
 /* The tensor with a border of `value` (rank entries each); itself when there is none. */
-Value *build_pad(OnnxLowering *lw, Value *tensor, const int64_t *low, const int64_t *high,
-                 Value *value);
+Value *lower_build_pad(OnnxLowering *lw, Value *tensor, const int64_t *low, const int64_t *high,
+                       Value *value);
 /* The integers of x in elements of `elem`, which is at least as wide. */
-Value *build_wider(OnnxLowering *lw, const Fixed *x, const Type *elem);
+Value *lower_build_wider(OnnxLowering *lw, const Fixed *x, const Type *elem);
 /* Rewrites x to the same values in units of 2^-shift of its scale. False: diagnosed. */
-bool build_finer(OnnxLowering *lw, Fixed *x, int shift) MUST_CHECK;
+bool lower_build_finer(OnnxLowering *lw, Fixed *x, int shift) MUST_CHECK;
 /* An integer in `type`, which is at least as wide. */
-Value *build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned);
+Value *lower_build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned);
 /* An integer in `type`, extended by sign or truncated. */
-Value *build_resize(Builder *b, Value *value, const Type *type);
+Value *lower_build_resize(Builder *b, Value *value, const Type *type);
 /* Element `at` (a signed integer, not negative) of a table of rank 1. */
-Value *build_lookup(Builder *b, Value *table, Value *at);
+Value *lower_build_lookup(Builder *b, Value *table, Value *at);
 
 /* Element-wise nodes on plain tensors (elementwise_float.c, scalar.c).
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir */
 
 /* The node on plain tensors, with x as operand `index` and the others looked up. NULL:
  * diagnosed. */
-Value *build_plain_node(OnnxLowering *lw, uint32_t index, Value *x) MUST_CHECK;
+Value *lower_build_plain_node(OnnxLowering *lw, uint32_t index, Value *x) MUST_CHECK;
 /* The node on given plain tensors, for nodes without operands of their own kind. NULL:
  * diagnosed. */
-Value *build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count) MUST_CHECK;
+Value *lower_build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count) MUST_CHECK;
 /* Whether the node is element-wise. */
 bool lower_is_elementwise(const Op *node);
 
 /* The scalar result of an element-wise node in `type`, from its operands' elements. is_unsigned:
  * how the operands' integers are read. NULL, no diagnostic: there is no such arithmetic. */
-Value *build_scalar(Builder *b, const Op *node, const Type *type, Value *const *args,
-                    uint32_t count, bool is_unsigned) MUST_CHECK;
+Value *lower_build_scalar(Builder *b, const Op *node, const Type *type, Value *const *args,
+                          uint32_t count, bool is_unsigned) MUST_CHECK;
 /* Rounds a float to an integral value, half to even or by another mode. */
-Value *build_rounding(Builder *b, Rounding mode, Value *x);
-Value *build_float(Builder *b, const Type *type, double value);
+Value *lower_build_rounding(Builder *b, Rounding mode, Value *x);
+Value *lower_build_float(Builder *b, const Type *type, double value);
 
 #endif

@@ -31,7 +31,7 @@ static Op *build_seg(Toy *toy, Value *value, int32_t first, int32_t second)
     int32_t sizes[] = {first, second};
     Value *values[] = {value, value, value};
     NamedAttr segments =
-        attr_named(toy->ctx, "operandSegmentSizes", attr_dense_array(toy->i32, sizes, 2));
+        build_named_attr(toy->ctx, "operandSegmentSizes", attr_dense_array(toy->i32, sizes, 2));
     return build(&toy->b, TOY(SEG), values, 3, NULL, 0, &segments, 1);
 }
 
