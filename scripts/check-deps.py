@@ -27,9 +27,9 @@ MOST_SOURCES = 25
 # Modules from the bottom up, each with the prefixes of its externs. Passes are data named
 # pass_<name>, op tables <dialect>_ops: these belong to whoever defines them.
 MODULES = """
-ir/support                      arena bigint f64 file float hash i64 input json output ptrmap size
-                                str strbuf text_table vec
-ir/attr                         affine array attr context dense ident intern loc map set type
+ir/support                      arena bigint file hash i64 input json output ptrmap size str strbuf
+                                text_table vec
+ir/attr                         affine array attr context dense float ident intern loc map set type
 ir/core                         block build builder constraint context_ops dialect dominance op
                                 opdef opinfo oppool region symbol symtab symtabs use value ATTR TYPE
 ir/asm/format                   format

@@ -668,4 +668,36 @@ Array *array_from_attr(const Attr *attr) MUST_CHECK;
 /* The elements as a dense attribute of the array's type; the array stays the caller's. */
 const Attr *array_to_attr(const Array *array);
 
+/* Floating-point formats, by their bits and independent of the host's arithmetic and locale.
+ *
+ * `kind` is one of the float kinds of TypeKind (ir/attr/attr.h). Formats of up to 64 bits are held
+ * in one word, f80 and f128 in two with the low word first. The *_words functions take every kind,
+ * the others those of up to 64 bits.
+ * Tests: test/unit/ir/attr/float_test.c */
+
+/* The value of the bits. It is exact, except that f80 and f128 are rounded half to even. */
+double float_from_bits(int kind, uint64_t bits);
+double float_from_words(int kind, const uint64_t words[2]);
+/* The bits of a value, rounded half to even. Overflow gives the infinity of the format, or its NaN
+ * if it has no infinity. */
+uint64_t float_to_bits(int kind, double value);
+void float_to_words(int kind, double value, uint64_t words[2]);
+/* Width of the storage in bits: 8, 16, 19, 32, 64, 80 or 128. */
+uint32_t float_width(int kind);
+/* Replaces bits of f80 whose explicit leading bit contradicts the exponent, and which therefore are
+ * no number, by those that upstream keeps: the same with the largest exponent. All other bits stay
+ * as they are. */
+void float_settle(int kind, uint64_t words[2]);
+
+/* Appends a float of that kind as upstream prints it: with 6 digits after the first if they
+ * round-trip, else with as many as always do, else (and for infinities and NaNs) its bits in
+ * hexadecimal. */
+void float_print(StrBuf *out, int kind, uint64_t bits);
+void float_print_words(StrBuf *out, int kind, const uint64_t words[2]);
+/* Appends d.dddddde+xx, as messages show a double; an infinity is INF. */
+void float_print_scientific(StrBuf *out, double value);
+/* Reads [-+]digits[.digits][e[-+]digits], correctly rounded to double (infinity when too large).
+ * False: the text is malformed. */
+bool float_parse(Str text, double *out) MUST_CHECK;
+
 #endif

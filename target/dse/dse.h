@@ -1,17 +1,14 @@
 /* Design space exploration: chooses a configuration for every process of a dataflow graph.
  *
- * This header has three parts, in this order:
- *   the model      DseSpace and what is in it. Built once by dse_space(), constant from then on.
- *   the solver     DseProblem, what one solve looks for, and DseState, what solves find and leave
- *                  to the next one. dse_solve() reads the model and writes the state.
- *   the searches   objectives, pipeline latency, explanations, exploration and the folding file,
- *                  each of which asks the solver one problem or several.
+ * The model (DseSpace) and the solver (dse_solve) are in target/dse/solve/solve.h. Here are the
+ * space's construction, the writing of a choice into the IR, and the searches: objectives, pipeline
+ * latency, explanations, exploration and the folding file, each of which asks the solver one problem
+ * or several.
  *
  * The problem is MING Eq. 1: each process has configurations; a configuration fixes its unroll
  * factors, its cost and the words at its ports. The words at both ends of a channel must be equal,
  * or a converter stands between them, which is a node with costs of its own. The space is
- * enumerated by space.c and configs_*.c, solved by target/dse/solve, and the choice is written into
- * the IR by apply.c.
+ * enumerated by space.c and configs_*.c; the choice is written by apply.c.
  * Tests: lit/target/dse/choose-unroll.mir, test/unit/target/dse/solve_test.c */
 #ifndef MING_TARGET_DSE_DSE_H
 #define MING_TARGET_DSE_DSE_H
@@ -20,113 +17,14 @@
 #include "ir/pass/pass.h"
 #include "target/cost/cost.h"
 #include "target/device/device.h"
-
-/* The model. */
-
-/* One way to build a process. */
-typedef struct Config {
-    Cost cost;
-    int64_t interval; /* initiation interval of the process: cycles from one frame to the next */
-    int64_t *word;    /* per port: number of its word in DseSpace.words */
-    int64_t *unroll;  /* compute processes: factor per loop of the main kernel; else NULL */
-    Binding binding;  /* where memories go, what multiplies */
-    int64_t middle;   /* converters: number of the word between two of them, -1 for none */
-} Config;
-
-/* A process, or the conversion of words on a channel between two processes. */
-typedef struct DseNode {
-    const Op *process; /* NULL for a channel */
-    Op *channel;       /* NULL for a process */
-    ProcessKind kind;
-    uint32_t port_count;
-    bool *at_boundary; /* per port of a process: connected to a port of the region */
-    VEC(Config) configs;
-} DseNode;
-
-/* Two ports of nodes that must have equal words. channel: that between them, NULL behind a
- * converter. */
-typedef struct DseEdge {
-    uint32_t from, from_port, to, to_port;
-    Op *channel;
-} DseEdge;
-
-typedef struct DseSpace {
-    Arena *arena; /* of the configurations' arrays, and of whatever lives as long as the space */
-    const Op *region;
-    CostTarget target;
-    VEC(DseNode) nodes; /* in order of instantiation */
-    VEC(DseEdge) edges;
-    VEC(const Type *) words; /* receiving ends; channels may join ends of the same one */
-    PtrMap word_numbers;     /* end Type* -> index in words + 1 */
-} DseSpace;
+#include "target/dse/solve/solve.h"
 
 /* Enumerates the Pareto-optimal configurations of the region's processes. False: diagnosed. */
 bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpace *out) MUST_CHECK;
-void dse_free(DseSpace *space);
-/* Sum over the configurations that a design has chosen: a number per node. */
-Cost dse_total(const DseSpace *space, const uint32_t *chosen);
 /* The longest interval of the chosen configurations. */
 int64_t dse_interval(const DseSpace *space, const uint32_t *chosen);
 /* Writes the chosen factors, words, storage and reports into region and processes. */
 void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *chosen);
-
-/* The solver. */
-
-/* DSE_FEASIBLE: a design within the limits that is not proven to be the best. DSE_FAILED: no design
- * was found, but none is excluded either. */
-typedef enum DseStatus { DSE_OPTIMAL, DSE_FEASIBLE, DSE_INFEASIBLE, DSE_FAILED } DseStatus;
-
-static inline bool dse_found_design(DseStatus status)
-{
-    return status == DSE_OPTIMAL || status == DSE_FEASIBLE;
-}
-
-/* What one solve looks for: the least weighted sum, among designs within the limits. */
-typedef struct DseProblem {
-    Cost weights; /* >= 0 */
-    /* Per node and configuration: added to its weighted cost, >= 0; or NULL. */
-    int64_t *const *extra;
-    Cost limits;            /* < 0: none */
-    const int64_t *longest; /* per node: the longest interval allowed; NULL: any */
-    /* The intervals matter, so that a configuration never dominates one of a shorter interval. */
-    bool keeps_intervals;
-    /* Weighted sum of the state's design, if that keeps the limits; else < 0. */
-    int64_t known;
-    /* Labels (label setting) to try before the best design so far is taken; 0: the default. */
-    size_t max_labels;
-    /* Of dse_seconds(); 0: none. A deadline makes the answer depend on the machine, max_labels does
-     * not. */
-    double deadline;
-} DseProblem;
-
-/* What solves find and leave to the next one in the same space. A search hands one state to all of
- * its solves, since each begins where the last one ended; searches that are to be independent of
- * each other have states of their own. */
-typedef struct DseState {
-    uint32_t *chosen; /* per node: its configuration in the best design, at the start any */
-    int64_t bound;    /* of the last solve: no design's weighted sum is below it */
-    /* Limits that solves take into account. One becomes active when a solution exceeds it, or when
-     * it is part of a proof that there is no design, and then stays active. The fewer limits are
-     * active, the more configurations are dominated. */
-    bool is_active[COST_KINDS];
-    /* Lagrange multipliers per unit of cost, of the last solve that had nothing to minimise: the
-     * weights of the surrogate constraint that excludes infeasible designs early. */
-    double multipliers[COST_KINDS];
-} DseState;
-
-/* Chooses each node's first configuration. The state lives in the space's arena. */
-DseState dse_state(const DseSpace *space);
-/* The problem without limits: the least of one kind of cost. */
-DseProblem dse_least(CostKind kind);
-/* Seconds of a clock that never goes back. */
-double dse_seconds(void);
-/* Weighted sum of a cost. */
-int64_t dse_measure(const Cost *cost, const Cost *weights);
-/* Sets state->chosen and *value to the best design and its weighted sum if one is found. A design
- * in the state that keeps the limits is improved, and stays if it is the best. problem->known is
- * not read. */
-DseStatus dse_solve(const DseSpace *space, const DseProblem *problem, DseState *state,
-                    int64_t *value);
 
 /* The searches. */
 

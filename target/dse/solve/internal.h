@@ -9,7 +9,6 @@
 #ifndef MING_TARGET_DSE_SOLVE_INTERNAL_H
 #define MING_TARGET_DSE_SOLVE_INTERNAL_H
 
-#include "target/dse/dse.h"
 #include "target/dse/solve/solve.h"
 
 /* Dominance: configurations that another one of the same process can replace in whatever design

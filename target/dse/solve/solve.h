@@ -1,12 +1,119 @@
-/* What the searches of target/dse use of the solver besides dse_solve() of dse.h.
+/* The model of a design space, and the solver of its problems.
+ *   the model      DseSpace and what is in it. Built once by dse_space() (target/dse/dse.h), constant
+ *                  from then on.
+ *   the solver     DseProblem, what one solve looks for, and DseState, what solves find and leave
+ *                  to the next one. dse_solve() reads the model and writes the state.
+ *   the parts      that searches use besides: cutting planes, the program as a file, Pareto filters.
+ * Users are the searches of target/dse.
  * Tests: test/unit/target/dse/solve_test.c */
 #ifndef MING_TARGET_DSE_SOLVE_SOLVE_H
 #define MING_TARGET_DSE_SOLVE_SOLVE_H
 
 #include <lpsolve/lp_lib.h>
 
-#include "ir/support/support.h"
-#include "target/dse/dse.h"
+#include "ir/core/core.h"
+#include "target/cost/cost.h"
+
+/* The model. */
+
+/* One way to build a process. */
+typedef struct Config {
+    Cost cost;
+    int64_t interval; /* initiation interval of the process: cycles from one frame to the next */
+    int64_t *word;    /* per port: number of its word in DseSpace.words */
+    int64_t *unroll;  /* compute processes: factor per loop of the main kernel; else NULL */
+    Binding binding;  /* where memories go, what multiplies */
+    int64_t middle;   /* converters: number of the word between two of them, -1 for none */
+} Config;
+
+/* A process, or the conversion of words on a channel between two processes. */
+typedef struct DseNode {
+    const Op *process; /* NULL for a channel */
+    Op *channel;       /* NULL for a process */
+    ProcessKind kind;
+    uint32_t port_count;
+    bool *at_boundary; /* per port of a process: connected to a port of the region */
+    VEC(Config) configs;
+} DseNode;
+
+/* Two ports of nodes that must have equal words. channel: that between them, NULL behind a
+ * converter. */
+typedef struct DseEdge {
+    uint32_t from, from_port, to, to_port;
+    Op *channel;
+} DseEdge;
+
+typedef struct DseSpace {
+    Arena *arena; /* of the configurations' arrays, and of whatever lives as long as the space */
+    const Op *region;
+    CostTarget target;
+    VEC(DseNode) nodes; /* in order of instantiation */
+    VEC(DseEdge) edges;
+    VEC(const Type *) words; /* receiving ends; channels may join ends of the same one */
+    PtrMap word_numbers;     /* end Type* -> index in words + 1 */
+} DseSpace;
+
+void dse_free(DseSpace *space);
+/* Sum over the configurations that a design has chosen: a number per node. */
+Cost dse_total(const DseSpace *space, const uint32_t *chosen);
+
+/* The solver. */
+
+/* DSE_FEASIBLE: a design within the limits that is not proven to be the best. DSE_FAILED: no design
+ * was found, but none is excluded either. */
+typedef enum DseStatus { DSE_OPTIMAL, DSE_FEASIBLE, DSE_INFEASIBLE, DSE_FAILED } DseStatus;
+
+static inline bool dse_found_design(DseStatus status)
+{
+    return status == DSE_OPTIMAL || status == DSE_FEASIBLE;
+}
+
+/* What one solve looks for: the least weighted sum, among designs within the limits. */
+typedef struct DseProblem {
+    Cost weights; /* >= 0 */
+    /* Per node and configuration: added to its weighted cost, >= 0; or NULL. */
+    int64_t *const *extra;
+    Cost limits;            /* < 0: none */
+    const int64_t *longest; /* per node: the longest interval allowed; NULL: any */
+    /* The intervals matter, so that a configuration never dominates one of a shorter interval. */
+    bool keeps_intervals;
+    /* Weighted sum of the state's design, if that keeps the limits; else < 0. */
+    int64_t known;
+    /* Labels (label setting) to try before the best design so far is taken; 0: the default. */
+    size_t max_labels;
+    /* Of dse_seconds(); 0: none. A deadline makes the answer depend on the machine, max_labels does
+     * not. */
+    double deadline;
+} DseProblem;
+
+/* What solves find and leave to the next one in the same space. A search hands one state to all of
+ * its solves, since each begins where the last one ended; searches that are to be independent of
+ * each other have states of their own. */
+typedef struct DseState {
+    uint32_t *chosen; /* per node: its configuration in the best design, at the start any */
+    int64_t bound;    /* of the last solve: no design's weighted sum is below it */
+    /* Limits that solves take into account. One becomes active when a solution exceeds it, or when
+     * it is part of a proof that there is no design, and then stays active. The fewer limits are
+     * active, the more configurations are dominated. */
+    bool is_active[COST_KINDS];
+    /* Lagrange multipliers per unit of cost, of the last solve that had nothing to minimise: the
+     * weights of the surrogate constraint that excludes infeasible designs early. */
+    double multipliers[COST_KINDS];
+} DseState;
+
+/* Chooses each node's first configuration. The state lives in the space's arena. */
+DseState dse_state(const DseSpace *space);
+/* The problem without limits: the least of one kind of cost. */
+DseProblem dse_least(CostKind kind);
+/* Seconds of a clock that never goes back. */
+double dse_seconds(void);
+/* Weighted sum of a cost. */
+int64_t dse_measure(const Cost *cost, const Cost *weights);
+/* Sets state->chosen and *value to the best design and its weighted sum if one is found. A design
+ * in the state that keeps the limits is improved, and stays if it is the best. problem->known is
+ * not read. */
+DseStatus dse_solve(const DseSpace *space, const DseProblem *problem, DseState *state,
+                    int64_t *value);
 
 /* Lagrange multipliers by cutting planes (J. E. Kelley, 1960): the Lagrangian bound is a concave
  * function of the prices. Each design seen gives a plane above it. The prices where the lowest of

@@ -1,7 +1,7 @@
 /* What every user of a design space needs: its end, the state of a search in it, and the cost of a
  * design.
  * Tests: test/unit/target/dse/solve_test.c */
-#include "target/dse/dse.h"
+#include "target/dse/solve/solve.h"
 
 void dse_free(DseSpace *space)
 {

@@ -5,12 +5,11 @@
  * digits beyond the wanted ones are first dropped in powers of ten estimated from the bit length,
  * then the last digit is rounded half up. Short text is checked by reading it back: the number must
  * lie between the midpoints of the value and its two neighbours.
- * Tests: test/unit/ir/support/float_test.c */
+ * Tests: test/unit/ir/attr/float_test.c */
 #include <assert.h>
 #include <string.h>
 
-#include "ir/attr/attr.h"
-#include "ir/support/internal.h"
+#include "ir/attr/internal.h"
 
 /* f128 needs most: 113 bits times 5^16494 are 38,412 bits. */
 #define NAT_MAX 640

@@ -4,12 +4,11 @@
  * as integers, are ordered like its values; therefore rounding up may carry into the exponent, and
  * every magnitude above max_finite is infinity or NaN. f80 stores its leading one, which is removed
  * when the bits are read and put back when they are written.
- * Tests: test/unit/ir/support/float_test.c */
+ * Tests: test/unit/ir/attr/float_test.c */
 #include <assert.h>
 #include <string.h>
 
-#include "ir/attr/attr.h"
-#include "ir/support/internal.h"
+#include "ir/attr/internal.h"
 
 /* The meaning of the largest magnitudes of a format. */
 typedef enum FormatStyle {
