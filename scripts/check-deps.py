@@ -181,7 +181,7 @@ def read_symbols(objects):
             *_, kind, name = line.split()
             if kind == "U":
                 used.add(name)
-            elif "." not in name:
+            elif "." not in name and not name.startswith("__"):  # what sanitizers add
                 (defined if kind.isupper() else private).add(name)
         symbols[source] = (defined, used, private)
     return symbols

@@ -91,6 +91,20 @@ static bool lower_fork(EmithlsLowering *l)
     return true;
 }
 
+/* No default: the compiler says where a new kind is missing. */
+static bool lower_kind(EmithlsLowering *l, ProcessKind kind)
+{
+    switch (kind) {
+    case PROCESS_WINDOW: return to_emithls_window(l);
+    case PROCESS_COMPUTE: return to_emithls_compute(l);
+    case PROCESS_REORDER: return to_emithls_reorder(l);
+    case PROCESS_MERGE: return to_emithls_merge(l);
+    case PROCESS_CONVERTER: return to_emithls_converter(l);
+    case PROCESS_FORK: return lower_fork(l);
+    }
+    return false;
+}
+
 static Op *lower_process(SymbolTable *symbols, Op *process)
 {
     Context *ctx = process->ctx;
@@ -109,13 +123,7 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
                          .func = create_func(process, names, extra, report ? 2 : 1)};
     op_insert_before(l.func, process);
     l.nest.b = builder_at_end(region_entry(op_region(l.func, 0)), process->loc);
-    bool ok = kind == PROCESS_WINDOW      ? to_emithls_window(&l)
-              : kind == PROCESS_COMPUTE   ? to_emithls_compute(&l)
-              : kind == PROCESS_REORDER   ? to_emithls_reorder(&l)
-              : kind == PROCESS_MERGE     ? to_emithls_merge(&l)
-              : kind == PROCESS_CONVERTER ? to_emithls_converter(&l)
-                                          : lower_fork(&l);
-    if (!ok) {
+    if (!lower_kind(&l, kind)) {
         op_erase(l.func);
         return NULL;
     }

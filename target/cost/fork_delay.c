@@ -44,20 +44,27 @@ static bool process_delay(const Op *process, int64_t *out)
     ConverterSchedule converter;
     *out = 0;
     if (!sched_process_kind(process, &kind)) return false;
-    if (kind == PROCESS_WINDOW) {
+    switch (kind) {
+    case PROCESS_WINDOW:
         if (!sched_window(process, NULL, &window)) return false;
         *out = window_delay(&window);
-    } else if (kind == PROCESS_COMPUTE) {
+        break;
+    case PROCESS_COMPUTE:
         if (!sched_compute_now(process, &compute)) return false;
         *out = compute_delay(&compute);
-    } else if (kind == PROCESS_REORDER) {
+        break;
+    case PROCESS_REORDER:
         if (!sched_reorder(process, &reorder)) return false;
         *out = reorder_delay(&reorder);
-    } else if (kind == PROCESS_CONVERTER) {
+        break;
+    case PROCESS_CONVERTER:
         if (!sched_converter(process, &converter)) return false;
         *out = converter.joins
                    ? part_of_frame(converter.parts - 1, sched_converter_trips(&converter))
                    : 0;
+        break;
+    case PROCESS_MERGE: /* begins with the word of one of its sources */
+    case PROCESS_FORK: break;
     }
     return true;
 }

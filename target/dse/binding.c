@@ -83,7 +83,7 @@ static void bind_constant_products(Op *process)
     }
 }
 
-/* False: the process has no memories. */
+/* Forks and converters have none. False: the process has no schedule. */
 static bool list_memories(const Op *process, ProcessKind kind, const Binding *binding,
                           MemoryList *out)
 {
@@ -91,18 +91,28 @@ static bool list_memories(const Op *process, ProcessKind kind, const Binding *bi
     WindowSchedule window;
     ReorderSchedule reorder;
     MergeSchedule merge;
-    bool ok = true;
-    if (kind == PROCESS_COMPUTE && (ok = sched_compute(process, NULL, NULL, &compute))) {
+    switch (kind) {
+    case PROCESS_COMPUTE:
+        if (!sched_compute(process, NULL, NULL, &compute)) return false;
         memory_of_compute(&compute, binding, out);
         set_multiplier(&compute, binding);
-    } else if (kind == PROCESS_WINDOW && (ok = sched_window(process, NULL, &window))) {
+        return true;
+    case PROCESS_WINDOW:
+        if (!sched_window(process, NULL, &window)) return false;
         memory_of_window(&window, binding, out);
-    } else if (kind == PROCESS_REORDER && (ok = sched_reorder(process, &reorder))) {
+        return true;
+    case PROCESS_REORDER:
+        if (!sched_reorder(process, &reorder)) return false;
         memory_of_reorder(&reorder, binding, out);
-    } else if (kind == PROCESS_MERGE && (ok = sched_merge(process, &merge))) {
+        return true;
+    case PROCESS_MERGE:
+        if (!sched_merge(process, &merge)) return false;
         memory_of_merge(&merge, binding, out);
+        return true;
+    case PROCESS_CONVERTER:
+    case PROCESS_FORK: return true;
     }
-    return ok;
+    return false;
 }
 
 /* A window has one storage per dimension, outermost first. That of a history made of registers does

@@ -66,16 +66,20 @@ static bool find_overlap(const DseNode *node, DseOverlap *out)
     ComputeSchedule compute;
     WindowSchedule window;
     *out = (DseOverlap){.wait = 0};
-    if (!node->process || node->kind == PROCESS_CONVERTER || node->kind == PROCESS_FORK)
-        return true;
-    if (node->kind == PROCESS_COMPUTE) {
+    if (!node->process) return true;
+    switch (node->kind) {
+    case PROCESS_COMPUTE:
         if (!sched_compute_base(node->process, &compute)) return false;
         *out = compute_overlap(&compute);
         return true;
-    }
-    if (node->kind == PROCESS_WINDOW) {
+    case PROCESS_WINDOW:
         if (!sched_window(node->process, NULL, &window)) return false;
         *out = window_overlap(&window);
+        break;
+    case PROCESS_REORDER:
+    case PROCESS_MERGE: break;
+    case PROCESS_CONVERTER:
+    case PROCESS_FORK: return true; /* they hand words on as they come */
     }
     out->wait = share_of_fill(node);
     return true;

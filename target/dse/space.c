@@ -84,13 +84,25 @@ void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type
     *vec_push(&node->configs) = config;
 }
 
+/* No default: the compiler says where a new kind is missing. */
+static bool configs_of_kind(DseSpace *space, uint32_t number, const Op *instantiate)
+{
+    DseNode *node = &space->nodes.data[number];
+    switch (node->kind) {
+    case PROCESS_WINDOW: return dse_window_configs(space, node, instantiate);
+    case PROCESS_COMPUTE: return dse_compute_configs(space, node);
+    case PROCESS_REORDER:
+    case PROCESS_MERGE:
+    case PROCESS_CONVERTER: return dse_move_configs(space, node);
+    case PROCESS_FORK: return dse_fork_configs(space, number, instantiate);
+    }
+    return false;
+}
+
 static bool node_configs(DseSpace *space, uint32_t number, const Op *instantiate)
 {
     DseNode *node = &space->nodes.data[number];
-    bool ok = node->kind == PROCESS_WINDOW    ? dse_window_configs(space, node, instantiate)
-              : node->kind == PROCESS_COMPUTE ? dse_compute_configs(space, node)
-              : node->kind != PROCESS_FORK    ? dse_move_configs(space, node)
-                                              : dse_fork_configs(space, number, instantiate);
+    bool ok = configs_of_kind(space, number, instantiate);
     keep_pareto(node);
     if (ok && dse_has_given_words(node->process)) return dse_keep_given_words(space, node);
     return ok && (node->configs.len > 0 ||
