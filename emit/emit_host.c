@@ -30,6 +30,12 @@ static void add_order(StrBuf *out, const EmitPort *port)
 static void add_quantizer(StrBuf *out, const EmitPort *port, const char *indent)
 {
     const EmitQuantizer *q = port->quant;
+    if (port->is_input && q->is_bipolar) {
+        strbuf_printf(out, "%s.bipolar(", indent);
+        emit_float_literal(out, q->scale, false);
+        strbuf_add_char(out, ')');
+        return;
+    }
     strbuf_printf(out, "%s.%s(", indent, port->is_input ? "quantize" : "dequantize");
     emit_float_literal(out, q->scale, false);
     if (port->is_input)

@@ -61,7 +61,7 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
     const Op *top = e->top;
     const Type *elem = emithls_scalar(port->word);
     EmitQuantizer *q = ARENA_NEW(&e->arena, EmitQuantizer);
-    int64_t bits, is_signed, narrow;
+    int64_t bits, is_signed, narrow, bipolar;
     if (dict->kind != ATTR_DICT || !type_is_integer(elem))
         return op_error(top, "dfg.quant must be a dictionary at a port of integers");
     const Attr *scale = attr_dict_get_c(dict, DFG_QUANT_SCALE);
@@ -73,13 +73,16 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
         !dfg_quant_int(top, dict, DFG_QUANT_BITS, type_width(elem), &bits) ||
         !dfg_quant_int(top, dict, DFG_QUANT_SIGNED, 1, &is_signed) ||
         !dfg_quant_int(top, dict, DFG_QUANT_NARROW, 0, &narrow) ||
-        !read_rounding(top, dict, &q->rounding))
+        !dfg_quant_int(top, dict, DFG_QUANT_BIPOLAR, 0, &bipolar) || !read_rounding(top, dict, &q->rounding))
         return false;
     if (q->divisor < 1) return op_error(top, "dfg.quant: 'divisor' must be positive");
     q->is_signed = is_signed != 0;
     if (bits < 1 || bits > type_width(elem) || (bits == MAX_PORT_WIDTH && !q->is_signed))
         return op_error(top, "dfg.quant: %lld bits do not fit the port's %s", (long long)bits,
                         type_str(e->ctx, elem));
+    q->is_bipolar = bipolar != 0;
+    if (q->is_bipolar && (bits != 1 || !q->is_signed || type_width(elem) < 2 || q->zero_point != 0))
+        return op_error(top, "dfg.quant: 'bipolar' is one signed bit in two, without zero point");
     set_range(q, bits, narrow != 0);
     port->quant = q;
     return true;

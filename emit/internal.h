@@ -17,6 +17,7 @@ typedef struct EmitQuantizer {
     int64_t low, high; /* of q at an input */
     Str rounding;      /* QONNX's name */
     bool is_signed;
+    bool is_bipolar; /* an input takes 1 where it is not negative, else -1 */
 } EmitQuantizer;
 
 /* An argument of the top function: how its stream carries a tensor of the model. */

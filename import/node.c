@@ -270,11 +270,15 @@ static bool append_before(Importer *im, NodeParts *parts)
 {
     Value **input = parts->operands.data;
     if (parts->is_channels_last) *input = move_dimension(im, *input, true);
+    /* Weights of a convolution are (output channels, …, input channels) there. */
+    if (parts->is_channels_last && parts->def == ONNX(CONV) && parts->operands.len > 1)
+        input[1] = move_dimension(im, input[1], true);
     if (parts->is_flat) {
         *input = append_unary(im, ONNX(FLATTEN), *input, parts->attrs);
         parts->attrs = attr_dict(im->ctx, NULL, 0);
     }
-    return *input != NULL;
+    bool has_weights = parts->operands.len < 2 || input[1] || parts->def != ONNX(CONV);
+    return *input != NULL && has_weights;
 }
 
 /* Appends the ops behind it; returns the value that gets the name of result 0. */

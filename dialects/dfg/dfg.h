@@ -76,6 +76,7 @@ enum {
 #define DFG_ATTR_CAUTIOUS "cautious"
 
 /* Of DFG_ATTR_QUANT, where x = (q - zero_point) * scale / divisor. */
+#define DFG_QUANT_BIPOLAR "bipolar" /* bool: an input is 1 where it is not negative, else -1 */
 #define DFG_QUANT_BITS "bits"             /* i64: of q */
 #define DFG_QUANT_SCALE "scale"           /* f64 */
 #define DFG_QUANT_SIGNED "signed"         /* i1 */

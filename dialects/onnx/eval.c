@@ -279,7 +279,10 @@ static Op *make_concrete(const Op *op, Array *const *inputs, Block *block)
 
 static void release(Array **results, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) array_unref(results[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        array_unref(results[i]);
+        results[i] = NULL; /* the caller drops what it finds there, too */
+    }
 }
 
 static bool allocate(Array **results, const Type *const *types, uint32_t count, StrBuf *why)

@@ -96,7 +96,8 @@ static int64_t combine_int(const Op *op, int64_t sum, int64_t x, bool is_first, 
 {
     bool less = is_unsigned ? (uint64_t)x < (uint64_t)sum : x < sum;
     switch (op->def - onnx_ops) {
-    case ONNX_REDUCE_L1: return (int64_t)((uint64_t)sum + (x < 0 ? 0 - (uint64_t)x : (uint64_t)x));
+    case ONNX_REDUCE_L1:
+        return (int64_t)((uint64_t)sum + (x < 0 && !is_unsigned ? 0 - (uint64_t)x : (uint64_t)x));
     case ONNX_REDUCE_L2:
     case ONNX_REDUCE_SUM_SQUARE: return (int64_t)((uint64_t)sum + (uint64_t)x * (uint64_t)x);
     case ONNX_REDUCE_MAX: return is_first || !less ? x : sum;
@@ -104,6 +105,12 @@ static int64_t combine_int(const Op *op, int64_t sum, int64_t x, bool is_first, 
     case ONNX_REDUCE_PROD: return is_first ? x : (int64_t)((uint64_t)sum * (uint64_t)x);
     default: return (int64_t)((uint64_t)sum + (uint64_t)x);
     }
+}
+
+/* The quotient of integers, whose fraction is cut off. */
+static int64_t int_mean(int64_t sum, int64_t terms, bool is_unsigned)
+{
+    return is_unsigned ? (int64_t)((uint64_t)sum / (uint64_t)terms) : sum / terms;
 }
 
 static void reduce_integers(const Eval *e, const Array *x, OnnxWalk walk)
@@ -119,11 +126,12 @@ static void reduce_integers(const Eval *e, const Array *x, OnnxWalk walk)
         seen[at] = true;
     }
     for (int64_t i = 0; i < y->count; i++) {
-        bool is_mean = e->op->def == ONNX(REDUCE_MEAN);
         double value = finish(e->op, (double)sums[i], (double)terms);
-        bool is_real =
-            is_mean || e->op->def == ONNX(REDUCE_L2) || e->op->def == ONNX(REDUCE_LOG_SUM);
-        array_set_i64(y, i, is_real ? (int64_t)value : sums[i]);
+        bool is_real = e->op->def == ONNX(REDUCE_L2) || e->op->def == ONNX(REDUCE_LOG_SUM);
+        if (e->op->def == ONNX(REDUCE_MEAN))
+            array_set_i64(y, i, int_mean(sums[i], terms, x->kind == ARRAY_U64));
+        else
+            array_set_i64(y, i, is_real ? (int64_t)value : sums[i]);
     }
     free(seen);
     free(sums);

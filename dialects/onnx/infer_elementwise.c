@@ -95,6 +95,9 @@ bool onnx_infer_arithmetic(const Op *op, const Type **results, StrBuf *why)
 bool onnx_infer_variadic(const Op *op, const Type **results, StrBuf *why)
 {
     if (op->operand_count == 0) return onnx_why(why, "needs at least one operand");
+    bool needs_floats = op->def == ONNX(SUM) || op->def == ONNX(MEAN);
+    if (needs_floats && !type_is_float(type_elem(onnx_type(op, 0))))
+        return onnx_why(why, "takes floating-point numbers only");
     return onnx_infer_arithmetic(op, results, why);
 }
 

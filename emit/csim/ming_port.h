@@ -37,6 +37,8 @@ public:
     Port &integers(int bits, bool is_signed = true);
     /* Real numbers enter as integers in [lo, hi]. */
     Port &quantize(double step, double zero, std::int64_t lo, std::int64_t hi, Rounding mode);
+    /* Real numbers enter as 1 where they are not negative, else as -1. */
+    Port &bipolar(double step);
     /* Integers leave as the real numbers (q - zero) * step / count. */
     Port &dequantize(double step, double zero, double count);
 
@@ -66,7 +68,7 @@ public:
 
     std::string name;
     Shape shape;                /* in the model */
-    bool is_float = true, sign = true, is_quantized = false;
+    bool is_float = true, sign = true, is_quantized = false, is_bipolar = false;
     int width = 32;             /* bits of an element */
     double scale = 1, zero_point = 0, divisor = 1;
     std::int64_t low = 0, high = 0;     /* of integers that enter */
@@ -121,6 +123,8 @@ inline std::int64_t read_integer(const Array &array, std::size_t i, const Port &
     const std::int64_t value = array.at_int(i);
     if (value < port.low || value > port.high)
         out_of_range(i, std::to_string(port.low), std::to_string(port.high));
+    if (port.is_bipolar && value == 0)
+        fail("element " + std::to_string(i) + " is neither -1 nor 1");
     return value;
 }
 
@@ -130,6 +134,8 @@ inline std::int64_t quantize_element(const Array &array, std::size_t i, const Po
     if (!port.is_quantized || !array.is_float())
         return read_integer(array, i, port);
     const double x = array.at_double(i);
+    if (port.is_bipolar)
+        return x >= 0 ? 1 : -1;
     if (array.item == 8)
         return quantize(x, port.scale, port.zero_point, port.low, port.high, port.rounding);
     return quantize(static_cast<float>(x), static_cast<float>(port.scale), static_cast<double>(port.zero_point),
@@ -183,6 +189,12 @@ inline Port &Port::quantize(double step, double zero, std::int64_t lo, std::int6
     high = hi;
     rounding = mode;
     return *this;
+}
+
+inline Port &Port::bipolar(double step)
+{
+    is_bipolar = true;
+    return quantize(step, 0, -1, 1, Rounding::HALF_EVEN);
 }
 
 inline Port &Port::dequantize(double step, double zero, double count)

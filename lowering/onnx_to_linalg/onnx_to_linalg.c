@@ -55,16 +55,17 @@ static Quantizer boundary_quantizer(const Op *op, const QuantizerSpec *spec)
 static const Attr *arg_quant_attr(OnnxLowering *lw, const Quantizer *quant, double scale)
 {
     const NamedAttr items[] = {
+        build_named_attr(lw->ctx, DFG_QUANT_BIPOLAR, attr_bool(lw->ctx, quant->is_bipolar)),
         build_named_attr(lw->ctx, DFG_QUANT_BITS, attr_i64(lw->ctx, quant->bits)),
         build_named_attr(lw->ctx, DFG_QUANT_NARROW, attr_bool(lw->ctx, quant->is_narrow)),
         build_named_attr(lw->ctx, DFG_QUANT_ROUNDING,
-                         attr_string_c(lw->ctx, onnx_rounding_name(quant->rounding))),
-        build_named_attr(lw->ctx, DFG_QUANT_SCALE,
-                         attr_float(type_float(lw->ctx, TYPE_F64), scale)),
+                   attr_string_c(lw->ctx, onnx_rounding_name(quant->rounding))),
+        build_named_attr(lw->ctx, DFG_QUANT_SCALE, attr_float(type_float(lw->ctx, TYPE_F64), scale)),
         build_named_attr(lw->ctx, DFG_QUANT_SIGNED, attr_bool(lw->ctx, quant->is_signed)),
         build_named_attr(lw->ctx, DFG_QUANT_ZERO_POINT, attr_i64(lw->ctx, quant->zero)),
     };
-    return attr_dict(lw->ctx, items, COUNT_OF(items));
+    size_t first = quant->is_bipolar ? 0 : 1; /* said only where it holds */
+    return attr_dict(lw->ctx, items + first, COUNT_OF(items) - first);
 }
 
 /* The argument holds q; the nodes that use it need q - zero. */

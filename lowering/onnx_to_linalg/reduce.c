@@ -175,6 +175,24 @@ static double int_limit(const Type *network, bool largest)
     return largest ? onnx_exact_pow2(width - 1) - 1.0 : -onnx_exact_pow2(width - 1);
 }
 
+/* The mean of integers of the network: their sum, which does not overflow in 64 bits or in as many
+ * as the elements have, by their number; the fraction is cut off. */
+static Value *int_mean(OnnxLowering *lw, const Axes *axes, Value *x, bool is_unsigned)
+{
+    const Type *own = type_elem(x->type), *wide = type_i(lw->ctx, 64);
+    Generic sum, mean;
+    open_reduction(lw, &sum, axes, x, wide, 0.0);
+    Value *term = lower_build_extend(&sum.body, generic_arg(&sum, 0), wide, is_unsigned);
+    Value *total =
+        generic_close(&sum, build_binary(&sum.body, ARITH(ADDI), wide, generic_arg(&sum, 1), term));
+    generic_elementwise(lw, &mean, &total, 1);
+    generic_open(lw, &mean, lower_build_empty(lw, type_with_elem(total->type, own)));
+    Value *terms = arith_constant_int(&mean.body, wide, axes->terms > 0 ? axes->terms : 1);
+    Value *quotient = build_binary(&mean.body, is_unsigned ? ARITH(DIVUI) : ARITH(DIVSI), wide,
+                                   generic_arg(&mean, 0), terms);
+    return generic_close(&mean, lower_build_resize(&mean.body, quotient, own));
+}
+
 static Value *int_reduction(OnnxLowering *lw, const Axes *axes, Value *x)
 {
     const Type *network = op_operand(lw->node, 0)->type;
@@ -182,6 +200,7 @@ static Value *int_reduction(OnnxLowering *lw, const Axes *axes, Value *x)
     bool is_wide = type_width(type_elem(network)) > 53;
     const OpDef *def = lw->node->def;
     if (def == ONNX(REDUCE_SUM)) return reduce(lw, axes, x, ARITH(ADDI), 0.0);
+    if (def == ONNX(REDUCE_MEAN)) return int_mean(lw, axes, x, is_unsigned);
     if (def == ONNX(REDUCE_PROD)) return reduce(lw, axes, x, ARITH(MULI), 1.0);
     if (def == ONNX(REDUCE_MAX) && !is_wide)
         return reduce(lw, axes, x, is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI),
@@ -245,7 +264,10 @@ bool onnx_lower_reduce(OnnxLowering *lw)
     Axes axes;
     if (!find_axes(lw, &axes)) return false;
     const Fixed *x = lower_fixed_bare(lw, 0);
-    if (x && x->zero == 0 && is_sum(lw->node)) return reduce_sum(lw, &axes, x);
+    /* The mean of the network's own integers is an integer, whose scale cannot take the divisor. */
+    bool is_cut = lw->node->def == ONNX(REDUCE_MEAN) &&
+                  !type_is_float(type_elem(op_result(lw->node, 0)->type));
+    if (x && x->zero == 0 && is_sum(lw->node) && !is_cut) return reduce_sum(lw, &axes, x);
     if (x && is_extreme(lw->node) && type_width(type_elem(x->value->type)) <= 53)
         return reduce_extreme(lw, &axes, x);
     Value *plain = lower_plain(lw, 0);

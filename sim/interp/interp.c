@@ -242,6 +242,33 @@ static void set_slot(InterpFrame *frame, uint32_t slot, Array *array)
 }
 
 /* The inputs of a step, each with a reference: the slot's own where the value dies. */
+/* In a region without order an op may stand before what it uses. */
+static bool has_inputs(const InterpFrame *frame, const InterpStep *step)
+{
+    for (uint32_t i = 0; i < step->input_count; i++)
+        if (!frame->slots[step->inputs[i]])
+            return op_error(step->op, "uses a value that is not computed before it");
+    return true;
+}
+
+/* Ops whose operands decide the shape must keep to the type that the text gives. */
+static bool has_result_types(const InterpStep *step, Array *const *results)
+{
+    for (uint32_t i = 0; i < step->op->result_count; i++) {
+        const Type *want = op_result(step->op, i)->type;
+        const Type *have = results[i] ? results[i]->type : want;
+        bool is_ranked = want->kind == TYPE_RANKED_TENSOR && have->kind == TYPE_RANKED_TENSOR;
+        bool agrees = !is_ranked || want->u.shaped.rank == have->u.shaped.rank;
+        for (uint32_t d = 0; agrees && is_ranked && d < want->u.shaped.rank; d++)
+            agrees = want->u.shaped.dims[d] == DIM_DYNAMIC ||
+                     want->u.shaped.dims[d] == have->u.shaped.dims[d];
+        if (!agrees)
+            return op_error(step->op, "gives a value of type '%s' as result #%u, not '%s'",
+                            type_str(step->op->ctx, have), i, type_str(step->op->ctx, want));
+    }
+    return true;
+}
+
 static void take_inputs(InterpFrame *frame, const InterpStep *step, Array **out)
 {
     for (uint32_t i = 0; i < step->input_count; i++) {
@@ -259,11 +286,13 @@ static void drop(Array **arrays, uint32_t count)
 static bool run_step(InterpFrame *frame, const InterpStep *step)
 {
     uint32_t result_count = step->op->result_count;
+    if (!has_inputs(frame, step)) return false;
     Array **inputs = xcalloc(step->input_count + result_count, sizeof *inputs);
     Array **results = inputs + step->input_count;
     take_inputs(frame, step, inputs);
     const InterpWatch *watch = &frame->interp->watch;
     bool ok = step->evaluator->eval(frame->interp, step, inputs, results) &&
+              has_result_types(step, results) &&
               (!watch->seen || watch->seen(watch->user, step->op, results));
     for (uint32_t i = 0; ok && i < result_count; i++) {
         bool is_used = value_has_uses(op_result(step->op, i));

@@ -10,9 +10,33 @@
 #include "sim/interp/internal.h"
 #include "sim/vm/vm.h"
 
+/* Ops that round to a float type, which upstream verifies on integers, too. */
+static bool is_float_only(const OpDef *def)
+{
+    switch (def - tosa_ops) {
+    case TOSA_CEIL:
+    case TOSA_COS:
+    case TOSA_ERF:
+    case TOSA_EXP:
+    case TOSA_FLOOR:
+    case TOSA_LOG:
+    case TOSA_POW:
+    case TOSA_RECIPROCAL:
+    case TOSA_RSQRT:
+    case TOSA_SIGMOID:
+    case TOSA_SIN:
+    case TOSA_TANH: return true;
+    default: return false;
+    }
+}
+
 static bool prepare_elementwise(Interp *interp, InterpStep *step)
 {
     (void)interp;
+    const Type *elem = type_elem(op_result(step->op, 0)->type);
+    if (is_float_only(step->op->def) && !type_is_float(elem))
+        return op_error(step->op, "is not defined on elements of type '%s'",
+                        type_str(step->op->ctx, elem));
     step->state = vm_payload_of_op(step->op);
     return true;
 }
@@ -243,10 +267,14 @@ static bool eval_transpose(Interp *interp, const InterpStep *step, Array **input
     CopySide own = side_of(interp, inputs[0]);
     CopySide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
+    bool *taken = ARENA_ARRAY(&interp->scratch, bool, rank);
     for (uint32_t d = 0; d < rank; d++) {
         int64_t source = inputs[1]->count == rank ? array_get_i64(inputs[1], d) : -1;
         if (source < 0 || source >= rank)
             return op_error(step->op, "permutes dimensions that are not there");
+        if (taken[source])
+            return op_error(step->op, "takes dimension %lld twice", (long long)source);
+        taken[source] = true;
         dims[d] = dims_of(inputs[0])[source];
         from.steps[d] = own.steps[source];
     }

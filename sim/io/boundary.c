@@ -23,7 +23,7 @@ static void set_range(Boundary *b, int64_t bits, bool is_narrow)
 
 static bool read_quantizer(const Op *func, const Attr *quant, Boundary *b)
 {
-    int64_t width = type_width(b->tensor->u.shaped.elem), bits, is_signed, is_narrow;
+    int64_t width = type_width(b->tensor->u.shaped.elem), bits, is_signed, is_narrow, is_bipolar;
     const Attr *scale = quant->kind == ATTR_DICT ? attr_dict_get_c(quant, DFG_QUANT_SCALE) : NULL;
     const Attr *mode = quant->kind == ATTR_DICT ? attr_dict_get_c(quant, DFG_QUANT_ROUNDING) : NULL;
     b->scale = scale && scale->kind == ATTR_FLOAT ? attr_float_value(scale) : 0;
@@ -35,13 +35,20 @@ static bool read_quantizer(const Op *func, const Attr *quant, Boundary *b)
         !dfg_quant_int(func, quant, DFG_QUANT_DIVISOR, 1, &b->divisor) ||
         !dfg_quant_int(func, quant, DFG_QUANT_BITS, width, &bits) ||
         !dfg_quant_int(func, quant, DFG_QUANT_SIGNED, 1, &is_signed) ||
-        !dfg_quant_int(func, quant, DFG_QUANT_NARROW, 0, &is_narrow))
+        !dfg_quant_int(func, quant, DFG_QUANT_NARROW, 0, &is_narrow) ||
+        !dfg_quant_int(func, quant, DFG_QUANT_BIPOLAR, 0, &is_bipolar))
         return false;
     if (bits < 1 || bits > width || b->divisor < 1)
         return op_error(func, "dfg.quant: 'bits' must fit the type, 'divisor' be positive");
     b->is_quantized = true;
     b->is_signed = is_signed != 0;
+    b->is_bipolar = is_bipolar != 0;
     set_range(b, bits, is_narrow != 0);
+    if (!b->is_bipolar) return true;
+    if (bits != 1 || !b->is_signed || width < 2 || b->zero != 0)
+        return op_error(func, "dfg.quant: 'bipolar' is one signed bit in two, without zero point");
+    b->low = -1;
+    b->high = 1;
     return true;
 }
 
@@ -142,6 +149,7 @@ static const Type *frame_type(const Boundary *b, const Npy *npy)
  * the array's type: double for f64, else float. */
 static int64_t quantize(const Boundary *b, const Npy *npy, double x)
 {
+    if (b->is_bipolar) return x >= 0 ? 1 : -1;
     double quotient = npy->item == 8 ? x / b->scale : (double)((float)x / (float)b->scale);
     double steps = quotient + (double)b->zero;
     if (isnan(steps)) steps = (double)b->zero;
@@ -159,6 +167,7 @@ static bool out_of_range(const Boundary *b, const Npy *npy, int64_t index, StrBu
         strbuf_add_int(why, npy_get_i64(npy, index));
     else
         strbuf_fail(why, "no integer");
+    if (b->is_bipolar) return strbuf_fail(why, ", not -1 or 1");
     return strbuf_fail(why, ", not in [%lld, %lld]", (long long)b->low, (long long)b->high);
 }
 
@@ -172,7 +181,8 @@ static bool read_unsigned(const Boundary *b, const Npy *npy, int64_t index, int6
     uint64_t high = takes_bits || (!b->is_signed && type_width(elem) == 64)
                         ? ~(uint64_t)0 >> (64 - type_width(elem))
                         : (uint64_t)b->high;
-    return value <= high || out_of_range(b, npy, index, why);
+    bool is_level = value <= high && !(b->is_bipolar && value == 0);
+    return is_level || out_of_range(b, npy, index, why);
 }
 
 static bool read_integer(const Boundary *b, const Npy *npy, int64_t index, int64_t *out,
@@ -191,7 +201,8 @@ static bool read_integer(const Boundary *b, const Npy *npy, int64_t index, int64
     } else {
         *out = npy_get_i64(npy, index);
     }
-    return (*out >= b->low && *out <= b->high) || out_of_range(b, npy, index, why);
+    bool is_level = *out >= b->low && *out <= b->high && !(b->is_bipolar && *out == 0);
+    return is_level || out_of_range(b, npy, index, why);
 }
 
 /* A copy with the dimensions of `from` in another order: dimension i of `type` is number order[i]

@@ -61,6 +61,7 @@ typedef struct Boundary {
     bool is_unranked;             /* any shape; tensor has only the elements' type */
     bool has_layout;              /* order is not the identity */
     bool is_quantized, is_signed;
+    bool is_bipolar; /* quantized to 1 where it is not negative, else to -1 */
     double scale;
     int64_t zero, low, high, divisor; /* real number: (q - zero) * scale / divisor */
     Rounding rounding;

@@ -79,6 +79,12 @@ static void quantize_unsigned(ming::Testbench &tb)
         Port("q", {1, 4}).integers(4, false));
 }
 
+static void bipolar(ming::Testbench &tb)
+{
+    copy<ap_int<2>, ap_int<2>>(tb, Port("x", {1, 4}).integers(2).bipolar(0.25),
+                               Port("q", {1, 4}).integers(2));
+}
+
 static void dequantize(ming::Testbench &tb)
 {
     copy<ap_int<9>, ap_int<9>>(tb, Port("q", {1, 4}).integers(9),
@@ -145,6 +151,7 @@ static const struct {
     {"from_stream", 2, from_stream},
     {"quantize", 2, quantize},
     {"quantize_unsigned", 2, quantize_unsigned},
+    {"bipolar", 2, bipolar},
     {"dequantize", 2, dequantize},
     {"i7", 2, integers<7>},
     {"i16", 2, integers<16>},

@@ -212,6 +212,7 @@ static Value *int_binary(Builder *b, const Op *node, Value *x, Value *y, bool is
     case ONNX_OR: return binary(b, ARITH(ORI), x, y);
     case ONNX_XOR: return binary(b, ARITH(XORI), x, y);
     case ONNX_PRELU: {
+        if (is_unsigned) return x; /* never negative */
         Value *negative = arith_cmpi(b, CMPI_SLT, x, lower_build_number(b, x->type, 0.0));
         return arith_select(b, negative, binary(b, ARITH(MULI), x, y), x);
     }
