@@ -14,7 +14,7 @@
 #include "ir/core/core.h"
 
 /* Longer expressions get a name instead of being part of another one. */
-enum { MAX_NESTED = 48 };
+enum { MAX_NESTED = 48, MAX_COPIED = 400 };
 
 const char *emit_fresh_label(Function *f, Str raw)
 {
@@ -133,6 +133,8 @@ static void define(Function *f, Value *value, const Expr *expr)
         return;
     }
     bool cheap = !expr->reads && expr->prec >= PREC_UNARY && expr->kind != CPP_AP;
+    /* Text that is long and used twice would double with every op. */
+    cheap = cheap && (value_has_one_use(value) || strlen(expr->text) <= MAX_COPIED);
     bool nests = value_has_one_use(value) && used_in_own_block(value) &&
                  (always_nests(value) || strlen(expr->text) <= MAX_NESTED);
     if (cheap) return;

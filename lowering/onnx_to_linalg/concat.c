@@ -65,7 +65,8 @@ static bool joint_operands(OnnxLowering *lw, Fixed *parts)
     }
     for (uint32_t i = 0; i < count; i++)
         if (!quantizer_apply_to_operand(lw, i, quantizer, &parts[i])) return false;
-    return true;
+    /* What is on the quantizer's grid already has kept its own, coarser one. */
+    return align_parts(lw, parts, count);
 }
 
 /* All parts in the widest type. */

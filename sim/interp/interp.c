@@ -241,12 +241,12 @@ static void set_slot(InterpFrame *frame, uint32_t slot, Array *array)
     frame->slots[slot] = array;
 }
 
-/* The inputs of a step, each with a reference: the slot's own where the value dies. */
-/* In a region without order an op may stand before what it uses. */
+/* In a region without order an op may stand before what it uses. An operand that is absent has a
+ * value without an array. */
 static bool has_inputs(const InterpFrame *frame, const InterpStep *step)
 {
     for (uint32_t i = 0; i < step->input_count; i++)
-        if (!frame->slots[step->inputs[i]])
+        if (!frame->slots[step->inputs[i]] && step->values[i]->type->kind != TYPE_NONE)
             return op_error(step->op, "uses a value that is not computed before it");
     return true;
 }
@@ -269,6 +269,7 @@ static bool has_result_types(const InterpStep *step, Array *const *results)
     return true;
 }
 
+/* The inputs of a step, each with a reference: the slot's own where the value dies. */
 static void take_inputs(InterpFrame *frame, const InterpStep *step, Array **out)
 {
     for (uint32_t i = 0; i < step->input_count; i++) {
