@@ -724,7 +724,8 @@ def numbers(g, kind, shape=(1, 3, 4, 4), least=None, most=None):
     if kind == "bool":
         return [g.numpy.integers(0, 2, shape).astype(bool) for _ in range(FRAMES)]
     if kind.startswith("float"):
-        return [g.numpy.uniform(least or -4, most or 4, shape).astype(kind)
+        low, high = -4 if least is None else least, 4 if most is None else most
+        return [g.numpy.uniform(low, high, shape).astype(kind)
                 for _ in range(FRAMES)]
     info = np.iinfo(kind)
     low = info.min if least is None else max(least, info.min)
