@@ -36,7 +36,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TOLERANCE, LEVEL = 1e-5, 1e-6           # of the largest element: floats, quantized values
 TIMEOUT = 300                           # seconds per command
 GROUP = 12                              # graphs in a model
-SHARE = 6                               # csim=some takes one of so many models
+SHARE = 24                              # csim=some takes one of so many models
 AMPLE = ("--dsp=100000", "--bram=100000", "--uram=10000", "--lut=100000000", "--ff=100000000")
 
 # Operators that no row needs to cover.
