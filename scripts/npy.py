@@ -1,21 +1,14 @@
 #!/usr/bin/env python3
 """Small helpers for .npy files that need Python's standard library only.
 
-    npy.py random MODEL TOOLS FILE   one random input for MODEL, in its shape
     npy.py show FILE                 the values, one line per frame
     npy.py compare FILE EXPECTED     exits with 1 unless the values are equal
 """
 import array
 import ast
-import math
-import random
-import re
 import struct
-import subprocess
 import sys
-import tempfile
 
-SEED = 1
 SHOWN = 16      # values of a frame that are printed
 
 # Letters of Python's array module for the types of numpy.
@@ -53,44 +46,6 @@ def read_npy(path):
     return header["shape"], values
 
 
-def input_type(model, tools):
-    """Shape and element type of the model's input, from its imported form."""
-    text = ""
-    if model.endswith(".onnx"):
-        with tempfile.NamedTemporaryFile("r", suffix=".mir") as file:
-            command = [f"{tools}/ming-translate", "--import-onnx", model]
-            subprocess.run([*command, "-o", file.name], check=True)
-            text = file.read()
-    else:
-        with open(model, encoding="utf-8") as file:
-            text = file.read()
-    found = re.search(r'func\.func\b[^@]*@(?:"[^"]*"|[^("\s]+)'
-                      r"\(%\w+: tensor<((?:\d+x)+)([a-z]+\d+)", text)
-    if not found:
-        sys.exit(f"error: cannot tell the shape of the input of {model}")
-    return [int(dim) for dim in found[1].split("x")[:-1]], found[2]
-
-
-def random_values(rng, element, count):
-    """Reals in [-1, 1) for floats, any value for integers; and their type."""
-    if element in ("f32", "f64", "f16", "bf16"):
-        return "f4", [rng.random() * 2 - 1 for _ in range(count)]
-    bits = int(re.search(r"\d+", element)[0])
-    width = next(width for width in (8, 16, 32, 64) if width >= bits)
-    if element.startswith("ui"):
-        return f"u{width // 8}", [rng.getrandbits(bits) for _ in range(count)]
-    half = 1 << (bits - 1)
-    return f"i{width // 8}", [rng.getrandbits(bits) - half for _ in range(count)]
-
-
-def make_random(model, tools, path):
-    shape, element = input_type(model, tools)
-    descr, values = random_values(random.Random(SEED), element, math.prod(shape))
-    write_npy(path, descr, shape, values)
-    print(f"Input: random {element} in the shape {'x'.join(map(str, shape))} "
-          f"(seed {SEED})")
-
-
 def show(path):
     shape, values = read_npy(path)
     frames = shape[0] if shape else 1
@@ -115,7 +70,7 @@ def compare(path, expected_path):
     print(f"All {len(values)} values equal {expected_path}.")
 
 
-COMMANDS = {"random": (make_random, 3), "show": (show, 1), "compare": (compare, 2)}
+COMMANDS = {"show": (show, 1), "compare": (compare, 2)}
 
 
 def main(args):
