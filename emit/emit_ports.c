@@ -73,7 +73,8 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
         !dfg_quant_int(top, dict, DFG_QUANT_BITS, type_width(elem), &bits) ||
         !dfg_quant_int(top, dict, DFG_QUANT_SIGNED, 1, &is_signed) ||
         !dfg_quant_int(top, dict, DFG_QUANT_NARROW, 0, &narrow) ||
-        !dfg_quant_int(top, dict, DFG_QUANT_BIPOLAR, 0, &bipolar) || !read_rounding(top, dict, &q->rounding))
+        !dfg_quant_int(top, dict, DFG_QUANT_BIPOLAR, 0, &bipolar) ||
+        !read_rounding(top, dict, &q->rounding))
         return false;
     if (q->divisor < 1) return op_error(top, "dfg.quant: 'divisor' must be positive");
     q->is_signed = is_signed != 0;

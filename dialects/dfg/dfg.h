@@ -77,10 +77,10 @@ enum {
 
 /* Of DFG_ATTR_QUANT, where x = (q - zero_point) * scale / divisor. */
 #define DFG_QUANT_BIPOLAR "bipolar" /* bool: an input is 1 where it is not negative, else -1 */
-#define DFG_QUANT_BITS "bits"             /* i64: of q */
-#define DFG_QUANT_SCALE "scale"           /* f64 */
-#define DFG_QUANT_SIGNED "signed"         /* i1 */
-#define DFG_QUANT_NARROW "narrow"         /* i1: without the least number */
+#define DFG_QUANT_BITS "bits"       /* i64: of q */
+#define DFG_QUANT_SCALE "scale"     /* f64 */
+#define DFG_QUANT_SIGNED "signed"   /* i1 */
+#define DFG_QUANT_NARROW "narrow"   /* i1: without the least number */
 #define DFG_QUANT_ZERO_POINT "zero_point" /* i64 */
 #define DFG_QUANT_DIVISOR "divisor"       /* i64 */
 #define DFG_QUANT_ROUNDING "rounding"     /* a string, as onnx_rounding_name() has it */

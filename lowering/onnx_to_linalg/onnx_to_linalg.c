@@ -59,8 +59,9 @@ static const Attr *arg_quant_attr(OnnxLowering *lw, const Quantizer *quant, doub
         build_named_attr(lw->ctx, DFG_QUANT_BITS, attr_i64(lw->ctx, quant->bits)),
         build_named_attr(lw->ctx, DFG_QUANT_NARROW, attr_bool(lw->ctx, quant->is_narrow)),
         build_named_attr(lw->ctx, DFG_QUANT_ROUNDING,
-                   attr_string_c(lw->ctx, onnx_rounding_name(quant->rounding))),
-        build_named_attr(lw->ctx, DFG_QUANT_SCALE, attr_float(type_float(lw->ctx, TYPE_F64), scale)),
+                         attr_string_c(lw->ctx, onnx_rounding_name(quant->rounding))),
+        build_named_attr(lw->ctx, DFG_QUANT_SCALE,
+                         attr_float(type_float(lw->ctx, TYPE_F64), scale)),
         build_named_attr(lw->ctx, DFG_QUANT_SIGNED, attr_bool(lw->ctx, quant->is_signed)),
         build_named_attr(lw->ctx, DFG_QUANT_ZERO_POINT, attr_i64(lw->ctx, quant->zero)),
     };
