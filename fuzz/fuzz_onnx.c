@@ -1,12 +1,7 @@
 /* libFuzzer target for the ONNX importer and what follows it: a file is refused with exactly one
  * diagnostic, or becomes a module that verifies before and after each pass of the integer path.
- * A pass that refuses says so once, too. Build and run, from the root:
- *   protoc-c --proto_path=/usr/include/onnx --c_out=build-fuzz onnx.proto
- *   clang -std=c17 -g -O1 -fsanitize=fuzzer,address,undefined -D_POSIX_C_SOURCE=200809L -I. \
- *     -Ibuild-fuzz fuzz/fuzz_onnx.c build-fuzz/onnx.pb-c.c import/?*.c ir/ dialects/?*.c \
- *     dialects/?*?/?*.c passes/onnx/ lowering/onnx_to_linalg/ -lprotobuf-c -lm -o fuzz_onnx
- *   fuzz_onnx -max_len=8192 -timeout=10 corpus       (test/e2e/gen_models.py writes good seeds)
- * or `meson setup build -Dfuzz=true`. */
+ * A pass that refuses says so once, too. `fuzz/run fuzz_onnx` builds seeds and runs it in a build
+ * with -Dfuzz=true; test/e2e/gen_models.py writes more good seeds. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,17 +9,8 @@
 #include "import/import.h"
 #include "ir/asm/print/print.h"
 #include "ir/verify/verify.h"
-#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
-#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
-#include "passes/common/passes.h"
-#include "passes/dfg/passes.h"
-#include "passes/linalg/passes.h"
 #include "passes/onnx/passes.h"
-#include "passes/tosa/passes.h"
-#include "target/dse/dse.h"
-#include "target/fifo/fifo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
