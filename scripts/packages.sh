@@ -6,10 +6,11 @@ build_packages="gcc g++ make meson ninja-build pkg-config python3
     libonnx-dev libprotobuf-c-dev protobuf-c-compiler
     liblpsolve55-dev libxml2-dev libjansson-dev"
 
-# What the tests need besides. mlir-19-tools is upstream MLIR, to compare with.
+# What the tests need besides. mlir-19-tools is upstream MLIR, to compare with; libmlir-19 has what
+# programs that mlir-cpu-runner runs print with.
 # protobuf-compiler encodes ONNX files that tests keep as text. clang-14 and clang-format-14 check
 # the emitted C++.
-test_packages="libcmocka-dev llvm-19-tools mlir-19-tools protobuf-compiler python3-numpy
+test_packages="libcmocka-dev llvm-19-tools mlir-19-tools libmlir-19 protobuf-compiler python3-numpy
     libonnx-testdata clang-14 clang-format-14"
 
 # ONNX Runtime, an oracle of the tests: the package of npm for Node.js.

@@ -57,6 +57,12 @@ static inline int64_t i64_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* The least signed number of so many bits, 1 to 64. */
+static inline int64_t i64_least(uint32_t bits)
+{
+    return INT64_MIN >> (64 - bits);
+}
+
 /* Bits that count `value` things: the least n with 2^n >= value, of value <= 2^62. */
 static inline int64_t i64_log2_up(int64_t value)
 {

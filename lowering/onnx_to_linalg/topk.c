@@ -126,7 +126,7 @@ static Value *arg_of_keys(const TopkLines *l, uint32_t bits)
     bool reversed = l->largest != l->last;
     uint32_t width = type_width(type_elem(l->x->type)) + l->is_unsigned + bits;
     const Type *key = type_i(lw->ctx, width), *index = index_type(l);
-    int64_t least = -(INT64_C(1) << (width - 1));
+    int64_t least = i64_least(width);
     Value *inputs[] = {l->x, index_table(l, index, l->count, reversed)};
     Generic g;
     open_lines(l, &g, inputs, 2,
@@ -153,7 +153,7 @@ static Value *worst(const TopkLines *l, const Type *elem)
     Builder *b = &l->lw->b;
     if (type_is_float(elem)) return lower_build_float(b, elem, l->largest ? -INFINITY : INFINITY);
     uint32_t width = type_width(elem);
-    int64_t least = l->is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
+    int64_t least = l->is_unsigned ? 0 : i64_least(width);
     int64_t most = l->is_unsigned ? -1 : -(least + 1);
     return arith_constant_int(b, elem, l->largest ? least : most);
 }

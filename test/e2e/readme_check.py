@@ -98,6 +98,11 @@ def prepare(folder, page):
     (folder / "module.mir").write_text(FORWARD, encoding="utf-8")
     if page.name == "interpreter.md":
         np.save(folder / "m.npy", np.full((1, 4), 15, np.int8))
+    if page.name == "architecture.md":
+        (folder / "f.mir").write_text(FORWARD.replace("@forward", "@f").replace(
+            ',\n                   %mask: tensor<1x4xi8> {dfg.name = "mask"}', "").replace(
+            "%image, %mask", "%image, %image"), encoding="utf-8")
+        np.save(folder / "x.npy", np.array([[1, -2, 3, 4]], np.int8))
     if page.name == "quantization.md":
         float_network(folder, "model.onnx", [1, 3, 8, 8])
         np.save(folder / "frames.npy", np.random.default_rng(2).normal(size=(4, 3, 8, 8)))
@@ -178,6 +183,8 @@ class Runner:
         name = str(page.relative_to(ROOT))
         if name == "README.md":
             clone(folder)
+        else:
+            (folder / "build").symlink_to(self.tools.parent)
         prepare(folder, page)
         if page.name == "emitted-code.md":
             self.run(folder, "ming compile model.onnx -o accel")

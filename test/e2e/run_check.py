@@ -178,8 +178,10 @@ def upstream(name):
 
 
 def runner_libraries(runner):
+    """Of Debian's packages only the one for developers has names without a version."""
     folder = pathlib.Path(runner).resolve().parent.parent / "lib"
-    return f"{folder}/libmlir_runner_utils.so,{folder}/libmlir_c_runner_utils.so"
+    names = ("libmlir_runner_utils.so", "libmlir_c_runner_utils.so")
+    return ",".join(str(min(folder.glob(name + "*"), default=folder / name)) for name in names)
 
 
 def main_function(cases):
