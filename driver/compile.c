@@ -87,60 +87,13 @@ static Op *make_design(const Compile *compile, const Op *module, const SearchOpt
     return NULL;
 }
 
-/* A message that waits until it is known whether the design it is about is taken. */
-typedef struct Message {
-    DiagKind kind;
-    const Attr *loc;
-    StrBuf text;
-} Message;
-typedef VEC(Message) Messages;
-
-static void keep_message(Messages *messages, const Diag *diag)
-{
-    Message *m = vec_push(messages);
-    *m = (Message){.kind = diag->kind, .loc = diag->loc};
-    strbuf_add(&m->text, diag->text.data, diag->text.len);
-}
-
-static void keep_messages(void *user, Context *ctx, const Diag *diag, const Diag *notes,
-                          size_t count)
-{
-    (void)ctx;
-    keep_message(user, diag);
-    for (size_t i = 0; i < count; i++) keep_message(user, &notes[i]);
-}
-
-static void emit_messages(Context *ctx, const Messages *messages)
-{
-    for (size_t i = 0; i < messages->len; i++) {
-        const Message *m = &messages->data[i];
-        const char *text = m->text.data ? m->text.data : "";
-        switch (m->kind) {
-        case DIAG_ERROR: diag_error(ctx, m->loc, "%s", text); break;
-        case DIAG_WARNING: diag_warning(ctx, m->loc, "%s", text); break;
-        case DIAG_REMARK: diag_remark(ctx, m->loc, "%s", text); break;
-        case DIAG_NOTE: diag_note(ctx, m->loc, "%s", text); break;
-        }
-    }
-}
-
-static void free_messages(Messages *messages)
-{
-    for (size_t i = 0; i < messages->len; i++) strbuf_free(&messages->data[i].text);
-    vec_free(messages);
-}
-
+/* The same; what there is to say of it waits until it is known whether the design is taken. */
 static Op *try_design(const Compile *compile, const Op *module, const SearchOptions *search,
-                      Fit fit, Messages *messages)
+                      Fit fit, DiagHold *messages)
 {
-    Context *ctx = module->ctx;
-    DiagHandler *handler;
-    void *user;
-    diag_flush(ctx);
-    diag_set_handler(ctx, keep_messages, messages, &handler, &user);
+    diag_hold_begin(messages, module->ctx);
     Op *design = make_design(compile, module, search, fit);
-    diag_flush(ctx);
-    diag_set_handler(ctx, handler, user, NULL, NULL);
+    diag_hold_end(messages);
     return design;
 }
 
@@ -164,11 +117,11 @@ static bool keep_better(const Compile *compile, Op **best, Op *other, const Sear
 static Op *fitting_design(const Compile *compile, const Op *module, SearchOptions *search,
                           int number, bool *is_over)
 {
-    Messages messages = {0};
+    DiagHold messages;
     Op *design = try_design(compile, module, search, FIT_BEST_ONLY, &messages);
     bool fits = design && !is_short(design), is_broken = !design && number == 0;
-    if (fits || is_broken) emit_messages(module->ctx, &messages);
-    free_messages(&messages);
+    if (fits || is_broken) diag_hold_report(&messages);
+    diag_hold_free(&messages);
     if (fits) return design;
     *is_over = !design || !set_aside(design, (int64_t)1 << number, search);
     if (design) op_erase(design);
@@ -176,11 +129,11 @@ static Op *fitting_design(const Compile *compile, const Op *module, SearchOption
 }
 
 /* The design if it keeps the budget, with what there is to say of it; else NULL: diagnosed. */
-static Op *within_budget(Op *design, const Messages *messages, Context *ctx)
+static Op *within_budget(Op *design, const DiagHold *messages)
 {
     StrBuf short_of = {0};
     if (!design || !exceeds_budget(design)) {
-        emit_messages(ctx, messages);
+        diag_hold_report(messages);
         return design;
     }
     const Op *top = emithls_top(design);
@@ -215,15 +168,15 @@ static Op *best_design(const Compile *compile, const Op *module, SearchOptions *
         if (design) *chosen = last;
         if (design || (i == 0 && is_over && diag_error_count(module->ctx) > errors)) return design;
     }
-    Messages messages = {0}, others = {0};
+    DiagHold messages, others = {0};
     Op *best = try_design(compile, module, given, FIT_WHATEVER, &messages);
     bool is_other =
         last.reserved_bram > given->reserved_bram || last.reserved_lut > given->reserved_lut;
     Op *other = best && is_other ? try_design(compile, module, &last, FIT_WHATEVER, &others) : NULL;
     bool is_first = !keep_better(compile, &best, other, &last, chosen);
-    best = within_budget(best, is_first ? &messages : &others, module->ctx);
-    free_messages(&messages);
-    free_messages(&others);
+    best = within_budget(best, is_first ? &messages : &others);
+    diag_hold_free(&messages);
+    diag_hold_free(&others);
     return best;
 }
 

@@ -340,12 +340,18 @@ bool sched_compute_base(const Op *process, ComputeSchedule *out)
     return sched_compute(process, ones, NULL, out);
 }
 
-/* Whether words of the first stream hold multiples of the factors. */
+/* Whether words of the first stream hold multiples of the factors. Where there is no stream,
+ * nothing limits these. */
 static bool words_hold(const ComputeSchedule *sched, const int64_t *unroll)
 {
+    if (sched->stream_count == 0) return true;
+    DiagHold hold;
     const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
     int64_t word[2 * DFG_MAX_RANK];
-    if (!sched_compute_input_word(sched, 0, word)) return false;
+    diag_hold_begin(&hold, sched->process->ctx);
+    bool is_word = sched_compute_input_word(sched, 0, word);
+    diag_hold_drop(&hold);
+    if (!is_word) return false;
     for (uint32_t r = 0; r < map->result_count; r++)
         if (stream_loop(map, r) >= 0 &&
             !word_holds(sched, (uint32_t)stream_loop(map, r), word[r], unroll[stream_loop(map, r)]))

@@ -14,6 +14,16 @@
 #include "target/cost/cost.h"
 #include "target/fifo/fifo.h"
 
+/* The kind of a process; what is wrong with it is told when its own turn comes. */
+static bool kind_of(const Op *process, ProcessKind *kind)
+{
+    DiagHold hold;
+    diag_hold_begin(&hold, process->ctx);
+    bool ok = sched_process_kind(process, kind);
+    diag_hold_drop(&hold);
+    return ok;
+}
+
 /* Whether a process behind an instantiated one moves words, and so may take or give them
  * unevenly. */
 static bool moves_behind(const Op *instantiate, PtrMap *seen)
@@ -22,7 +32,7 @@ static bool moves_behind(const Op *instantiate, PtrMap *seen)
     if (ptrmap_has(seen, instantiate)) return false;
     ptrmap_put(seen, instantiate, seen);
     const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
-    if (!sched_process_kind(process, &kind) || kind == PROCESS_REORDER || kind == PROCESS_MERGE)
+    if (!kind_of(process, &kind) || kind == PROCESS_REORDER || kind == PROCESS_MERGE)
         return true;
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++) {
         const Op *next = dfg_channel_reader(op_operand(instantiate, i));

@@ -97,8 +97,34 @@ typedef void DiagHandler(void *user, Context *ctx, const Diag *diag, const Diag 
  * and old_user unless these are NULL. */
 void diag_set_handler(Context *ctx, DiagHandler *handler, void *user, DiagHandler **old_handler,
                       void **old_user);
-/* Number of errors reported so far, whatever the handler did with them. */
+/* Number of errors reported so far, whatever the handler did with them, but for those that are held
+ * back. */
 size_t diag_error_count(const Context *ctx);
+
+/* The diagnostics of an attempt, held back until it is known whether it fails for good:
+ *   begin ─▶ the attempt ─▶ end ─▶ report, if they matter ─▶ free      drop: end and free
+ * Whoever tries something that may be replaced by something else holds the diagnostics; a message
+ * with severity error then always means failure. The arguments of a message must not depend on
+ * texts made before begin or end, which flush. */
+typedef struct HeldDiag {
+    DiagKind kind;
+    const Attr *loc;
+    StrBuf text;
+} HeldDiag;
+
+typedef struct DiagHold {
+    Context *ctx;
+    DiagHandler *handler; /* the one before */
+    void *user;
+    size_t errors; /* reported before */
+    VEC(HeldDiag) held;
+} DiagHold;
+
+void diag_hold_begin(DiagHold *hold, Context *ctx);
+void diag_hold_end(DiagHold *hold);
+void diag_hold_report(const DiagHold *hold);
+void diag_hold_free(DiagHold *hold);
+void diag_hold_drop(DiagHold *hold);
 
 /* Report a message; all return false, so that `return diag_error(...)` reads well. A diagnostic
  * stays pending until the next one that is no note, or until diag_flush, because notes are attached
