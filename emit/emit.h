@@ -32,8 +32,12 @@ bool emit_hls_files(Op *module, const EmitOptions *options, EmittedProject *out)
 void emitted_project_free(EmittedProject *project);
 /* Prints all files as emit_hls_files does, then writes them. A new directory appears complete or
  * not at all. A directory that holds an earlier project gets the new files in place of the old ones
- * and keeps the user's files. Any other directory that is not empty is an error. */
-bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out) MUST_CHECK;
+ * and keeps the user's files. Any other directory that is not empty is an error. Folders above it
+ * are made. False: diagnosed, or what the directory lacks is appended to *why. */
+bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out, StrBuf *why) MUST_CHECK;
+/* Whether a project can be written there, found out by making its first directory and removing it
+ * again, so that nothing long is done for nothing. False: appended to *why. */
+bool emit_check_output(const char *dir, StrBuf *why) MUST_CHECK;
 
 /* Appends the table of processes for people: class, trip counts, unroll factors, cycles, DSP,
  * BRAM18. */

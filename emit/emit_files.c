@@ -20,10 +20,12 @@ static const char *join(StrBuf *path, const char *dir, const char *name)
     return path->data;
 }
 
-static bool file_error(Context *ctx, const char *what, const char *path)
+/* What failed, as errno has it, in *why. */
+static bool file_error(StrBuf *why, const char *what, const char *path)
 {
     const char *reason = strerror(errno);
-    return diag_error(ctx, loc_unknown(ctx), "cannot %s '%s': %s", what, path, reason);
+    strbuf_printf(why, "cannot %s '%s': %s", what, path, reason);
+    return false;
 }
 
 /* Appends the contents as far as they can be read. False: errno says why. */
@@ -41,7 +43,8 @@ static bool read_file(const char *path, StrBuf *out)
 
 bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out)
 {
-    return read_file(path, out) || file_error(ctx, "read", path);
+    return read_file(path, out) ||
+           diag_error(ctx, loc_unknown(ctx), "cannot read '%s': %s", path, strerror(errno));
 }
 
 static bool write_file(const char *path, Str text)
@@ -106,25 +109,85 @@ static bool read_old_top(const char *dir, StrBuf *top)
     return ours;
 }
 
-static CopyPlace look_at(Context *ctx, const char *dir, StrBuf *old_top)
+/* A symbolic link to nothing cannot be replaced by a directory. */
+static bool leads_nowhere(const char *dir, StrBuf *why)
+{
+    struct stat link;
+    if (lstat(dir, &link) != 0 || !S_ISLNK(link.st_mode)) return false;
+    strbuf_printf(why, "cannot write to '%s': a symbolic link to what does not exist", dir);
+    return true;
+}
+
+static CopyPlace look_at(const char *dir, StrBuf *old_top, StrBuf *why)
 {
     DIR *folder = opendir(dir);
-    if (!folder && errno == ENOENT) return PLACE_NEW;
+    if (!folder && errno == ENOENT && !leads_nowhere(dir, why)) return PLACE_NEW;
     if (!folder) {
-        file_error(ctx, "write to", dir);
+        if (why->len == 0) file_error(why, "write to", dir);
         return PLACE_WRONG;
     }
     bool empty = is_empty(folder);
     closedir(folder);
     if (empty) return PLACE_EMPTY;
     if (read_old_top(dir, old_top)) return PLACE_OURS;
-    diag_error(ctx, loc_unknown(ctx),
-               "refusing to overwrite '%s': it holds files, but no report.json of ming", dir);
+    strbuf_printf(why, "refusing to overwrite '%s': it holds files, but no report.json of ming",
+                  dir);
     return PLACE_WRONG;
 }
 
+static char *copy_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(xmalloc(size), text, size);
+}
+
+/* "a/b//" -> "a/b"; "/" stays */
+static char *without_slashes(const char *dir)
+{
+    char *copy = copy_text(dir);
+    for (size_t len = strlen(copy); len > 1 && copy[len - 1] == '/'; len--) copy[len - 1] = '\0';
+    return copy;
+}
+
+/* Where a path's last part begins, less the slashes before it; 0 without a parent. */
+static size_t parent_length(const char *path, size_t len)
+{
+    while (len > 0 && path[len - 1] != '/') len--;
+    while (len > 0 && path[len - 1] == '/') len--;
+    return len;
+}
+
+/* Makes the folders above a directory that are missing; *made counts them. */
+static bool make_parents(const char *dir, size_t *made)
+{
+    char *path = copy_text(dir);
+    bool ok = true;
+    *made = 0;
+    for (char *slash = strchr(path + 1, '/'); ok && slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool is_new = slash[-1] != '/' && mkdir(path, 0777) == 0;
+        ok = is_new || slash[-1] == '/' || errno == EEXIST || access(path, F_OK) == 0;
+        *made += is_new;
+        *slash = '/';
+    }
+    free_ptr((void **)&path);
+    return ok;
+}
+
+/* Removes the innermost `made` folders above a directory, as make_parents made them. */
+static void remove_parents(const char *dir, size_t made)
+{
+    char *path = copy_text(dir);
+    for (size_t len = strlen(dir); made > 0; made--) {
+        len = parent_length(path, len);
+        path[len] = '\0';
+        (void)rmdir(path);
+    }
+    free_ptr((void **)&path);
+}
+
 /* A new directory beside a new project, or inside an old one. */
-static bool make_temporary(Context *ctx, const char *dir, CopyPlace place, StrBuf *out)
+static bool make_temporary(const char *dir, CopyPlace place, StrBuf *out, StrBuf *why)
 {
     enum { MAX_TRIES = 1000 };
     for (int i = 0; i < MAX_TRIES; i++) {
@@ -134,10 +197,10 @@ static bool make_temporary(Context *ctx, const char *dir, CopyPlace place, StrBu
         if (mkdir(out->data, 0777) == 0) return true;
         if (errno != EEXIST) break;
     }
-    return file_error(ctx, "create", dir);
+    return file_error(why, "create", dir);
 }
 
-static bool fill(Context *ctx, const char *dir, const EmittedFiles *files)
+static bool fill(const char *dir, const EmittedFiles *files, StrBuf *why)
 {
     StrBuf path = {0};
     bool ok = true;
@@ -146,13 +209,13 @@ static bool fill(Context *ctx, const char *dir, const EmittedFiles *files)
         join(&path, dir, file->name.data);
         ok = (make_folders(dir, file->name.data) &&
               write_file(path.data, strbuf_str(&file->text))) ||
-             file_error(ctx, "write", path.data);
+             file_error(why, "write", path.data);
     }
     strbuf_free(&path);
     return ok;
 }
 
-static bool move_files(Context *ctx, const char *from, const char *to, const EmittedFiles *files)
+static bool move_files(const char *from, const char *to, const EmittedFiles *files, StrBuf *why)
 {
     StrBuf old_path = {0}, new_path = {0};
     bool ok = true;
@@ -161,7 +224,7 @@ static bool move_files(Context *ctx, const char *from, const char *to, const Emi
         join(&old_path, from, name);
         join(&new_path, to, name);
         ok = (make_folders(to, name) && rename(old_path.data, new_path.data) == 0) ||
-             file_error(ctx, "write", new_path.data);
+             file_error(why, "write", new_path.data);
     }
     strbuf_free(&old_path);
     strbuf_free(&new_path);
@@ -197,34 +260,57 @@ static void remove_stale(const char *dir, const char *old_top, const EmittedFile
     strbuf_free(&path);
 }
 
-/* "a/b//" -> "a/b"; "/" stays */
-static char *without_slashes(const char *dir)
+/* A place that can be written to: its parents and the temporary directory exist. */
+typedef struct OutputPlace {
+    char *dir;
+    CopyPlace kind;
+    size_t made; /* folders above dir that were missing */
+    StrBuf temporary, old_top;
+} OutputPlace;
+
+static void leave_place(OutputPlace *place, bool keeps_parents)
 {
-    size_t len = strlen(dir);
-    while (len > 1 && dir[len - 1] == '/') len--;
-    char *copy = xmalloc(len + 1);
-    memcpy(copy, dir, len);
-    copy[len] = '\0';
-    return copy;
+    if (!keeps_parents) remove_parents(place->dir, place->made);
+    free_ptr((void **)&place->dir);
+    strbuf_free(&place->temporary);
+    strbuf_free(&place->old_top);
 }
 
-bool emit_write_project(Context *ctx, const char *given_dir, const EmittedFiles *files)
+/* False: *why says why, and nothing is left behind. Else leave_place ends it. */
+static bool enter_place(const char *dir, OutputPlace *out, StrBuf *why)
 {
-    StrBuf temporary = {0}, old_top = {0};
-    char *dir = without_slashes(given_dir);
-    CopyPlace place = look_at(ctx, dir, &old_top);
-    bool ok = place != PLACE_WRONG && make_temporary(ctx, dir, place, &temporary);
-    if (ok) {
-        ok = fill(ctx, temporary.data, files);
-        if (ok && place == PLACE_NEW)
-            ok = rename(temporary.data, dir) == 0 || file_error(ctx, "create", dir);
-        else if (ok)
-            ok = move_files(ctx, temporary.data, dir, files);
-        if (!ok || place != PLACE_NEW) remove_files(temporary.data, files);
-        if (ok && place == PLACE_OURS) remove_stale(dir, old_top.data ? old_top.data : "", files);
-    }
-    free_ptr((void **)&dir);
-    strbuf_free(&temporary);
-    strbuf_free(&old_top);
+    *out = (OutputPlace){.dir = without_slashes(dir)};
+    out->kind = look_at(out->dir, &out->old_top, why);
+    bool ok = out->kind != PLACE_WRONG;
+    if (ok && out->kind == PLACE_NEW)
+        ok = make_parents(out->dir, &out->made) || file_error(why, "create", out->dir);
+    ok = ok && make_temporary(out->dir, out->kind, &out->temporary, why);
+    if (!ok) leave_place(out, false);
+    return ok;
+}
+
+bool emit_check_output(const char *dir, StrBuf *why)
+{
+    OutputPlace place;
+    if (!enter_place(dir, &place, why)) return false;
+    (void)rmdir(place.temporary.data);
+    leave_place(&place, false);
+    return true;
+}
+
+bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why)
+{
+    OutputPlace place;
+    if (!enter_place(dir, &place, why)) return false;
+    const char *temporary = place.temporary.data;
+    bool ok = fill(temporary, files, why);
+    if (ok && place.kind == PLACE_NEW)
+        ok = rename(temporary, place.dir) == 0 || file_error(why, "create", place.dir);
+    else if (ok)
+        ok = move_files(temporary, place.dir, files, why);
+    if (!ok || place.kind != PLACE_NEW) remove_files(temporary, files);
+    if (ok && place.kind == PLACE_OURS)
+        remove_stale(place.dir, place.old_top.data ? place.old_top.data : "", files);
+    leave_place(&place, ok);
     return ok;
 }

@@ -151,8 +151,8 @@ void emitted_project_free(EmittedProject *project)
     strbuf_free(&project->csim_arguments);
 }
 
-bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out)
+bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out, StrBuf *why)
 {
     return emit_hls_files(module, options, out) &&
-           emit_write_project(module->ctx, options->output_dir, &out->files);
+           emit_write_project(options->output_dir, &out->files, why);
 }

@@ -193,8 +193,8 @@ void emit_folding(Emitter *e, StrBuf *out);
 
 /* Appends a file's contents (emit_files.c). False: diagnosed. */
 bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK;
-/* Makes or renews a project's directory. False: diagnosed. */
-bool emit_write_project(Context *ctx, const char *dir, const EmittedFiles *files) MUST_CHECK;
+/* Makes or renews a project's directory. False: appended to *why. */
+bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why) MUST_CHECK;
 
 /* Foreign text and numbers as C++.
  * Tests: test/unit/emit/emit_test.c, lit/emit/hostile-names.mir */

@@ -1,6 +1,9 @@
 /* Command line of the tools.
  * Tests: lit/tools/command-line.mir */
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/internal.h"
@@ -10,12 +13,29 @@ bool tool_error(const Tool *tool, const char *fmt, ...)
     va_list args;
     va_start(args, fmt);
     StrBuf text = {0};
-    strbuf_printf(&text, "%s: ", tool->name);
+    strbuf_printf(&text, "%s: %s", tool->name,
+                  str_starts_with(str_from(fmt), "error: ") ? "" : "error: ");
     strbuf_vprintf(&text, fmt, args);
     va_end(args);
     fprintf(stderr, "%s\n", text.data);
     strbuf_free(&text);
     return false;
+}
+
+void tool_open_standard_files(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int file = 0; file < (int)COUNT_OF(modes); file++)
+        if (fcntl(file, F_GETFD) < 0 && open("/dev/null", modes[file]) != file) return;
+}
+
+int tool_exit_status(const Tool *tool, bool ok)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+    int reason = errno ? errno : EIO; /* an earlier write failed, and its reason is lost */
+    if (ok) tool_error(tool, "cannot write '-': %s", strerror(reason));
+    return EXIT_FAILURE;
 }
 
 #define HELP_COLUMN 48

@@ -2,6 +2,7 @@
  * Tests: lit/driver/objective.mir, lit/driver/device-invalid.mir, lit/driver/quantize.mir */
 #include <string.h>
 
+#include "emit/emit.h"
 #include "tools/internal.h"
 
 static void report(void *user, DriverErrorKind kind, Str message)
@@ -133,5 +134,13 @@ bool tool_quantize(const Tool *tool, const QuantizeOptions *options, Op *module,
               driver_quantize(module, function, options, tool_errors(tool), &report_text);
     if (report_text.len > 0) fwrite(report_text.data, 1, report_text.len, stderr);
     strbuf_free(&report_text);
+    return ok;
+}
+
+bool tool_check_output(const Tool *tool, const char *dir)
+{
+    StrBuf why = {0};
+    bool ok = emit_check_output(dir, &why) || tool_error(tool, "%s", why.data);
+    strbuf_free(&why);
     return ok;
 }

@@ -61,8 +61,21 @@ ArgsResult tool_parse_one(const Tool *tool, int argc, char **argv, const char *w
 /* "  --name=<value>    help" as the lists of --help have it. */
 void tool_help_line(StrBuf *out, const char *name, const char *value, const char *help);
 
-/* Message "tool: text" on stderr; false. */
+/* Message "tool: error: text" on stderr; false. A text may begin with "error: " itself. */
 bool tool_error(const Tool *tool, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* An exit status of 0 and a line with "error:" on stderr exclude each other, in every tool.
+ * Tests: lit/tools/standard-output.test, test/e2e/status_check.py */
+
+/* At the start: a closed standard file is taken by what can be neither read nor written, so that no
+ * other file gets its number. */
+void tool_open_standard_files(void);
+/* At the end: the exit status, which is that of failure also if standard output did not take all.
+ * Says so. */
+int tool_exit_status(const Tool *tool, bool ok) MUST_CHECK;
+
+/* Whether a project can be written to a directory. False: said why. */
+bool tool_check_output(const Tool *tool, const char *dir) MUST_CHECK;
 
 /* What the driver reports, as "tool: error: text" with what the user can do about it. The tool must
  * live as long. */

@@ -221,7 +221,7 @@ static void list_passes(void)
 
 static bool complain(const char *what, const char *path, const char *reason)
 {
-    fprintf(stderr, "%s '%s': %s\n", what, path, reason);
+    fprintf(stderr, "ming-opt: error: %s '%s': %s\n", what, path, reason);
     return false;
 }
 
@@ -237,7 +237,7 @@ static bool answer_questions(const OptOptions *options)
         StrBuf path = {0};
         const char *reason = NULL;
         ok = dialect_docs_write(ctx, driver_all_passes(), options->docs_dir, &path, &reason);
-        if (!ok) complain("ming-opt: cannot write", path.data, reason);
+        if (!ok) complain("cannot write", path.data, reason);
         strbuf_free(&path);
     }
     context_destroy(ctx);
@@ -252,8 +252,7 @@ static bool run(const OptOptions *options, const char *path)
     if (!input_open(&input, path, &reason)) return complain("cannot open input file", path, reason);
     output_open(&output, options->output);
     bool ok = process_chunks(options, &input, path, &(TextSink){output_write, &output});
-    if (!output_close(&output, ok, &reason))
-        ok = complain("ming-opt: cannot write", options->output, reason);
+    if (!output_close(&output, ok, &reason)) ok = complain("cannot write", options->output, reason);
     input_close(&input);
     return ok;
 }
@@ -262,6 +261,7 @@ int main(int argc, char **argv)
 {
     OptOptions options;
     Texts inputs = {0};
+    tool_open_standard_files();
     ArgsResult args = opt_options_parse(&options, argc, argv, &inputs);
     bool ok = args == ARGS_DONE;
     if (args == ARGS_RUN)
@@ -270,5 +270,5 @@ int main(int argc, char **argv)
                  : run(&options, inputs.len > 0 ? inputs.data[0] : "-");
     vec_free(&inputs);
     opt_options_free(&options);
-    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+    return tool_exit_status(&(Tool){.name = "ming-opt"}, ok);
 }

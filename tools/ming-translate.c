@@ -40,17 +40,20 @@ static bool import_file(const Tool *tool, Context *ctx, const TranslateOptions *
 static bool emit_project(const Tool *tool, Context *ctx, const TranslateOptions *options,
                          const char *path, Str input)
 {
-    StrBuf csim_dir = {0};
+    StrBuf csim_dir = {0}, why = {0};
     EmittedProject project = {0};
     bool ok = driver_resource_dir("csim", &csim_dir) ||
               tool_error(tool, "the simulation headers are not installed");
+    ok = ok && tool_check_output(tool, options->output_dir);
     const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
     Op *module = ok ? parse_module(ctx, input, str_from(shown), NULL) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
-    ok = module && emit_hls(module, &emit, &project);
+    ok = module && emit_hls(module, &emit, &project, &why);
+    if (why.len > 0) tool_error(tool, "%s", why.data);
     if (module) op_erase(module);
     emitted_project_free(&project);
     strbuf_free(&csim_dir);
+    strbuf_free(&why);
     return ok;
 }
 
@@ -84,6 +87,7 @@ static bool check_options(const Tool *tool, const TranslateOptions *options, con
 
 int main(int argc, char **argv)
 {
+    tool_open_standard_files();
     TranslateOptions options = {.output = "-", .print = PRINT_DEFAULT};
     Flags flags = {0};
     FLAGS_ADD(
@@ -115,5 +119,5 @@ int main(int argc, char **argv)
     driver_model_options_free(&options.model);
     vec_free(&flags);
     vec_free(&inputs);
-    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+    return tool_exit_status(&tool, ok);
 }

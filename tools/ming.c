@@ -35,10 +35,23 @@ static void add_commands(void *user, StrBuf *out)
     }
 }
 
+/* What the command printed must have arrived. */
+static int run_command(const Command *command, int argc, char **argv)
+{
+    StrBuf name = {0};
+    strbuf_printf(&name, "ming %s", command->name);
+    int status = command->run(argc, argv);
+    if (status == EXIT_SUCCESS) status = tool_exit_status(&(Tool){.name = name.data}, true);
+    strbuf_free(&name);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
+    tool_open_standard_files();
     for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++)
-        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return run_command(&commands[i], argc - 1, argv + 1);
     const Tool tool = {
         .name = "ming",
         .summary = "ming: compiles quantized networks to streaming FPGA accelerators",
@@ -52,5 +65,5 @@ int main(int argc, char **argv)
     else if (args == ARGS_RUN)
         tool_error(&tool, "error: a command is needed; try 'ming --help'");
     vec_free(&inputs);
-    return args == ARGS_DONE ? EXIT_SUCCESS : EXIT_FAILURE;
+    return tool_exit_status(&tool, args == ARGS_DONE);
 }

@@ -74,7 +74,7 @@ static bool compile_bytes(const Tool *tool, const CompileFlags *options, const c
                           Str bytes)
 {
     EmittedProject project = {0};
-    StrBuf csim_dir = {0};
+    StrBuf csim_dir = {0}, why = {0};
     DeviceTarget target;
     Context *ctx = context_create();
     dialects_register_all(ctx);
@@ -85,13 +85,15 @@ static bool compile_bytes(const Tool *tool, const CompileFlags *options, const c
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->model) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
     ok = module && tool_quantize(tool, &options->quantize, module, NULL) &&
-         compile_module(&module, options, &target) && emit_hls(module, &emit, &project);
+         compile_module(&module, options, &target) && emit_hls(module, &emit, &project, &why);
     diag_flush(ctx);
+    if (why.len > 0) tool_error(tool, "error: %s", why.data);
     if (ok) print_summary(module, options, &project);
     if (module) op_erase(module);
     context_destroy(ctx);
     emitted_project_free(&project);
     strbuf_free(&csim_dir);
+    strbuf_free(&why);
     return ok;
 }
 
@@ -101,7 +103,8 @@ static bool compile_file(const Tool *tool, const CompileFlags *options, const ch
     const char *reason = NULL;
     bool ok = file_read(&bytes, path, &reason) ||
               tool_error(tool, "error: cannot open '%s': %s", path, reason);
-    ok = ok && compile_bytes(tool, options, path, strbuf_str(&bytes));
+    ok = ok && tool_check_output(tool, options->output_dir) &&
+         compile_bytes(tool, options, path, strbuf_str(&bytes));
     strbuf_free(&bytes);
     return ok;
 }

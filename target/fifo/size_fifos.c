@@ -32,8 +32,7 @@ static bool moves_behind(const Op *instantiate, PtrMap *seen)
     if (ptrmap_has(seen, instantiate)) return false;
     ptrmap_put(seen, instantiate, seen);
     const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
-    if (!kind_of(process, &kind) || kind == PROCESS_REORDER || kind == PROCESS_MERGE)
-        return true;
+    if (!kind_of(process, &kind) || kind == PROCESS_REORDER || kind == PROCESS_MERGE) return true;
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++) {
         const Op *next = dfg_channel_reader(op_operand(instantiate, i));
         if (next && moves_behind(next, seen)) return true;

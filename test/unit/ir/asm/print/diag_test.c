@@ -76,6 +76,28 @@ static void line_may_be_missing(void **state)
                      "<unknown>:0: error: loc(\"n\"): f\n");
 }
 
+static void held_diagnostics_wait(void **state)
+{
+    (void)state;
+    DiagHold first, inner;
+    Log log = log_create();
+    diag_set_handler(log.ctx, collect, &log, NULL, NULL);
+    diag_hold_begin(&first, log.ctx);
+    diag_error(log.ctx, NULL, "a");
+    diag_note(log.ctx, NULL, "of a");
+    diag_hold_begin(&inner, log.ctx);
+    diag_error(log.ctx, NULL, "dropped");
+    assert_int_equal(diag_error_count(log.ctx), 2);
+    diag_hold_drop(&inner);
+    diag_hold_end(&first);
+    assert_int_equal(diag_error_count(log.ctx), 0);
+    diag_warning(log.ctx, NULL, "b");
+    diag_hold_report(&first);
+    assert_int_equal(diag_error_count(log.ctx), 1);
+    diag_hold_free(&first);
+    log_expect(&log, "<unknown>:0: warning: b\n<unknown>:0: error: a\n<unknown>:0: note: of a\n");
+}
+
 static void notes_follow_their_diagnostic(void **state)
 {
     (void)state;
@@ -161,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caret_points_at_column),
         cmocka_unit_test(line_may_be_missing),
+        cmocka_unit_test(held_diagnostics_wait),
         cmocka_unit_test(notes_follow_their_diagnostic),
         cmocka_unit_test(call_sites_are_unwound),
         cmocka_unit_test(newest_source_of_a_name_counts),

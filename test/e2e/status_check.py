@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Whether exit statuses and messages agree: a command succeeds if and only if no line on its
+standard error says `error:`, and it fails with status 1 if its standard output takes nothing.
+
+    test/e2e/status_check.py --tools=build/tools
+
+The last line counts the cases.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+GOOD = """func.func @f(%x: tensor<4x8xi8>) -> tensor<4x8xi8> {
+  %e = tensor.empty() : tensor<4x8xi8>
+  %y = linalg.add ins(%x, %x : tensor<4x8xi8>, tensor<4x8xi8>)
+                  outs(%e : tensor<4x8xi8>) -> tensor<4x8xi8>
+  return %y : tensor<4x8xi8>
+}
+"""
+NETWORK = """func.func @f(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
+  %y = "onnx.Relu"(%x) : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  return %y : tensor<1x8xf32>
+}
+"""
+REFUSED = NETWORK.replace("onnx.Relu", "onnx.NonZero")
+
+
+def cases(folder):
+    """Names of commands with their arguments; whether each is to succeed (None: either)."""
+    good, network, refused, bad, out = (str(folder / name) for name in (
+        "good.mir", "network.mir", "refused.mir", "bad.mir", "out"))
+    x = str(folder / "x.npy")
+    none = str(folder / "none")
+    yield True, ["ming", "compile", good, "-o", out]
+    yield True, ["ming", "compile", network, "-o", str(folder / "a" / "b")]
+    yield True, ["ming", "sim", out]
+    yield True, ["ming", "explore", good]
+    yield True, ["ming", "check", network]
+    yield True, ["ming", "check", network, "--json"]
+    yield True, ["ming", "run", good, f"--input={x}", f"--output={folder}/y.npy"]
+    yield True, ["ming", "devices"]
+    yield True, ["ming", "compile", "--dump-pass-pipeline", good]
+    yield True, ["ming-opt", good]
+    yield True, ["ming-opt", "--show-dialects"]
+    yield True, ["ming-translate", "--emit-hls", f"{out}/f.mir", f"--output-dir={folder}/again"]
+    for tool in (["ming", "compile"], ["ming", "check"], ["ming", "explore"], ["ming", "report"],
+                 ["ming", "run"], ["ming", "sim"], ["ming", "devices"], ["ming-opt"],
+                 ["ming-translate"], ["ming"]):
+        yield True, tool + ["--help"]
+        yield True, tool + ["--version"]
+        yield False, tool + ["--none"]
+        yield False, tool + [none]
+    yield False, ["ming", "compile", bad, "-o", str(folder / "c")]
+    yield False, ["ming", "compile", refused, "-o", str(folder / "c")]
+    yield False, ["ming", "compile", good, "-o", "/proc/none/x"]
+    yield False, ["ming", "compile", good, "-o", str(folder / "c"), "--fps=100000000000"]
+    yield False, ["ming", "compile", good, "-o", str(folder / "c"), "--device=none"]
+    yield False, ["ming", "check", refused]
+    yield False, ["ming", "check", refused, "--json"]
+    yield False, ["ming", "check", bad]
+    yield False, ["ming", "explore", bad]
+    yield False, ["ming", "report", out]
+    yield False, ["ming", "run", good, f"--input={none}"]
+    yield False, ["ming", "run", bad]
+    yield False, ["ming-opt", bad]
+    yield False, ["ming-opt", good, "--verify-diagnostics", "--pass-pipeline=none"]
+    yield False, ["ming-opt", good, "-o", f"{none}/x"]
+    yield False, ["ming-translate", "--import-onnx", bad]
+    yield False, ["ming-translate", "--emit-hls", good, f"--output-dir={folder}/d"]
+
+
+def run(tools, command, **options):
+    return subprocess.run([str(tools / command[0])] + command[1:], stderr=subprocess.PIPE,
+                          text=True, timeout=300, check=False, **options)
+
+
+def complaint(tools, command, succeeds):
+    """What is wrong with a command; None: nothing."""
+    done = run(tools, command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    said = "error:" in done.stderr
+    if done.returncode not in (0, 1) or (done.returncode == 0) == said:
+        return f"status {done.returncode}, stderr: {done.stderr.strip()[:300]}"
+    if (done.returncode == 0) != succeeds:
+        return f"status {done.returncode}: {done.stderr.strip()[:300]}"
+    if not done.stdout or not succeeds:
+        return None
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = run(tools, command, stdout=full, stdin=subprocess.DEVNULL)
+    if done.returncode != 1 or "error: cannot write" not in done.stderr:
+        return f"> /dev/full: status {done.returncode}, stderr: {done.stderr.strip()[:300]}"
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", str(tools / command[0])]
+                          + command[1:], stderr=subprocess.PIPE, text=True, timeout=300,
+                          check=False)
+    if done.returncode != 1 or "error: cannot write" not in done.stderr:
+        return f">&-: status {done.returncode}, stderr: {done.stderr.strip()[:300]}"
+    return None
+
+
+def npy(path):
+    head = "{'descr': '|i1', 'fortran_order': False, 'shape': (4, 8), }"
+    head += " " * (117 - len(head)) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode()
+                     + bytes(32))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tools", default="build/tools", type=pathlib.Path)
+    tools = parser.parse_args().tools.resolve()
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for file, text in {"good": GOOD, "network": NETWORK, "refused": REFUSED,
+                           "bad": "junk\n"}.items():
+            (folder / f"{file}.mir").write_text(text, encoding="utf-8")
+        npy(folder / "x.npy")
+        for succeeds, command in cases(folder):
+            wrong = complaint(tools, command, succeeds)
+            passed += wrong is None
+            failed += wrong is not None
+            if wrong:
+                print(f"{' '.join(command)}: {wrong}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
