@@ -41,6 +41,7 @@ const PassTable *driver_all_passes(void)
         &pass_pin_fifos,
         &pass_print_op_stats,
         &pass_fit_fifos,
+        &pass_simplify_kernels,
         &pass_size_fifos,
         &pass_split_results,
         &pass_stream_initials,

@@ -80,6 +80,7 @@ static const Step steps[] = {
     {STAGE_TO_LINALG, on_functions, &pass_convert_onnx_to_linalg, add_keep_going},
     {STAGE_GENERALIZE, on_functions, &pass_name_layers, NULL},
     {STAGE_GENERALIZE, on_functions, &pass_linalg_generalize_named_ops, NULL},
+    {STAGE_STREAM, on_functions, &pass_simplify_kernels, NULL},
     {STAGE_STREAM, NULL, &pass_canonicalize, NULL},
     {STAGE_STREAM, NULL, &pass_cse, NULL},
     {STAGE_STREAM, NULL, &pass_symbol_dce, NULL},

@@ -23,6 +23,7 @@ static const char *const passes[] = {
     "linalg-generalize-named-ops",
     "linalg-fuse-elementwise-ops",
     "linalg-fold-unit-extent-dims",
+    "simplify-kernels",
     "convert-elementwise-to-linalg",
     "tosa-to-linalg-named",
     "tosa-to-linalg",

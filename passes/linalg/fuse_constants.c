@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/rewrite/rewrite.h"
@@ -95,6 +96,8 @@ static bool read_constant(Rewriter *rw, Op *op, uint32_t input, const Attr *elem
         Value *scalar = arith_constant(&rw->b, element);
         rw->b.loc = loc;
         Op *made = parts_build(&rw->b, &parts, op_attr(op, "iterator_types"));
+        const Attr *name = op_attr(op, DFG_ATTR_NAME);
+        if (name) op_set_attr(made, DFG_ATTR_NAME, name);
         copy_body_with(rw, made, op, input, scalar);
         replace_by(rw, op, made);
     }
@@ -112,6 +115,12 @@ static bool read_constants(Rewriter *rw, Op *op, void *user)
         if (element) return read_constant(rw, op, i, element);
     }
     return false;
+}
+
+/* An op keeps one input: what only repeats a constant is read as that constant, elsewhere. */
+static bool read_elementwise_constants(Rewriter *rw, Op *op, void *user)
+{
+    return !linalg_reduces(op) && linalg_input_count(op) > 1 && read_constants(rw, op, user);
 }
 
 /* generic(… into x) that ignores x's elements -> generic(… into empty) */
@@ -136,6 +145,11 @@ void fuse_add_constants(PatternSet *set)
     pattern_add(set, "read-fill-value", LINALG(GENERIC), 1, read_fill_value);
     pattern_add(set, "read-constants", LINALG(GENERIC), 1, read_constants);
     pattern_add(set, "empty-inits", LINALG(GENERIC), 1, empty_inits);
+}
+
+void fuse_add_elementwise_constants(PatternSet *set)
+{
+    pattern_add(set, "read-constants", LINALG(GENERIC), 1, read_elementwise_constants);
 }
 
 static bool only_forwards(const Op *op)

@@ -76,6 +76,9 @@ void fuse_add_elementwise(PatternSet *set);
 /* Constants and fills become scalars of the body, and inits that nobody reads become empty tensors
  * (fuse_constants.c). */
 void fuse_add_constants(PatternSet *set);
+/* Constants of equal numbers become scalars of the bodies of element-wise ops
+ * (fuse_constants.c). */
+void fuse_add_elementwise_constants(PatternSet *set);
 /* Transposes of constants become constants (fuse_constants.c). */
 void fuse_add_transpose_constants(PatternSet *set);
 /* Operands and results that are unused or given twice are dropped (fuse_operands.c). */

@@ -18,6 +18,7 @@ extern const PassDef pass_linalg_generalize_named_ops;
 extern const PassDef pass_name_layers;
 extern const PassDef pass_narrow_integers;
 extern const PassDef pass_normalize_layout;
+extern const PassDef pass_simplify_kernels;
 extern const PassDef pass_split_results;
 extern const PassDef pass_stream_initials;
 

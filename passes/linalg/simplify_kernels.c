@@ -1,0 +1,133 @@
+/* simplify-kernels: what exporters leave between a constant and its reader, and what hides that a
+ * kernel is element-wise, goes before kernels become processes:
+ *   generic(copy(constant))  ->  generic(constant), indexed through the copy
+ *   transpose(constant)      ->  constant
+ *   generic(x, equal numbers), element-wise  ->  a number in its payload
+ *   x[0, i], element-wise    ->  x[d, i] of the loop d that runs once; a copy may then be x itself
+ * Nothing that computes is fused: in the payload of a sum or window it would run once per term
+ * instead of once per element, and a requantizer would leave the sum that it is the epilogue of.
+ * Requires: named ops generalized.
+ * Changes: linalg.generic on tensors, and constants.
+ * Preserves: the values computed.
+ * Tests: lit/passes/linalg/simplify-kernels.mir */
+#include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
+#include "passes/linalg/internal.h"
+#include "passes/linalg/passes.h"
+
+static void set_map(Rewriter *rw, Op *op, uint32_t operand, const AffineMap *map)
+{
+    MapList maps = {0};
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        *vec_push(&maps) = i == operand ? map : linalg_operand_map(op, i);
+    op_set_attr(op, "indexing_maps", linalg_maps_attr(op->ctx, maps.data, maps.len));
+    rewriter_modified(rw, op);
+    vec_free(&maps);
+}
+
+/* Whether each loop still has a trip count once the operand is indexed by `map`. */
+static bool covers_loops(const Op *op, uint32_t operand, const AffineMap *map)
+{
+    MapList maps = {0};
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        *vec_push(&maps) = i == operand ? map : linalg_operand_map(op, i);
+    bool covers = parts_maps_cover_loops(op->ctx, &maps);
+    vec_free(&maps);
+    return covers;
+}
+
+/* The kernel that makes the value, if it only moves or repeats the numbers of a constant. */
+static const Op *constant_copy(const Value *value)
+{
+    const Op *op = value_def(value);
+    if (!op || op->def != LINALG(GENERIC) || !linalg_has_tensor_semantics(op) ||
+        linalg_reduces(op) || linalg_input_count(op) != 1 || linalg_init_count(op) != 1 ||
+        !map_is_permutation(linalg_operand_map(op, 1)))
+        return NULL;
+    const Block *body = linalg_body(op);
+    const Op *source = value_def(op_operand(op, 0));
+    bool is_copy = body->first == body->last && op_operand(body->last, 0) == body->args[0];
+    return is_copy && source && op_has_trait(source, TRAIT_CONSTANT_LIKE) &&
+                   op_operand(op, 0)->type->kind == TYPE_RANKED_TENSOR
+               ? op
+               : NULL;
+}
+
+static bool read_through_copies(Rewriter *rw, Op *op, void *user)
+{
+    (void)user;
+    bool changed = false;
+    if (!linalg_has_tensor_semantics(op)) return false;
+    for (uint32_t i = 0; i < linalg_input_count(op); i++) {
+        const Op *copy = constant_copy(op_operand(op, i));
+        if (!copy) continue;
+        const AffineMap *to_loops = map_inverse_permutation(linalg_operand_map(copy, 1));
+        const AffineMap *map = map_compose(map_compose(linalg_operand_map(copy, 0), to_loops),
+                                           linalg_operand_map(op, i));
+        if (!covers_loops(op, i, map)) continue;
+        op_set_operand(op, i, op_operand(copy, 0));
+        set_map(rw, op, i, map);
+        changed = true;
+    }
+    return changed;
+}
+
+/* The map with the result's loops of one iteration in place of indices 0; NULL: there are none. */
+static const AffineMap *with_unit_loops(const Op *op, uint32_t operand)
+{
+    const AffineMap *map = linalg_operand_map(op, operand);
+    const AffineMap *out = linalg_operand_map(op, linalg_input_count(op));
+    const Type *type = op_result(op, 0)->type;
+    VEC(const AffineExpr *) results = {0};
+    bool found = false;
+    for (uint32_t i = 0; i < map->result_count; i++) {
+        const AffineExpr *expr = map->results[i], *loop = out->results[i];
+        bool is_unit = expr->kind == AFFINE_CONST && expr->value == 0 &&
+                       type->u.shaped.dims[i] == 1 && loop->kind == AFFINE_DIM &&
+                       !map_uses_dim(map, (uint32_t)loop->value);
+        *vec_push(&results) = is_unit ? loop : expr;
+        found = found || is_unit;
+    }
+    const AffineMap *made =
+        found ? map_get(map->ctx, map->dim_count, 0, map->result_count, results.data) : NULL;
+    vec_free(&results);
+    return made;
+}
+
+static bool index_unit_dims(Rewriter *rw, Op *op, void *user)
+{
+    (void)user;
+    bool changed = false;
+    if (!linalg_has_tensor_semantics(op) || op->result_count != 1 || linalg_reduces(op) ||
+        !map_is_permutation(linalg_operand_map(op, linalg_input_count(op))))
+        return false;
+    for (uint32_t i = 0; i < linalg_input_count(op); i++) {
+        const AffineMap *map = linalg_operand_map(op, i);
+        if (map->result_count != linalg_loop_count(op) || map->symbol_count > 0) continue;
+        const AffineMap *made = with_unit_loops(op, i);
+        if (made) set_map(rw, op, i, made);
+        changed = changed || made;
+    }
+    return changed;
+}
+
+static bool run(Pass *pass, Op *func)
+{
+    PatternSet set;
+    patterns_init(&set, pass->ctx);
+    pattern_add(&set, "read-through-copies", LINALG(GENERIC), 1, read_through_copies);
+    pattern_add(&set, "index-unit-dims", LINALG(GENERIC), 1, index_unit_dims);
+    fuse_add_elementwise_constants(&set);
+    fuse_add_transpose_constants(&set);
+    LINALG(GENERIC)->canonicalize(&set);
+    (void)rewrite_greedy(func, &set, NULL, NULL);
+    patterns_free(&set);
+    return true;
+}
+
+const PassDef pass_simplify_kernels = {
+    .name = "simplify-kernels",
+    .summary = "Read constants without copies of them; index unit dimensions by their loops",
+    .anchor = "func.func",
+    .run = run,
+};
