@@ -152,6 +152,9 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
 /* Appends a line that says what the search reached and whether it is the best, from a design's
  * dfg.budget; nothing without. */
 void driver_print_objective(const Op *design, StrBuf *out);
+/* Appends what the design reaches on the target: frames a second, latency of the first frame, and
+ * the share of each resource that the device has. */
+void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *out);
 
 /* What compiles, and what it takes. Tests: lit/driver/ming-check* */
 

@@ -41,7 +41,8 @@ static void add_shell_word(StrBuf *out, const char *word)
     strbuf_add_char(out, '\'');
 }
 
-static void print_summary(Op *module, const CompileFlags *options, const EmittedProject *project)
+static void print_summary(Op *module, const CompileFlags *options, const DeviceTarget *target,
+                          const EmittedProject *project)
 {
     StrBuf out = {0};
     emit_report_table(module, &out);
@@ -55,7 +56,8 @@ static void print_summary(Op *module, const CompileFlags *options, const Emitted
     }
     strbuf_printf(&out, ", and %zu files in csim/\nNext: make -C ", simulation);
     add_shell_word(&out, options->output_dir);
-    strbuf_printf(&out, " csim%s\n", project->csim_arguments.data);
+    strbuf_printf(&out, " csim%s\n\n", project->csim_arguments.data);
+    driver_print_summary(module, target, &out);
     fwrite(out.data, 1, out.len, stdout);
     strbuf_free(&out);
 }
@@ -88,7 +90,7 @@ static bool compile_bytes(const Tool *tool, const CompileFlags *options, const c
          compile_module(&module, options, &target) && emit_hls(module, &emit, &project, &why);
     diag_flush(ctx);
     if (why.len > 0) tool_error(tool, "error: %s", why.data);
-    if (ok) print_summary(module, options, &project);
+    if (ok) print_summary(module, options, &target, &project);
     if (module) op_erase(module);
     context_destroy(ctx);
     emitted_project_free(&project);

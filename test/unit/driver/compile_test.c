@@ -101,6 +101,23 @@ static void compiles_to_a_design(void **state)
     strbuf_free(&text);
 }
 
+/* Without a simulation the latency of the summary is a prediction, and it says so. */
+static void summarizes_the_design(void **state)
+{
+    Client *client = *state;
+    const CompileOptions options = {0};
+    StrBuf text = {0};
+    assert_true(driver_compile(&client->module, &options, &client->target, NULL));
+    driver_print_summary(client->module, &client->target, &text);
+    assert_non_null(strstr(text.data, "ms (proven by simulation)\nShare of the device: DSP "));
+    strbuf_clear(&text);
+    op_set_attr(emithls_top(client->module), EMITHLS_ATTR_TIMING, NULL);
+    driver_print_summary(client->module, &client->target, &text);
+    assert_non_null(strstr(text.data, " frames/s, the first frame takes at most 0.000"));
+    assert_non_null(strstr(text.data, "ms (predicted)\n"));
+    strbuf_free(&text);
+}
+
 /* The pipeline that a compilation tells makes the same design. */
 static void tells_its_pipeline(void **state)
 {
@@ -181,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(compiles_to_a_design, begin, end),
+        cmocka_unit_test_setup_teardown(summarizes_the_design, begin, end),
         cmocka_unit_test_setup_teardown(tells_its_pipeline, begin, end),
         cmocka_unit_test_setup_teardown(diagnoses_a_model, begin, end),
         cmocka_unit_test_setup_teardown(reports_an_unknown_device, begin, end),

@@ -1,0 +1,82 @@
+/* What a design reaches on its device, in the units that people compare: frames a second,
+ * milliseconds, and shares of the device.
+ * Tests: lit/driver/ming-compile.mir, test/unit/driver/compile_test.c */
+#include "dialects/dfg/dfg.h"
+#include "dialects/emithls/emithls.h"
+#include "driver/internal.h"
+#include "target/cost/cost.h"
+
+static int64_t report_number(const Op *process, const char *name)
+{
+    int64_t value = attr_dict_int(op_attr(process, DFG_ATTR_REPORT), name, 0);
+    return value > 0 ? value : 0;
+}
+
+typedef struct Figures {
+    int64_t sum, most;
+} Figures;
+
+/* A number of all processes: its sum, and the largest one. */
+static Figures figures(const Op *design, const char *name)
+{
+    Figures out = {0};
+    FOR_EACH_OP(op, region_entry(op_region(design, 0))) {
+        if (op->def != EMITHLS(FUNC) || op_attr(op, EMITHLS_ATTR_TOP)) continue;
+        int64_t value = report_number(op, name);
+        out.sum += value;
+        if (value > out.most) out.most = value;
+    }
+    return out;
+}
+
+/* To the nanosecond where it matters. */
+static void add_milliseconds(StrBuf *out, int64_t cycles, int64_t clock)
+{
+    double ms = (double)cycles / ((double)clock * 1000);
+    strbuf_printf(out, ms < 1 ? "%.6f ms" : "%.3f ms", ms);
+}
+
+/* Where the FIFOs' depths are not proven no frame was simulated. The sum of the processes' cycles
+ * is a bound then and not a latency, because processes overlap. */
+static void add_times(const Op *design, int64_t clock, StrBuf *out)
+{
+    const Op *top = emithls_top(design);
+    const Attr *timing = top ? op_attr(top, EMITHLS_ATTR_TIMING) : NULL;
+    Figures cycles = figures(design, DFG_COST_CYCLES);
+    int64_t interval = attr_dict_int(timing, EMITHLS_TIMING_INTERVAL, cycles.most);
+    int64_t latency = attr_dict_int(timing, EMITHLS_TIMING_LATENCY, 0);
+    if (interval > 0)
+        strbuf_printf(out, "%.1f frames/s, ", (double)clock * 1000000 / (double)interval);
+    strbuf_add_c(out, latency > 0 ? "the first frame takes " : "the first frame takes at most ");
+    add_milliseconds(out, latency > 0 ? latency : cycles.sum, clock);
+    strbuf_add_c(out, latency > 0 ? " (proven by simulation)\n" : " (predicted)\n");
+}
+
+static void add_share(StrBuf *out, const char *title, int64_t used, int64_t total)
+{
+    if (total <= 0) return;
+    bool is_first = out->data[out->len - 1] == ':';
+    strbuf_printf(out, "%s %s %lld/%lld (%.0f %%)", is_first ? "" : ",", title, (long long)used,
+                  (long long)total, (double)used * 100 / (double)total);
+}
+
+void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *out)
+{
+    const Resources *total = &target->device.total;
+    const struct {
+        CostKind kind;
+        int64_t total;
+    } rows[] = {{COST_DSP, total->dsp},
+                {COST_BRAM18, total->bram18},
+                {COST_URAM, total->uram},
+                {COST_LUT, total->lut},
+                {COST_FF, total->ff}};
+    strbuf_printf(out, "%.*s at %lld MHz: ", STR_ARG(target->device.name),
+                  (long long)target->clock);
+    add_times(design, target->clock, out);
+    strbuf_add_c(out, "Share of the device:");
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        add_share(out, cost_names[rows[i].kind].title,
+                  figures(design, cost_names[rows[i].kind].key).sum, rows[i].total);
+    strbuf_add_char(out, '\n');
+}
