@@ -1,19 +1,52 @@
 /* Finds the device that options name, and what of it a design may use. */
+#include <ctype.h>
+#include <dirent.h>
 #include <string.h>
-#include <unistd.h>
+#include <strings.h>
 
 #include "driver/internal.h"
 
-/* Path of a description: `name` from the folder, or the file it names itself. */
+/* What the folder has for a name: the description whose name differs at most in case, else a
+ * suggestion. */
+static void find_description(const char *name, const char *folder, StrBuf *found, StrBuf *hint)
+{
+    static const char extension[] = ".xml";
+    Suggestion near = {0};
+    StrBuf lower = {0}, best = {0};
+    DIR *dir = opendir(folder);
+    for (const char *c = name; *c; c++) strbuf_add_char(&lower, (char)tolower((unsigned char)*c));
+    near.wanted = strbuf_str(&lower);
+    for (const struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
+        Str file = str_from(entry->d_name);
+        if (!str_ends_with(file, extension)) continue;
+        Str device = {file.data, file.len - strlen(extension)};
+        if (strncasecmp(name, device.data, device.len) == 0 && !name[device.len])
+            strbuf_printf(found, "%s/%s", folder, file.data);
+        suggestion_try(&near, device);
+        if (near.best.data != device.data) continue;
+        strbuf_clear(&best); /* the entry is gone with the next one */
+        strbuf_add_str(&best, device);
+        near.best = strbuf_str(&best);
+    }
+    suggestion_print(&near, hint);
+    if (dir) closedir(dir);
+    strbuf_free(&lower);
+    strbuf_free(&best);
+}
+
+/* Path of a description: `name` from the folder, whatever its case, or the file it names itself. */
 static bool device_path(const char *name, const char *folder, DriverErrors errors, StrBuf *out)
 {
     if (str_ends_with(str_from(name), ".xml")) {
         strbuf_add_c(out, name);
         return true;
     }
-    strbuf_printf(out, "%s/%s.xml", folder, name);
-    return (!strchr(name, '/') && access(out->data, F_OK) == 0) ||
-           driver_error(errors, DRIVER_ERROR_DEVICE, "there is no device '%s'", name);
+    StrBuf hint = {0};
+    if (!strchr(name, '/')) find_description(name, folder, out, &hint);
+    bool ok = out->len > 0 || driver_error(errors, DRIVER_ERROR_DEVICE, "there is no device '%s'%.*s",
+                                           name, STR_ARG(strbuf_str(&hint)));
+    strbuf_free(&hint);
+    return ok;
 }
 
 static bool read_by_name(Context *ctx, const char *name, DriverErrors errors, Device *out)

@@ -62,9 +62,22 @@ static void index_graph(Planner *p)
     for (size_t i = 0; i < graph->n_node; i++) index_node(p, graph->node[i], i);
 }
 
+static void try_names(Suggestion *near, const PtrMap *names)
+{
+    for (size_t i = 0; i < names->len; i++) {
+        const Ident *name = names->entries[i].key;
+        if (name) suggestion_try(near, name->str);
+    }
+}
+
 static bool unknown_name(Planner *p, const char *option, const Ident *name)
 {
+    Suggestion near = {.wanted = name->str};
+    try_names(&near, &p->nodes);
+    try_names(&near, &p->producers);
+    try_names(&near, &p->varying);
     strbuf_printf(&p->im->why, "of %s is neither a tensor nor a node", option);
+    suggestion_print(&near, &p->im->why);
     return import_error(p->im, "name", name->str);
 }
 

@@ -162,10 +162,20 @@ static const Flag *find_flag(const Tool *tool, Str name)
     return NULL;
 }
 
-static bool unknown_flag(const Tool *tool, const char *arg)
+/* As LLVM's tools word it, but a flag is suggested only if it is near. */
+static bool unknown_flag(const Tool *tool, const char *arg, Str name)
 {
-    return tool_error(tool, "Unknown command line argument '%s'.  Try: '%s --help'", arg,
-                      tool->name);
+    Suggestion near = {.wanted = name};
+    for (size_t i = 0; i < tool->flag_count; i++)
+        suggestion_try(&near, str_from(tool->flags[i].name));
+    suggestion_try(&near, STR("help"));
+    suggestion_try(&near, STR("version"));
+    if (tool->extra_names) tool->extra_names(&near);
+    tool_error(tool, "Unknown command line argument '%s'.  Try: '%s --help'", arg, tool->name);
+    if (near.best.len > 0)
+        tool_error(tool, "Did you mean '%s%.*s%s'?", near.best.len == 1 ? "-" : "--",
+                   STR_ARG(near.best), name.data + name.len);
+    return false;
 }
 
 /* One argument that begins with a dash; *next is the one after it, if it may be its value. */
@@ -177,7 +187,7 @@ static bool parse_flag(const Tool *tool, char *arg, char **next, bool *took_next
     Str key = {.data = name, .len = equals ? (size_t)(equals - name) : strlen(name)};
     const Flag *flag = find_flag(tool, key);
     if (!flag)
-        return (tool->extra && tool->extra(tool->user, key, value)) || unknown_flag(tool, arg);
+        return (tool->extra && tool->extra(tool->user, key, value)) || unknown_flag(tool, arg, key);
     bool needs_value = flag->kind != FLAG_SWITCH && flag->kind != FLAG_OPTIONAL_TEXT &&
                        flag->kind != FLAG_OPTIONAL_INT;
     if (needs_value && !value) {

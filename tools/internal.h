@@ -41,6 +41,7 @@ typedef struct Tool {
     /* Flags that are no row, as one per pass; value is NULL without '='. False: not known. */
     bool (*extra)(void *user, Str name, const char *value);
     void (*extra_help)(void *user, StrBuf *out);
+    void (*extra_names)(Suggestion *near); /* tries those flags' names; or NULL */
     void *user;
 } Tool;
 

@@ -46,6 +46,18 @@ static int run_command(const Command *command, int argc, char **argv)
     return status;
 }
 
+static void unknown_command(const Tool *tool, const char *name)
+{
+    Suggestion near = {.wanted = str_from(name)};
+    StrBuf hint = {0};
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        suggestion_try(&near, str_from(commands[i].name));
+    suggestion_print(&near, &hint);
+    tool_error(tool, "error: unknown command '%s'%.*s; try 'ming --help'", name,
+               STR_ARG(strbuf_str(&hint)));
+    strbuf_free(&hint);
+}
+
 int main(int argc, char **argv)
 {
     tool_open_standard_files();
@@ -61,7 +73,7 @@ int main(int argc, char **argv)
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
     if (args == ARGS_RUN && inputs.len > 0)
-        tool_error(&tool, "error: unknown command '%s'; try 'ming --help'", inputs.data[0]);
+        unknown_command(&tool, inputs.data[0]);
     else if (args == ARGS_RUN)
         tool_error(&tool, "error: a command is needed; try 'ming --help'");
     vec_free(&inputs);

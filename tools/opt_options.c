@@ -35,6 +35,12 @@ static void add_pass_help(void *user, StrBuf *out)
     }
 }
 
+static void add_pass_names(Suggestion *near)
+{
+    const PassTable *table = driver_all_passes();
+    for (size_t i = 0; i < table->count; i++) suggestion_try(near, str_from(table->passes[i]->name));
+}
+
 /* Whether the names given to --mlir-print-ir-before or -after are passes. */
 static bool check_pass_names(const Tool *tool, const char *flag, const Texts *names)
 {
@@ -177,6 +183,7 @@ ArgsResult opt_options_parse(OptOptions *options, int argc, char **argv, Texts *
         .flag_count = count,
         .extra = take_pass_flag,
         .extra_help = add_pass_help,
+        .extra_names = add_pass_names,
         .user = options,
     };
     ArgsResult result = tool_parse_args(&tool, argc, argv, inputs);

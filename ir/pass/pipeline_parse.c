@@ -145,6 +145,20 @@ static bool parse_elements(PipelineParser *p, Element **list)
     }
 }
 
+static bool unknown_pass(PipelineParser *p, const PassTable *table, Str name)
+{
+    Suggestion near = {.wanted = name};
+    StrBuf hint = {0};
+    for (size_t i = 0; table && i < table->count; i++)
+        suggestion_try(&near, str_from(table->passes[i]->name));
+    suggestion_print(&near, &hint);
+    error_at(p, (size_t)(name.data - p->text.data),
+             "'%.*s' does not refer to a registered pass or pass pipeline%.*s", STR_ARG(name),
+             STR_ARG(strbuf_str(&hint)));
+    strbuf_free(&hint);
+    return false;
+}
+
 static bool resolve(PipelineParser *p, const PassTable *table, Element *list)
 {
     for (Element *element = list; element; element = element->next) {
@@ -153,10 +167,7 @@ static bool resolve(PipelineParser *p, const PassTable *table, Element *list)
             continue;
         }
         element->def = table ? pass_find(table, element->name) : NULL;
-        if (!element->def)
-            return error_at(p, (size_t)(element->name.data - p->text.data),
-                            "'%.*s' does not refer to a registered pass or pass pipeline",
-                            STR_ARG(element->name));
+        if (!element->def) return unknown_pass(p, table, element->name);
     }
     return true;
 }

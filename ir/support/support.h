@@ -149,6 +149,15 @@ bool str_ends_with(Str s, const char *suffix);
 /* Arguments for "%.*s". */
 #define STR_ARG(s) (int)(s).len, (s).data
 
+/* The name that a misspelt one stands for: the nearest of those tried, if one is near. Of equally
+ * near ones it is the first by str_cmp, in whatever order they are tried. */
+typedef struct Suggestion {
+    Str wanted, best; /* best: borrowed, empty if none is near */
+    size_t distance;  /* of best */
+} Suggestion;
+
+void suggestion_try(Suggestion *s, Str candidate);
+
 /* Growing text. A StrBuf owns data, which is NUL-terminated as soon as anything was added. */
 typedef struct StrBuf {
     char *data;
@@ -192,6 +201,8 @@ void strbuf_vprintf(StrBuf *buf, const char *fmt, va_list args);
 /* Adds why something failed. Returns false, for the one who says so to return. */
 bool strbuf_fail(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
 Str strbuf_str(const StrBuf *buf);
+/* Appends " (did you mean 'x'?)", or nothing if no name is near. */
+void suggestion_print(const Suggestion *s, StrBuf *out);
 
 /* Growable arrays of any element type. The owner frees them with vec_free; addresses of elements
  * are valid until the next vec_push or vec_reserve.

@@ -293,9 +293,38 @@ static void reasons_are_false(void **state)
     strbuf_free(&why);
 }
 
+static void expect_suggestion(const char *wanted, const char *expected)
+{
+    static const char *const names[] = {"canonicalize", "cse", "zcu104", "zcu102", "o"};
+    Suggestion near = {.wanted = str_from(wanted)};
+    for (size_t i = 0; i < COUNT_OF(names); i++) suggestion_try(&near, str_from(names[i]));
+    assert_true(str_eq_c(near.best, expected));
+}
+
+static void suggests_what_is_near(void **state)
+{
+    (void)state;
+    expect_suggestion("canonicalise", "canonicalize");
+    expect_suggestion("canonicalise-it", "canonicalize");
+    expect_suggestion("canonical-forms", "");
+    expect_suggestion("cs", "cse");
+    expect_suggestion("zcu10", "zcu102");
+    expect_suggestion("f", "");
+    expect_suggestion("", "");
+    char text[200] = {0};
+    memset(text, 'x', sizeof(text) - 1);
+    expect_suggestion(text, "");
+    StrBuf out = {0};
+    suggestion_print(&(Suggestion){.wanted = STR("cs"), .best = STR("cse")}, &out);
+    suggestion_print(&(Suggestion){.wanted = STR("x")}, &out);
+    assert_string_equal(out.data, " (did you mean 'cse'?)");
+    strbuf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(suggests_what_is_near),
         cmocka_unit_test(arena_memory_is_zero_and_aligned),
         cmocka_unit_test(arena_blocks_do_not_overlap),
         cmocka_unit_test(arena_reset_keeps_one_chunk),
