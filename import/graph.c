@@ -32,19 +32,68 @@ static bool parse_shape(Str text, GivenShape *out)
     return true;
 }
 
-/* "name:1x3x32x32"; the name may have colons of its own. */
+/* The tensor that a node begins with, if `from` is a node's name; else `from` itself. */
+static const Ident *start_of(Importer *im, const char *from)
+{
+    StrBuf name = {0};
+    const Ident *start = import_ident(im, from);
+    for (size_t i = 0; i < im->graph->n_node; i++) {
+        const Onnx__NodeProto *node = im->graph->node[i];
+        strbuf_clear(&name);
+        import_node_name(im, node, i, &name);
+        if (node->n_input > 0 && str_eq(strbuf_str(&name), str_from(from)))
+            start = import_ident(im, node->input[0]);
+    }
+    strbuf_free(&name);
+    return start;
+}
+
+/* The only input of the part that is imported; NULL: there are others, or none. */
+static const Ident *only_input(Importer *im)
+{
+    const Ident *found = NULL;
+    size_t count = 0;
+    if (im->options->from_count > 0)
+        return im->options->from_count == 1 ? start_of(im, im->options->from[0]) : NULL;
+    for (size_t i = 0; i < im->graph->n_input; i++) {
+        const Ident *name = import_ident(im, im->graph->input[i]->name);
+        bool is_constant = false;
+        for (size_t k = 0; k < im->graph->n_initializer && !is_constant; k++)
+            is_constant = import_ident(im, im->graph->initializer[k]->name) == name;
+        if (is_constant) continue;
+        found = name;
+        count++;
+    }
+    return count == 1 ? found : NULL;
+}
+
+/* "name:1x3x32x32", or "1x3x32x32" for the only input; the name may have colons of its own. */
 static bool read_given_shape(Importer *im, Str text)
 {
     size_t colon = text.len;
     while (colon > 0 && text.data[colon - 1] != ':') colon--;
     GivenShape shape;
-    if (colon < 2 || !parse_shape((Str){text.data + colon, text.len - colon}, &shape)) {
+    if (colon == 1 || !parse_shape((Str){text.data + colon, text.len - colon}, &shape)) {
         strbuf_add_c(&im->why, "is no shape; they are written name:1x3x32x32");
         return import_error(im, "input shape", text);
     }
-    const Ident *name = ident_get(im->ctx, (Str){text.data, colon - 1});
+    const Ident *name =
+        colon > 0 ? ident_get(im->ctx, (Str){text.data, colon - 1}) : only_input(im);
+    if (!name) {
+        strbuf_printf(&im->why, "names no input, and there are several; --input-shape=name:%.*s",
+                      STR_ARG(text));
+        return import_error(im, "input shape", text);
+    }
     ptrmap_put(&im->shapes, name, arena_copy(&im->arena, &shape, sizeof shape));
     return true;
+}
+
+static void suggest_input(Importer *im, Str wanted)
+{
+    Suggestion near = {.wanted = wanted};
+    for (size_t i = 0; i < im->graph->n_input; i++)
+        suggestion_try(&near, import_ident(im, im->graph->input[i]->name)->str);
+    suggestion_print(&near, &im->why);
 }
 
 /* Every given shape must belong to an argument. */
@@ -55,32 +104,51 @@ static bool check_given_shapes(Importer *im)
         const Value *value = ptrmap_get(&im->scope->values, name);
         if (value && value->is_arg) continue;
         strbuf_add_c(&im->why, "is given for a tensor that is no input");
+        suggest_input(im, name->str);
         return import_error(im, "input shape", name->str);
     }
     return true;
 }
 
-/* Extent of dimension i; a batch that is not a positive number counts as 1. */
-static bool input_dim(Importer *im, const Onnx__TensorShapeProto__Dimension *dim, size_t i,
-                      int64_t *out)
+/* Extent of dimension i, 0 if it is open; a batch that is not a positive number counts as 1. */
+static int64_t input_dim(const Onnx__TensorShapeProto__Dimension *dim, size_t i)
 {
-    bool known = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-    *out = known && dim->dim_value > 0 ? dim->dim_value : 1;
-    if (i == 0 || (known && dim->dim_value > 0)) return true;
-    strbuf_printf(&im->why, "has no fixed size in dimension %zu; give its shape", i);
-    return false;
+    bool is_known = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+                    dim->dim_value > 0;
+    return is_known ? dim->dim_value : i == 0;
 }
 
-static bool file_shape(Importer *im, const Onnx__TensorShapeProto *shape, GivenShape *out)
+/* "; --input-shape=x:1x3x?x?" */
+static void add_option(Importer *im, Str name, const GivenShape *shape)
 {
-    if (!shape || shape->n_dim > ONNX_MAX_RANK) {
-        strbuf_add_c(&im->why, shape ? "has too many dimensions" : "has no shape");
-        return false;
+    strbuf_printf(&im->why, "; give it: --input-shape=%.*s:", STR_ARG(name));
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        if (i > 0) strbuf_add_char(&im->why, 'x');
+        if (shape->dims[i] > 0)
+            strbuf_add_int(&im->why, shape->dims[i]);
+        else
+            strbuf_add_char(&im->why, '?');
     }
+}
+
+static bool file_shape(Importer *im, Str name, const Onnx__TensorShapeProto *shape,
+                       GivenShape *out)
+{
+    size_t open = 0;
+    if (shape && shape->n_dim > ONNX_MAX_RANK)
+        return strbuf_fail(&im->why, "has too many dimensions");
+    if (!shape)
+        return strbuf_fail(&im->why, "has no shape; give it, as in --input-shape=%.*s:1x3x32x32",
+                           STR_ARG(name));
     out->rank = (uint32_t)shape->n_dim;
-    for (size_t i = 0; i < shape->n_dim; i++)
-        if (!input_dim(im, shape->dim[i], i, &out->dims[i])) return false;
-    return true;
+    for (size_t i = shape->n_dim; i-- > 0;) {
+        out->dims[i] = input_dim(shape->dim[i], i);
+        if (out->dims[i] == 0) open = i;
+    }
+    if (open == 0) return true;
+    strbuf_printf(&im->why, "has no fixed size in dimension %zu", open);
+    add_option(im, name, out);
+    return false;
 }
 
 static const Type *checked_tensor(Importer *im, const Type *elem, const GivenShape *shape)
@@ -113,7 +181,7 @@ static const Type *info_type(Importer *im, const Onnx__ValueInfoProto *info,
                       tensor->shape->n_dim, given->rank);
         return NULL;
     }
-    if (!given && !file_shape(im, tensor->shape, &shape)) return NULL;
+    if (!given && !file_shape(im, import_text(info->name), tensor->shape, &shape)) return NULL;
     return checked_tensor(im, elem, given ? given : &shape);
 }
 

@@ -56,8 +56,10 @@ bool import_why_name(Importer *im, const char *before, Str name, const char *aft
 static bool define_start(Importer *im, const Ident *name, const Value *value)
 {
     if (ptrmap_has(&im->scope->values, name)) return true;
-    if (!type_is_static(value->type))
-        return import_why_name(im, "defines ", name->str, ", whose shape is not known; give it");
+    if (!type_is_static(value->type)) {
+        import_why_name(im, "defines ", name->str, ", whose shape is not known; give it");
+        return strbuf_fail(&im->why, ", as in --input-shape=%.*s:1x3x32x32", STR_ARG(name->str));
+    }
     ptrmap_put(&im->scope->values, name, import_argument(im, name, value->type));
     return true;
 }
