@@ -43,8 +43,9 @@ static bool device_path(const char *name, const char *folder, DriverErrors error
     }
     StrBuf hint = {0};
     if (!strchr(name, '/')) find_description(name, folder, out, &hint);
-    bool ok = out->len > 0 || driver_error(errors, DRIVER_ERROR_DEVICE, "there is no device '%s'%.*s",
-                                           name, STR_ARG(strbuf_str(&hint)));
+    bool ok =
+        out->len > 0 || driver_error(errors, DRIVER_ERROR_DEVICE, "there is no device '%s'%.*s",
+                                     name, STR_ARG(strbuf_str(&hint)));
     strbuf_free(&hint);
     return ok;
 }

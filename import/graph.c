@@ -131,8 +131,7 @@ static void add_option(Importer *im, Str name, const GivenShape *shape)
     }
 }
 
-static bool file_shape(Importer *im, Str name, const Onnx__TensorShapeProto *shape,
-                       GivenShape *out)
+static bool file_shape(Importer *im, Str name, const Onnx__TensorShapeProto *shape, GivenShape *out)
 {
     size_t open = 0;
     if (shape && shape->n_dim > ONNX_MAX_RANK)

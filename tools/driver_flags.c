@@ -74,13 +74,14 @@ void tool_add_search_flags(Flags *flags, SearchOptions *options)
 bool tool_check_search(const Tool *tool, const SearchOptions *options)
 {
     bool wants_fps = options->objective && strcmp(options->objective, "fps") == 0;
-    if (options->fps < 0 || options->time_limit < 0 || options->reserved_bram < 0)
-        return tool_error(tool,
-                          "error: --fps, --time-limit and --reserve-bram take numbers that are not "
-                          "negative");
-    if (wants_fps && options->fps == 0)
-        return tool_error(tool, "error: --objective=fps needs --fps=N");
-    if (options->fps > 0 && options->objective && !wants_fps)
+    bool gives_fps = options->fps != LIMIT_NOT_GIVEN;
+    if (gives_fps && options->fps < 1)
+        return tool_error(tool, "error: --fps takes a positive number");
+    if (options->time_limit < 0 || options->reserved_bram < 0)
+        return tool_error(
+            tool, "error: --time-limit and --reserve-bram take numbers that are not negative");
+    if (wants_fps && !gives_fps) return tool_error(tool, "error: --objective=fps needs --fps=N");
+    if (gives_fps && options->objective && !wants_fps)
         return tool_error(tool,
                           "error: --fps has an objective of its own, it does not go with "
                           "--objective=%s",

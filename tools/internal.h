@@ -96,6 +96,7 @@ void tool_add_quantize_flags(Flags *flags, QuantizeOptions *options);
 
 /* Whether what was given goes together. False: said what is wrong. */
 bool tool_check_device(const Tool *tool, const DeviceOptions *options) MUST_CHECK;
+/* Of search options fps is LIMIT_NOT_GIVEN if it was not. */
 bool tool_check_search(const Tool *tool, const SearchOptions *options) MUST_CHECK;
 
 /* driver_quantize, with its report on stderr. False: said so or diagnosed. */

@@ -177,8 +177,10 @@ static void add_flags(CompileFlags *options, Flags *flags)
 
 int ming_compile(int argc, char **argv)
 {
-    CompileFlags options = {
-        .device = DEVICE_OPTIONS_DEFAULTS, .interface = "axis", .weights = "rom"};
+    CompileFlags options = {.device = DEVICE_OPTIONS_DEFAULTS,
+                            .interface = "axis",
+                            .weights = "rom",
+                            .compile.search.fps = LIMIT_NOT_GIVEN};
     Flags flags = {0};
     add_flags(&options, &flags);
     const Tool tool = {
@@ -191,6 +193,7 @@ int ming_compile(int argc, char **argv)
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
     bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_options(&tool, &options, &inputs));
+    if (options.compile.search.fps == LIMIT_NOT_GIVEN) options.compile.search.fps = 0;
     options.compile.has_memory_ports = strcmp(options.interface, "m_axi") == 0;
     options.compile.loads_weights = strcmp(options.weights, "load") == 0;
     if (ok && args == ARGS_RUN)

@@ -147,8 +147,10 @@ static bool write_file(const Exploration *e, const char *path,
     const char *reason = NULL;
     if (!path) return true;
     print(e, &text);
-    bool ok = file_write(path, strbuf_str(&text), &reason) ||
-              tool_error(e->tool, "error: cannot write '%s': %s", path, reason);
+    bool ok = strcmp(path, "-") == 0
+                  ? fwrite(text.data, 1, text.len, stdout) == text.len
+                  : file_write(path, strbuf_str(&text), &reason) ||
+                        tool_error(e->tool, "error: cannot write '%s': %s", path, reason);
     strbuf_free(&text);
     return ok;
 }
@@ -157,7 +159,8 @@ static bool write_results(const Exploration *e)
 {
     StrBuf text = {0};
     print_table(e, &text);
-    fwrite(text.data, 1, text.len, stdout);
+    if (!e->flags->json || strcmp(e->flags->json, "-") != 0) /* which is all of the output then */
+        fwrite(text.data, 1, text.len, stdout);
     strbuf_free(&text);
     return write_file(e, e->flags->json, print_json) && write_file(e, e->flags->csv, print_csv) &&
            write_file(e, e->flags->svg, print_svg);
@@ -247,7 +250,8 @@ int ming_explore(int argc, char **argv)
     FLAGS_ADD(&flags,
               {"points", FLAG_INT, &explore.points, "n", "Designs to search, 2 or more, default 16",
                NULL},
-              {"json", FLAG_TEXT, &explore.json, "file", "Write the points as JSON", NULL},
+              {"json", FLAG_TEXT, &explore.json, "file",
+               "Write the points as JSON; - is standard output, in place of the table", NULL},
               {"csv", FLAG_TEXT, &explore.csv, "file", "Write the points as CSV", NULL},
               {"svg", FLAG_TEXT, &explore.svg, "file", "Draw the points as a chart", NULL});
     tool_add_model_flags(&flags, &explore.model);

@@ -37,8 +37,36 @@ static bool write_output(const Run *run, const PortFile *port)
     return ok || tool_error(run->tool, "error: cannot write '%s': %s", port->path, reason);
 }
 
+/* The first values of each frame, as scripts/npy.py shows them. */
+static void print_output(const PortFile *port, int64_t frames)
+{
+    enum { SHOWN = 16 };
+    StrBuf out = {0};
+    const Npy *npy = &port->npy;
+    int64_t size = frames > 0 ? npy->count / frames : 0;
+    strbuf_add_c(&out, "Output");
+    if (port->boundary.name.len > 0) strbuf_printf(&out, " %.*s", STR_ARG(port->boundary.name));
+    for (uint32_t d = 0; d < npy->rank; d++)
+        strbuf_printf(&out, "%c%lld", d == 0 ? ' ' : 'x', (long long)npy->dims[d]);
+    strbuf_add_c(&out, ":\n");
+    for (int64_t frame = 0; frame < frames; frame++) {
+        strbuf_printf(&out, "  frame %lld:", (long long)frame);
+        for (int64_t i = frame * size; i < (frame + 1) * size && i < frame * size + SHOWN; i++)
+            if (npy->kind == 'f')
+                strbuf_printf(&out, " %.9g", npy_get_f64(npy, i));
+            else
+                strbuf_printf(&out, " %lld", (long long)npy_get_i64(npy, i));
+        if (size > SHOWN) strbuf_printf(&out, " ... %lld more", (long long)(size - SHOWN));
+        strbuf_add_char(&out, '\n');
+    }
+    fwrite(out.data, 1, out.len, stdout);
+    strbuf_free(&out);
+}
+
 static bool write_outputs(const Run *run)
 {
+    for (uint32_t i = 0; run->flags->outputs.len == 0 && i < run->results.count; i++)
+        print_output(&run->results.items[i], run->args.frames);
     for (uint32_t i = 0; i < run->results.count; i++)
         if (run->results.items[i].path && !write_output(run, &run->results.items[i])) return false;
     return true;
@@ -116,14 +144,14 @@ int ming_run(int argc, char **argv)
 {
     RunFlags run = {0};
     Flags flags = {0};
-    FLAGS_ADD(
-        &flags,
-        {"input", FLAG_TEXTS, &run.inputs, "[name=]file.npy",
-         "Array of an argument, in order unless named; several frames run one by one", NULL},
-        {"output", FLAG_TEXTS, &run.outputs, "[name=]file.npy", "Where a result is written", NULL},
-        {"function", FLAG_TEXT, &run.function, "name", "Function, default the first public one",
-         NULL},
-        {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL});
+    FLAGS_ADD(&flags,
+              {"input", FLAG_TEXTS, &run.inputs, "[name=]file.npy",
+               "Array of an argument, in order unless named; several frames run one by one", NULL},
+              {"output", FLAG_TEXTS, &run.outputs, "[name=]file.npy",
+               "Where a result is written; without, values are printed", NULL},
+              {"function", FLAG_TEXT, &run.function, "name",
+               "Function, default the first public one", NULL},
+              {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL});
     tool_add_model_flags(&flags, &run.model);
     tool_add_quantize_flags(&flags, &run.quantize);
     const Tool tool = {

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -161,11 +162,11 @@ static bool run_data_frame(Simulation *s, int64_t frame)
 /* So many frames as there is data for, as were asked for, or until they repeat. */
 static bool run_frames(Simulation *s)
 {
-    int64_t wanted = s->flags->inputs.len > 0 ? s->inputs.frames : s->flags->frames;
+    int64_t wanted = s->flags->inputs.len > 0 ? s->inputs.frames : s->flags->frames; /* or none */
     int64_t most = wanted > 0 ? wanted : MAX_FRAMES;
     for (int64_t frame = 0; frame < most; frame++) {
         if (s->values ? !run_data_frame(s, frame) : !run_to(s, frame + 1)) return false;
-        if (wanted == 0 && (hls_sim_period(s->sim).frames > 0 || s->options.is_random)) break;
+        if (wanted < 0 && (hls_sim_period(s->sim).frames > 0 || s->options.is_random)) break;
     }
     hls_sim_finish(s->sim);
     return true;
@@ -201,9 +202,10 @@ static bool read_rate(const Tool *tool, const char *name, const char *text, int6
 
 static bool check_flags(const Tool *tool, const SimFlags *flags)
 {
-    if (flags->frames < 0 || flags->clock < 0)
+    bool gives_frames = flags->frames != LIMIT_NOT_GIVEN;
+    if ((gives_frames && flags->frames < 1) || flags->clock < 0)
         return tool_error(tool, "error: --frames and --clock take a positive number");
-    if (flags->frames > 0 && flags->inputs.len > 0)
+    if (gives_frames && flags->inputs.len > 0)
         return tool_error(tool, "error: --input says how many frames there are, --frames too");
     if (flags->outputs.len > 0 && (flags->inputs.len == 0 || flags->timing_only))
         return tool_error(tool, "error: --output needs the data of --input");
@@ -226,6 +228,7 @@ static bool init_options(Simulation *s)
 static bool write_text(const Tool *tool, const char *path, const StrBuf *text)
 {
     const char *reason = NULL;
+    if (strcmp(path, "-") == 0) return fwrite(text->data, 1, text->len, stdout) == text->len;
     return file_write(path, strbuf_str(text), &reason) ||
            tool_error(tool, "error: cannot write '%s': %s", path, reason);
 }
@@ -235,7 +238,8 @@ static bool write_results(Simulation *s)
     StrBuf text = {0};
     bool ok = true;
     hls_sim_print_table(s->design, s->sim, &text);
-    fwrite(text.data, 1, text.len, stdout);
+    if (!s->flags->json || strcmp(s->flags->json, "-") != 0) /* which is all of the output then */
+        fwrite(text.data, 1, text.len, stdout);
     strbuf_clear(&text);
     if (s->flags->json) {
         hls_sim_print_json(s->design, s->sim, &text);
@@ -338,7 +342,7 @@ static bool sim_file(const Tool *tool, const SimFlags *flags, const char *given)
 
 int ming_sim(int argc, char **argv)
 {
-    SimFlags sim = {.seed = -1};
+    SimFlags sim = {.seed = -1, .frames = LIMIT_NOT_GIVEN};
     const Flag flags[] = {
         {"input", FLAG_TEXTS, &sim.inputs, "[name=]file.npy",
          "Array of an input, in order unless named; without any only timing is simulated", NULL},
@@ -352,7 +356,8 @@ int ming_sim(int argc, char **argv)
         {"output-rate", FLAG_TEXT, &sim.output_rate, "x", "Words per cycle that outputs take",
          NULL},
         {"seed", FLAG_INT, &sim.seed, "n", "Pause ports at random instead of regularly", NULL},
-        {"json", FLAG_TEXT, &sim.json, "file", "Write the numbers as JSON", NULL},
+        {"json", FLAG_TEXT, &sim.json, "file",
+         "Write the numbers as JSON; - is standard output, in place of the table", NULL},
         {"vcd", FLAG_TEXT, &sim.vcd, "file", "Write states and FIFO levels as a waveform", NULL},
         {"svg", FLAG_TEXT, &sim.svg, "file", "Draw what processes do over time", NULL},
     };

@@ -38,7 +38,8 @@ static void add_pass_help(void *user, StrBuf *out)
 static void add_pass_names(Suggestion *near)
 {
     const PassTable *table = driver_all_passes();
-    for (size_t i = 0; i < table->count; i++) suggestion_try(near, str_from(table->passes[i]->name));
+    for (size_t i = 0; i < table->count; i++)
+        suggestion_try(near, str_from(table->passes[i]->name));
 }
 
 /* Whether the names given to --mlir-print-ir-before or -after are passes. */

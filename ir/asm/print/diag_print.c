@@ -76,7 +76,8 @@ static void render(StrBuf *out, const Context *ctx, DiagKind kind, const Attr *l
         render_at_file(out, ctx, kind, file, text, with_line);
         return;
     }
-    strbuf_printf(out, "<unknown>:0: %s: ", kind_names[kind]);
+    if (!diag_state_of(ctx)->hide_op) strbuf_add_c(out, "<unknown>:0: "); /* as mlir-opt */
+    strbuf_printf(out, "%s: ", kind_names[kind]);
     if (loc->kind != ATTR_LOC_UNKNOWN) {
         loc_print(out, loc, false);
         strbuf_add_c(out, ": ");
