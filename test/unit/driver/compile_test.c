@@ -156,7 +156,7 @@ static void reports_an_unknown_device(void **state)
     Client *client = *state;
     assert_false(resolve(client, "kv261", LIMIT_NOT_GIVEN));
     assert_int_equal(client->kind, DRIVER_ERROR_DEVICE);
-    assert_string_equal(client->message.data, "there is no device 'kv261'");
+    assert_string_equal(client->message.data, "there is no device 'kv261' (did you mean 'kv260'?)");
     assert_false(resolve(client, "../kv260", LIMIT_NOT_GIVEN));
     assert_string_equal(client->message.data, "there is no device '../kv260'");
 }
