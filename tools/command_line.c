@@ -172,9 +172,9 @@ static bool unknown_flag(const Tool *tool, const char *arg, Str name)
     suggestion_try(&near, STR("version"));
     if (tool->extra_names) tool->extra_names(&near);
     tool_error(tool, "Unknown command line argument '%s'.  Try: '%s --help'", arg, tool->name);
-    if (near.best.len > 0)
-        tool_error(tool, "Did you mean '%s%.*s%s'?", near.best.len == 1 ? "-" : "--",
-                   STR_ARG(near.best), name.data + name.len);
+    if (near.best.len > 0) /* belongs to the error above */
+        fprintf(stderr, "%s: Did you mean '%s%.*s%s'?\n", tool->name,
+                near.best.len == 1 ? "-" : "--", STR_ARG(near.best), name.data + name.len);
     return false;
 }
 
