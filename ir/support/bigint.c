@@ -262,24 +262,24 @@ BigInt bigint_neg(Arena *arena, const BigInt *a)
     return result;
 }
 
-BigInt bigint_add(Arena *arena, const BigInt *a, const BigInt *b)
+static BigInt add_or_subtract(Arena *arena, const BigInt *a, const BigInt *b, bool subtracts)
 {
     assert(a->width == b->width);
     BigInt result;
     uint64_t *words = bigint_make(arena, a->width, &result);
-    add_words(words, bigint_words(a), bigint_words(b), bigint_word_count(a->width), false);
+    add_words(words, bigint_words(a), bigint_words(b), bigint_word_count(a->width), subtracts);
     bigint_trim(words, a->width);
     return result;
 }
 
+BigInt bigint_add(Arena *arena, const BigInt *a, const BigInt *b)
+{
+    return add_or_subtract(arena, a, b, false);
+}
+
 BigInt bigint_sub(Arena *arena, const BigInt *a, const BigInt *b)
 {
-    assert(a->width == b->width);
-    BigInt result;
-    uint64_t *words = bigint_make(arena, a->width, &result);
-    add_words(words, bigint_words(a), bigint_words(b), bigint_word_count(a->width), true);
-    bigint_trim(words, a->width);
-    return result;
+    return add_or_subtract(arena, a, b, true);
 }
 
 /* The absolute value as an unsigned number of the same width, and its sign. */

@@ -39,7 +39,7 @@ static int64_t choice_luts(int64_t bits, int64_t choices)
     return bits * ceil_div(choices - 1, 3); /* 4:1 per LUT */
 }
 
-static void add_pipeline(const Pipeline *pipeline, Cost *sum)
+static void add_pipeline(const CostPipeline *pipeline, Cost *sum)
 {
     sum->cycles += cost_pipeline_cycles(pipeline);
     sum->fill += cost_pipeline_fill(pipeline);
@@ -48,7 +48,7 @@ static void add_pipeline(const Pipeline *pipeline, Cost *sum)
 }
 
 /* A pipeline and the memories that it was scheduled with, which are freed. */
-static void add_schedule(const Pipeline *pipeline, MemoryList *memories, Cost *sum)
+static void add_schedule(const CostPipeline *pipeline, MemoryList *memories, Cost *sum)
 {
     add_pipeline(pipeline, sum);
     for (size_t i = 0; i < memories->len; i++) memory_cost(&memories->data[i].memory, sum);
@@ -221,7 +221,7 @@ void cost_compute(const ComputeSchedule *sched, const Binding *binding, const Co
     bool in_luts = cost_multiplies_in_luts(sched->main, binding);
     *out = (Cost){.cycles = 0};
     memory_of_compute(sched, binding, &memories);
-    Pipeline pipeline = cost_pipeline_compute(sched, &memories, in_luts, target->clock);
+    CostPipeline pipeline = cost_pipeline_compute(sched, &memories, in_luts, target->clock);
     add_schedule(&pipeline, &memories, out);
     add_kernel(sched, in_luts, target->clock, out);
     for (uint32_t s = 0; s < sched->stage_count; s++)
@@ -254,7 +254,7 @@ void cost_window(const WindowSchedule *sched, const Binding *binding, const Cost
     int64_t element = cost_element_bits(type_elem(op_operand(sched->window, 0)->type)), outputs = 1;
     *out = (Cost){.cycles = 0};
     memory_of_window(sched, binding, &memories);
-    Pipeline pipeline = cost_pipeline_window(sched, &memories, target->clock);
+    CostPipeline pipeline = cost_pipeline_window(sched, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
     for (uint32_t level = 0; level < sched->params.count; level++) {
         outputs *= sched->params.kernel[level] * sched->dim[level].outputs;
@@ -277,7 +277,7 @@ void cost_reorder(const ReorderSchedule *sched, const Binding *binding, const Co
     int64_t bits = sched->lanes * cost_element_bits(type_elem(op_result(sched->reorder, 0)->type));
     *out = (Cost){.ff = 2 * bits};
     memory_of_reorder(sched, binding, &memories);
-    Pipeline pipeline = cost_pipeline_reorder(sched, &memories, target->clock);
+    CostPipeline pipeline = cost_pipeline_reorder(sched, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
     add_counter(sched->steps, out);
     for (uint32_t i = 0; i < sched->inner_count; i++) add_counter(sched->inner[i], out);
@@ -292,7 +292,7 @@ void cost_merge(const MergeSchedule *sched, const Binding *binding, const CostTa
     int64_t bits = sched->lanes * cost_element_bits(type_elem(op_result(sched->merge, 0)->type));
     *out = (Cost){.lut = choice_luts(bits, sched->source_count), .ff = bits};
     memory_of_merge(sched, binding, &memories);
-    Pipeline pipeline = cost_pipeline_merge(sched, &memories, target->clock);
+    CostPipeline pipeline = cost_pipeline_merge(sched, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
     for (uint32_t d = 0; d < sched->rank; d++) add_counter(sched->extents[d], out);
 }
@@ -300,7 +300,7 @@ void cost_merge(const MergeSchedule *sched, const Binding *binding, const CostTa
 void cost_fork(const Type *word, const CostTarget *target, Cost *out)
 {
     int64_t words = dfg_words_per_frame(word);
-    Pipeline pipeline = cost_pipeline_fork(words, target->clock);
+    CostPipeline pipeline = cost_pipeline_fork(words, target->clock);
     *out = (Cost){.cycles = 0};
     add_pipeline(&pipeline, out);
     add_counter(words, out);
@@ -313,7 +313,7 @@ static void add_converter(const Type *from, const Type *to, const CostTarget *ta
     bool joins = in > out;
     const Type *large = joins ? to : from, *small = joins ? from : to;
     int64_t words = joins ? out : in, parts = (joins ? in : out) / words;
-    Pipeline pipeline =
+    CostPipeline pipeline =
         cost_pipeline_converter(words, parts, dfg_word_elems(large), joins, target->clock);
     add_pipeline(&pipeline, sum);
     add_counter(words, sum);

@@ -127,8 +127,6 @@ void memory_of_merge(const MergeSchedule *sched, const Binding *binding, MemoryL
 /* Scalar ops and payloads: DSP, LUT and FF.
  * Tests: test/unit/target/cost/cost_test.c */
 
-/* DSPs of one scalar op. */
-int64_t cost_scalar_op_dsp(const Op *op);
 /* Add `times` copies of a scalar op, or of all ops of a generic's payload, to a sum. */
 void cost_scalar_op(const Op *op, int64_t times, bool lut_products, Clock clock, Cost *sum);
 void cost_payload(const Op *generic, int64_t times, bool lut_products, Clock clock, Cost *sum);

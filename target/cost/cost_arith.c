@@ -50,7 +50,8 @@ static const FloatRow *float_row(const Op *op)
     return &function;
 }
 
-int64_t cost_scalar_op_dsp(const Op *op)
+/* DSPs of one scalar op. */
+static int64_t cost_scalar_op_dsp(const Op *op)
 {
     if (product_is(op)) return product_dsp_of(op);
     bool is_scalar =

@@ -10,34 +10,36 @@
 #include "schedule/schedule.h"
 #include "target/cost/cost.h"
 
-typedef struct Pipeline {
+typedef struct CostPipeline {
     int64_t executions; /* of the loop, in a frame */
     int64_t trips, ii;  /* of each of them */
     int64_t depth;      /* cycles of an iteration */
     int64_t first;      /* iteration that writes the first word */
     int64_t write;      /* cycle of an iteration in which it writes */
-} Pipeline;
+} CostPipeline;
 
 /* Cycles of a frame that never waits; cycles from its first iteration until its first word has
  * left. The latter leave the loop's start-up out, because the loop has started by the time the
  * first word comes in. */
-int64_t cost_pipeline_cycles(const Pipeline *pipeline);
-int64_t cost_pipeline_fill(const Pipeline *pipeline);
+int64_t cost_pipeline_cycles(const CostPipeline *pipeline);
+int64_t cost_pipeline_fill(const CostPipeline *pipeline);
 
 /* The op by which a payload takes a term into its accumulator, if HLS tools join the terms of an
  * unrolled loop by a tree: sums, extremes, products and logic of integers. NULL: one by one. */
 const Op *cost_balanced_update(const Op *generic, uint32_t result, const Value **term);
 
 /* The pipeline of a process, by kind. memories: the list of memory_of_compute and its like. */
-Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories,
-                               bool lut_products, Clock clock);
-Pipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *memories, Clock clock);
-Pipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *memories,
-                               Clock clock);
-Pipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memories, Clock clock);
-Pipeline cost_pipeline_fork(int64_t words, Clock clock);
-/* words: large words of a frame. parts: small words in each. elements: of a large word. */
-Pipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins,
+CostPipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories,
+                                   bool lut_products, Clock clock);
+CostPipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *memories,
+                                  Clock clock);
+CostPipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *memories,
+                                   Clock clock);
+CostPipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memories,
                                  Clock clock);
+CostPipeline cost_pipeline_fork(int64_t words, Clock clock);
+/* words: large words of a frame. parts: small words in each. elements: of a large word. */
+CostPipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins,
+                                     Clock clock);
 
 #endif

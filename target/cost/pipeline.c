@@ -4,24 +4,24 @@
 #include "sim/design/design.h"
 #include "target/cost/internal.h"
 
-int64_t cost_pipeline_cycles(const Pipeline *p)
+int64_t cost_pipeline_cycles(const CostPipeline *p)
 {
     return PROCESS_START + p->executions * (LOOP_START + (p->trips - 1) * p->ii + p->depth);
 }
 
-int64_t cost_pipeline_fill(const Pipeline *p)
+int64_t cost_pipeline_fill(const CostPipeline *p)
 {
     return p->first * p->ii + p->write + 1;
 }
 
-static Pipeline finish(const Iteration *it, int64_t trips, int64_t first)
+static CostPipeline finish(const Iteration *it, int64_t trips, int64_t first)
 {
-    return (Pipeline){.executions = 1,
-                      .trips = trips,
-                      .ii = 1,
-                      .depth = iteration_depth(it),
-                      .first = first,
-                      .write = iteration_write_cycle(it)};
+    return (CostPipeline){.executions = 1,
+                          .trips = trips,
+                          .ii = 1,
+                          .depth = iteration_depth(it),
+                          .first = first,
+                          .write = iteration_write_cycle(it)};
 }
 
 /* When a word is there that is loaded at `ready`. */
@@ -122,7 +122,8 @@ static PipelineConstraints padding(const WindowSchedule *sched)
     return c;
 }
 
-Pipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *memories, Clock clock)
+CostPipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *memories,
+                                  Clock clock)
 {
     Iteration it = {.clock = clock};
     OpTiming choose = latency_register_load(2);
@@ -132,7 +133,7 @@ Pipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *mem
         taps = i64_max(taps, load(&it, &memories->data[i], 0));
     if (inside.count) taps = iteration_op(&it, i64_max(taps, known_at(&it, &inside)), choose);
     iteration_write(&it, i64_max(taps, known_at(&it, &write)));
-    Pipeline p = finish(&it, sched->end - sched->begin, sched_window_first_write(sched));
+    CostPipeline p = finish(&it, sched->end - sched->begin, sched_window_first_write(sched));
     p.executions = sched->outer;
     return p;
 }
@@ -143,8 +144,8 @@ static void constrain_counter(PipelineConstraints *c, int64_t delay, int64_t ext
     constrain_between(c, delay, 0, extent - 1, low, high);
 }
 
-Pipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *memories,
-                               Clock clock)
+CostPipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *memories,
+                                   Clock clock)
 {
     Iteration it = {.clock = clock};
     PipelineConstraints read = {0}, write = {0}, inside = {.count = sched->bound_count};
@@ -173,7 +174,8 @@ static PipelineConstraints part_condition(const MergeSchedule *sched, const Merg
     return c;
 }
 
-Pipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memories, Clock clock)
+CostPipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memories,
+                                 Clock clock)
 {
     Iteration it = {.clock = clock};
     int64_t word = 0;
@@ -188,7 +190,7 @@ Pipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memor
     return finish(&it, sched_merge_trips(sched), 0);
 }
 
-Pipeline cost_pipeline_fork(int64_t words, Clock clock)
+CostPipeline cost_pipeline_fork(int64_t words, Clock clock)
 {
     Iteration it = {.clock = clock};
     iteration_write(&it, iteration_read(&it, 0));
@@ -196,8 +198,8 @@ Pipeline cost_pipeline_fork(int64_t words, Clock clock)
 }
 
 /* A counter per dimension in which the words differ decides on the part; mostly it is one. */
-Pipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins,
-                                 Clock clock)
+CostPipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins,
+                                     Clock clock)
 {
     Iteration it = {.clock = clock};
     PipelineConstraints edge = {.count = 1};

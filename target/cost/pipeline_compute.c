@@ -286,8 +286,8 @@ static int64_t time_stages(ComputeTimer *t, int64_t value)
     return value;
 }
 
-Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories,
-                               bool lut_products, Clock clock)
+CostPipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories,
+                                   bool lut_products, Clock clock)
 {
     ComputeTimer t = {
         .sched = sched, .memories = memories, .lut_products = lut_products, .it = {.clock = clock}};
@@ -302,10 +302,10 @@ Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *m
     value = time_stages(&t, value);
     iteration_write(&t.it, i64_max(value, iteration_condition(&t.it, reduction_edge(sched), 0)));
     ptrmap_free(&t.times);
-    return (Pipeline){.executions = 1,
-                      .trips = sched_compute_trips(sched),
-                      .ii = sched->reduction.ii,
-                      .depth = iteration_depth(&t.it),
-                      .first = sched_compute_first_write(sched),
-                      .write = iteration_write_cycle(&t.it)};
+    return (CostPipeline){.executions = 1,
+                          .trips = sched_compute_trips(sched),
+                          .ii = sched->reduction.ii,
+                          .depth = iteration_depth(&t.it),
+                          .first = sched_compute_first_write(sched),
+                          .write = iteration_write_cycle(&t.it)};
 }

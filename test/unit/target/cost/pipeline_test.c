@@ -33,7 +33,8 @@ static void words_leave_after_the_last_read(void **state)
 static void frames(void **state)
 {
     (void)state;
-    const Pipeline p = {.executions = 3, .trips = 10, .ii = 2, .depth = 5, .first = 4, .write = 3};
+    const CostPipeline p = {
+        .executions = 3, .trips = 10, .ii = 2, .depth = 5, .first = 4, .write = 3};
     assert_int_equal(cost_pipeline_cycles(&p), 73);
     assert_int_equal(cost_pipeline_fill(&p), 12); /* 4 * 2 cycles, then the fourth of the depth */
 }
@@ -43,8 +44,8 @@ static void copies(void **state)
 {
     (void)state;
     Clock clock = clock_of_period(4000);
-    Pipeline fork = cost_pipeline_fork(100, clock),
-             join = cost_pipeline_converter(25, 4, 4, true, clock);
+    CostPipeline fork = cost_pipeline_fork(100, clock),
+                 join = cost_pipeline_converter(25, 4, 4, true, clock);
     assert_int_equal(fork.depth, 1);
     assert_int_equal(cost_pipeline_cycles(&fork), 102);
     assert_int_equal(join.first, 3);
