@@ -8,7 +8,8 @@
 
 #include "schedule/internal.h"
 
-/* expr = divisor * quotient + rest, from the terms whose values the divisor divides. */
+/* Splits expr = divisor * quotient + rest. The quotient takes the terms that are multiples of the
+ * divisor. */
 static void split_sum(const AffineExpr *expr, int64_t divisor, const AffineExpr **quotient,
                       const AffineExpr **rest)
 {
@@ -37,7 +38,9 @@ static const AffineExpr *divide_in_box(const AffineExpr *expr, const AffineExpr 
     return small ? quotient : affine_add(quotient, affine_floordiv(rest, expr->rhs));
 }
 
-const AffineExpr *delinearize_in_box(const AffineExpr *expr, const int64_t *extents)
+/* Simplifies the expression for dims within 0 <= d_i < extents[i]: removes divisions and remainders
+ * with an outcome that is known there. */
+static const AffineExpr *delinearize_in_box(const AffineExpr *expr, const int64_t *extents)
 {
     if (expr->kind == AFFINE_DIM && extents[expr->value] == 1) return affine_const(expr->ctx, 0);
     if (expr->kind == AFFINE_DIM || expr->kind == AFFINE_CONST || expr->kind == AFFINE_SYMBOL)
@@ -75,7 +78,7 @@ static void add_step(Steps *steps, int64_t step, int64_t extent)
     steps->count++;
 }
 
-/* Where the expression divides a dimension. */
+/* Collects the steps at which the expression divides a dimension. */
 static void collect_steps(const AffineExpr *expr, const Type *result, Steps *steps)
 {
     int64_t coeffs[DFG_MAX_RANK], constant;

@@ -31,11 +31,8 @@ typedef struct MoveDigits {
  * fit. */
 bool delinearize_map(const AffineMap *map, const Type *result, const Type *source, int64_t lanes,
                      MoveDigits *out) MUST_CHECK;
-/* The expression simplified for dims within 0 <= d_i < extents[i]: divisions and remainders whose
- * outcome is known there are gone. */
-const AffineExpr *delinearize_in_box(const AffineExpr *expr, const int64_t *extents);
 
-/* Whether a value is what the process pulls, under another shape or not. */
+/* Whether a value is a frame that the process pulls, reshaped or not. */
 bool sched_is_pulled(const Value *value);
 
 #endif

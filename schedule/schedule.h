@@ -83,8 +83,6 @@ typedef struct WindowSchedule {
 
 /* ends: types of the two ports to try instead of their own, or NULL. False: diagnosed. */
 bool sched_window(const Op *process, const Type *const *ends, WindowSchedule *out) MUST_CHECK;
-/* Iterations of the scan for one frame of the channel, all `outer` frames included. */
-int64_t sched_window_trips(const WindowSchedule *sched);
 /* Iteration that writes the first word of a frame. */
 int64_t sched_window_first_write(const WindowSchedule *sched);
 /* Rows of history that dimension level i keeps per tap: (recall - 1) * spacing. */
@@ -116,8 +114,8 @@ typedef struct PackingGrid {
  * adders. */
 enum { PACKING_MAX_FIELDS = 6, PACKING_MAX_CHAIN = 16 };
 
-/* Of all arrangements of fields[0] x fields[1] products of such operands, the one that allows the
- * longest chain. False, no diagnostic: they do not fit one multiplication. */
+/* Arranges fields[0] x fields[1] products of such operands in the way that allows the longest
+ * chain. False, no diagnostic: they do not fit one multiplication. */
 bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
                         PackingGrid *out) MUST_CHECK;
 
@@ -196,7 +194,7 @@ typedef struct ComputeSchedule {
  * NULL; the schedule keeps the pointer. False: diagnosed. */
 bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *ends,
                    ComputeSchedule *out) MUST_CHECK;
-/* The schedule without unrolling, whatever the attribute says. False: diagnosed. */
+/* The schedule without unrolling; the attribute is ignored. False: diagnosed. */
 bool sched_compute_base(const Op *process, ComputeSchedule *out) MUST_CHECK;
 /* The schedule of the process as it is now: with its attribute's factors if the words of its first
  * stream hold multiples of them, else without unrolling, because then the words are still to be
@@ -319,8 +317,8 @@ typedef struct ReorderSchedule {
 
 /* False: diagnosed. */
 bool sched_reorder(const Op *process, ReorderSchedule *out) MUST_CHECK;
-/* The same at `lanes` elements per word, whatever the ports have. False, no diagnostic: words of
- * that many elements do not stay together. */
+/* The same at `lanes` elements per word in place of those of the ports. False, no diagnostic: words
+ * of that many elements do not stay together. */
 bool sched_reorder_packed(const Op *process, int64_t lanes, ReorderSchedule *out) MUST_CHECK;
 /* Iterations for one frame. */
 int64_t sched_reorder_trips(const ReorderSchedule *sched);
@@ -338,7 +336,7 @@ typedef struct MergeSchedule {
 
 /* False: diagnosed. */
 bool sched_merge(const Op *process, MergeSchedule *out) MUST_CHECK;
-/* The same at `lanes` elements per word, whatever the ports have. */
+/* The same at `lanes` elements per word in place of those of the ports. */
 bool sched_merge_packed(const Op *process, int64_t lanes, MergeSchedule *out) MUST_CHECK;
 /* Iterations for one frame. */
 int64_t sched_merge_trips(const MergeSchedule *sched);
@@ -364,7 +362,7 @@ typedef struct ConverterSchedule {
 /* Whether one converter can regroup a frame from the words of `from` to those of `to`: one is a
  * multiple of the other, and the small words of each large one follow each other. No diagnostic. */
 bool sched_can_convert(const Type *from, const Type *to);
-/* How words of one end become those of another. */
+/* How a channel turns the words of one end into those of the other. */
 typedef enum WordConversion {
     CONVERSION_NONE,     /* not at all: the elements arrive in another order */
     CONVERSION_DIRECT,   /* one converter */
@@ -421,9 +419,9 @@ typedef struct OpTiming {
     int64_t delay;  /* picoseconds before the first register, and again behind the last one */
 } OpTiming;
 
-/* Of a scalar op of arith or math, or a condition, read or write of emithls. Ops that are wires
- * (extensions, constants, shifts by constants) take {0, 0}. The timing of a load depends on its
- * memory: latency_memory_load. */
+/* The timing of a scalar op of arith or math, or of a condition, read or write of emithls. Ops that
+ * are wires (extensions, constants, shifts by constants) take {0, 0}. The timing of a load depends
+ * on its memory: latency_memory_load. */
 OpTiming latency_op(const Op *op, Clock clock);
 /* A DSP slice's product; the path from a slice's result to that of the next one in a cascade, which
  * adds its product to it; an integer sum in the fabric. */
@@ -445,7 +443,7 @@ OpTiming latency_constraints(int64_t count, int64_t delay);
 int64_t latency_counter_sum(void);
 int64_t latency_counter_quotient(int64_t divisor);
 
-/* The time at which an operator's result is there whose operands come at `start`. An operator that
+/* The time at which an operator has its result if its operands come at `start`. An operator that
  * does not fit the rest of a cycle begins in the next one. */
 int64_t clock_after(Clock clock, int64_t start, OpTiming timing);
 /* The cycle a time lies in, and the cycles that pass until it is over. */

@@ -163,11 +163,6 @@ bool sched_window(const Op *process, const Type *const *ends, WindowSchedule *ou
     return (size_box(out) && size_range(out)) || op_error(window, "scans more than 2^48 positions");
 }
 
-int64_t sched_window_trips(const WindowSchedule *sched)
-{
-    return sched->outer * (sched->end - sched->begin);
-}
-
 /* Output 0 lies `lead` rows into the box. */
 int64_t sched_window_first_write(const WindowSchedule *sched)
 {

@@ -94,7 +94,8 @@ static void print_op(StrBuf *out, const DialectDef *dialect, const OpDef *def)
     print_args(out, "Result", def->results);
 }
 
-void dialect_docs_print(StrBuf *out, const DialectDef *dialect)
+/* The page of one dialect. */
+static void dialect_docs_print(StrBuf *out, const DialectDef *dialect)
 {
     strbuf_printf(out, "# Dialect `%s`\n", dialect->name);
     if (dialect->summary) strbuf_printf(out, "\n%s\n", dialect->summary);
@@ -121,7 +122,8 @@ static void print_options(StrBuf *out, const OptionDef *options)
     }
 }
 
-void dialect_docs_print_passes(StrBuf *out, const PassTable *table)
+/* The page of all passes. */
+static void dialect_docs_print_passes(StrBuf *out, const PassTable *table)
 {
     strbuf_add_c(out, "# Passes\n");
     for (size_t i = 0; i < table->count; i++) {

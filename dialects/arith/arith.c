@@ -142,11 +142,6 @@ const Attr *arith_overflow_attr(Context *ctx, int64_t flags)
     return enum_attr_get(ctx, &OVERFLOW_SPEC, flags);
 }
 
-const Attr *arith_fastmath_attr(Context *ctx, int64_t flags)
-{
-    return enum_attr_get(ctx, &FASTMATH_SPEC, flags);
-}
-
 static bool is_fixed_integer_like(const Type *type)
 {
     const Type *elem = type_elem(type);

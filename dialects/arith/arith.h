@@ -63,9 +63,8 @@ enum { FASTMATH_NNAN = 2, FASTMATH_NINF = 4, FASTMATH_CONTRACT = 32, FASTMATH_FA
 
 /* The flags in an op's attribute; 0 if the attribute is absent. */
 int64_t arith_flags(const Op *op, const char *attr);
-/* The attributes for such flags. */
+/* The attribute for overflow flags. */
 const Attr *arith_overflow_attr(Context *ctx, int64_t flags);
-const Attr *arith_fastmath_attr(Context *ctx, int64_t flags);
 
 /* An arith.constant with a typed attribute as its value. */
 Value *arith_constant(Builder *b, const Attr *value);
@@ -84,8 +83,7 @@ Value *arith_select(Builder *b, Value *condition, Value *on_true, Value *on_fals
 
 /* The type of a comparison of `type`: i1, or the shaped type with i1 elements. */
 const Type *arith_i1_like(const Type *type);
-/* Whether a predicate holds for two numbers; integers must have the same width. */
-bool arith_cmpi_holds(CmpiPredicate predicate, const BigInt *lhs, const BigInt *rhs);
+/* Whether a predicate holds for two numbers. */
 bool arith_cmpf_holds(CmpfPredicate predicate, double lhs, double rhs);
 
 /* Lists that mix constants and SSA values, as in [0, %i, 4]. An op holds such a list as an

@@ -5,7 +5,8 @@
 #include "dialects/arith/internal.h"
 #include "dialects/common/common.h"
 
-bool arith_cmpi_holds(CmpiPredicate predicate, const BigInt *lhs, const BigInt *rhs)
+/* The numbers must have the same width. */
+static bool arith_cmpi_holds(CmpiPredicate predicate, const BigInt *lhs, const BigInt *rhs)
 {
     int s = bigint_cmp(lhs, rhs, true), u = bigint_cmp(lhs, rhs, false);
     switch (predicate) {

@@ -23,10 +23,6 @@ bool tensor_verify_expand_shape(Op *op);
 bool tensor_verify_concat(Op *op);
 bool tensor_verify_pad(Op *op);
 bool tensor_verify_pad_body(Op *op);
-/* The extents of a pad's result as far as its static attributes say. False: they do not fit. */
-bool tensor_pad_dims(const Op *op, int64_t *dims);
-/* The extents of a concat's result. False: the inputs disagree. */
-bool tensor_concat_dims(const Op *op, int64_t *dims);
 
 /* Checks of pack and unpack (tensor_pack.c), and what their patterns ask. */
 bool tensor_verify_pack(Op *op);
@@ -39,9 +35,6 @@ bool tensor_same_packing(const Op *pack, const Op *unpack);
 bool tensor_shared_extents(const Op *op, const Type **source, const Type **dest);
 /* Whether all tiles of a pack are known to be full. */
 bool tensor_fills_tiles(const Op *pack);
-
-/* Whether `type` is `full` without some unit extents. False: diagnosed. */
-bool tensor_verify_rank_reduced(const Op *op, const Type *full, const Type *type);
 
 /* Folders (tensor_fold.c). */
 FoldHook tensor_fold_cast, tensor_fold_concat, tensor_fold_dim, tensor_fold_extract,

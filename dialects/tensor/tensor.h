@@ -84,9 +84,6 @@ void tensor_add_fold_empty(PatternSet *set);
 /* Casts. Whether two shapes are compatible: same rank and extents that are equal or unknown, or one
  * of them unranked. Element types are not compared. */
 bool tensor_shapes_compatible(const Type *a, const Type *b);
-/* Whether the cast's source is at least as static as its result, so that readers can read the
- * source instead. */
-bool tensor_cast_loses_static(const Op *cast);
 /* Whether the cast's result is at least as static as its source, so that the producer can produce
  * it directly. */
 bool tensor_cast_adds_static(const Op *cast);

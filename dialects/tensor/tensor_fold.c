@@ -31,7 +31,9 @@ static bool preserves_static(const Type *from, const Type *to)
     return true;
 }
 
-bool tensor_cast_loses_static(const Op *cast)
+/* Whether the cast's source is at least as static as its result, so that readers can read the
+ * source instead. */
+static bool tensor_cast_loses_static(const Op *cast)
 {
     return preserves_static(op_result(cast, 0)->type, op_operand(cast, 0)->type) &&
            tensor_shapes_compatible(op_result(cast, 0)->type, op_operand(cast, 0)->type);

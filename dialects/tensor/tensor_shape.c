@@ -126,7 +126,7 @@ bool tensor_verify_expand_shape(Op *op)
 }
 
 /* Extents of inputs agree where they are known; along `dim` they add up. */
-bool tensor_concat_dims(const Op *op, int64_t *dims)
+static bool tensor_concat_dims(const Op *op, int64_t *dims)
 {
     uint32_t dim = (uint32_t)attr_int_value(op_attr(op, "dim"));
     uint32_t rank = op_operand(op, 0)->type->u.shaped.rank;
@@ -194,7 +194,8 @@ bool tensor_verify_concat(Op *op)
     return ok;
 }
 
-bool tensor_pad_dims(const Op *op, int64_t *dims)
+/* The extents of a pad's result as far as its static attributes say. False: they do not fit. */
+static bool tensor_pad_dims(const Op *op, int64_t *dims)
 {
     const Type *source = op_operand(op, 0)->type;
     const Attr *low = op_attr(op, "static_low"), *high = op_attr(op, "static_high");

@@ -80,7 +80,8 @@ static bool drops_units_only(const Type *full, const Type *reduced)
     return next == reduced->u.shaped.rank;
 }
 
-bool tensor_verify_rank_reduced(const Op *op, const Type *full, const Type *type)
+/* Whether `type` is `full` without some unit extents. False: diagnosed. */
+static bool tensor_verify_rank_reduced(const Op *op, const Type *full, const Type *type)
 {
     if (full == type) return true;
     if (full->u.shaped.rank < type->u.shaped.rank)

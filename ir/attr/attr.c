@@ -260,11 +260,6 @@ const Attr *attr_opaque(Context *ctx, const Ident *dialect, Str text, bool is_do
     return attr_intern(&key);
 }
 
-uint64_t context_new_distinct(Context *ctx)
-{
-    return ctx->next_distinct++;
-}
-
 const Attr *attr_distinct(Context *ctx, uint64_t id, const Attr *inner)
 {
     Attr key = {.kind = ATTR_DISTINCT, .ctx = ctx};

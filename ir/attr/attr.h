@@ -476,7 +476,6 @@ const Attr *attr_opaque(Context *ctx, const Ident *dialect, Str text, bool is_do
                         const Type *type);
 /* A distinct attribute equals only those of its own id. */
 const Attr *attr_distinct(Context *ctx, uint64_t id, const Attr *inner);
-uint64_t context_new_distinct(Context *ctx); /* an id that is not used yet */
 const Attr *attr_dialect(Context *ctx, const AttrDef *def, const Attr *const *params, size_t count);
 /* The same with a type of its own, which is printed as " : type". */
 const Attr *attr_dialect_typed(Context *ctx, const AttrDef *def, const Type *type,

@@ -24,16 +24,16 @@ static bool is_signless_int(const Type *type)
     return type->kind == TYPE_INTEGER && type->u.integer.sign == SIGNLESS;
 }
 
-static bool is_signless_int_or_index(const Type *type)
-{
-    return is_signless_int(type) || is_index(type);
-}
-
 /* The type itself, or the element of a vector or tensor: what "-like" means. */
 static const Type *scalar_of(const Type *type)
 {
     bool is_container = type->kind == TYPE_VECTOR || type_is_tensor(type);
     return is_container ? type_elem(type) : type;
+}
+
+static bool is_signless_int_or_index(const Type *type)
+{
+    return is_signless_int(type) || is_index(type);
 }
 
 static bool is_signless_integer_like(const Type *type)
@@ -81,8 +81,6 @@ const TypeConstraint TYPE_ANY_INTEGER = {.test = type_is_integer, .what = "integ
 const TypeConstraint TYPE_SIGNLESS_INTEGER_LIKE = {.test = is_signless_integer_like,
                                                    .what = "signless-integer-like"};
 const TypeConstraint TYPE_FLOAT_LIKE = {.test = is_float_like, .what = "floating-point-like"};
-const TypeConstraint TYPE_SIGNLESS_INT_OR_INDEX = {.test = is_signless_int_or_index,
-                                                   .what = "signless integer or index"};
 const TypeConstraint TYPE_INDEX_ONLY = {.test = is_index, .what = "index", .only = type_index};
 const TypeConstraint TYPE_I1 = {.test = is_i1, .what = "1-bit signless integer", .only = bare_i1};
 const TypeConstraint TYPE_BOOL_LIKE = {.test = is_bool_like, .what = "bool-like"};
@@ -182,11 +180,6 @@ bool constraint_is_dense_ints(const Attr *attr)
     return type_is_integer(elem) || elem->kind == TYPE_INDEX;
 }
 
-static bool is_dense_i64(const Attr *attr)
-{
-    return attr->kind == ATTR_DENSE && type_is_int_width(type_elem(attr->type), 64);
-}
-
 bool constraint_is_i64_array(const Attr *attr)
 {
     return attr->kind == ATTR_DENSE_ARRAY && type_is_int_width(attr->u.dense_array.elem, 64);
@@ -243,9 +236,6 @@ const AttrConstraint ATTR_IS_MAP = {.test = is_map, .what = "AffineMap attribute
 const AttrConstraint ATTR_IS_SET = {.test = is_set, .what = "IntegerSet attribute"};
 const AttrConstraint ATTR_IS_ELEMENTS = {.test = is_elements,
                                          .what = "constant vector/tensor attribute"};
-const AttrConstraint ATTR_IS_DENSE_I64 = {.test = is_dense_i64,
-                                          .stores = constraint_is_dense_ints,
-                                          .what = "64-bit signless integer elements attribute"};
 const AttrConstraint ATTR_IS_I64_ARRAY = {.test = constraint_is_i64_array,
                                           .what = "i64 dense array attribute",
                                           .syntax = ATTR_SYNTAX_INT_LIST};

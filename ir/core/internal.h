@@ -38,16 +38,11 @@ void oppool_free(struct OpPool *pool, void *memory, size_t size);
 /* Grows an array of the pool: copies `used` bytes, frees the old array, returns the new one. */
 void *oppool_regrow(struct OpPool *pool, void *old, size_t old_size, size_t used, size_t new_size);
 
-/* Link and unlink an operand or successor slot. A NULL value or block leaves the slot unlinked. */
-void use_link(Use *use, Value *value);
-void use_unlink(Use *use);
-void block_use_link(BlockUse *use, Block *block);
+/* Unlinks a successor slot from its block. */
 void block_use_unlink(BlockUse *use);
 
 /* Unlinks every operand and successor of the op and of all nested ops. */
 void op_drop_references(Op *op);
-/* Frees an op whose regions are empty and whose operands were dropped. */
-void op_free(Op *op);
 /* Frees a block without ops. */
 void block_free(Block *block);
 

@@ -9,7 +9,8 @@
 
 #include "ir/core/internal.h"
 
-void use_link(Use *use, Value *value)
+/* A NULL value leaves the slot unlinked. */
+static void use_link(Use *use, Value *value)
 {
     use->value = value;
     if (!value) return;
@@ -19,7 +20,7 @@ void use_link(Use *use, Value *value)
     value->uses = use;
 }
 
-void use_unlink(Use *use)
+static void use_unlink(Use *use)
 {
     if (!use->value) return;
     *use->prev = use->next;
@@ -43,7 +44,8 @@ static void use_moved(Use *use)
     if (use->next) use->next->prev = &use->next;
 }
 
-void block_use_link(BlockUse *use, Block *block)
+/* A NULL block leaves the slot unlinked. */
+static void block_use_link(BlockUse *use, Block *block)
 {
     use->block = block;
     if (!block) return;
@@ -192,7 +194,8 @@ static void free_operand_room(Op *op)
         oppool_free(ops_of(op->ctx)->pool, op->operands, op->operand_cap * sizeof(Use));
 }
 
-void op_free(Op *op)
+/* Frees an op whose regions are empty and whose operands were dropped. */
+static void op_free(Op *op)
 {
     for (uint32_t i = 0; i < op->result_count; i++) assert(!op->results[i].uses);
     free_operand_room(op);

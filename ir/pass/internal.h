@@ -41,8 +41,6 @@ bool pipeline_suits(const Pipeline *pipeline, const PassDef *def);
 /* Adds a nested manager at the end. */
 Pipeline *pipeline_nest(Pipeline *outer, Str anchor);
 void pipeline_take_pass(Pipeline *pipeline, Pass *pass);
-/* Appends the passes of a text. False: `error` says why, as upstream words it. */
-bool pipeline_parse_into(Pipeline *pipeline, Str text, StrBuf *error) MUST_CHECK;
 /* A pipeline from a whole text. NULL: `error` says why. */
 Pipeline *pipeline_parse_whole(Context *ctx, const PassTable *table, Str text, StrBuf *error);
 

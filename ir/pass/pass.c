@@ -376,11 +376,6 @@ Str pass_string(const Pass *pass, const char *option)
     return find_value(pass, option)->text;
 }
 
-bool pass_option_given(const Pass *pass, const char *option)
-{
-    return find_value(pass, option)->given;
-}
-
 const Str *pass_list(const Pass *pass, const char *option, size_t *count)
 {
     const OptionValue *value = find_value(pass, option);

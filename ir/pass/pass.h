@@ -91,7 +91,6 @@ void pass_print(const Pass *pass, StrBuf *out);
 bool pass_bool(const Pass *pass, const char *option);
 int64_t pass_int(const Pass *pass, const char *option);
 Str pass_string(const Pass *pass, const char *option);
-bool pass_option_given(const Pass *pass, const char *option);
 /* Items of a list option and their number. */
 const Str *pass_list(const Pass *pass, const char *option, size_t *count);
 const int64_t *pass_int_list(const Pass *pass, const char *option, size_t *count);

@@ -220,7 +220,8 @@ static bool check_characters(Str text, StrBuf *error)
     return false;
 }
 
-bool pipeline_parse_into(Pipeline *pipeline, Str text, StrBuf *error)
+/* Appends the passes of a text. False: `error` says why, as upstream words it. */
+static bool pipeline_parse_into(Pipeline *pipeline, Str text, StrBuf *error)
 {
     if (text.len == 0) return true;
     if (!check_characters(text, error)) return false;

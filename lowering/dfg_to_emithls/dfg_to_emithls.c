@@ -14,7 +14,9 @@
 
 enum { DEFAULT_DEPTH = 2 };
 
-const Type *to_emithls_word_type(const Type *end)
+/* The emithls type of a channel end's word: the element type, or a vector of the word's
+ * elements. */
+static const Type *to_emithls_word_type(const Type *end)
 {
     int64_t elems = dfg_word_elems(end);
     const Type *elem = type_elem(dfg_payload(end));

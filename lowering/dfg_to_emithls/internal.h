@@ -21,9 +21,6 @@ typedef struct EmithlsLowering {
     EmithlsNest nest;
 } EmithlsLowering;
 
-/* The emithls type of a channel end's word: the element type, or a vector of the word's
- * elements. */
-const Type *to_emithls_word_type(const Type *end);
 /* The function's stream argument for a port. */
 Value *to_emithls_port_stream(const EmithlsLowering *l, uint32_t port);
 /* Storage chosen for an op's memory (attribute dfg.storage), "auto" if none. A window has one

@@ -188,20 +188,7 @@ bool hls_sim_values_advance(void *values, uint32_t process, uint32_t loop, int64
 /* Reports: the figures of a simulation, as a table and as JSON, and the reason of a deadlock.
  * Tests: lit/tools/ming-sim.mir, lit/sim/hls/deadlock.mir */
 
-typedef struct HlsTimingResult {
-    int64_t frames;
-    int64_t latency; /* cycles from the first word of the first frame in to its last word out */
-    int64_t last_latency; /* of the last frame */
-    int64_t interval; /* cycles between the ends of the last two frames, in all processes; 0: one
-                              frame */
-    int64_t mean_interval; /* in hundredths: of the periodic state, else the same */
-    int64_t cycles;        /* of all frames */
-    HlsPeriod period;      /* which all later frames repeat; zeros: not known */
-    uint32_t bottleneck;   /* process that works most cycles a frame */
-} HlsTimingResult;
-
-/* The figures, after a run and hls_sim_finish. */
-HlsTimingResult hls_sim_result(const HlsDesign *design, const HlsSim *sim);
+/* Append the figures, after a run and hls_sim_finish. */
 void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
 void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
 

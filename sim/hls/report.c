@@ -55,7 +55,19 @@ static int64_t frame_done(const HlsDesign *design, const HlsSim *sim, size_t fra
     return done;
 }
 
-HlsTimingResult hls_sim_result(const HlsDesign *design, const HlsSim *sim)
+typedef struct HlsTimingResult {
+    int64_t frames;
+    int64_t latency; /* cycles from the first word of the first frame in to its last word out */
+    int64_t last_latency; /* of the last frame */
+    int64_t interval; /* cycles between the ends of the last two frames, in all processes; 0: one
+                              frame */
+    int64_t mean_interval; /* in hundredths: of the periodic state, else the same */
+    int64_t cycles;        /* of all frames */
+    HlsPeriod period;      /* which all later frames repeat; zeros: not known */
+    uint32_t bottleneck;   /* process that works most cycles a frame */
+} HlsTimingResult;
+
+static HlsTimingResult timing_result(const HlsDesign *design, const HlsSim *sim)
 {
     HlsTimingResult r = {.frames = (int64_t)hls_sim_frames(sim, 0)->len};
     size_t last = (size_t)r.frames - 1;
@@ -155,7 +167,7 @@ static void add_interval(StrBuf *out, const HlsTimingResult *r)
 
 void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
 {
-    HlsTimingResult r = hls_sim_result(design, sim);
+    HlsTimingResult r = timing_result(design, sim);
     const HlsProcess *slowest = &design->processes.data[r.bottleneck];
     print_processes(design, sim, out);
     strbuf_add_char(out, '\n');
@@ -261,7 +273,7 @@ static void add_summary(JsonWriter *w, const HlsDesign *design, const HlsTimingR
 
 void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
 {
-    HlsTimingResult r = hls_sim_result(design, sim);
+    HlsTimingResult r = timing_result(design, sim);
     JsonWriter w = {.out = out};
     json_begin_object(&w);
     add_summary(&w, design, &r);

@@ -37,8 +37,6 @@ bool npy_parse(Str bytes, Npy *out, StrBuf *why) MUST_CHECK;
 /* Appends the file that numpy.save writes for the array. */
 void npy_print(const Npy *npy, StrBuf *out);
 
-/* Appends the name of the element type: "int8", "float32", … */
-void npy_print_dtype(const Npy *npy, StrBuf *out);
 /* One element: the first function reads integers and bool (those above INT64_MAX give their bits),
  * the second floats. */
 int64_t npy_get_i64(const Npy *npy, int64_t index);

@@ -88,15 +88,6 @@ void npy_set_f64(Npy *npy, int64_t index, double value)
     store_bits(npy, index, float_to_bits(float_kind(npy), value));
 }
 
-void npy_print_dtype(const Npy *npy, StrBuf *out)
-{
-    const char *stem = npy->kind == 'f' ? "float" : npy->kind == 'i' ? "int" : "uint";
-    if (npy->kind == 'b')
-        strbuf_add_c(out, "bool");
-    else
-        strbuf_printf(out, "%s%u", stem, 8 * npy->item);
-}
-
 typedef struct Header {
     const char *at, *end;
     StrBuf *why;

@@ -18,7 +18,8 @@ typedef struct Candidates {
     int64_t unroll[KERNEL_MAX_LOOPS];
 } Candidates;
 
-bool dse_is_pinned(const ComputeSchedule *sched)
+/* Whether the kernel was given its factors beforehand (dfg.unroll). */
+static bool dse_is_pinned(const ComputeSchedule *sched)
 {
     return op_attr(sched->main, DFG_ATTR_UNROLL) != NULL;
 }
@@ -142,7 +143,8 @@ static bool enumerate(Candidates *c, uint32_t depth)
     return true;
 }
 
-bool dse_pinned_ends(const ComputeSchedule *base, int64_t *unroll, const Type **ends)
+/* Those factors, KERNEL_MAX_LOOPS entries, and the types that the ports need. False: diagnosed. */
+static bool dse_pinned_ends(const ComputeSchedule *base, int64_t *unroll, const Type **ends)
 {
     if (!sched_compute_unroll_attr(base, unroll)) return false;
     return compute_ends(base, unroll, ends) ||

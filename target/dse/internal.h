@@ -63,10 +63,6 @@ bool dse_check_process(const Op *instantiate, const CostTarget *target, Arena *a
 /* Drops the configurations with other words. False: diagnosed (none is left). */
 bool dse_keep_given_words(DseSpace *space, DseNode *node) MUST_CHECK;
 
-/* Whether the kernel was given its factors beforehand (dfg.unroll). */
-bool dse_is_pinned(const ComputeSchedule *base);
-/* Those factors, KERNEL_MAX_LOOPS entries, and the types that the ports need. False: diagnosed. */
-bool dse_pinned_ends(const ComputeSchedule *base, int64_t *unroll, const Type **ends) MUST_CHECK;
 /* The type that a process's port must have; *end stays as it is where nothing says so. False:
  * diagnosed. */
 bool dse_pinned_end(const Op *process, uint32_t port, const Type **end) MUST_CHECK;

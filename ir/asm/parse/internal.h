@@ -143,7 +143,6 @@ ParsedName *parse_name_find(const NameTable *table, Str name, uint32_t number);
 /* Adds a name that is not there yet; the pointer holds until the next parse_name_add. */
 ParsedName *parse_name_add(NameTable *table, Str name, uint32_t number, void *object);
 uint32_t parse_name_index(const NameTable *table, const ParsedName *entry);
-void parse_name_remove(NameTable *table, uint32_t index);
 void parse_name_table_free(NameTable *table);
 
 /* The names of one region; what the region defines is removed at its end. */
@@ -304,7 +303,6 @@ bool parse_optional_i64(OpParser *p, int64_t *out, bool *present) MUST_CHECK;
 /* Types (parse_type.c). */
 
 const Type *parse_type(OpParser *p);
-const Type *parse_non_function_type(OpParser *p);
 bool parse_at_type(const OpParser *p); /* does a type start here? */
 /* The following functions push types onto p->types. */
 bool parse_type_list(OpParser *p) MUST_CHECK;        /* one or more */

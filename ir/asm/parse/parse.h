@@ -128,12 +128,8 @@ void parser_add_result(OpParser *p, const Type *type);
 /* The op gets `count` results whose types its row's infer hook computes once operands,
  * attributes and regions are complete. */
 void parser_infer_results(OpParser *p, uint32_t count);
-/* The number of results that the text names on the left of "=", and the name of one, "" if there is
- * none. */
+/* The number of results that the text names on the left of "=". */
 uint32_t parser_result_count(OpParser *p);
-Str parser_result_name(OpParser *p, uint32_t index);
-size_t parser_operand_count(OpParser *p); /* resolved so far */
-const Type *parser_operand_type(OpParser *p, size_t index);
 bool parser_successor(OpParser *p) MUST_CHECK; /* ^bb into the op's successors */
 
 /* Regions and their arguments: "%a: type attr-dict? loc?". */

@@ -69,7 +69,7 @@ uint32_t parse_name_index(const NameTable *table, const ParsedName *entry)
     return (uint32_t)(entry - table->entries.data);
 }
 
-void parse_name_remove(NameTable *table, uint32_t index)
+static void parse_name_remove(NameTable *table, uint32_t index)
 {
     ParsedName *entry = &table->entries.data[index];
     uint32_t *link = &table->buckets[entry->hash & (table->bucket_count - 1)];

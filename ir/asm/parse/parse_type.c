@@ -35,6 +35,8 @@ bool parse_at_type(const OpParser *p)
     }
 }
 
+static const Type *parse_non_function_type(OpParser *p);
+
 static bool push_type(OpParser *p, void *user)
 {
     (void)user;
@@ -468,7 +470,7 @@ static const Type *parse_keyword_type(OpParser *p)
     return type_float(p->ctx, kind);
 }
 
-const Type *parse_non_function_type(OpParser *p)
+static const Type *parse_non_function_type(OpParser *p)
 {
     if (parse_at(p, TOK_INTTYPE)) return parse_integer_type(p);
     if (!parse_enter(p)) return NULL;

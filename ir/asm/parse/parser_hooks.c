@@ -227,16 +227,6 @@ bool parser_resolve_all(OpParser *p, const OperandRefs *refs, const Type *const 
     return true;
 }
 
-size_t parser_operand_count(OpParser *p)
-{
-    return p->operands.len - p->op->operands;
-}
-
-const Type *parser_operand_type(OpParser *p, size_t index)
-{
-    return p->operands.data[p->op->operands + index]->type;
-}
-
 const Type *parser_type(OpParser *p)
 {
     return parse_type(p);
@@ -412,16 +402,6 @@ uint32_t parser_result_count(OpParser *p)
     for (size_t i = 0; i < p->op->result_name_count; i++)
         count += p->result_names.data[p->op->result_names + i].count;
     return count;
-}
-
-Str parser_result_name(OpParser *p, uint32_t index)
-{
-    for (size_t i = 0; i < p->op->result_name_count; i++) {
-        ResultName group = p->result_names.data[p->op->result_names + i];
-        if (index < group.count) return (Str){group.name.data + 1, group.name.len - 1};
-        index -= group.count;
-    }
-    return STR("");
 }
 
 bool parser_successor(OpParser *p)

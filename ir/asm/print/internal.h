@@ -56,8 +56,6 @@ void write_loc_body(AsmWriter *w, const Attr *loc, bool pretty, bool is_top);
 
 /* name = value; the name alone for unit. */
 void write_named_attr(AsmWriter *w, const Ident *name, const Attr *value);
-/* {a, b = 1}; the braces are written for an empty dictionary too. */
-void write_dict(AsmWriter *w, const Attr *dict);
 /* The part between "dense<" and ">": the elements as a list, a single one for a splat, or hex.
  * array<...> elements are written likewise, after "array<i32: ". */
 void write_dense_elements(AsmWriter *w, const Attr *attr, bool allow_hex);
@@ -71,7 +69,6 @@ void write_string_escaped(StrBuf *out, Str text);
 void write_symbol_name(StrBuf *out, Str name);
 /* A bare identifier, or the escaped string if it is none: names of attributes, resource keys. */
 void write_attr_name(StrBuf *out, Str name);
-bool print_is_bare_identifier(Str text);
 /* !ns.body or !ns<body>, whichever upstream prints (sigil '!' or '#'). */
 void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body);
 
@@ -157,7 +154,6 @@ void printer_indent(OpPrinter *p);
 /* " loc(...)" of an op if locations are asked for; of an argument likewise, but it never gets an
  * alias of its own. */
 void printer_op_loc(OpPrinter *p, const Attr *loc);
-void printer_arg_loc(OpPrinter *p, const Attr *loc);
 /* Comments of --mlir-print-value-users (print_users.c). */
 void printer_users_of_op(OpPrinter *p, const Op *op);
 void printer_users_of_arg(OpPrinter *p, const Value *arg);

@@ -23,11 +23,6 @@ bool printer_is_dry(const OpPrinter *p)
     return p->dry;
 }
 
-bool printer_debug_info(const OpPrinter *p)
-{
-    return p->options->debug_info;
-}
-
 void printer_indent(OpPrinter *p)
 {
     static const char blanks[] = "                                ";
@@ -214,7 +209,7 @@ void printer_op_loc(OpPrinter *p, const Attr *loc)
 }
 
 /* An argument's location never is an alias itself. */
-void printer_arg_loc(OpPrinter *p, const Attr *loc)
+static void printer_arg_loc(OpPrinter *p, const Attr *loc)
 {
     if (!p->options->debug_info) return;
     if (p->dry) {

@@ -71,7 +71,6 @@ void printer_dict(OpPrinter *p, const Attr *dict, bool with_keyword);
 void printer_successor(OpPrinter *p, const Block *block);
 void printer_newline(OpPrinter *p);          /* and indentation */
 void printer_nest(OpPrinter *p, int levels); /* the following lines are indented that much deeper */
-bool printer_debug_info(const OpPrinter *p);
 /* If aliases are wanted, hooks run twice: the first run is dry and writes nothing, it only finds
  * them. A hook asks this only to save work. */
 bool printer_is_dry(const OpPrinter *p);

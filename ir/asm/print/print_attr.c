@@ -18,7 +18,8 @@ void write_named_attr(AsmWriter *w, const Ident *name, const Attr *value)
     write_attr(w, value);
 }
 
-void write_dict(AsmWriter *w, const Attr *dict)
+/* {a, b = 1}; the braces are written for an empty dictionary too. */
+static void write_dict(AsmWriter *w, const Attr *dict)
 {
     strbuf_add_char(w->out, '{');
     for (uint32_t i = 0; i < dict->u.dict.count; i++) {

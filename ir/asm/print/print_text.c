@@ -34,7 +34,7 @@ void write_string_escaped(StrBuf *out, Str text)
     strbuf_add_char(out, '"');
 }
 
-bool print_is_bare_identifier(Str text)
+static bool print_is_bare_identifier(Str text)
 {
     if (text.len == 0 || !(is_alpha(text.data[0]) || text.data[0] == '_')) return false;
     for (size_t i = 1; i < text.len; i++) {
