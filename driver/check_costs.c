@@ -1,5 +1,5 @@
-/* What layers take: parameters and multiply-accumulate operations from the onnx level, where each
- * is one op, element types from the linalg level, where they are what is computed with.
+/* The cost of layers: parameters and multiply-accumulate operations from the onnx level, where a
+ * layer is one op; element types from the linalg level, where they are those of the computation.
  * Tests: lit/driver/ming-check.test */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
@@ -88,7 +88,8 @@ static bool has_settings_only(const CheckLayer *layer, const OpDef *def)
     return false;
 }
 
-/* The constant of an operand, behind what dequantizes it; NULL: it is none. */
+/* The constant of an operand, seen through the op that dequantizes it. NULL: the operand is not
+ * constant. */
 static const Value *constant_of(const Value *value)
 {
     const Op *def = value_def(value);

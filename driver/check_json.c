@@ -3,7 +3,7 @@
 #include "driver/internal.h"
 #include "ir/support/support.h"
 
-/* What is not known is null. */
+/* Widths that are not known are null. */
 static void add_types(JsonWriter *w, const char *key, const Widths *widths)
 {
     StrBuf text = {0};

@@ -1,6 +1,7 @@
 /* Which layers compile: the passes of ming compile up to HLS, except for the choice of unroll
- * factors, on copies of the module. What a pass refuses is cut out of the module - its results
- * become arguments, its operands results - and the passes run again, until none refuses a layer.
+ * factors, on copies of the module. A layer that a pass refuses is cut out of the module: its
+ * results become arguments and its operands results. The passes run again until none refuses a
+ * layer.
  * Tests: lit/driver/ming-check*, lit/driver/ming-check.test */
 #include "dialects/dialects.h"
 #include "dialects/func/func.h"
@@ -238,7 +239,7 @@ static void take_diag(void *user, Context *ctx, const Diag *diag, const Diag *no
     }
 }
 
-/* Of the options only those of conversion matter: the search for a design is left out. */
+/* Only the options of conversions matter here, because no design is searched for. */
 static bool run_passes(Round *round, Op *module, unsigned stages)
 {
     const CompileOptions none = {0};
@@ -256,7 +257,7 @@ static void tidy(Op *module)
         if (is_network(func)) tidy_function(func);
 }
 
-/* What a stage does to a module. */
+/* Runs a stage on a module. */
 typedef bool StageRun(Round *round, Op *module);
 
 static bool fold(Round *round, Op *module)
@@ -293,7 +294,7 @@ static bool run_stage(Check *check, Op **module, StageRun *run)
     return true;
 }
 
-/* After folding, a layer of which no op is left is done with. */
+/* A layer without an op after folding needs no further check. */
 static void settle(Check *check)
 {
     for (size_t i = 0; i < check->count; i++) {

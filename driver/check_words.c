@@ -1,4 +1,4 @@
-/* What the reports of ming check have in common: words for statuses, hints, element types, and the
+/* Parts that both reports of ming check share: words for statuses, hints, element types, and the
  * sums over all layers.
  * Tests: lit/driver/ming-check* */
 #include "driver/internal.h"

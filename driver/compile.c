@@ -18,7 +18,7 @@
 #include "sim/interp/interp.h"
 #include "target/cost/cost.h"
 
-/* What all runs have in common. */
+/* The options that all runs share. */
 typedef struct Compile {
     const CompileOptions *options;
     const DeviceTarget *target;
@@ -56,8 +56,8 @@ static bool is_short(const Op *module)
     return top && op_attr(top, EMITHLS_ATTR_SHORTAGE);
 }
 
-/* Sets aside what the FIFOs of a design's best interval lack, some times over. False: nothing that
- * can be. */
+/* Sets aside a multiple of the memory that the FIFOs of a design's best interval lack. False: they
+ * lack nothing that can be set aside. */
 static bool set_aside(const Op *module, int64_t times, SearchOptions *search)
 {
     int64_t bram18 = times * top_number(module, EMITHLS_ATTR_SHORTAGE, DFG_COST_BRAM18);
@@ -72,7 +72,8 @@ static StageOptions stage_options(const Compile *compile, const SearchOptions *s
     return (StageOptions){.compile = compile->options, .search = search, .target = compile->target};
 }
 
-/* How FIFOs are fitted: where nothing else is possible, longer intervals are fallen back to. */
+/* How FIFOs are fitted: with a longer interval if nothing else is possible, or for the best
+ * interval only. */
 typedef enum Fit { FIT_WHATEVER, FIT_BEST_ONLY } Fit;
 
 /* A design from a copy of the module, or NULL. */
@@ -153,9 +154,9 @@ static Op *within_budget(Op *design, const DiagHold *messages)
     return NULL;
 }
 
-/* Designs with more and more memory set aside until one's FIFOs fit at its best interval; else the
- * better of what the first and the last choice can fall back to. *chosen gets the options that made
- * it. NULL: diagnosed. */
+/* Makes designs with more and more memory set aside until the FIFOs of one fit at its best
+ * interval. If none does, takes the better of the first and the last choice, with longer intervals.
+ * *chosen gets the options that made the design. NULL: diagnosed. */
 static Op *best_design(const Compile *compile, const Op *module, SearchOptions *chosen)
 {
     enum { MAX_TRIES = 6 };

@@ -20,7 +20,7 @@
 
 typedef VEC(const char *) Texts; /* the texts are not owned */
 
-/* What an error is about, so that a client can add what its users can do about it. */
+/* The subject of an error, so that a client can add advice for its users. */
 typedef enum DriverErrorKind {
     DRIVER_ERROR_OTHER,
     DRIVER_ERROR_DEVICE,   /* no device has that name */
@@ -49,7 +49,7 @@ bool driver_run_front(Op *module) MUST_CHECK;
 
 /* Models. Tests: lit/driver/ming-compile.mir, lit/import */
 
-/* What of an ONNX file is read, and how. All zero: the whole file, as it is. */
+/* Which part of an ONNX file is read, and how. All zero: the whole file, as it is. */
 typedef struct ModelOptions {
     Texts input_shapes, from, to; /* as in ImportOptions */
     struct ImportReport *report;  /* as there; only ONNX files fill it */
@@ -71,7 +71,7 @@ Op *driver_load_model(Context *ctx, const char *path, Str bytes, const ModelOpti
 #define DEFAULT_DEVICE DEVICE_DEFAULT
 #define LIMIT_NOT_GIVEN INT64_MIN
 
-/* What a design may be made of. LIMIT_NOT_GIVEN: as the device says. */
+/* The resources that a design may use. LIMIT_NOT_GIVEN: as the device says. */
 typedef struct DeviceOptions {
     const char *device;  /* a name among the installed devices, or the path of an .xml file */
     int64_t clock;       /* MHz */
@@ -88,7 +88,7 @@ typedef struct DeviceOptions {
                 LIMIT_NOT_GIVEN}}
 /* clang-format on */
 
-/* A device with what the options make of it. Its texts live in the context. */
+/* A device, and the budget and clock that the options give it. Its texts live in the context. */
 typedef struct DeviceTarget {
     Device device;
     Resources budget;
@@ -107,7 +107,7 @@ bool driver_resource_dir(const char *kind, StrBuf *out) MUST_CHECK;
 
 /* Compilation. Tests: lit/driver/ming-compile*.mir, lit/driver/objective.mir */
 
-/* What the search for the best design looks for. NULL, 0: as the pass does without. */
+/* The objective and the limits of the search for the best design. NULL or 0: the pass's default. */
 typedef struct SearchOptions {
     const char *objective; /* "throughput", "latency", "pipeline-latency" or "fps" */
     const char *dump_lp;   /* file for the 0-1 program; no quotes or braces in its path */
@@ -149,8 +149,8 @@ void driver_print_pipeline(const CompileOptions *options, const DeviceTarget *ta
 bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarget *target,
                     StrBuf *pipeline) MUST_CHECK;
 
-/* Appends a line that says what the search reached and whether it is the best, from a design's
- * dfg.budget; nothing without. */
+/* Appends a line that says what the search reached and whether it is the best. It comes from the
+ * design's dfg.budget; without that, nothing is appended. */
 void driver_print_objective(const Op *design, StrBuf *out);
 /* Appends what the design reaches on the target: frames a second, latency of the first frame, and
  * the share of each resource that the device has. */
@@ -183,7 +183,7 @@ typedef struct CheckLayer {
     Widths weights, input, output;
 } CheckLayer;
 
-/* What a client's users can do about a layer whose reason has such words. */
+/* Advice of a client for layers with such words in their reason. */
 typedef struct CheckHint {
     const char *words, *hint; /* words "": fits every reason */
 } CheckHint;
@@ -208,7 +208,7 @@ void driver_check_model(Check *check, const char *path, Str bytes, const ModelOp
 /* Whether driver_compile would compile it, given resources enough. */
 bool driver_check_compiles(const Check *check);
 
-/* Append a table for people, or an object for programs, whose keys docs/check.md tells. */
+/* Append a table for people, or a JSON object for programs. docs/check.md explains its keys. */
 void driver_check_print_text(const Check *check, StrBuf *out);
 void driver_check_print_json(const Check *check, StrBuf *out);
 
@@ -257,7 +257,7 @@ void driver_ports_free(PortFiles *ports);
 bool driver_ports_assign(PortFiles *ports, const Texts *files) MUST_CHECK;
 /* Reads a file for every port. False: reported. */
 bool driver_ports_read(PortFiles *ports) MUST_CHECK;
-/* One frame of each port; what is given is the caller's to unref, also on failure, which is
+/* Gives one frame of each port. The caller unrefs the arrays that it gets, also on failure. False:
  * reported. */
 bool driver_ports_enter(const PortFiles *ports, int64_t frame, Array **inputs) MUST_CHECK;
 

@@ -25,7 +25,7 @@ enum {
     STAGES_ALL = STAGES_FRONT | STAGES_DESIGN
 };
 
-/* What the passes of the stages are told. */
+/* The options of the passes of the stages. */
 typedef struct StageOptions {
     const CompileOptions *compile;
     const SearchOptions *search; /* of STAGE_CHOOSE, in place of compile's */
@@ -45,10 +45,10 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options);
 /* The number that a row of driver_limit_options means. */
 int64_t driver_limit(const DriverOption *row, const Resources *limits);
 
-/* Between the sources of the check: check_model.c (what compiles), check_costs.c (what it takes),
- * check_words.c, check_print.c and check_json.c (the reports).
- * Every op that is made of a layer has a location whose line is the layer's number, from 1; so
- * passes and their errors lead back to it. */
+/* Between the sources of the check: check_model.c (which layers compile), check_costs.c (their
+ * cost), check_words.c, check_print.c and check_json.c (the reports). Every op that is made of a
+ * layer has a location whose line is the layer's number, from 1; so passes and their errors lead
+ * back to it. */
 
 /* The layer that a location belongs to, or NULL. */
 CheckLayer *driver_check_layer(const Check *check, const Attr *loc);

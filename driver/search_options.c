@@ -1,4 +1,4 @@
-/* What the search for a design is told, as options of choose-unroll, and what it says it reached.
+/* The search for a design: its options as text for choose-unroll, and a line about its answer.
  * Tests: lit/driver/objective.mir, test/unit/driver/compile_test.c */
 #include <stddef.h>
 #include <string.h>
@@ -41,7 +41,7 @@ int64_t driver_limit(const DriverOption *row, const Resources *limits)
     return value;
 }
 
-/* Zeros and NULLs are what the pass takes without the option. */
+/* An option that is zero or NULL is left out, because the pass takes the same without it. */
 static void add_option(StrBuf *out, const DriverOption *row, const SearchOptions *options)
 {
     const void *field = (const char *)options + row->offset;

@@ -9,7 +9,7 @@
 #include "schedule/schedule.h"
 #include "target/device/device.h"
 
-/* The module's part; the default where there is none or it is not a plain word. */
+/* The module's part, or the default if it has none or one that is not a plain word. */
 static Str part_of(const Emitter *e)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -29,8 +29,8 @@ static void add_period(const Emitter *e, StrBuf *out)
     if (picoseconds % 1000) strbuf_printf(out, ".%03lld", (long long)(picoseconds % 1000));
 }
 
-/* Lines of a template; PERIOD stands for the clock's, TOP stands for the top function's name, PART
- * for the device's part. */
+/* Appends a template with its words replaced: PERIOD by the clock's period, TOP by the top
+ * function's name, PART by the device's part. */
 static void add_template(const Emitter *e, StrBuf *out, const char *text)
 {
     for (const char *c = text; *c; c++) {

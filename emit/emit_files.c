@@ -238,8 +238,8 @@ static bool has_file(const EmittedFiles *files, const char *name)
     return false;
 }
 
-/* Removes the files that the earlier project had and this one has not, and, if its top function was
- * another one, what was built from them. */
+/* Removes the files that the earlier project had and this one does not have. If its top function
+ * had another name, the results of its build are removed too. */
 static void remove_stale(const char *dir, const char *old_top, const EmittedFiles *files)
 {
     static const char *const sources[] = {".h",           ".cpp",      "_params.h",

@@ -136,7 +136,7 @@ static bool collect_type(Emitter *e, const Op *op, const Type *type)
     return true;
 }
 
-/* A table whose last dimension is reshaped is a memory of words. */
+/* If the last dimension of a table is reshaped, the table is a memory of words. */
 static void collect_packed(Emitter *e, const Op *reshape)
 {
     const Value *array = op_operand(reshape, 0);

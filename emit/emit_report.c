@@ -8,7 +8,7 @@
 #include "ir/core/core.h"
 #include "ir/support/support.h"
 
-/* A number, -1 if there is none: null in JSON. */
+/* A number, or -1 if there is none, which JSON has as null. */
 static int64_t number(const Attr *dict, const char *name)
 {
     return attr_dict_int(dict, name, -1);

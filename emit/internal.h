@@ -37,9 +37,9 @@ typedef struct EmitPort {
     const EmitQuantizer *quant; /* NULL: the elements are the numbers themselves */
 } EmitPort;
 
-/* What printed code uses beside the project's own headers, a bit each. A printer records what its
- * text uses when it prints that text, so the heads of files, which are written last, need not look
- * into it. */
+/* Headers and helpers that printed code uses beside the project's own headers, a bit each. A
+ * printer records them when it prints the text that needs them. The heads of files are written
+ * last, so they need not search the text. */
 enum {
     EMIT_NEEDS_AP_INT = 1,    /* <ap_int.h> */
     EMIT_NEEDS_HLS_MATH = 2,  /* <hls_math.h> */
@@ -203,7 +203,8 @@ bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why)
 void emit_comment_text(StrBuf *out, Str text);
 /* Appends the C++ string literal with its quotes. */
 void emit_string_literal(StrBuf *out, Str text);
-/* Appends a C++ expression with exactly that value; `is_f32`: of type float. Gives what it needs. */
+/* Appends a C++ expression of exactly that value, of type float if `is_f32`. Returns the
+ * EMIT_NEEDS_… bits that it uses. */
 uint32_t emit_float_literal(StrBuf *out, double value, bool is_f32);
 /* Appends extents with a separator: "1 x 2 x 3". */
 void emit_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator);

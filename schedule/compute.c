@@ -39,7 +39,7 @@ static bool is_stage_of(const Op *generic, const Value *previous)
     return false;
 }
 
-/* Finds main and the chain of element-wise stages behind it; reshapes may stand between them. */
+/* Finds main and the chain of element-wise stages behind it. Reshapes may lie between them. */
 static bool collect_generics(ComputeSchedule *sched)
 {
     const Op *last = NULL;

@@ -157,7 +157,7 @@ int64_t latency_counter_sum(void)
     return chain(COUNTER_BITS).delay;
 }
 
-/* By a power of two it is a wire, else a multiplication by the reciprocal. */
+/* A division by a power of two is a wire, any other a multiplication by the reciprocal. */
 int64_t latency_counter_quotient(int64_t divisor)
 {
     return divisor > 0 && (divisor & (divisor - 1)) == 0 ? 0 : RECIPROCAL;

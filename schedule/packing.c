@@ -12,7 +12,7 @@
 
 enum { MAX_SHIFT = 60, LUT_BITS = 3 };
 
-/* 1 + 2^stride + ... + 2^((count - 1) stride): what multiplies a value that is in every field. */
+/* 1 + 2^stride + ... + 2^((count - 1) stride): a value times this number is in every field. */
 static int64_t ones(int64_t count, int64_t stride)
 {
     int64_t sum = 0;
@@ -20,9 +20,9 @@ static int64_t ones(int64_t count, int64_t stride)
     return sum;
 }
 
-/* Products that may be added up with every field still telling its sum. Of each number of lower
- * fields, the sum has to fit below the next one, whose borrow is then the bit in front of it; all
- * of them have to fit the accumulator. */
+/* The number of products that may be added up while the sum of every field can still be read. The
+ * lower fields together have to fit below the next field, so that its borrow is the bit in front of
+ * it. All fields have to fit the accumulator. */
 static int64_t longest_chain(int64_t accumulator, int64_t low, int64_t high, int64_t count,
                              int64_t spacing)
 {

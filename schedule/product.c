@@ -1,5 +1,5 @@
-/* Resources of integer products: what a DSP48E2 multiplies at once, FINN's formula for LUTs, and
- * shifts and additions for constants of few signed digits.
+/* Resources of integer products: the widths that a DSP48E2 multiplies at once, FINN's formula for
+ * LUTs, and shifts and additions for constants of few signed digits.
  * Tests: test/unit/target/cost/cost_test.c, lit/target/dse/choose-unroll.mir */
 #include "dialects/arith/arith.h"
 #include "schedule/schedule.h"

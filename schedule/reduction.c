@@ -72,8 +72,8 @@ static int64_t update_latency(const Op *generic)
     return longest;
 }
 
-/* The op that yields the new accumulator from the old one and a term, if terms may be taken in any
- * order and grouping; NULL if there is none. */
+/* The op that computes the new accumulator from the old one and a term. NULL: there is none, or
+ * terms may not be taken in any order and grouping. */
 static const Op *find_combine(const Op *generic)
 {
     static const OpDef *const any_order[] = {
@@ -146,8 +146,8 @@ static int64_t reduction_steps(const ComputeSchedule *sched)
     return steps;
 }
 
-/* Whether the lanes may follow each other within an iteration. Many are better joined by a tree,
- * whose pipeline is shorter. */
+/* Whether the lanes may follow each other within an iteration. A tree is better for many lanes,
+ * because its pipeline is shorter. */
 static bool keeps_order(const ComputeSchedule *sched, int64_t latency)
 {
     enum { MAX_CHAIN = 16 };

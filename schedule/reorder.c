@@ -28,7 +28,7 @@ static int64_t product(const int64_t *extents, uint32_t begin, uint32_t end)
     return result;
 }
 
-/* Which source word each result word is; -1: none, it is filled. */
+/* For each result word the source word that it copies, or -1 if it is filled. */
 typedef struct ReorderWalk {
     int32_t *source; /* out_words entries */
     int64_t *last;   /* in_words entries: iteration of the last use, -1: none */
@@ -156,7 +156,8 @@ static void list_bursts(Cuts *c, const int64_t *source, uint32_t rank)
         if (source[i] > 1) c->bursts[c->burst_count++] = product(source, i, rank);
 }
 
-/* Trips, with a malus of one half for blocks of several digits, whose addresses need divisions. */
+/* Trips. Blocks of several digits count half as much again, because their addresses need
+ * divisions. */
 static int64_t effort(const ReorderSchedule *p)
 {
     return sched_reorder_trips(p) * (p->level > 1 ? 3 : 2);

@@ -89,7 +89,8 @@ const Type *sched_port_end(const Op *process, uint32_t port, const Type *tensor,
     return dfg_end_type(end->u.dialect.def, frame, outside);
 }
 
-/* One input, which every output repeats in the same words; without outputs it is taken away. */
+/* A fork has one input, which every output repeats in the same words. Without outputs it is a
+ * drain. */
 static bool check_fork(const Op *process)
 {
     int64_t in[2 * DFG_MAX_RANK], out[2 * DFG_MAX_RANK];

@@ -1,4 +1,4 @@
-/* Flags for what the driver is told, and what of them does not go together.
+/* Flags that fill the options of the driver, and checks that they go together.
  * Tests: lit/driver/objective.mir, lit/driver/device-invalid.mir, lit/driver/quantize.mir */
 #include <string.h>
 

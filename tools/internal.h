@@ -7,7 +7,7 @@
 #include "ir/pass/pass.h"
 #include "ir/support/support.h"
 
-/* What all tools share: the command line by a table of flags.
+/* The command line of all tools, read by a table of flags.
  * Flags are written as LLVM's tools take them: -name or --name, values after '=' or as the next
  * argument, switches with an optional =true or =false.
  * Tests: lit/tools/command-line.mir */
@@ -88,13 +88,13 @@ typedef VEC(Flag) Flags;
     tool_add_flags((flags), (const Flag[]){__VA_ARGS__}, COUNT_OF(((const Flag[]){__VA_ARGS__})))
 void tool_add_flags(Flags *flags, const Flag *rows, size_t count);
 
-/* Flags for what the driver is told. The options must live as long as the flags. */
+/* Flags that fill the options of the driver. The options must live as long as the flags. */
 void tool_add_device_flags(Flags *flags, DeviceOptions *options);
 void tool_add_search_flags(Flags *flags, SearchOptions *options);
 void tool_add_model_flags(Flags *flags, ModelOptions *options);
 void tool_add_quantize_flags(Flags *flags, QuantizeOptions *options);
 
-/* Whether what was given goes together. False: said what is wrong. */
+/* Whether the given options go together. False: the error is printed. */
 bool tool_check_device(const Tool *tool, const DeviceOptions *options) MUST_CHECK;
 /* Of search options fps is LIMIT_NOT_GIVEN if it was not. */
 bool tool_check_search(const Tool *tool, const SearchOptions *options) MUST_CHECK;
@@ -117,7 +117,7 @@ typedef struct CrashGuard {
  * is the parent and a signal has ended the child, whose last note is in the guard. If the child
  * ends otherwise, the parent ends too, with the same status. */
 bool crash_guard_enter(CrashGuard *guard);
-/* In the child: what to know if it crashes from now on. */
+/* In the child: sets the note that the parent reads if the child crashes from now on. */
 void crash_guard_note(CrashGuard *guard, Str what, Str text);
 /* In the child: from now on a crash is one. */
 void crash_guard_leave(CrashGuard *guard);
@@ -127,10 +127,6 @@ void crash_guard_free(CrashGuard *guard);
  * from their tables.
  * Tests: lit/tools/dialect-docs.mir */
 
-/* The page of one dialect. */
-void dialect_docs_print(StrBuf *out, const DialectDef *dialect);
-/* The page of all passes. */
-void dialect_docs_print_passes(StrBuf *out, const PassTable *table);
 /* Writes DIR/<dialect>.md for every registered dialect and DIR/passes.md, making the directory.
  * False: *reason says why, with the path in `path`. */
 bool dialect_docs_write(Context *ctx, const PassTable *passes, const char *dir, StrBuf *path,
@@ -193,7 +189,7 @@ void pass_watch_times(PassWatch *watch);
 /* "'func.func' operation: @f" */
 void pass_watch_describe_op(StrBuf *out, const Op *op);
 
-/* What ming-opt's command line says.
+/* The options of ming-opt.
  * Tests: lit/tools/command-line.mir */
 
 typedef struct PassFlag {

@@ -1,5 +1,5 @@
-/* ming check MODEL: a line per operator of the file with its status, what it takes, and for what is
- * not supported why and what would help.
+/* ming check MODEL: a line per operator of the file with its status and cost. If it is not
+ * supported, the line says why and what would help.
  * Tests: lit/driver/ming-check*, lit/driver/ming-check.test */
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "ir/support/support.h"
 #include "tools/internal.h"
 
-/* What helps against reasons with such words, the first that fits. */
+/* Advice for users: the first row with words that occur in the reason. */
 static const CheckHint hints[] = {
     {"runs a graph of its own",
      "export the model for fixed inputs, so that it has no control flow"},

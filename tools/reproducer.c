@@ -128,7 +128,7 @@ static void pop_running(Reproducer *r)
     strbuf_free(&running->file);
 }
 
-/* The innermost failure counts; what ran around it fails too. */
+/* The innermost failure counts, because the pipelines around it fail with it. */
 static void after_pass(void *user, const Pass *pass, Op *op, bool ok)
 {
     Reproducer *r = user;

@@ -15,7 +15,7 @@
 #include "ir/pass/pass.h"
 #include "lowering/linalg_to_dfg/internal.h"
 
-/* Padding stays where only kernels read it, whose windows or reorders make it. */
+/* A padding that only kernels read stays, because their windows or reorders make it. */
 static bool keeps_padding(const Op *pad)
 {
     for (const Use *use = op_result(pad, 0)->uses; use; use = use->next)

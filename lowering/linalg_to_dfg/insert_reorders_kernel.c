@@ -344,8 +344,8 @@ static const AffineMap *widened_map(const AffineMap *map, uint32_t extra, bool i
     return map_get(map->ctx, map->dim_count + extra, 0, map->result_count, results);
 }
 
-/* An output index that is always 0, what is left of a dimension that is summed up, becomes a loop
- * of one trip:  (d0, d1) -> (d0, 0)  =>  (d0, d1, d2) -> (d0, d2) */
+/* An output index that is always 0 becomes a loop of one trip. It is what a sum leaves of a
+ * dimension: (d0, d1) -> (d0, 0) => (d0, d1, d2) -> (d0, d2) */
 static void loop_unit_dims(Op *generic)
 {
     uint32_t init = linalg_input_count(generic), loops = linalg_loop_count(generic);

@@ -216,8 +216,8 @@ static void add_part(Merge *m, Value *source, const int64_t *offset, const int64
     *vec_push(&m->parts) = part;
 }
 
-/* Starts with the tensor that is inserted into: with its parts, if it is a merge that nothing else
- * reads, else as one part. */
+/* Starts with the tensor that is inserted into. If it is a merge that nothing else reads, its parts
+ * are taken over; otherwise it is one part. */
 static void start_merge(Merge *m, Value *dest)
 {
     Op *def = value_def(dest);
@@ -308,7 +308,7 @@ static bool move_pad(Op *op)
     return replace_by_merge(op, &merge);
 }
 
-/* From or to a tensor without dimensions, which is no reshape of dimensions. */
+/* Whether a reshape adds or drops all dimensions; such a one groups no dimensions. */
 static bool is_scalar_reshape(const Op *op)
 {
     if (op->def != TENSOR(EXPAND_SHAPE) && op->def != TENSOR(COLLAPSE_SHAPE)) return false;

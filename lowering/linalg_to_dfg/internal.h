@@ -30,7 +30,7 @@ typedef struct Padding {
     const Attr *value; /* NULL: no padding */
 } Padding;
 
-/* How an operand of a kernel streams. */
+/* The stream that an operand of a kernel becomes. */
 typedef struct StreamInput {
     Value *source;        /* streamed value: padding and reshapes stripped */
     Value *reshaped;      /* the source behind its reshapes, if any; padding stripped */
@@ -60,9 +60,10 @@ bool to_dfg_check_captures(Op *generic) MUST_CHECK;
 /* Reads the widths and the value of a tensor.pad. False: diagnosed, they are not constant. */
 bool to_dfg_read_padding(const Op *pad, Padding *out) MUST_CHECK;
 /* Rewrites reshape(pad(x)) to pad(reshape(x)) where the padding stays whole rows of a reshaped
- * group, so that reshapes stand directly behind the streams, where processes can make them. */
+ * group. Then reshapes come directly behind the streams, where processes can make them. */
 void to_dfg_move_padding_behind_reshapes(Block *body);
-/* Repeats the reshapes that lead from `source` to `value` on what stands for the source. */
+/* Repeats the reshapes that lead from `source` to `value` on `stands_for`, the value that replaces
+ * the source. */
 Value *to_dfg_copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for);
 
 /* Processes. Each function builds one, adds it to the symbol table under a name derived from `name`

@@ -157,7 +157,7 @@ static Value *unreshaped(const DfgConversion *c, Value *value)
     return value;
 }
 
-/* The same through padding, which stands behind the reshapes. */
+/* The same, seen through a padding as well, which comes behind the reshapes. */
 static Value *streamed_source(const DfgConversion *c, Value *operand)
 {
     const Op *def = value_def(operand);
@@ -230,8 +230,8 @@ static void instantiate(DfgConversion *c, const Op *process, Value *const *ends,
     build(&c->b, DFG(INSTANTIATE), ends, inputs + outputs, NULL, 0, attrs, 2);
 }
 
-/* Makes the receiving ends of a value available to its readers; what nothing reads is taken
- * away. */
+/* Makes the receiving ends of a value available to its readers. A drain takes a value that nothing
+ * reads. */
 static void publish(DfgConversion *c, Value *value, Value *end, const Op *kernel, Str name)
 {
     DfgStream unread = {.value = value}, *stream = ptrmap_get(&c->streams, value);

@@ -125,7 +125,7 @@ const Attr *to_dfg_stream_zero(const Type *type)
     return type_is_float(type) ? attr_float(type, 0.0) : attr_int(type, 0);
 }
 
-/* Fills in the windows of an operand; -1, or the result of its map that is none. */
+/* Fills in the windows of an operand. Returns -1, or the result of its map that is no window. */
 static int find_windows(const Kernel *kernel, const AffineMap *map, const Padding *pad,
                         StreamInput *out)
 {
@@ -359,7 +359,7 @@ static Op *copy_generic(Builder *b, Op *generic, PtrMap *copies)
     return copy;
 }
 
-/* A reshape reads what the stage before it gives, which is copied already. */
+/* A reshape reads the result of the stage before it, and that stage is copied already. */
 static Op *copy_stage(Builder *b, Op *stage, PtrMap *copies)
 {
     if (stage->def == LINALG(GENERIC)) return copy_generic(b, stage, copies);

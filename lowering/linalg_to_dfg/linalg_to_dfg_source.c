@@ -54,7 +54,7 @@ static bool split_widths(const Reshape *r, const int64_t *narrow, int64_t *wide)
     return true;
 }
 
-/* Where dimensions are merged, only the outermost may be padded. */
+/* Of dimensions that are merged, only the outermost may be padded. */
 static bool merge_widths(const Reshape *r, const int64_t *wide, int64_t *narrow)
 {
     for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++)

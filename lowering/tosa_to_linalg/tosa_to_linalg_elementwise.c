@@ -64,7 +64,8 @@ static Value *expand_rank(Lower *l, Value *tensor, uint32_t rank)
                                tensor_groups_attr(l->ctx, groups, own));
 }
 
-/* A static extent above 1 decides; else the greatest of the dynamic ones; else 1. */
+/* The extent is a static one above 1 if there is one, otherwise the greatest of the dynamic ones,
+ * otherwise 1. */
 static Extent target_extent(Broadcast *bc, uint32_t dim)
 {
     Extent extent = {mixed_constant(1), bc->operands[0]};
@@ -113,7 +114,7 @@ static Value *build_repeated(Builder *b, const Broadcast *bc, Value *operand, ui
     return op_result(op, 0);
 }
 
-/* if size == 1: the operand repeated, else the operand */
+/* The operand, repeated if its size is 1. */
 static Value *broadcast_dim(Broadcast *bc, Value *operand, uint32_t dim)
 {
     Builder *b = bc->l->b;

@@ -62,7 +62,7 @@ static bool lower_fully_connected(Lower *l)
     return true;
 }
 
-/* The constant permutation; false: it is none, or names a dimension that there is not. */
+/* The constant permutation. False: it is not constant, or names a dimension that does not exist. */
 static bool read_order(const Value *perms, uint32_t rank, int64_t *order)
 {
     const Attr *list = tosa_const_ints(perms);

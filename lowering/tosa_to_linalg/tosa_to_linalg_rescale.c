@@ -63,7 +63,7 @@ static Value *widen(Builder *b, Value *value)
     return build_unary(b, ARITH(EXTUI), i32, value);
 }
 
-/* Bounds are i32, whatever the width: those of wider types wrap. */
+/* Bounds are i32 for every width, so those of wider types wrap. */
 static Value *saturate(Builder *b, Value *value, const Type *type)
 {
     uint32_t width = type_width(type);

@@ -69,7 +69,7 @@ static Value *as_index(Builder *b, Value *value)
         b, value_def(build_unary(&detached, ARITH(INDEX_CAST), type_index(b->ctx), value)));
 }
 
-/* The padding element; NULL: there is none for the element type. */
+/* The padding element. NULL: the element type has none. */
 static Value *pad_value(Builder *b, const Op *op)
 {
     const Type *elem = type_elem(op_operand(op, 0)->type);
@@ -120,7 +120,7 @@ static MixedIndex known_or_value(Value *value)
                                                       : mixed_value(value);
 }
 
-/* Where each part begins, and where the last ends. */
+/* Appends the offset at which each part begins, and the offset at which the last one ends. */
 static void add_begins(Rewriter *rw, const Op *op, Value *axis, MixedIndex first_end,
                        MixedIndices *begins)
 {

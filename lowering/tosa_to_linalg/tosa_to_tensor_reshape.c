@@ -87,7 +87,7 @@ static bool ends_in_units(ReshapeCursor *cursor)
     return true;
 }
 
-/* The coarsest shape of which both are refinements; NULL: there is none. */
+/* The coarsest shape that both shapes refine, or NULL. */
 static const Type *common_static_type(const Type *a, const Type *b)
 {
     ReshapeCursor left = {.type = a}, right = {.type = b};

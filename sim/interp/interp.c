@@ -241,7 +241,7 @@ static void set_slot(InterpFrame *frame, uint32_t slot, Array *array)
     frame->slots[slot] = array;
 }
 
-/* In a region without order an op may stand before what it uses. An operand that is absent has a
+/* In a graph region an op may come before the ops that define its operands. An absent operand has a
  * value without an array. */
 static bool has_inputs(const InterpFrame *frame, const InterpStep *step)
 {
@@ -251,7 +251,7 @@ static bool has_inputs(const InterpFrame *frame, const InterpStep *step)
     return true;
 }
 
-/* Ops whose operands decide the shape must keep to the type that the text gives. */
+/* Operands decide the shape of some results; these must still have the type that the text gives. */
 static bool has_result_types(const InterpStep *step, Array *const *results)
 {
     for (uint32_t i = 0; i < step->op->result_count; i++) {

@@ -15,7 +15,7 @@ static Array *filled(const InterpStep *step)
     return fill ? array_from_attr(attr_dense_splat(type, fill)) : array_new(type);
 }
 
-/* Flat offset of the source's element, -1 where there is none. */
+/* The flat offset of the source's element, or -1 if no element is taken. */
 static int64_t source_offset(const int64_t *index, const int64_t *dims, uint32_t rank)
 {
     int64_t offset = 0;

@@ -66,8 +66,8 @@ static bool read_slice(Interp *interp, const InterpStep *step, Array *const *inp
     return true;
 }
 
-/* The shape of a slice whose type may have lost unit extents: known ones by the type, others in
- * the order of the sizes. */
+/* The shape of a slice; its type may have lost unit extents. Static extents come from the type, the
+ * others from the sizes in their order. */
 static const Type *reduced_shape(Interp *interp, const Type *type, const int64_t *sizes,
                                  uint32_t rank)
 {
@@ -166,8 +166,8 @@ static bool seek(const InterpStep *step, Indexed *x, int64_t at)
     return true;
 }
 
-/* The shape of a gather's result: the coordinates', then the slices' without what the type
- * dropped. */
+/* The shape of a gather's result: the shape of the coordinates, then that of a slice without the
+ * dimensions that the type dropped. */
 static const Type *gathered_shape(Interp *interp, const InterpStep *step, const Indexed *x)
 {
     const Type *type = op_result(step->op, 0)->type;

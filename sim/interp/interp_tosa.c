@@ -66,7 +66,7 @@ static bool broadcast(Interp *interp, const InterpStep *step, Array **inputs, in
     return true;
 }
 
-/* From the loops to an operand that may have fewer dimensions, and extents of one. */
+/* Maps the loops to an operand that may have fewer dimensions or extents of one. */
 static const AffineMap *broadcast_map(Interp *interp, Context *ctx, const Array *operand,
                                       uint32_t loops)
 {

@@ -47,7 +47,7 @@ static int64_t product(const int64_t *extents, uint32_t count)
     return total;
 }
 
-/* Factors with their zero points, and what they are added to. */
+/* The factors with their zero points, and the accumulator that products are added to. */
 typedef struct WindowSum {
     const Array *a, *b;
     int64_t a_zero, b_zero;

@@ -133,7 +133,8 @@ static int64_t random_integer(const Boundary *b, uint64_t *state, uint64_t indic
     return (int64_t)((uint64_t)b->low + (span == UINT64_MAX ? bits : bits % (span + 1)));
 }
 
-/* Over the quantizer's range and somewhat beyond, else of a magnitude from 1 to 8. */
+/* A random number: in the quantizer's range and somewhat beyond it, or without a quantizer of a
+ * magnitude from 1 to 8. */
 static double random_float(const Boundary *b, uint64_t *state)
 {
     if (!b->is_quantized) return random_unit(state) * (double)(1 << (next_random(state) & 3));
