@@ -50,7 +50,9 @@ static bool check_file(const Tool *tool, const CheckFlags *flags, const char *pa
         driver_check_print_text(&check, &text);
     if (text.len > 0) fwrite(text.data, 1, text.len, stdout);
     bool ok = driver_check_compiles(&check);
-    if (!ok && check.count > 0) tool_error(tool, "'%s' does not compile as it is", path);
+    /* Where a diagnostic has said what is wrong, that is the error. */
+    if (!ok && check.count > 0 && diag_error_count(check.ctx) == 0)
+        tool_error(tool, "'%s' does not compile as it is", path);
     context_destroy(check.ctx);
     arena_free(&check.arena);
     strbuf_free(&bytes);

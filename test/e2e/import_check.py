@@ -22,6 +22,7 @@ import numpy as np
 
 import gen_models
 import reference
+from run_check import runner_libraries
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PASSES = ("builtin.module(func.func(onnx-fold-constants,onnx-infer-shapes,"
@@ -35,8 +36,6 @@ LOWERING = [
     "--convert-scf-to-cf", "--convert-arith-to-llvm",
     "--finalize-memref-to-llvm", "--convert-func-to-llvm",
     "--convert-cf-to-llvm", "--reconcile-unrealized-casts"]
-RUNNER_LIBRARIES = ",".join(f"/usr/lib/llvm-19/lib/libmlir_{name}_utils.so"
-                            for name in ("runner", "c_runner"))
 TIMEOUT = 300                                           # seconds, per command
 INTEGER_MODELS = ("two_layers", "resnet8_a8w8b16", "mobilenet_v2_a8w6b32")
 MOST_FRAMES = 2
@@ -137,7 +136,7 @@ def execute(program):
     lowered = run(["mlir-opt-19", *LOWERING], program)
     printed = run(["mlir-cpu-runner-19", "-O1", "-e", "main",
                    "-entry-point-result=void",
-                   f"-shared-libs={RUNNER_LIBRARIES}"], lowered)
+                   f"-shared-libs={runner_libraries(shutil.which('mlir-cpu-runner-19'))}"], lowered)
     return [np.array(ast.literal_eval(data.strip()))
             for data in re.split(r"^Unranked Memref.*data = *$", printed,
                                  flags=re.M)[1:]]
