@@ -2,9 +2,12 @@
  *
  * An arena is a list of chunks; only the newest one has free room, between next and end. Chunks
  * double in size up to CHUNK_MAX. A request that would waste most of a new chunk gets a chunk of
- * its own, which is linked behind the newest one so that the newest keeps its free room. Growable
- * arrays are typed by macros. The pointer that they hold is read and written here with memcpy,
- * because the aliasing rules forbid access to a T * through a void **.
+ * its own, which is linked behind the newest one so that the newest keeps its free room. Large
+ * chunks come from the system as zeros and are not written, so only what is used of them becomes
+ * memory.
+ *
+ * Growable arrays are typed by macros. The pointer that they hold is read and written here with
+ * memcpy, because the aliasing rules forbid access to a T * through a void **.
  * Tests: test/unit/ir/support/support_test.c */
 #include <stdalign.h>
 #include <stdlib.h>
@@ -126,6 +129,23 @@ static void *arena_alloc_chunk(Arena *arena, size_t size)
     return data;
 }
 
+/* Zeroed memory in a chunk of its own, which is not written here. */
+static void *arena_alloc_large(Arena *arena, size_t size)
+{
+    if (size > SIZE_MAX - HEADER_SIZE) panic("out of memory allocating %zu bytes", size);
+    ArenaChunk *chunk = xcalloc(1, HEADER_SIZE + size);
+    chunk->size = size;
+    arena->total += HEADER_SIZE + size;
+    if (arena->chunks) {
+        chunk->older = arena->chunks->older;
+        arena->chunks->older = chunk;
+    } else {
+        arena->chunks = chunk;
+        arena->next = arena->end = chunk_memory(chunk) + size;
+    }
+    return chunk_memory(chunk);
+}
+
 /* `size` bytes of undefined contents. */
 static void *arena_take(Arena *arena, size_t size)
 {
@@ -140,6 +160,7 @@ static void *arena_take(Arena *arena, size_t size)
 
 void *arena_alloc(Arena *arena, size_t size)
 {
+    if (size > CHUNK_MAX) return arena_alloc_large(arena, size);
     return memset(arena_take(arena, size), 0, size);
 }
 

@@ -177,6 +177,14 @@ static inline void hls_cursor_advance(HlsCursor *c)
     c->left = runs->data[c->run].count;
 }
 
+/* The same `count` times, if so many are left in a row. */
+static inline void hls_cursor_advance_by(HlsCursor *c, int64_t count)
+{
+    c->next += count - 1;
+    c->left -= count - 1;
+    hls_cursor_advance(c);
+}
+
 /* Cycle of the next access, counted from the start of the loop's execution whose first iteration is
  * `base`; INT64_MAX: the access is in a later execution. */
 static inline int64_t hls_cursor_tick(const HlsCursor *c, const HlsLoop *loop, int64_t base)

@@ -47,6 +47,9 @@ int64_t fifo_best_interval(const HlsDesign *design);
 SizingOutcome fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
                                 SteadyState *out, int64_t *needed);
 
+/* Simulates the first frame only, for its latency. SIZING_PERIODIC or SIZING_DEADLOCK. */
+SizingOutcome fifo_first_frame(const HlsDesign *design, const int64_t *depths, int64_t *latency);
+
 /* Finds the smallest depths, at least HLS_MIN_DEPTH, that keep the interval. depths: one per
  * stream; *events: as above. When the events run out, the FIFOs that are left get the depths that
  * they need by then. SIZING_DEADLOCK: no depths help. SIZING_UNDECIDED: too few events for one

@@ -271,13 +271,16 @@ static void record_timing(const FifoFitting *f, const SteadyState *steady)
                 attr_dict(ctx, items, COUNT_OF(items)));
 }
 
-/* The chosen depths once more, with inputs as fast as they can be. A network that has not settled
- * by then keeps the interval that was proven for inputs at that sched. */
+/* The chosen depths once more, with inputs as fast as they can be. The best interval is known after
+ * the first frame: inputs that come earlier delay nothing, and no process can be faster. A network
+ * that has not settled within the events keeps the interval that was proven for even inputs. */
 static bool prove(const FifoFitting *f, int64_t interval)
 {
-    SteadyState steady = {0};
+    SteadyState steady = {.interval = interval};
     int64_t events = f->events;
-    SizingOutcome outcome = fifo_steady_state(f->design, f->depths, &events, &steady, NULL);
+    SizingOutcome outcome = interval == fifo_best_interval(f->design)
+                                ? fifo_first_frame(f->design, f->depths, &steady.latency)
+                                : fifo_steady_state(f->design, f->depths, &events, &steady, NULL);
     if (outcome == SIZING_DEADLOCK) return check_depths(f, &steady);
     if (outcome == SIZING_UNDECIDED) steady.interval = interval;
     record_timing(f, &steady);

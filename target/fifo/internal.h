@@ -1,6 +1,6 @@
-/* The inside of FIFO sizing, for the sources of target/fifo only: periodic schedules, which decide
- * whether depths keep an interval (periodic_schedule.c for sizing.c), and the storage of FIFOs
- * (storage.c for fit_fifos.c). A schedule borrows its design, which must outlive it.
+/* The inside of FIFO sizing, for the sources of target/fifo only: the events of a frame
+ * (frame_events.c), periodic schedules of them, which decide whether depths keep an interval
+ * (periodic_schedule.c for sizing.c), and the storage of FIFOs (storage.c for fit_fifos.c). A schedule borrows its design, which must outlive it.
  * Tests: test/unit/sim/hls/timing_sim_test.c, lit/target/fifo */
 #ifndef MING_TARGET_FIFO_INTERNAL_H
 #define MING_TARGET_FIFO_INTERNAL_H
@@ -8,6 +8,52 @@
 #include "sim/design/design.h"
 #include "target/cost/cost.h"
 #include "target/fifo/fifo.h"
+
+/* The events of a frame. A tick is all that a process reads and writes in one cycle of its local
+ * clock. Large designs have tens of millions, so the types are small. */
+
+#define NO_WORD UINT32_MAX
+
+typedef struct Tick {
+    int64_t time;
+    int64_t
+        gap; /* cycles since the tick before; the first: since the last one of the frame before */
+    uint32_t first; /* of its accesses; the next tick's is the end */
+    uint32_t via;   /* word of the tried stream that moved it in this trial, NO_WORD: none did */
+} Tick;
+
+typedef struct TickAccess {
+    uint32_t stream;
+    uint32_t word : 31;
+    uint32_t is_write : 1;
+} TickAccess;
+
+/* Ticks begin to end - 1. */
+typedef struct EventRange {
+    uint32_t begin, end;
+} EventRange;
+
+typedef struct Channel {
+    uint32_t writer, reader;  /* processes */
+    uint32_t *writes, *reads; /* tick of each word of a frame */
+    uint32_t words;
+    int64_t depth; /* 0: unbounded */
+    bool reader_waits, writer_waits;
+} Channel;
+
+typedef struct FrameEvents {
+    Arena arena;          /* of all arrays */
+    Tick *ticks;          /* and one more behind the last, as its end */
+    TickAccess *accesses; /* in the order of ticks */
+    EventRange *rows;     /* of each process */
+    Channel *channels;    /* of each stream, unbounded */
+    uint32_t tick_count, access_count;
+} FrameEvents;
+
+/* The events of one frame of a design, at the times of processes that never wait. Streams that only
+ * the first frame uses are left out and have no words. False: a frame has more than max_accesses
+ * reads and writes; no diagnostic. The owner frees the arena. */
+bool fifo_frame_events(const HlsDesign *design, int64_t max_accesses, FrameEvents *out) MUST_CHECK;
 
 /* Periodic schedules. A design keeps the interval T if and only if its events can be given times at
  * which every frame repeats the one before T cycles later:
@@ -25,8 +71,7 @@
 
 typedef struct PeriodicSchedule PeriodicSchedule;
 
-/* The events of one frame, without times yet. Streams that only the first frame uses are left out
- * and have no words. NULL: a frame has more than max_accesses reads and writes; no diagnostic. */
+/* Of the events of one frame, without times yet. NULL: as fifo_frame_events; no diagnostic. */
 PeriodicSchedule *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses) MUST_CHECK;
 void fifo_periodic_free(PeriodicSchedule *sched);
 

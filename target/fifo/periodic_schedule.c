@@ -1,8 +1,7 @@
 /* Periodic schedules: finds times of a frame's events. target/fifo/internal.h says which conditions
  * they meet, and why they prove that an interval is kept.
  *
- * A tick is all that a process reads and writes in one cycle of its local clock; a row is the ticks
- * of a process. A round goes through the ticks of a frame that may have to move: a row runs until
+ * A row is the ticks of a process. A round goes through the ticks of a frame that may have to move: a row runs until
  * it meets a tick of a row that has not come that far, so each tick moves once, to where it
  * belongs. Ticks that have to move in later frames are left to the next round. A tick remembers
  * through which word of the tried FIFO it came to be moved; a word that moves itself is on a cycle
@@ -14,32 +13,10 @@
 #include "sim/design/design.h"
 #include "target/fifo/internal.h"
 
-#define NO_TICK UINT32_MAX
-#define NO_WORD UINT32_MAX
-
-typedef struct Tick {
-    int64_t time;
-    int64_t
-        gap; /* cycles since the tick before; the first: since the last one of the frame before */
-    uint32_t first; /* of its accesses; the next tick's is the end */
-    uint32_t via;   /* word of the tried stream that moved it in this trial, NO_WORD: none did */
-} Tick;
-
-typedef struct Access {
-    uint32_t stream;
-    uint32_t word : 31;
-    uint32_t is_write : 1;
-} Access;
-
 typedef struct TimeMove {
     uint32_t tick;
     int64_t before; /* its time when the trial began */
 } TimeMove;
-
-/* Ticks of a row that may have to move: begin to end - 1. */
-typedef struct EventRange {
-    uint32_t begin, end;
-} EventRange;
 
 /* The ticks of a process. */
 typedef struct ConstraintRow {
@@ -49,20 +26,12 @@ typedef struct ConstraintRow {
     bool is_queued;
 } ConstraintRow;
 
-typedef struct Channel {
-    uint32_t writer, reader;  /* rows */
-    uint32_t *writes, *reads; /* tick of each word of a frame */
-    uint32_t words;
-    int64_t depth; /* 0: unbounded */
-    bool reader_waits, writer_waits;
-} Channel;
-
 struct PeriodicSchedule {
-    Arena arena;
-    VEC(Tick) ticks; /* and one more behind the last, as its end */
-    VEC(Access) accesses;
-    ConstraintRow *rows; /* of each process */
-    Channel *channels;   /* of each stream */
+    FrameEvents events;
+    Tick *ticks;          /* of events */
+    TickAccess *accesses; /* of events */
+    Channel *channels;    /* of events; of each stream */
+    ConstraintRow *rows;  /* of each process */
     uint32_t row_count, channel_count, port_count;
     int64_t interval, steps;
     uint32_t *queue; /* ring of rows that may go on */
@@ -77,150 +46,43 @@ enum { MIN_STEPS = 4096 };
 
 static const EventRange nothing = {UINT32_MAX, 0};
 
-/* Where a process is in its frame. */
-typedef struct EventWalk {
-    PeriodicSchedule *sched;
-    const HlsProcess *process;
-    uint32_t row;
-    int64_t now, last;   /* cycle; of the last tick */
-    HlsCursor **cursors; /* per loop, per access */
-    int64_t *base;       /* per loop: first iteration of the execution */
-    int64_t *left;       /* per step: iterations to come of a plain loop */
-} EventWalk;
-
-static void add_tick(EventWalk *w, int64_t time)
-{
-    PeriodicSchedule *sched = w->sched;
-    bool is_first = sched->ticks.len == sched->rows[w->row].begin;
-    *vec_push(&sched->ticks) = (Tick){.time = time,
-                                      .gap = is_first ? time : time - w->last,
-                                      .first = (uint32_t)sched->accesses.len,
-                                      .via = NO_WORD};
-    w->last = time;
-}
-
-static void add_access(EventWalk *w, HlsCursor *cursor, uint32_t *written, uint32_t *read)
-{
-    PeriodicSchedule *sched = w->sched;
-    uint32_t stream = w->process->streams[cursor->access->port];
-    Channel *c = &sched->channels[stream];
-    uint32_t tick = (uint32_t)sched->ticks.len - 1;
-    bool is_write = cursor->access->is_write;
-    uint32_t word = (is_write ? written : read)[stream]++;
-    assert(word < c->words);
-    (is_write ? c->writes : c->reads)[word] = tick;
-    *(is_write ? &c->writer : &c->reader) = w->row;
-    *vec_push(&sched->accesses) = (Access){stream, word & INT32_MAX, is_write};
-    hls_cursor_advance(cursor);
-}
-
-static void walk_loop(EventWalk *w, uint32_t index, uint32_t *written, uint32_t *read)
-{
-    const HlsLoop *loop = &w->process->loops.data[index];
-    HlsCursor *cursors = w->cursors[index];
-    int64_t base = w->base[index];
-    w->now += loop->op ? LOOP_START : 0;
-    for (;;) {
-        int64_t next = INT64_MAX;
-        for (size_t a = 0; a < loop->accesses.len; a++) {
-            int64_t tick = hls_cursor_tick(&cursors[a], loop, base);
-            next = tick < next ? tick : next;
-        }
-        if (next == INT64_MAX) break;
-        add_tick(w, w->now + next);
-        for (size_t a = 0; a < loop->accesses.len; a++)
-            if (hls_cursor_tick(&cursors[a], loop, base) == next)
-                add_access(w, &cursors[a], written, read);
-    }
-    w->base[index] += loop->trips;
-    w->now += (loop->trips - 1) * loop->ii + loop->depth;
-}
-
-/* Index of the step behind one. */
-static size_t walk_step(EventWalk *w, size_t at, uint32_t *written, uint32_t *read)
-{
-    const HlsStep *step = &w->process->steps.data[at];
-    switch (step->kind) {
-    case STEP_LOOP: walk_loop(w, step->loop, written, read); return at + 1;
-    case STEP_REPEAT: w->left[at] = step->count; return at + 1;
-    case STEP_END: return --w->left[step->match] > 0 ? step->match + 1 : at + 1;
-    case STEP_ONCE: return step->match;
-    }
-    return at + 1;
-}
-
-static void add_row(PeriodicSchedule *sched, const HlsProcess *p, uint32_t row, uint32_t *written,
-                    uint32_t *read)
-{
-    EventWalk w = {.sched = sched, .process = p, .row = row, .now = p->func ? PROCESS_START : 0};
-    ConstraintRow *r = &sched->rows[row];
-    Arena scratch;
-    arena_init(&scratch);
-    w.cursors = ARENA_ARRAY(&scratch, HlsCursor *, p->loops.len);
-    w.base = ARENA_ARRAY(&scratch, int64_t, p->loops.len);
-    w.left = ARENA_ARRAY(&scratch, int64_t, p->steps.len);
-    for (size_t l = 0; l < p->loops.len; l++) {
-        const HlsLoop *loop = &p->loops.data[l];
-        w.cursors[l] = ARENA_ARRAY(&scratch, HlsCursor, loop->accesses.len);
-        for (size_t a = 0; a < loop->accesses.len; a++) {
-            w.cursors[l][a].access = &loop->accesses.data[a];
-            hls_cursor_reset(&w.cursors[l][a]);
-        }
-    }
-    r->begin = (uint32_t)sched->ticks.len;
-    for (size_t at = 0; at < p->steps.len && !p->is_once;) at = walk_step(&w, at, written, read);
-    r->end = (uint32_t)sched->ticks.len;
-    r->now = r->later = nothing;
-    r->is_source = !p->func && p->is_source;
-    if (r->end > r->begin) sched->ticks.data[r->begin].gap += w.now - w.last;
-    arena_free(&scratch);
-}
-
-static void add_channels(PeriodicSchedule *sched, const HlsDesign *design)
-{
-    uint32_t longest = 0;
-    for (uint32_t i = 0; i < sched->channel_count; i++) {
-        const HlsStream *s = &design->streams.data[i];
-        Channel *c = &sched->channels[i];
-        c->words = s->is_once ? 0 : (uint32_t)s->words;
-        c->writes = ARENA_ARRAY(&sched->arena, uint32_t, c->words);
-        c->reads = ARENA_ARRAY(&sched->arena, uint32_t, c->words);
-        longest = c->words > longest ? c->words : longest;
-    }
-    sched->seen = ARENA_ARRAY(&sched->arena, uint32_t, longest);
-}
-
 PeriodicSchedule *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses)
 {
-    int64_t accesses = 0;
-    for (size_t i = 0; i < design->streams.len; i++) {
-        accesses += 2 * design->streams.data[i].words;
-        if (accesses > max_accesses || accesses > INT32_MAX) return NULL;
-    }
     PeriodicSchedule *sched = xcalloc(1, sizeof *sched);
-    arena_init(&sched->arena);
+    if (!fifo_frame_events(design, max_accesses, &sched->events)) {
+        free(sched);
+        return NULL;
+    }
+    FrameEvents *events = &sched->events;
+    Arena *arena = &events->arena;
+    uint32_t longest = 0;
     sched->row_count = (uint32_t)design->processes.len;
     sched->channel_count = (uint32_t)design->streams.len;
     sched->port_count = design->port_count;
-    sched->rows = ARENA_ARRAY(&sched->arena, ConstraintRow, sched->row_count);
-    sched->queue = ARENA_ARRAY(&sched->arena, uint32_t, sched->row_count);
-    sched->channels = ARENA_ARRAY(&sched->arena, Channel, sched->channel_count);
-    add_channels(sched, design);
-    uint32_t *written = ARENA_ARRAY(&sched->arena, uint32_t, sched->channel_count);
-    uint32_t *read = ARENA_ARRAY(&sched->arena, uint32_t, sched->channel_count);
-    for (uint32_t i = 0; i < sched->row_count; i++)
-        add_row(sched, &design->processes.data[i], i, written, read);
-    *vec_push(&sched->ticks) = (Tick){.first = (uint32_t)sched->accesses.len};
+    sched->ticks = events->ticks;
+    sched->accesses = events->accesses;
+    sched->channels = events->channels;
+    sched->rows = ARENA_ARRAY(arena, ConstraintRow, sched->row_count);
+    sched->queue = ARENA_ARRAY(arena, uint32_t, sched->row_count);
+    for (uint32_t i = 0; i < sched->channel_count; i++)
+        longest = sched->channels[i].words > longest ? sched->channels[i].words : longest;
+    sched->seen = ARENA_ARRAY(arena, uint32_t, longest);
+    for (uint32_t i = 0; i < sched->row_count; i++) {
+        const HlsProcess *p = &design->processes.data[i];
+        sched->rows[i] = (ConstraintRow){.begin = events->rows[i].begin,
+                                         .end = events->rows[i].end,
+                                         .now = nothing,
+                                         .later = nothing,
+                                         .is_source = !p->func && p->is_source};
+    }
     return sched;
 }
 
 void fifo_periodic_free(PeriodicSchedule *sched)
 {
     if (!sched) return;
-    vec_free(&sched->ticks);
-    vec_free(&sched->accesses);
     vec_free(&sched->moved);
-    arena_free(&sched->arena);
+    arena_free(&sched->events.arena);
     free(sched);
 }
 
@@ -245,14 +107,14 @@ static void include(EventRange *r, uint32_t tick)
 /* A tick that has to wait until `time` is looked at in this round. */
 static void pass_on(PeriodicSchedule *sched, uint32_t row, uint32_t tick, int64_t time)
 {
-    if (sched->ticks.data[tick].time >= time) return;
+    if (sched->ticks[tick].time >= time) return;
     include(&sched->rows[row].now, tick);
     enqueue(sched, row);
 }
 
 static void pass_on_later(PeriodicSchedule *sched, uint32_t row, uint32_t tick, int64_t time)
 {
-    if (sched->ticks.data[tick].time < time) include(&sched->rows[row].later, tick);
+    if (sched->ticks[tick].time < time) include(&sched->rows[row].later, tick);
 }
 
 /* The write that needs the place of a word read at `time`. */
@@ -269,14 +131,13 @@ static void pass_on_place(PeriodicSchedule *sched, const Channel *c, uint32_t wo
 static void pass_on_tick(PeriodicSchedule *sched, uint32_t row, uint32_t tick)
 {
     ConstraintRow *r = &sched->rows[row];
-    const Tick *t = &sched->ticks.data[tick];
+    const Tick *t = &sched->ticks[tick];
     if (tick + 1 < r->end)
         include(&r->now, tick + 1);
     else
-        pass_on_later(sched, row, r->begin,
-                      t->time + sched->ticks.data[r->begin].gap - sched->interval);
+        pass_on_later(sched, row, r->begin, t->time + sched->ticks[r->begin].gap - sched->interval);
     for (uint32_t a = t[0].first; a < t[1].first; a++) {
-        const Access *access = &sched->accesses.data[a];
+        const TickAccess *access = &sched->accesses[a];
         const Channel *c = &sched->channels[access->stream];
         if (access->is_write)
             pass_on(sched, c->reader, c->reads[access->word], t->time + 1);
@@ -299,9 +160,9 @@ static bool is_ahead(const ConstraintRow *r, uint32_t tick)
 }
 
 /* Lets a tick wait for what its access needs. False: that is not known yet. */
-static bool wait_for(PeriodicSchedule *sched, uint32_t tick, const Access *access)
+static bool wait_for(PeriodicSchedule *sched, uint32_t tick, const TickAccess *access)
 {
-    Tick *ticks = sched->ticks.data, *t = &ticks[tick];
+    Tick *ticks = sched->ticks, *t = &ticks[tick];
     Channel *c = &sched->channels[access->stream];
     if (!access->is_write) {
         uint32_t write = c->writes[access->word];
@@ -326,9 +187,9 @@ static bool wait_for(PeriodicSchedule *sched, uint32_t tick, const Access *acces
 /* Wakes those who wait for a tick's words and places. */
 static void wake(PeriodicSchedule *sched, uint32_t tick)
 {
-    const Tick *t = &sched->ticks.data[tick];
+    const Tick *t = &sched->ticks[tick];
     for (uint32_t a = t[0].first; a < t[1].first; a++) {
-        const Access *access = &sched->accesses.data[a];
+        const TickAccess *access = &sched->accesses[a];
         const Channel *c = &sched->channels[access->stream];
         if (access->is_write && c->reader_waits) enqueue(sched, c->reader);
         if (!access->is_write && c->writer_waits) enqueue(sched, c->writer);
@@ -340,12 +201,12 @@ static bool run_tick(PeriodicSchedule *sched, uint32_t row)
 {
     ConstraintRow *r = &sched->rows[row];
     uint32_t tick = r->now.begin;
-    Tick *t = &sched->ticks.data[tick];
-    const Tick *last = tick > r->begin ? t - 1 : &sched->ticks.data[r->end - 1];
+    Tick *t = &sched->ticks[tick];
+    const Tick *last = tick > r->begin ? t - 1 : &sched->ticks[r->end - 1];
     Tick old = *t;
     wait_until(t, last->time + t->gap - (tick > r->begin ? 0 : sched->interval), last->via);
     for (uint32_t a = t[0].first; a < t[1].first; a++)
-        if (!wait_for(sched, tick, &sched->accesses.data[a])) {
+        if (!wait_for(sched, tick, &sched->accesses[a])) {
             *t = old;
             return false;
         }
@@ -378,7 +239,7 @@ static bool has_cycle(PeriodicSchedule *sched)
         uint32_t word = i;
         while (word != NO_WORD && sched->seen[word] == 0) {
             sched->seen[word] = i + 1;
-            word = sched->ticks.data[c->reads[word]].via;
+            word = sched->ticks[c->reads[word]].via;
         }
         if (word != NO_WORD && sched->seen[word] == i + 1) return true;
     }
@@ -447,7 +308,7 @@ static void drop_ranges(PeriodicSchedule *sched)
 static void end_trial(PeriodicSchedule *sched, bool ok)
 {
     for (size_t i = 0; i < sched->moved.len; i++) {
-        Tick *t = &sched->ticks.data[sched->moved.data[i].tick];
+        Tick *t = &sched->ticks[sched->moved.data[i].tick];
         t->time = ok ? t->time : sched->moved.data[i].before;
         t->via = NO_WORD;
     }
@@ -466,7 +327,7 @@ bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval)
         int64_t time = 0;
         r->later = (EventRange){r->begin, r->end};
         for (uint32_t tick = r->begin; tick < r->end; tick++) {
-            Tick *t = &sched->ticks.data[tick];
+            Tick *t = &sched->ticks[tick];
             time += tick > r->begin ? t->gap : 0;
             if (r->is_source) time = (int64_t)(tick - r->begin) * interval / (r->end - r->begin);
             t->time = time;
@@ -474,7 +335,7 @@ bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval)
     }
     enum { MAX_FRAMES = 64 };
     PeriodicOutcome outcome = PERIODIC_KEPT;
-    if (next_round(sched)) outcome = settle(sched, MAX_FRAMES * (int64_t)sched->ticks.len);
+    if (next_round(sched)) outcome = settle(sched, MAX_FRAMES * (int64_t)sched->events.tick_count);
     end_trial(sched, true);
     return outcome == PERIODIC_KEPT;
 }
@@ -485,8 +346,8 @@ int64_t fifo_periodic_needed(const PeriodicSchedule *sched, uint32_t stream)
     int64_t needed = 0, frame = 0;
     uint32_t write = 0;
     for (uint32_t word = 0; word < c->words; word++) {
-        int64_t read = sched->ticks.data[c->reads[word]].time;
-        while (sched->ticks.data[c->writes[write]].time + frame * sched->interval <= read) {
+        int64_t read = sched->ticks[c->reads[word]].time;
+        while (sched->ticks[c->writes[write]].time + frame * sched->interval <= read) {
             write = write + 1 == c->words ? 0 : write + 1;
             frame += write == 0;
         }
@@ -506,7 +367,7 @@ PeriodicOutcome fifo_periodic_set_depth(PeriodicSchedule *sched, uint32_t stream
     if (!is_tighter || c->words == 0) return PERIODIC_KEPT;
     sched->tried = stream;
     for (uint32_t word = 0; word < c->words; word++)
-        pass_on_place(sched, c, word, sched->ticks.data[c->reads[word]].time);
+        pass_on_place(sched, c, word, sched->ticks[c->reads[word]].time);
     PeriodicOutcome outcome = settle(sched, max_steps);
     end_trial(sched, outcome == PERIODIC_KEPT);
     c->depth = outcome == PERIODIC_KEPT ? depth : before;
@@ -520,5 +381,5 @@ int64_t fifo_periodic_steps(const PeriodicSchedule *sched)
 
 int64_t fifo_periodic_events(const PeriodicSchedule *sched)
 {
-    return (int64_t)sched->ticks.len;
+    return (int64_t)sched->events.tick_count;
 }

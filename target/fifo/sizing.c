@@ -73,6 +73,16 @@ SizingOutcome fifo_steady_state(const HlsDesign *design, const int64_t *depths, 
     return run_to_period(design, &options, INT64_MAX, events, out, needed);
 }
 
+SizingOutcome fifo_first_frame(const HlsDesign *design, const int64_t *depths, int64_t *latency)
+{
+    const HlsSimOptions options = {.depths = depths};
+    HlsSim *sim = hls_sim_create(design, &options);
+    bool ok = hls_sim_run(sim, 1);
+    if (ok) *latency = first_latency(design, sim);
+    hls_sim_free(sim);
+    return ok ? SIZING_PERIODIC : SIZING_DEADLOCK;
+}
+
 typedef struct DepthSearch {
     const HlsDesign *design;
     PeriodicSchedule *sched;
