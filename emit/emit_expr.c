@@ -280,6 +280,23 @@ static bool bitwise(Emitter *e, const Op *op, const Expr *x, Expr *out)
     return true;
 }
 
+/* test ? x[0] : x[1] */
+static Expr chosen(Emitter *e, const Expr *test, const Expr *x, const Type *type)
+{
+    const char *text = emit_arena_printf(&e->arena, "%s ? %s : %s", cpp_parens(e, test, PREC_OR),
+                                         exactly(e, &x[0], type), exactly(e, &x[1], type));
+    Expr out = {.text = text,
+                .prec = PREC_TERNARY,
+                .kind = CPP_TYPED,
+                .low = min_wide(x[0].low, x[1].low),
+                .high = max_wide(x[0].high, x[1].high),
+                .reads = test->reads || x[0].reads || x[1].reads};
+    if (type_is_float(type)) out.kind = CPP_FLOAT;
+    if (type_is_int_width(type, 1)) out.kind = CPP_BOOL;
+    return out;
+}
+
+/* A ternary. std::max and std::min give references, which synthesis makes choices of pointers. */
 static bool min_max(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     bool is_max = op->def == ARITH(MAXSI) || op->def == ARITH(MAXUI);
@@ -296,13 +313,12 @@ static bool min_max(Emitter *e, const Op *op, const Expr *x, Expr *out)
     }
     Expr a = is_unsigned ? cpp_unsigned(e, &x[0], type) : x[0];
     Expr b = is_unsigned ? cpp_unsigned(e, &x[1], type) : x[1];
-    uint32_t bits = bits_for(min_wide(a.low, b.low), max_wide(a.high, b.high));
-    const char *text = emit_arena_printf(&e->arena, "std::%s<ap_int<%u>>(%s, %s)",
-                                         is_max ? "max" : "min", bits, a.text, b.text);
-    *out = join(&a, &b, text, PREC_PRIMARY);
-    out->needs = EMIT_NEEDS_ALGORITHM;
-    wrap(e, out, type, is_max ? max_wide(a.low, b.low) : min_wide(a.low, b.low),
-         is_max ? max_wide(a.high, b.high) : min_wide(a.high, b.high));
+    Expr test = infix(e, &a, is_max ? ">" : "<", &b, PREC_COMPARE);
+    bool known = a.low == x[0].low && b.low == x[1].low; /* signed and unsigned agree */
+    *out = chosen(e, &test, x, type);
+    if (!known) return true;
+    out->low = is_max ? max_wide(a.low, b.low) : min_wide(a.low, b.low);
+    out->high = is_max ? max_wide(a.high, b.high) : min_wide(a.high, b.high);
     return true;
 }
 
@@ -324,17 +340,7 @@ static bool compare(Emitter *e, const Op *op, const Expr *x, Expr *out)
 
 static bool select_value(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
-    const Type *type = op_result(op, 0)->type;
-    const char *text = emit_arena_printf(&e->arena, "%s ? %s : %s", cpp_parens(e, &x[0], PREC_OR),
-                                         exactly(e, &x[1], type), exactly(e, &x[2], type));
-    *out = (Expr){.text = text,
-                  .prec = PREC_TERNARY,
-                  .kind = CPP_TYPED,
-                  .low = min_wide(x[1].low, x[2].low),
-                  .high = max_wide(x[1].high, x[2].high),
-                  .reads = x[0].reads || x[1].reads || x[2].reads};
-    if (type_is_float(type)) out->kind = CPP_FLOAT;
-    if (type_is_int_width(type, 1)) out->kind = CPP_BOOL;
+    *out = chosen(e, &x[0], &x[1], op_result(op, 0)->type);
     return true;
 }
 
@@ -419,6 +425,11 @@ static ExprPrinter *printer_of(const OpDef *def)
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (def == &arith_ops[table[i].op]) return table[i].print;
     return cpp_float_printer(def);
+}
+
+bool cpp_repeats_operands(const Op *op)
+{
+    return printer_of(op->def) == min_max && !type_is_int_width(op_result(op, 0)->type, 1);
 }
 
 bool cpp_expr(Emitter *e, const Op *op, const Expr *operands, Expr *out)

@@ -28,7 +28,6 @@ static void add_includes(const Emitter *e, StrBuf *out)
         const char *header;
     } rows[] = {
         {EMIT_NEEDS_HLS_MATH, "hls_math.h"},
-        {EMIT_NEEDS_ALGORITHM, "algorithm"},
         {EMIT_NEEDS_LIMITS, "limits"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

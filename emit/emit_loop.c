@@ -1,5 +1,6 @@
 /* Loops of emithls in C++: a perfect nest of for statements, or, where only part of the counters'
- * box is run through, one flat loop that advances its counters by hand.
+ * box is run through, one flat loop that advances its counters by hand. Synthesis narrows the
+ * counter of a for statement; those that are advanced by hand have as many bits as they need.
  * Tests: lit/emit/functions.mir */
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
@@ -61,7 +62,8 @@ static size_t first_used_counter(const PrintedLoop *loop)
     return i;
 }
 
-/* if (++c == C) { c = 0; if (++b == B) { b = 0; ++a; } } */
+/* if (c != C - 1) { ++c; } else { c = 0; if (b != B - 1) { ++b; } else { b = 0; ++a; } }: the
+ * comparison stands beside the sum instead of behind it, and the end is no value of the counter. */
 static void print_carry(Function *f, const PrintedLoop *loop, size_t first)
 {
     int opened = 0;
@@ -70,7 +72,11 @@ static void print_carry(Function *f, const PrintedLoop *loop, size_t first)
             emit_line(f, "++%s;", loop->names[i]);
             break;
         }
-        emit_line(f, "if (++%s == %lld) {", loop->names[i], (long long)loop->extents[i]);
+        emit_line(f, "if (%s != %lld) {", loop->names[i], (long long)loop->extents[i] - 1);
+        f->depth++;
+        emit_line(f, "++%s;", loop->names[i]);
+        f->depth--;
+        emit_line(f, "} else {");
         f->depth++;
         opened++;
         emit_line(f, "%s = 0;", loop->names[i]);
@@ -91,7 +97,9 @@ static bool print_flat(Function *f, PrintedLoop *loop, int64_t begin, int64_t en
         rest /= loop->extents[i];
     }
     for (size_t i = first; i < loop->count; i++)
-        emit_line(f, "int %s = %lld;", loop->names[i], (long long)start[i]);
+        emit_line(f, "ap_uint<%lld> %s = %lld;",
+                  (long long)i64_max(i64_log2_up(loop->extents[i]), 1), loop->names[i],
+                  (long long)start[i]);
     const char *step = emit_function_name(f, STR("step"));
     emit_label(f, loop->label);
     emit_line(f, "for (int %s = 0; %s < %lld; ++%s) {", step, step, (long long)(end - begin), step);

@@ -12,6 +12,7 @@
 #include "emit/internal.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "schedule/schedule.h"
 
 /* Longer expressions get a name instead of being part of another one. */
 enum { MAX_NESTED = 48, MAX_COPIED = 400 };
@@ -118,7 +119,11 @@ static bool always_nests(const Value *value)
 static void print_bind_op(Function *f, const Value *value, Str impl)
 {
     const Expr *expr = ptrmap_get(&f->exprs, value);
-    emit_pragma(f, "bind_op variable=%s op=mul impl=%.*s", expr->text, STR_ARG(impl));
+    if (str_eq_c(impl, "fabric"))
+        emit_pragma(f, "bind_op variable=%s op=mul impl=fabric latency=%lld", expr->text,
+                    (long long)latency_lut_product_stages(value_def(value)));
+    else
+        emit_pragma(f, "bind_op variable=%s op=mul impl=%.*s", expr->text, STR_ARG(impl));
 }
 
 static void define(Function *f, Value *value, const Expr *expr)
@@ -215,11 +220,23 @@ static const char *condition(Function *f, const Op *op)
     return cpp_condition(f->e, op_attr(op, EMITHLS_ATTR_CONDITION)->u.set, &counters);
 }
 
+/* Gives an operand a name, unless its text is a name or a number. */
+static void name_operand(Function *f, Value *value)
+{
+    const Expr *expr = ptrmap_get(&f->exprs, value);
+    size_t length = strlen(expr->text);
+    if (length == strcspn(expr->text, " ([.")) return;
+    drop_pending(f, value);
+    materialize(f, value);
+}
+
 static bool print_scalar(Function *f, Op *op)
 {
     Expr operands[4], result;
     if (op->operand_count > COUNT_OF(operands) || op->result_count != 1)
         return op_error(op, "has no C++ form");
+    if (cpp_repeats_operands(op))
+        for (uint32_t i = 0; i < op->operand_count; i++) name_operand(f, op_operand(op, i));
     for (uint32_t i = 0; i < op->operand_count; i++) operands[i] = *use_operand(f, op, i);
     if (!cpp_expr(f->e, op, operands, &result)) return false;
     define(f, op_result(op, 0), &result);
@@ -411,6 +428,16 @@ static bool print_cond(Function *f, Op *op)
     return true;
 }
 
+/* Whether an operand is a counter that is advanced by hand, which is no int. */
+static bool uses_flat_counter(const Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        const Value *value = op_operand(op, i);
+        if (value->is_arg && op_attr(block_parent_op(value->owner.block), "begin")) return true;
+    }
+    return false;
+}
+
 static bool print_index(Function *f, Op *op)
 {
     CounterList list;
@@ -418,6 +445,7 @@ static bool print_index(Function *f, Op *op)
     if (!collect_counters(f, op, 0, &list)) return false;
     Counters counters = {list.names, list.extents};
     const char *text = cpp_affine(f->e, map->results[0], map->dim_count, &counters, PREC_PRIMARY);
+    if (uses_flat_counter(op)) text = emit_arena_printf(&f->e->arena, "int(%s)", text);
     int64_t low, high;
     affine_bounds(map->results[0], list.extents, &low, &high);
     Expr expr = {.text = text, .prec = PREC_PRIMARY, .kind = CPP_BUILTIN, .low = low, .high = high};

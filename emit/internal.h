@@ -41,12 +41,11 @@ typedef struct EmitPort {
  * printer records them when it prints the text that needs them. The heads of files are written
  * last, so they need not search the text. */
 enum {
-    EMIT_NEEDS_AP_INT = 1,    /* <ap_int.h> */
-    EMIT_NEEDS_HLS_MATH = 2,  /* <hls_math.h> */
-    EMIT_NEEDS_ALGORITHM = 4, /* <algorithm>: std::min, std::max */
-    EMIT_NEEDS_LIMITS = 8,    /* <limits>: numbers that are not finite */
-    EMIT_NEEDS_BITS_AS = 16,  /* the helper function bits_as */
-    EMIT_NEEDS_PACKED = 32    /* the helper function packed */
+    EMIT_NEEDS_AP_INT = 1,   /* <ap_int.h> */
+    EMIT_NEEDS_HLS_MATH = 2, /* <hls_math.h> */
+    EMIT_NEEDS_LIMITS = 4,   /* <limits>: numbers that are not finite */
+    EMIT_NEEDS_BITS_AS = 8,  /* the helper function bits_as */
+    EMIT_NEEDS_PACKED = 16   /* the helper function packed */
 };
 
 /* Everything the printers share; filled by emit_prepare. */
@@ -135,6 +134,8 @@ typedef struct Expr {
 /* Prints one arith or math op, given its operands. False: diagnosed, the op has no C++ form. */
 typedef bool ExprPrinter(Emitter *e, const Op *op, const Expr *operands, Expr *out);
 ExprPrinter cpp_expr MUST_CHECK;
+/* Whether the op's text has each operand twice. */
+bool cpp_repeats_operands(const Op *op);
 /* Expression of a declared variable or array element of that type. */
 Expr cpp_leaf(const char *text, const Type *type, bool reads);
 /* The text for a context that binds with `prec`: in parentheses if it binds weaker. */

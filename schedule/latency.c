@@ -60,17 +60,42 @@ static bool is_constant(const Value *value)
     return def && def->def == ARITH(CONSTANT);
 }
 
-OpTiming latency_lut_product(const Op *op)
+/* Bits of a factor as its type and an extension tell them. A kernel's payload and its copy in a
+ * nest, where the factor may have become a constant, give the same. */
+static int64_t factor_bits(const Value *value)
+{
+    const Op *def = value_def(value);
+    bool is_extended = def && (def->def == ARITH(EXTSI) || def->def == ARITH(EXTUI));
+    int64_t bits = type_width(type_elem((is_extended ? op_operand(def, 0) : value)->type));
+    return bits + (is_extended && def->def == ARITH(EXTUI));
+}
+
+int64_t latency_lut_product_stages(const Op *op)
+{
+    enum { COMBINATIONAL = 11, STAGE = 36 };
+    int64_t bits = factor_bits(op_operand(op, 0)) + factor_bits(op_operand(op, 1));
+    bool is_small = bits <= COMBINATIONAL || product_is_sum_of_shifts(op);
+    return is_small ? 0 : ceil_div(bits, STAGE);
+}
+
+static int64_t lut_product_delay(const Op *op)
 {
     int64_t bits = type_width(type_elem(op_operand(op, 0)->type));
-    return bits <= 1 ? (OpTiming){0, LUT} : (OpTiming){0, CARRY + CARRY_BIT * bits + LUT};
+    return bits <= 1 ? LUT : CARRY + CARRY_BIT * bits + LUT;
+}
+
+OpTiming latency_lut_product(const Op *op)
+{
+    int64_t stages = latency_lut_product_stages(op);
+    return (OpTiming){stages, lut_product_delay(op) / (stages + 1)};
 }
 
 static OpTiming multiply(const Op *op)
 {
     if (op_attr(op, EMITHLS_ATTR_BIND)) return latency_lut_product(op);
     int64_t dsp = product_dsp_of(op);
-    return dsp > 0 ? (OpTiming){DSP_STAGES + i64_log2_up(dsp), DSP_OUT} : latency_lut_product(op);
+    return dsp > 0 ? (OpTiming){DSP_STAGES + i64_log2_up(dsp), DSP_OUT}
+                   : (OpTiming){0, lut_product_delay(op)};
 }
 
 OpTiming latency_cascade(void)

@@ -428,8 +428,10 @@ OpTiming latency_op(const Op *op, Clock clock);
 OpTiming latency_dsp(void);
 OpTiming latency_cascade(void);
 OpTiming latency_sum(int64_t bits);
-/* An integer product made of LUTs. */
+/* An integer product bound to LUTs, and the registers inside that it is asked to have, because
+ * one without any is combinational whatever its width. */
 OpTiming latency_lut_product(const Op *op);
+int64_t latency_lut_product_stages(const Op *op);
 /* A load from `impl` ("bram", "uram", "lutram", "auto", or "external"); a load from registers whose
  * index moves, which chooses among `choices` of them. */
 OpTiming latency_memory_load(Str impl);
