@@ -80,6 +80,8 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options)
     if (options->compile->loads_weights) strbuf_add_c(out, " loads-weights=true");
     if (!str_eq_c(device->dsp_kind, DFG_DSP_KIND_DEFAULT))
         strbuf_printf(out, " dsp-kind=%.*s", STR_ARG(device->dsp_kind));
+    if (device->delay_percent != DFG_DELAY_PERCENT_DEFAULT)
+        strbuf_printf(out, " delay-percent=%lld", (long long)device->delay_percent);
 }
 
 void driver_print_objective(const Op *design, StrBuf *out)

@@ -96,16 +96,16 @@ static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
     strbuf_add_c(out, "\n    },\n};\n");
 }
 
-static Clock clock_of(const Attr *timing)
+static Clock clock_of(const Op *module, const Attr *timing)
 {
     int64_t clock = attr_dict_int(timing, EMITHLS_TIMING_CLOCK_MHZ, CLOCK_DEFAULT_MHZ);
-    return clock_of_period(1000000 / (clock > 0 ? clock : CLOCK_DEFAULT_MHZ));
+    return clock_of_module(module, clock > 0 ? clock : CLOCK_DEFAULT_MHZ);
 }
 
 bool emit_schedule(Emitter *e, StrBuf *out)
 {
     const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
-    HlsDesign *design = timing ? design_create(e->module, clock_of(timing)) : NULL;
+    HlsDesign *design = timing ? design_create(e->module, clock_of(e->module, timing)) : NULL;
     if (!timing) return true;
     if (!design) return false;
     if (has_schedule(design)) {

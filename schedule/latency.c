@@ -2,25 +2,40 @@
  * registers inside gives its whole delay, which is cut into cycles.
  * Tests: test/unit/schedule/latency_test.c */
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/math/math.h"
 #include "schedule/schedule.h"
 
 enum {
-    LUT = 250,        /* one level of logic with its wire */
-    CARRY = 500,      /* entering and leaving a carry chain */
-    CARRY_BIT = 12,   /* per bit of it */
-    DSP_STAGES = 2,   /* operand and product registers */
-    DSP_OUT = 600,    /* from the product register */
-    FIFO_PORT = 900,  /* handshake and data of a stream */
-    BLOCK_OUT = 1100, /* from a block RAM's latch */
-    LUTRAM_OUT = 600,
+    LUT = 250,           /* one level of logic with its wire */
+    CHOICE_BIT = 265,    /* half of a 4:1 choice, one bit of the index */
+    CARRY = 670,         /* entering and leaving a carry chain */
+    CARRY_BIT = 11,      /* per bit of it */
+    DSP_STAGES = 2,      /* operand and product registers; a sum in the slice is one more */
+    DSP_OUT = 600,       /* from the last of them */
+    FIFO_PORT = 900,     /* handshake and data of a stream */
+    BLOCK_ACCESS = 1237, /* from a block RAM's latch; to its ports */
+    LUTRAM_ACCESS = 677,
     EXTERNAL_STAGES = 64 /* from the request to the first word of a burst */
 };
 
+/* The table's delays are those of speed grade -2; where they are longer, less of them fits. */
+static Clock clock_of(int64_t period_ps, int64_t delay_percent)
+{
+    return (Clock){i64_max(period_ps * 73 / delay_percent, 1)};
+}
+
 Clock clock_of_period(int64_t period_ps)
 {
-    return (Clock){period_ps * 73 / 100 > 1 ? period_ps * 73 / 100 : 1};
+    return clock_of(period_ps, DFG_DELAY_PERCENT_DEFAULT);
+}
+
+Clock clock_of_module(const Op *module, int64_t mhz)
+{
+    const Attr *delay = op_attr(module, DFG_ATTR_DELAY_PERCENT);
+    int64_t percent = delay && delay->kind == ATTR_INTEGER ? attr_int_value(delay) : 0;
+    return clock_of(1000000 / mhz, percent > 0 ? percent : DFG_DELAY_PERCENT_DEFAULT);
 }
 
 int64_t clock_cycle(Clock clock, int64_t time)
@@ -232,15 +247,25 @@ OpTiming latency_stream(void)
     return (OpTiming){0, FIFO_PORT};
 }
 
+static int64_t access_delay(Str impl)
+{
+    return str_eq_c(impl, "lutram") ? LUTRAM_ACCESS : BLOCK_ACCESS;
+}
+
 OpTiming latency_memory_load(Str impl)
 {
-    if (str_eq_c(impl, "external")) return (OpTiming){EXTERNAL_STAGES, BLOCK_OUT};
-    return (OpTiming){1, str_eq_c(impl, "lutram") ? LUTRAM_OUT : BLOCK_OUT};
+    if (str_eq_c(impl, "external")) return (OpTiming){EXTERNAL_STAGES, BLOCK_ACCESS};
+    return (OpTiming){1, access_delay(impl)};
+}
+
+OpTiming latency_memory_store(Str impl)
+{
+    return (OpTiming){0, access_delay(impl)};
 }
 
 OpTiming latency_register_load(int64_t choices)
 {
-    return (OpTiming){0, LUT * ((i64_log2_up(choices) + 1) / 2)};
+    return (OpTiming){0, CHOICE_BIT * i64_log2_up(choices)};
 }
 
 OpTiming latency_op(const Op *op, Clock clock)

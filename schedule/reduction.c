@@ -93,6 +93,12 @@ static const Op *find_combine(const Op *generic)
     return NULL;
 }
 
+bool sched_sums_in_registers(const ComputeSchedule *sched)
+{
+    enum { MOST = 2 };
+    return sched->reduction.turns == 1 && sched->accumulators > 1 && sched->accumulators <= MOST;
+}
+
 const OpDef *sched_reduction_join(const Op *combine)
 {
     return combine->def == ARITH(SUBF)   ? ARITH(ADDF)

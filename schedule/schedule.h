@@ -237,6 +237,10 @@ void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word);
  * rest of the schedule. */
 void sched_reduction(ComputeSchedule *sched);
 void sched_packing(ComputeSchedule *sched);
+/* Whether accumulators that take turns wait in registers: the next but one iteration may need one
+ * again, and a memory that is read, added to and written takes a cycle more where delays are long.
+ * False also where none wait. */
+bool sched_sums_in_registers(const ComputeSchedule *sched);
 /* About ReductionSchedule.combine: the op that joins two partial sums, the term that it takes in,
  * and the value that a partial sum starts from (NULL: the initial one). */
 const OpDef *sched_reduction_join(const Op *combine);
@@ -407,7 +411,9 @@ typedef struct Clock {
     int64_t usable_ps; /* the period less the tool's margin of 27 % for routing */
 } Clock;
 
+/* At speed grade -2 of UltraScale+; at that of the module's device (dfg.delay_percent). */
 Clock clock_of_period(int64_t period_ps);
+Clock clock_of_module(const Op *module, int64_t mhz);
 
 /* MHz where neither the user nor a budget gives a clock. It is here, at the bottom of all that take
  * one (schedules, costs, FIFO sizing, simulation, build files), and a macro, since choose-unroll
@@ -423,8 +429,8 @@ typedef struct OpTiming {
  * are wires (extensions, constants, shifts by constants) take {0, 0}. The timing of a load depends
  * on its memory: latency_memory_load. */
 OpTiming latency_op(const Op *op, Clock clock);
-/* A DSP slice's product; the path from a slice's result to that of the next one in a cascade, which
- * adds its product to it; an integer sum in the fabric. */
+/* A DSP slice's product; the sum of a product and what comes before it in a slice, as in each slice
+ * of a cascade; an integer sum in the fabric. */
 OpTiming latency_dsp(void);
 OpTiming latency_cascade(void);
 OpTiming latency_sum(int64_t bits);
@@ -436,6 +442,8 @@ int64_t latency_lut_product_stages(const Op *op);
  * index moves, which chooses among `choices` of them. */
 OpTiming latency_memory_load(Str impl);
 OpTiming latency_register_load(int64_t choices);
+/* A store to a memory, with `impl` as for loads. One to registers takes no time. */
+OpTiming latency_memory_store(Str impl);
 /* A read or write of a stream. */
 OpTiming latency_stream(void);
 /* A condition of `count` constraints, computed side by side, the slowest by this delay. */

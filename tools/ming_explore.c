@@ -183,7 +183,7 @@ static bool explore_region(Exploration *e, const Op *region)
     Arena arena;
     DseSpace space;
     DseTask task;
-    const CostTarget target = {.clock = clock_of_period(1000000 / e->target.clock),
+    const CostTarget target = {.clock = clock_of_module(op_parent(region), e->target.clock),
                                .has_uram = e->limits.uram > 0,
                                .counts_luts = e->limits.lut >= 0};
     arena_init(&arena);
@@ -201,9 +201,7 @@ static bool explore_region(Exploration *e, const Op *region)
 
 static bool explore_module(Exploration *e, Op *module)
 {
-    Str dsp_kind = e->target.device.dsp_kind;
-    if (!str_eq_c(dsp_kind, DFG_DSP_KIND_DEFAULT))
-        op_set_attr(module, DFG_ATTR_DSP_KIND, attr_string(module->ctx, dsp_kind));
+    dse_record_device(module, e->target.device.dsp_kind, e->target.device.delay_percent);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
         if (op->def == DFG(REGION) && !explore_region(e, op)) return false;
     return e->points.len > 0 ? write_results(e)

@@ -76,7 +76,7 @@ static Clock clock_of(const SimFlags *flags, const Op *module)
 {
     int64_t mhz = attr_dict_int(op_attr(module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, 0);
     mhz = flags->clock > 0 ? flags->clock : mhz > 0 ? mhz : CLOCK_DEFAULT_MHZ;
-    return clock_of_period(1000000 / mhz);
+    return clock_of_module(module, mhz);
 }
 
 static uint32_t argument_count(const Simulation *s)

@@ -64,6 +64,11 @@ enum {
  * Written by choose-unroll and `ming explore`; read by schedule. */
 #define DFG_ATTR_DSP_KIND "dfg.dsp_kind"
 #define DFG_DSP_KIND_DEFAULT "DSP48E2"
+/* On the module: delays of the device's speed grade in percent of those of UltraScale+ -2, an i64;
+ * none for DFG_DELAY_PERCENT_DEFAULT. Written by choose-unroll and `ming explore`; read by
+ * schedule. */
+#define DFG_ATTR_DELAY_PERCENT "dfg.delay_percent"
+#define DFG_DELAY_PERCENT_DEFAULT 100
 /* On processes and the emithls.func that each becomes: what was chosen for it and what it costs, a
  * dictionary of DFG_REPORT and DFG_COST keys. Written by choose-unroll and add-memory-ports, the
  * costs of FIFOs added by fit-fifos; read by emit. */

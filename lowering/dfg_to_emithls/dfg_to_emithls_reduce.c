@@ -27,12 +27,16 @@ static void declare_partial(ComputeLowering *c, uint32_t result)
     if (c->sched.lanes > 1) dims[rank++] = c->sched.lanes;
     Value *partial =
         emithls_nest_variable(nest, partial_names[result], sum_type(c, result), dims, rank);
+    c->partial[result] = partial;
+    if (sched_sums_in_registers(&c->sched)) {
+        for (uint32_t i = 1; i <= rank; i++) emithls_nest_partition(nest, partial, i);
+        return;
+    }
     if (c->sched.lanes > 1) emithls_nest_reshape(nest, partial, rank);
     emithls_nest_bind(nest, partial, "ram_s2p", to_emithls_storage_of(c->sched.main, 0));
     emithls_nest_dependence(nest, partial,
                             c->sched.reduction.run ? c->sched.accumulators
                                                    : c->sched.reduction.distance);
-    c->partial[result] = partial;
 }
 
 /* turns[delay][lanes], registers: entry d holds what `sum` was d + 1 iterations ago. */

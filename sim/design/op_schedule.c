@@ -84,9 +84,12 @@ static void schedule_store(Schedule *s, const Op *op)
     int64_t ready = time_of(s, op_operand(op, 0));
     note_array(s, array);
     if (!s->source) ready = i64_max(i64_max(ready, 0), s->entered);
-    if (ready != ABSENT)
+    if (ready != ABSENT) {
+        HlsMemory memory = design_memory(array);
+        if (!memory.is_register)
+            ready = clock_after(s->clock, ready, latency_memory_store(memory.impl));
         set_time(s, array, i64_max(ready, time_of(s, array)));
-    else if (array == s->source && !s->is_conditional)
+    } else if (array == s->source && !s->is_conditional)
         s->source_is_lost = true;
 }
 
@@ -152,12 +155,12 @@ static const Op *accumulated(const Op *store, const Value **other)
     return NULL;
 }
 
-/* In order: a cascade of DSP slices, each of which adds its product a cycle after the one
- * before. */
+/* In order: a cascade of DSP slices, the sum of each a cycle after that of the one before, the first
+ * a cycle after its product. */
 static void cascade(Schedule *s, const Op *store, const Value *product, int64_t copies)
 {
     int64_t time = time_of(s, product);
-    for (int64_t i = 1; time != ABSENT && i < copies; i++)
+    for (int64_t i = 0; time != ABSENT && i < copies; i++)
         time = clock_after(s->clock, time, latency_cascade());
     if (time != ABSENT) set_time(s, op_operand(store, 1), time);
 }

@@ -153,6 +153,10 @@ static void add_accumulators(const ComputeSchedule *sched, Clock clock, Cost *su
     for (uint32_t i = 0; i < sched->main->result_count; i++)
         bits += sched->lanes * cost_element_bits(type_elem(op_result(sched->main, i)->type));
     sum->ff += bits * (1 + (r->turns > 1 ? r->turns * r->distance : 0));
+    if (sched_sums_in_registers(sched)) {
+        sum->ff += bits * sched->accumulators;
+        sum->lut += choice_luts(bits, sched->accumulators);
+    }
     if (r->steps > 1) sum->lut += ceil_div(bits, 2);
     if (r->turns > 1) cost_scalar_op(r->combine, sched->lanes * (r->turns - 1), false, clock, sum);
 }

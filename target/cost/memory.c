@@ -191,7 +191,8 @@ static void add_lookups(const ComputeSchedule *sched, const Op *generic, const A
 /* Accumulators that wait while others take their turn. */
 static void add_sums(const ComputeSchedule *sched, const Binding *binding, MemoryList *out)
 {
-    if (sched->accumulators == 1 || sched->reduction.turns > 1) return;
+    if (sched->accumulators == 1 || sched->reduction.turns > 1 || sched_sums_in_registers(sched))
+        return;
     for (uint32_t i = 0; i < sched->main->result_count; i++) {
         Value *result = op_result(sched->main, i);
         const Memory memory = {.width = sched->lanes * cost_element_bits(type_elem(result->type)),

@@ -30,6 +30,12 @@ static int64_t load(Iteration *it, const MemoryUse *use, int64_t ready)
     return iteration_op(it, ready, latency_memory_load(memory_kind_name(use->memory.kind)));
 }
 
+/* When a word is stored that is there at `ready`. */
+static int64_t store(Iteration *it, const MemoryUse *use, int64_t ready)
+{
+    return iteration_op(it, ready, latency_memory_store(memory_kind_name(use->memory.kind)));
+}
+
 /* The constraints of an if or a choice: their number, and the delay of the slowest operand. */
 typedef struct PipelineConstraints {
     int64_t count, delay;
@@ -122,6 +128,16 @@ static PipelineConstraints padding(const WindowSchedule *sched)
     return c;
 }
 
+/* A level of history: what it recalls joins the taps that come to it, and both are stored. */
+static int64_t keep_taps(Iteration *it, const WindowSchedule *sched, const MemoryUse *use,
+                         int64_t taps)
+{
+    int64_t recalled = load(it, use, 0);
+    store(it, use, taps);
+    if (sched_window_history(sched, use->level) > 1) store(it, use, recalled);
+    return i64_max(taps, recalled);
+}
+
 CostPipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *memories,
                                   Clock clock)
 {
@@ -129,8 +145,8 @@ CostPipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList 
     OpTiming choose = latency_register_load(2);
     PipelineConstraints read = reading(sched), write = writing(sched), inside = padding(sched);
     int64_t taps = iteration_read(&it, known_at(&it, &read));
-    for (size_t i = 0; i < memories->len; i++)
-        taps = i64_max(taps, load(&it, &memories->data[i], 0));
+    for (size_t i = 0; i < memories->len; i++) /* rows move up by one, the newest comes in */
+        taps = keep_taps(&it, sched, &memories->data[i], taps);
     if (inside.count) taps = iteration_op(&it, i64_max(taps, known_at(&it, &inside)), choose);
     iteration_write(&it, i64_max(taps, known_at(&it, &write)));
     CostPipeline p = finish(&it, sched->end - sched->begin, sched_window_first_write(sched));
@@ -156,7 +172,7 @@ CostPipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryLis
     constrain_counter(&write, 0, sched->steps, sched->delay, sched->delay + sched->out_blocks - 1);
     constrain_counter(&write, 0, sched->inner[0], 0,
                       sched->out_burst / (sched->step_trips / sched->inner[0]) - 1);
-    int64_t stored = iteration_read(&it, known_at(&it, &read));
+    int64_t stored = store(&it, &memories->data[0], iteration_read(&it, known_at(&it, &read)));
     int64_t word = load(&it, &memories->data[0], stored);
     iteration_write(&it, i64_max(i64_max(word, known_at(&it, &inside)), known_at(&it, &write)));
     return finish(&it, sched_reorder_trips(sched), sched->delay * sched->step_trips);

@@ -138,15 +138,24 @@ static int64_t initial_time(ComputeTimer *t, uint32_t result)
     return operand_time(t, t->sched->main, linalg_input_count(t->sched->main) + result);
 }
 
+/* The memory of accumulators that wait while others are updated; NULL: none do. */
+static const MemoryUse *waiting_sums(const ComputeTimer *t)
+{
+    for (size_t i = t->memories->len; i-- > 0;)
+        if (!t->memories->data[i].reader) return &t->memories->data[i];
+    return NULL;
+}
+
 /* When the accumulator that an iteration continues is there. */
 static int64_t started_sum(ComputeTimer *t, uint32_t result)
 {
-    const MemoryUse *waiting = NULL;
+    const MemoryUse *waiting = waiting_sums(t);
     int64_t edge = reduction_edge(t->sched), initial = initial_time(t, result), so_far = 0;
-    for (size_t i = 0; i < t->memories->len; i++)
-        if (!t->memories->data[i].reader) waiting = &t->memories->data[i];
     if (edge == 0) return initial;
-    if (waiting) so_far = load_time(t, waiting, 0);
+    if (waiting)
+        so_far = load_time(t, waiting, 0);
+    else if (sched_sums_in_registers(t->sched))
+        so_far = iteration_op(&t->it, 0, latency_register_load(t->sched->accumulators));
     return choose(t, iteration_condition(&t->it, edge, 0), i64_max(initial, so_far));
 }
 
@@ -249,7 +258,7 @@ static int64_t time_packed(ComputeTimer *t)
     time_payload(t, t->sched->main, NULL, 0, NULL);
     int64_t time = iteration_op(&t->it, i64_max(pack_time(t, 0), pack_time(t, 1)), latency_dsp());
     if (p->chain_length > 1) iteration_op(&t->it, time, whole);
-    for (int64_t i = 1; i < p->chain_length; i++)
+    for (int64_t i = 0; p->chain_length > 1 && i < p->chain_length; i++)
         time = iteration_op(&t->it, time, latency_cascade());
     if (p->grid.fields[0] * p->grid.fields[1] > 1) /* a bit is masked, a field corrected by it */
         time = iteration_op(&t->it, iteration_op(&t->it, time, latency_register_load(2)), whole);
@@ -257,7 +266,7 @@ static int64_t time_packed(ComputeTimer *t)
     return iteration_op(&t->it, i64_max(time, started_sum(t, 0)), narrow);
 }
 
-static int64_t time_reduction(ComputeTimer *t)
+static int64_t time_sums(ComputeTimer *t)
 {
     int64_t sums[SCHED_MAX_RESULTS];
     if (t->sched->packing.is_used && !t->lut_products) return time_packed(t);
@@ -265,6 +274,16 @@ static int64_t time_reduction(ComputeTimer *t)
     for (uint32_t i = 0; i < t->sched->main->result_count; i++) sums[i] = started_sum(t, i);
     time_lanes(t, sums);
     return sums[0];
+}
+
+/* Accumulators that wait are stored again. */
+static int64_t time_reduction(ComputeTimer *t)
+{
+    int64_t sum = time_sums(t);
+    const MemoryUse *waiting = waiting_sums(t);
+    if (waiting)
+        iteration_op(&t->it, sum, latency_memory_store(memory_kind_name(waiting->memory.kind)));
+    return sum;
 }
 
 static void read_words(ComputeTimer *t)

@@ -65,6 +65,8 @@ static void read_element(const XmlFile *file, const xmlNode *node, Device *out)
     if (strcmp(name, "clock") == 0) {
         out->clock_default = read_count(file, node, "default");
         out->clock_maximum = read_count(file, node, "maximum");
+        int64_t delay = read_count(file, node, "delay");
+        out->delay_percent = delay > 0 ? delay : 100;
     } else if (strcmp(name, "die") == 0) {
         out->dies[out->die_count] = read_named(file, node);
         add_resources(&out->total, &out->dies[out->die_count++].resources);

@@ -44,6 +44,7 @@ typedef struct DeviceMemory {
 typedef struct Device {
     Str name, title, part, dsp_kind;
     int64_t clock_default, clock_maximum; /* MHz */
+    int64_t delay_percent;                /* of its speed grade's delays; UltraScale+ -2: 100 */
     Resources total;                      /* of all dies */
     NamedResources dies[DEVICE_MAX_DIES]; /* neighbours in order */
     uint32_t die_count;

@@ -150,12 +150,12 @@ static bool search(Pass *pass, Op *module, const DseSpace *space, DseState *stat
     return true;
 }
 
-/* dfg.dsp_kind on the module, for the schedules. */
-static void record_dsp_kind(const Pass *pass, Op *module)
+void dse_record_device(Op *module, Str kind, int64_t delay)
 {
-    Str kind = pass_string(pass, "dsp-kind");
     if (!str_eq_c(kind, DFG_DSP_KIND_DEFAULT))
         op_set_attr(module, DFG_ATTR_DSP_KIND, attr_string(module->ctx, kind));
+    if (delay != DFG_DELAY_PERCENT_DEFAULT)
+        op_set_attr(module, DFG_ATTR_DELAY_PERCENT, attr_i64(module->ctx, delay));
 }
 
 static bool choose_unroll(Pass *pass, Op *module)
@@ -163,9 +163,9 @@ static bool choose_unroll(Pass *pass, Op *module)
     DseSpace space;
     DseAnswer answer;
     Op *region = find_region(module);
-    record_dsp_kind(pass, module);
+    dse_record_device(module, pass_string(pass, "dsp-kind"), pass_int(pass, "delay-percent"));
     Cost limits = given_limits(pass);
-    const CostTarget target = {.clock = clock_of_period(1000000 / pass_int(pass, "clock")),
+    const CostTarget target = {.clock = clock_of_module(module, pass_int(pass, "clock")),
                                .loads_tables = pass_bool(pass, "loads-weights"),
                                .has_uram = limits.uram > 0,
                                .counts_luts = limits.lut >= 0,
@@ -211,6 +211,8 @@ const PassDef pass_choose_unroll = {
         {"part", OPTION_STRING, DEVICE_DEFAULT_PART, "device's part, for the build files"},
         {"dsp-kind", OPTION_STRING, DFG_DSP_KIND_DEFAULT,
          "DSP48E1, DSP48E2 or DSP58: what products fit"},
+        {"delay-percent", OPTION_INT, STRINGIFY(DFG_DELAY_PERCENT_DEFAULT),
+         "delays of the speed grade, in percent of UltraScale+ -2", 1, 1000},
         {"clock", OPTION_INT, STRINGIFY(CLOCK_DEFAULT_MHZ), "clock in MHz", 1, 2000},
         {"loads-weights", OPTION_BOOL, "false",
          "tables are memories that load-weights fills at start-up"}),

@@ -19,6 +19,10 @@
 #include "target/device/device.h"
 #include "target/dse/solve/solve.h"
 
+/* Notes on the module what schedules need to know of the device: the kind of its DSP slices and the
+ * delays of its speed grade, in percent of those of UltraScale+ -2. */
+void dse_record_device(Op *module, Str dsp_kind, int64_t delay_percent);
+
 /* Enumerates the Pareto-optimal configurations of the region's processes. False: diagnosed. */
 bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpace *out) MUST_CHECK;
 /* The longest interval of the chosen configurations. */

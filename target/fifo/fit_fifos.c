@@ -332,7 +332,7 @@ static bool fit_fifos(Pass *pass, Op *module)
     FifoFitting f = {.module = module,
                      .events = pass_int(pass, "events"),
                      .clock_mhz = budget_item(module, DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ)};
-    f.design = design_create(module, clock_of_period(1000000 / f.clock_mhz));
+    f.design = design_create(module, clock_of_module(module, f.clock_mhz));
     if (!f.design) return false;
     f.depths = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
     f.fifo_count = f.design->streams.len - f.design->port_count;

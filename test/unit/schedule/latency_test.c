@@ -43,6 +43,8 @@ static void registers_are_chosen_by_multiplexers(void **state)
     assert_true(latency_register_load(64).delay > latency_register_load(4).delay);
     assert_int_equal(latency_memory_load(STR("bram")).stages, 1);
     assert_true(latency_memory_load(STR("lutram")).delay < latency_memory_load(STR("bram")).delay);
+    assert_int_equal(latency_memory_store(STR("bram")).stages, 0);
+    assert_true(latency_memory_store(STR("lutram")).delay > 0);
 }
 
 int main(void)

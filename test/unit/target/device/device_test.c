@@ -49,6 +49,7 @@ static void reads_dies(void **state)
     assert_true(str_eq_c(device.part, "p-1"));
     assert_true(str_eq_c(device.dsp_kind, "DSP58"));
     assert_int_equal(device.clock_default, 100);
+    assert_int_equal(device.delay_percent, 100);
     assert_int_equal(device.die_count, 2);
     assert_int_equal(device.dies[1].resources.bram18, 70);
     assert_int_equal(device.total.bram18, 77);
@@ -56,6 +57,15 @@ static void reads_dies(void **state)
     assert_int_equal(device.ethernet, 0);
     assert_int_equal(device.memory_count, 1);
     assert_false(device.memories[0].has_contents);
+}
+
+static void reads_the_speed_grade(void **state)
+{
+    Device device;
+    assert_true(read_text(
+        *state, HEAD "<clock default='100' maximum='200' delay='127'/>" DIE("a", "7") SHARES,
+        &device));
+    assert_int_equal(device.delay_percent, 127);
 }
 
 static void takes_shares(void **state)
@@ -128,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_dies, setup, teardown),
+        cmocka_unit_test_setup_teardown(reads_the_speed_grade, setup, teardown),
         cmocka_unit_test_setup_teardown(takes_shares, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_a_missing_schema, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_bad_files, setup, teardown),
