@@ -1,9 +1,10 @@
 /* linalg-generalize-named-ops: every structured op with a name of its own, except linalg.map,
- * becomes a linalg.generic with the same operands, maps, iterator types and body.
+ * becomes a linalg.generic with the same operands, maps, iterator types, body and name of a layer.
  * Requires: verified IR.
  * Changes: named structured ops; ops are folded on the way and dead ones dropped.
  * Preserves: the values computed; everything outside of the ops.
  * Tests: lit/passes/linalg/linalg-generalize-named-ops.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/rewrite/rewrite.h"
 #include "passes/linalg/passes.h"
@@ -22,6 +23,8 @@ static bool generalize(Rewriter *rw, Op *op, void *user)
                                        linalg_indexing_maps(op), linalg_iterator_types(op));
     block_erase(linalg_body(generic));
     region_take(op_region(generic, 0), op_region(op, 0));
+    const Attr *name = op_attr(op, DFG_ATTR_NAME);
+    if (name) op_set_attr(generic, DFG_ATTR_NAME, name);
     for (uint32_t i = 0; i < op->result_count; i++) values[i] = op_result(generic, i);
     rewriter_replace(rw, op, values, op->result_count);
     free_ptr((void **)&values);
