@@ -13,7 +13,7 @@
 
 const DriverOption driver_search_options[] = {
     {"objective", DRIVER_CHOICE, SEARCH_FIELD(objective), "throughput|latency|pipeline-latency|fps",
-     "What the design is best at, default throughput"},
+     "What the design is best at, default throughput; fps is what --fps=n asks for"},
     {"fps", DRIVER_NUMBER, SEARCH_FIELD(fps), "n", "Frames per second, with least resources"},
     {"time-limit", DRIVER_NUMBER, SEARCH_FIELD(time_limit), "seconds",
      "Search that long; without, the answer does not depend on the machine"},
@@ -84,6 +84,47 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options)
         strbuf_printf(out, " delay-percent=%lld", (long long)device->delay_percent);
 }
 
+typedef enum Measure { MEASURE_RATE, MEASURE_LATENCY, MEASURE_SHARE } Measure;
+
+static Measure measure_of(Str objective)
+{
+    if (str_eq_c(objective, "throughput")) return MEASURE_RATE;
+    return str_eq_c(objective, "fps") ? MEASURE_SHARE : MEASURE_LATENCY;
+}
+
+/* Cycles, with the unit that people compare. */
+static void add_cycles(StrBuf *out, bool is_rate, int64_t cycles, int64_t clock)
+{
+    strbuf_printf(out, is_rate ? "a frame every %lld cycles" : "%lld cycles", (long long)cycles);
+    if (cycles <= 0 || clock <= 0) return;
+    double rate = (double)clock * 1000000 / (double)cycles;
+    if (is_rate)
+        strbuf_printf(out, " (%.1f frames/s)", rate);
+    else
+        strbuf_printf(out, " (%.6f ms)", 1000 / rate);
+}
+
+/* What is known of the choices that were not taken; the search minimizes the value. */
+static void add_verdict(StrBuf *out, Measure measure, int64_t value, int64_t bound, int64_t clock)
+{
+    static const char *const best[] = {[MEASURE_RATE] = "is faster",
+                                       [MEASURE_LATENCY] = "has less",
+                                       [MEASURE_SHARE] = "takes less of it"};
+    if (bound >= value) {
+        strbuf_printf(out, "Optimal: no choice of factors within the budget %s\n", best[measure]);
+        return;
+    }
+    strbuf_add_c(out, "Not proven optimal: another choice of factors may ");
+    if (measure == MEASURE_SHARE) {
+        strbuf_printf(out, "take %.1f %% less of the budget\n",
+                      (double)(value - bound) * 100 / (double)value);
+        return;
+    }
+    strbuf_add_c(out, measure == MEASURE_RATE ? "give " : "have ");
+    add_cycles(out, measure == MEASURE_RATE, bound, clock);
+    strbuf_add_c(out, ", but not less\n");
+}
+
 void driver_print_objective(const Op *design, StrBuf *out)
 {
     const Attr *budget = op_attr(design, DFG_ATTR_BUDGET);
@@ -91,14 +132,14 @@ void driver_print_objective(const Op *design, StrBuf *out)
         budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, DFG_BUDGET_OBJECTIVE) : NULL;
     if (!objective || objective->kind != ATTR_STRING) return;
     int64_t value = attr_dict_int(budget, DFG_BUDGET_VALUE, 0),
-            bound = attr_dict_int(budget, DFG_BUDGET_BOUND, 0);
-    bool is_share = str_eq_c(objective->u.string, "fps");
-    strbuf_printf(out, "\nObjective %.*s: %lld %s, ", STR_ARG(objective->u.string),
-                  (long long)value, is_share ? "millionths of the budget" : "cycles");
-    if (bound == value)
-        strbuf_add_c(out, "optimal");
-    else
-        strbuf_printf(out, "not proven: no design is below %lld", (long long)bound);
-    strbuf_printf(out, "; a frame every %lld cycles\n",
-                  (long long)attr_dict_int(budget, DFG_BUDGET_INTERVAL, 0));
+            clock = attr_dict_int(budget, DFG_BUDGET_CLOCK_MHZ, 0);
+    Measure measure = measure_of(objective->u.string);
+    strbuf_printf(out, "\nObjective %.*s: ", STR_ARG(objective->u.string));
+    if (measure == MEASURE_LATENCY) {
+        add_cycles(out, false, value, clock);
+        strbuf_add_c(out, ", ");
+    }
+    add_cycles(out, true, attr_dict_int(budget, DFG_BUDGET_INTERVAL, 0), clock);
+    strbuf_add_char(out, '\n');
+    add_verdict(out, measure, value, attr_dict_int(budget, DFG_BUDGET_BOUND, 0), clock);
 }

@@ -1,10 +1,14 @@
 /* What a design reaches on its device, in the units that people compare: frames a second,
  * milliseconds, and shares of the device.
  * Tests: lit/driver/ming-compile.mir, test/unit/driver/compile_test.c */
+#include <string.h>
+
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "driver/internal.h"
 #include "target/cost/cost.h"
+
+static const char share_title[] = "Share of the device:";
 
 static int64_t report_number(const Op *process, const char *name)
 {
@@ -52,12 +56,22 @@ static void add_times(const Op *design, int64_t clock, StrBuf *out)
     strbuf_add_c(out, latency > 0 ? " (proven by simulation)\n" : " (predicted)\n");
 }
 
-static void add_share(StrBuf *out, const char *title, int64_t used, int64_t total)
+/* *line is where the line began. */
+static void add_share(StrBuf *out, size_t *line, const char *title, int64_t used, int64_t total)
 {
     if (total <= 0) return;
+    StrBuf share = {0};
     bool is_first = out->data[out->len - 1] == ':';
-    strbuf_printf(out, "%s %s %lld/%lld (%.0f %%)", is_first ? "" : ",", title, (long long)used,
-                  (long long)total, (double)used * 100 / (double)total);
+    strbuf_printf(&share, " %s %lld/%lld (%.0f %%)", title, (long long)used, (long long)total,
+                  (double)used * 100 / (double)total);
+    if (!is_first) strbuf_add_char(out, ',');
+    if (out->len - *line + share.len + strlen(",") > TEXT_TABLE_WIDTH) {
+        strbuf_add_char(out, '\n');
+        *line = out->len;
+        for (size_t i = 0; i < strlen(share_title); i++) strbuf_add_char(out, ' ');
+    }
+    strbuf_add_str(out, strbuf_str(&share));
+    strbuf_free(&share);
 }
 
 void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *out)
@@ -74,9 +88,10 @@ void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *
     strbuf_printf(out, "%.*s at %lld MHz: ", STR_ARG(target->device.name),
                   (long long)target->clock);
     add_times(design, target->clock, out);
-    strbuf_add_c(out, "Share of the device:");
+    size_t line = out->len;
+    strbuf_add_c(out, share_title);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        add_share(out, cost_names[rows[i].kind].title,
+        add_share(out, &line, cost_names[rows[i].kind].title,
                   figures(design, cost_names[rows[i].kind].key).sum, rows[i].total);
     strbuf_add_char(out, '\n');
 }

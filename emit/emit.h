@@ -39,9 +39,14 @@ bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out, StrBu
  * again, so that nothing long is done for nothing. False: appended to *why. */
 bool emit_check_output(const char *dir, StrBuf *why) MUST_CHECK;
 
-/* Appends the table of processes for people: class, trip counts, unroll factors, cycles, DSP,
- * BRAM18. */
-void emit_report_table(Op *module, StrBuf *out);
+typedef struct EmitTable {
+    bool shows_processes; /* a row per process; else the processes of a layer are one row */
+    bool is_wide; /* everything in full; else rows have TEXT_TABLE_WIDTH characters at most */
+} EmitTable;
+
+/* Appends the table for people: loops, unroll factors, cycles and resources. A layer's row has the
+ * sums of its resources, the longest of its cycles, and the factors of its slowest kernel. */
+void emit_report_table(const Op *module, const EmitTable *options, StrBuf *out);
 
 /* Whether a name can be that of the top function and of its files. */
 bool emit_top_name_is_valid(Str name);

@@ -1,7 +1,6 @@
-/* report.json, and the same as a short table for people. Nothing is computed here: everything was
- * decided earlier and is read from the module, from `report` of each process and dfg.budget of the
- * module.
- * Tests: lit/emit/report.mir, lit/driver/ming-compile.mir */
+/* report.json. Nothing is computed here: everything was decided earlier and is read from the module,
+ * from `report` of each process and dfg.budget of the module.
+ * Tests: lit/emit/report.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
@@ -269,55 +268,4 @@ void emit_report(Emitter *e, StrBuf *out)
     json_write_line(&w, 0);
     json_end_object(&w);
     strbuf_add_char(out, '\n');
-}
-
-enum { COLUMNS = 10, FIRST_NUMBER = 4 };
-
-/* Keys of the columns from FIRST_NUMBER on. */
-static const char *const table_costs[] = {DFG_COST_CYCLES, DFG_COST_DSP, DFG_COST_BRAM18,
-                                          DFG_COST_URAM,   DFG_COST_LUT, DFG_COST_FF};
-
-static void add_product(StrBuf *out, const Attr *list)
-{
-    for (size_t i = 0; list && list->kind == ATTR_DENSE_ARRAY && i < list->u.dense_array.count; i++)
-        strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)dense_array_i64(list, i));
-}
-
-static void add_titles(TextTable *table)
-{
-    static const char *const titles[COLUMNS] = {"process", "class", "trip counts", "unroll",
-                                                "cycles",  "DSP",   "BRAM18",      "URAM",
-                                                "LUT",     "FF"};
-    for (int i = 0; i < COLUMNS; i++) text_table_add(table, titles[i]);
-}
-
-static void add_process_row(TextTable *table, const Op *op)
-{
-    const Attr *report = op_attr(op, DFG_ATTR_REPORT);
-    emit_comment_text(text_table_cell(table), symbol_name(op)->str);
-    emit_comment_text(text_table_cell(table), text(report, DFG_REPORT_CLASS));
-    add_product(text_table_cell(table), attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS));
-    add_product(text_table_cell(table), attr_dict_get_c(report, DFG_REPORT_UNROLL));
-    for (size_t i = 0; i < COUNT_OF(table_costs); i++)
-        text_table_add_count(table, number(report, table_costs[i]));
-}
-
-static void add_total_row(TextTable *table, const Op *module)
-{
-    text_table_add(table, "total");
-    for (int i = 1; i < FIRST_NUMBER; i++) text_table_add(table, "");
-    text_table_add(table, ""); /* processes overlap: a sum of cycles would read as the latency */
-    for (size_t i = 1; i < COUNT_OF(table_costs); i++)
-        text_table_add_int(table, total(module, table_costs[i]));
-}
-
-void emit_report_table(Op *module, StrBuf *out)
-{
-    TextTable table = {.columns = COLUMNS, .first_number = FIRST_NUMBER};
-    add_titles(&table);
-    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-        if (is_process(op)) add_process_row(&table, op);
-    add_total_row(&table, module);
-    text_table_print(&table, out);
-    text_table_free(&table);
 }

@@ -38,28 +38,63 @@ int tool_exit_status(const Tool *tool, bool ok)
     return EXIT_FAILURE;
 }
 
-#define HELP_COLUMN 48
+enum { HELP_COLUMN = 40, HELP_WIDTH = 100 };
 
-void tool_help_line(StrBuf *out, const char *name, const char *value, const char *help)
+static void start_line(StrBuf *out)
 {
-    size_t begin = out->len;
-    strbuf_printf(out, "  %s%s", strlen(name) == 1 ? "-" : "--", name);
-    if (value) strbuf_printf(out, strlen(name) == 1 ? " <%s>" : "=<%s>", value);
-    size_t width = out->len - begin;
-    do strbuf_add_char(out, ' ');
-    while (++width < HELP_COLUMN);
-    strbuf_add_c(out, help);
     strbuf_add_char(out, '\n');
+    for (int i = 0; i < HELP_COLUMN; i++) strbuf_add_char(out, ' ');
+}
+
+/* Words from HELP_COLUMN on, in lines of HELP_WIDTH characters; a text has no end of line. */
+static void add_wrapped(StrBuf *out, const char *text)
+{
+    size_t column = HELP_COLUMN;
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (column > HELP_COLUMN && column + 1 + word > HELP_WIDTH) {
+            start_line(out);
+            column = HELP_COLUMN;
+        }
+        if (column > HELP_COLUMN) strbuf_add_char(out, ' ');
+        column += word + (column > HELP_COLUMN);
+        strbuf_add_str(out, (Str){text, word});
+        text += word + strspn(text + word, " ");
+    }
+    strbuf_add_char(out, '\n');
+}
+
+void tool_help_text(StrBuf *out, const char *usage, const char *help)
+{
+    size_t width = strlen(usage);
+    strbuf_add_c(out, usage);
+    if (width + 2 > HELP_COLUMN) {
+        start_line(out);
+        width = HELP_COLUMN;
+    }
+    for (; width < HELP_COLUMN; width++) strbuf_add_char(out, ' ');
+    add_wrapped(out, help);
+}
+
+void tool_help_line(StrBuf *out, const Flag *flag)
+{
+    bool is_optional = flag->kind == FLAG_OPTIONAL_TEXT || flag->kind == FLAG_OPTIONAL_INT;
+    bool is_letter = strlen(flag->name) == 1;
+    StrBuf usage = {0};
+    strbuf_printf(&usage, "  %s%s", is_letter ? "-" : "--", flag->name);
+    if (flag->value)
+        strbuf_printf(&usage, is_letter ? " <%s>" : is_optional ? "[=<%s>]" : "=<%s>", flag->value);
+    tool_help_text(out, usage.data, flag->help);
+    strbuf_free(&usage);
 }
 
 static void print_help(const Tool *tool)
 {
     StrBuf out = {0};
     strbuf_printf(&out, "%s\n\nusage: %s %s\n\noptions:\n", tool->summary, tool->name, tool->usage);
-    for (size_t i = 0; i < tool->flag_count; i++)
-        tool_help_line(&out, tool->flags[i].name, tool->flags[i].value, tool->flags[i].help);
-    tool_help_line(&out, "help", NULL, "Print this and exit");
-    tool_help_line(&out, "version", NULL, "Print the version and exit");
+    for (size_t i = 0; i < tool->flag_count; i++) tool_help_line(&out, &tool->flags[i]);
+    tool_help_line(&out, &(Flag){.name = "help", .help = "Print this and exit"});
+    tool_help_line(&out, &(Flag){.name = "version", .help = "Print the version and exit"});
     if (tool->extra_help) tool->extra_help(tool->user, &out);
     fwrite(out.data, 1, out.len, stdout);
     strbuf_free(&out);

@@ -27,7 +27,7 @@ typedef struct Flag {
     const char *name; /* without dashes */
     FlagKind kind;
     void *target;
-    const char *value; /* the value's word in --help */
+    const char *value; /* the value's word in --help; of a choice all of them */
     const char *help;  /* one line */
     const char *fallback;
 } Flag;
@@ -59,8 +59,10 @@ ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *input
 ArgsResult tool_parse_one(const Tool *tool, int argc, char **argv, const char *what,
                           const char **path) MUST_CHECK;
 
-/* "  --name=<value>    help" as the lists of --help have it. */
-void tool_help_line(StrBuf *out, const char *name, const char *value, const char *help);
+/* "  --name=<value>    help" as the lists of --help have it, in lines of 100 characters at most. */
+void tool_help_line(StrBuf *out, const Flag *flag);
+/* The same for what is written otherwise than flags: `usage` is all that stands before the help. */
+void tool_help_text(StrBuf *out, const char *usage, const char *help);
 
 /* Message "tool: error: text" on stderr; false. A text may begin with "error: " itself. */
 bool tool_error(const Tool *tool, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -16,6 +16,7 @@
 typedef struct CompileFlags {
     const char *output_dir, *interface, *weights;
     bool dump_pipeline;
+    EmitTable table;
     DeviceOptions device;
     CompileOptions compile;
     ModelOptions model;
@@ -45,7 +46,7 @@ static void print_summary(Op *module, const CompileFlags *options, const DeviceT
                           const EmittedProject *project)
 {
     StrBuf out = {0};
-    emit_report_table(module, &out);
+    emit_report_table(module, &options->table, &out);
     driver_print_objective(module, &out);
     strbuf_printf(&out, "\nWritten to %s:", options->output_dir);
     size_t simulation = 0;
@@ -167,6 +168,10 @@ static void add_flags(CompileFlags *options, Flags *flags)
     tool_add_model_flags(flags, &options->model);
     tool_add_quantize_flags(flags, &options->quantize);
     FLAGS_ADD(flags,
+              {"processes", FLAG_SWITCH, &options->table.shows_processes, NULL,
+               "A row per process in the table, not one per layer", NULL},
+              {"wide", FLAG_SWITCH, &options->table.is_wide, NULL,
+               "Names and loops of the table in full, however wide it becomes", NULL},
               {"dump-pass-pipeline", FLAG_SWITCH, &options->dump_pipeline, NULL,
                "Print the passes as ming-opt --pass-pipeline takes them", NULL},
               {"verify-semantics", FLAG_OPTIONAL_INT, &compile->verify_semantics, "n",

@@ -10,32 +10,45 @@
 #include "ir/support/support.h"
 #include "tools/internal.h"
 
-static void add_row(StrBuf *out, const char *name, const char *part, const Resources *r)
+enum { COLUMNS = 10, FIRST_NUMBER = 4 };
+
+static void add_numbers(TextTable *table, const Resources *r)
 {
-    strbuf_printf(out, "%-10s %-22s %9lld %9lld %7lld %5lld %6lld", name, part, (long long)r->lut,
-                  (long long)r->ff, (long long)r->bram18, (long long)r->uram, (long long)r->dsp);
+    text_table_add_int(table, r->lut);
+    text_table_add_int(table, r->ff);
+    text_table_add_int(table, r->bram18);
+    text_table_add_int(table, r->uram);
+    text_table_add_int(table, r->dsp);
 }
 
-static void add_device_rows(StrBuf *out, const Device *device)
+static void add_device_rows(TextTable *table, const Device *device)
 {
-    StrBuf die = {0};
-    add_row(out, device->name.data, device->part.data, &device->total);
-    strbuf_printf(out, "  %-8s %4lld  %s\n", device->dsp_kind.data,
-                  (long long)device->clock_default, device->title.data);
+    text_table_add(table, device->name.data);
+    text_table_add(table, device->part.data);
+    text_table_add(table, device->title.data);
+    text_table_add(table, device->dsp_kind.data);
+    text_table_add_int(table, device->clock_default);
+    add_numbers(table, &device->total);
     for (uint32_t i = 0; device->die_count > 1 && i < device->die_count; i++) {
-        strbuf_clear(&die);
-        strbuf_printf(&die, "  %s", device->dies[i].name.data);
-        add_row(out, die.data, "", &device->dies[i].resources);
-        strbuf_add_char(out, '\n');
+        strbuf_printf(text_table_cell(table), "  %s", device->dies[i].name.data);
+        for (size_t k = 0; k < FIRST_NUMBER; k++) text_table_add(table, "");
+        add_numbers(table, &device->dies[i].resources);
     }
-    strbuf_free(&die);
 }
 
 static void print_table(const Device *devices, size_t count, StrBuf *out)
 {
-    strbuf_printf(out, "%-10s %-22s %9s %9s %7s %5s %6s  %-8s %4s  %s\n", "device", "part", "LUT",
-                  "FF", "BRAM18", "URAM", "DSP", "kind", "MHz", "title");
-    for (size_t i = 0; i < count; i++) add_device_rows(out, &devices[i]);
+    enum { LEAST_TEXT = 8, LEAST_PART = 22 };
+    static const char *const titles[COLUMNS] = {"device", "part", "title",  "DSP kind", "MHz",
+                                                "LUT",    "FF",   "BRAM18", "URAM",     "DSP"};
+    TextTable table = {.columns = COLUMNS, .first_number = FIRST_NUMBER};
+    for (size_t i = 0; i < COLUMNS; i++) text_table_add(&table, titles[i]);
+    for (size_t i = 0; i < count; i++) add_device_rows(&table, &devices[i]);
+    text_table_narrow(&table, 2, LEAST_TEXT, TEXT_TABLE_WIDTH);
+    text_table_narrow(&table, 1, LEAST_PART, TEXT_TABLE_WIDTH);
+    text_table_narrow(&table, 0, LEAST_TEXT, TEXT_TABLE_WIDTH);
+    text_table_print(&table, out);
+    text_table_free(&table);
 }
 
 static void add_resources(JsonWriter *w, const Resources *r)

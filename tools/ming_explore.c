@@ -40,7 +40,8 @@ typedef struct Exploration {
 /* In the order of columns. */
 static const CostKind kinds[] = {COST_DSP, COST_BRAM18, COST_URAM, COST_LUT, COST_FF};
 
-static bool is_optimal(const ExplorePoint *point)
+/* Whether nothing takes less at that interval. */
+static bool is_least(const ExplorePoint *point)
 {
     return point->bound >= point->value;
 }
@@ -51,14 +52,14 @@ static void print_table(const Exploration *e, StrBuf *out)
     text_table_add(&table, "fps");
     text_table_add(&table, "interval");
     for (size_t k = 0; k < COUNT_OF(kinds); k++) text_table_add(&table, cost_names[kinds[k]].title);
-    text_table_add(&table, "optimal");
+    text_table_add(&table, "proven least");
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
         strbuf_printf(text_table_cell(&table), "%.1f", driver_explore_fps(point, e->target.clock));
         text_table_add_int(&table, point->interval);
         for (size_t k = 0; k < COUNT_OF(kinds); k++)
             text_table_add_int(&table, point->cost.items[kinds[k]]);
-        text_table_add(&table, is_optimal(point) ? "yes" : "no");
+        text_table_add(&table, is_least(point) ? "yes" : "no");
     }
     text_table_add(&table, "budget");
     text_table_add(&table, "");

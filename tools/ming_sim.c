@@ -27,7 +27,7 @@ enum { MAX_FRAMES = 256 };
 
 typedef struct SimFlags {
     Texts inputs, outputs;
-    bool timing_only;
+    bool timing_only, is_wide;
     int64_t frames, clock, seed;
     const char *json, *vcd, *svg, *input_rate, *output_rate;
 } SimFlags;
@@ -237,7 +237,7 @@ static bool write_results(Simulation *s)
 {
     StrBuf text = {0};
     bool ok = true;
-    hls_sim_print_table(s->design, s->sim, &text);
+    hls_sim_print_table(s->design, s->sim, s->flags->is_wide, &text);
     if (!s->flags->json || strcmp(s->flags->json, "-") != 0) /* which is all of the output then */
         fwrite(text.data, 1, text.len, stdout);
     strbuf_clear(&text);
@@ -356,6 +356,7 @@ int ming_sim(int argc, char **argv)
         {"output-rate", FLAG_TEXT, &sim.output_rate, "x", "Words per cycle that outputs take",
          NULL},
         {"seed", FLAG_INT, &sim.seed, "n", "Pause ports at random instead of regularly", NULL},
+        {"wide", FLAG_SWITCH, &sim.is_wide, NULL, "Names of the table in full, however wide", NULL},
         {"json", FLAG_TEXT, &sim.json, "file",
          "Write the numbers as JSON; - is standard output, in place of the table", NULL},
         {"vcd", FLAG_TEXT, &sim.vcd, "file", "Write states and FIFO levels as a waveform", NULL},

@@ -18,6 +18,39 @@ static bool take_pass_flag(void *user, Str name, const char *value)
     return true;
 }
 
+/* What an option takes, in the place where flags have the word for their value. */
+static void add_option_values(const OptionDef *option, StrBuf *out)
+{
+    static const char *const words[] = {
+        [OPTION_BOOL] = "true|false",
+        [OPTION_INT] = "n",
+        [OPTION_UINT] = "n",
+        [OPTION_STRING] = "text",
+        [OPTION_INT_LIST] = "n,...",
+        [OPTION_STRING_LIST] = "text,...",
+        [OPTION_PIPELINE_LIST] = "passes",
+    };
+    if (!option->choices) strbuf_add_c(out, words[option->kind]);
+    for (size_t i = 0; option->choices && option->choices[i]; i++)
+        strbuf_printf(out, "%s%s", i ? "|" : "", option->choices[i]);
+}
+
+static void add_option_help(const OptionDef *option, StrBuf *out)
+{
+    StrBuf usage = {0}, help = {0};
+    const char *fallback = option->fallback;
+    strbuf_printf(&usage, "      %s=<", option->name);
+    add_option_values(option, &usage);
+    strbuf_add_char(&usage, '>');
+    strbuf_add_c(&help, option->help ? option->help : "");
+    if (option->kind == OPTION_BOOL && !fallback) fallback = "false";
+    if ((option->kind == OPTION_INT || option->kind == OPTION_UINT) && !fallback) fallback = "0";
+    if (fallback && *fallback) strbuf_printf(&help, " (default %s)", fallback);
+    tool_help_text(out, usage.data, help.data ? help.data : "");
+    strbuf_free(&usage);
+    strbuf_free(&help);
+}
+
 static void add_pass_help(void *user, StrBuf *out)
 {
     (void)user;
@@ -25,13 +58,9 @@ static void add_pass_help(void *user, StrBuf *out)
     strbuf_add_c(out, "\npasses, in the order given; options as --pass=\"a=1 b=2\":\n");
     for (size_t i = 0; i < table->count; i++) {
         const PassDef *pass = table->passes[i];
-        tool_help_line(out, pass->name, NULL, pass->summary);
-        for (const OptionDef *option = pass->options; option && option->name; option++) {
-            StrBuf name = {0};
-            strbuf_printf(&name, "      %s=", option->name);
-            strbuf_printf(out, "%-48s%s\n", name.data, option->help ? option->help : "");
-            strbuf_free(&name);
-        }
+        tool_help_line(out, &(Flag){.name = pass->name, .help = pass->summary});
+        for (const OptionDef *option = pass->options; option && option->name; option++)
+            add_option_help(option, out);
     }
 }
 

@@ -397,7 +397,11 @@ void json_member_bool(JsonWriter *w, const char *key, bool value);
 void json_member_count(JsonWriter *w, const char *key, int64_t value);
 
 /* Tables for people: words to the left, numbers to the right, columns as wide as they need.
- * Tests: lit/tools/ming-sim.mir */
+ * Tests: lit/tools/ming-sim.mir, lit/driver/ming-compile-table.mir,
+ * test/unit/ir/support/support_test.c */
+
+/* Characters of a line that every terminal and every page of a report has room for. */
+enum { TEXT_TABLE_WIDTH = 100 };
 
 typedef struct TextTable {
     size_t columns, first_number; /* columns from number first_number on hold numbers */
@@ -412,6 +416,12 @@ void text_table_add(TextTable *table, const char *text);
 void text_table_add_int(TextTable *table, int64_t value);
 /* Adds a count, or `-` for one that is not known (negative). */
 void text_table_add_count(TextTable *table, int64_t count);
+/* Characters of a row. */
+size_t text_table_width(const TextTable *table);
+/* Shortens the texts of a column in the middle ("block1...conv") as far as rows of `most`
+ * characters need it, but not below `least` (4 or more). Texts that differ still do. To be called before a row
+ * is printed. */
+void text_table_narrow(TextTable *table, size_t column, size_t least, size_t most);
 /* Appends row number `row` (from 0) as one line with its newline. The last row may lack cells. */
 void text_table_print_row(TextTable *table, size_t row, StrBuf *out);
 void text_table_print(TextTable *table, StrBuf *out);

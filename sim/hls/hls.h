@@ -188,8 +188,9 @@ bool hls_sim_values_advance(void *values, uint32_t process, uint32_t loop, int64
 /* Reports: the figures of a simulation, as a table and as JSON, and the reason of a deadlock.
  * Tests: lit/tools/ming-sim.mir, lit/sim/hls/deadlock.mir */
 
-/* Append the figures, after a run and hls_sim_finish. */
-void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
+/* Append the figures, after a run and hls_sim_finish. The table has lines of TEXT_TABLE_WIDTH
+ * characters at most; if it is to be wide, names are in full. */
+void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, bool is_wide, StrBuf *out);
 void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
 
 /* Diagnoses a simulation that ended early: names the processes that wait for each other, the FIFOs

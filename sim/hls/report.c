@@ -112,7 +112,19 @@ static void add_ii(StrBuf *out, const HlsProcess *process)
     if (slowest->ii_reason) strbuf_printf(out, " (%s)", slowest->ii_reason);
 }
 
-static void print_processes(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
+static void print_table(TextTable *table, bool is_wide, StrBuf *out)
+{
+    enum { LEAST_NAME = 24, LEAST_II = 8, MOST = TEXT_TABLE_WIDTH };
+    if (!is_wide) {
+        text_table_narrow(table, 0, LEAST_NAME, MOST);
+        text_table_narrow(table, 1, LEAST_II, MOST);
+        text_table_narrow(table, 0, LEAST_II, MOST);
+    }
+    text_table_print(table, out);
+    text_table_free(table);
+}
+
+static void print_processes(const HlsDesign *design, const HlsSim *sim, bool is_wide, StrBuf *out)
 {
     static const char *const titles[] = {"process", "II",     "cycles", "busy",
                                          "input",   "output", "idle"};
@@ -128,14 +140,15 @@ static void print_processes(const HlsDesign *design, const HlsSim *sim, StrBuf *
         for (int s = 0; s < HLS_STATE_COUNT; s++)
             text_table_add_int(&table, last_frame(sim, i)->cycles[s]);
     }
-    text_table_print(&table, out);
-    text_table_free(&table);
+    print_table(&table, is_wide, out);
 }
 
-static void print_fifos(const HlsDesign *design, const HlsSim *sim, int64_t cycles, StrBuf *out)
+static void print_fifos(const HlsDesign *design, const HlsSim *sim, int64_t cycles, bool is_wide,
+                        StrBuf *out)
 {
     static const char *const titles[] = {"FIFO", "width", "depth", "max", "mean", "full", "empty"};
     TextTable table = {.columns = COUNT_OF(titles), .first_number = 1};
+    if (design->streams.len == design->port_count) return;
     add_titles(&table, titles, COUNT_OF(titles));
     for (uint32_t i = design->port_count; i < design->streams.len; i++) {
         const HlsFifo *f = hls_sim_fifo(sim, i);
@@ -148,8 +161,7 @@ static void print_fifos(const HlsDesign *design, const HlsSim *sim, int64_t cycl
         text_table_add_int(&table, f->full_cycles);
         text_table_add_int(&table, f->empty_cycles);
     }
-    if (design->streams.len > design->port_count) text_table_print(&table, out);
-    text_table_free(&table);
+    print_table(&table, is_wide, out);
 }
 
 static void add_interval(StrBuf *out, const HlsTimingResult *r)
@@ -165,13 +177,13 @@ static void add_interval(StrBuf *out, const HlsTimingResult *r)
                   r->period.frames ? " (periodic: all later frames repeat it)" : "");
 }
 
-void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
+void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, bool is_wide, StrBuf *out)
 {
     HlsTimingResult r = timing_result(design, sim);
     const HlsProcess *slowest = &design->processes.data[r.bottleneck];
-    print_processes(design, sim, out);
+    print_processes(design, sim, is_wide, out);
     strbuf_add_char(out, '\n');
-    print_fifos(design, sim, r.cycles, out);
+    print_fifos(design, sim, r.cycles, is_wide, out);
     strbuf_printf(out, "\n%lld frame%s, %lld cycles\n", (long long)r.frames,
                   r.frames == 1 ? "" : "s", (long long)r.cycles);
     strbuf_printf(out, "latency of the first frame: %lld cycles\n", (long long)r.latency);

@@ -301,6 +301,45 @@ static void expect_suggestion(const char *wanted, const char *expected)
     assert_true(str_eq_c(near.best, expected));
 }
 
+/* The first column of a table with these texts, narrowed; separated by '|'. */
+static void expect_narrow(const char *const *texts, size_t most, const char *expected)
+{
+    TextTable table = {.columns = 2, .first_number = 1};
+    StrBuf out = {0};
+    for (; *texts; texts++) {
+        text_table_add(&table, *texts);
+        text_table_add_int(&table, 7);
+    }
+    text_table_narrow(&table, 0, 4, most);
+    for (size_t i = 0; i < table.cells.len; i += 2)
+        strbuf_printf(&out, "%.*s|", STR_ARG(strbuf_str(&table.cells.data[i])));
+    assert_string_equal(out.data, expected);
+    strbuf_free(&out);
+    text_table_free(&table);
+}
+#define EXPECT_NARROW(most, expected, ...)                                                         \
+    expect_narrow((const char *const[]){__VA_ARGS__, NULL}, most, expected)
+
+/* Three characters of a row are the other column's. */
+static void narrows_columns(void **state)
+{
+    (void)state;
+    EXPECT_NARROW(100, "abcdefghij|k|", "abcdefghij", "k");
+    EXPECT_NARROW(13, "abcdefghij|k|", "abcdefghij", "k");
+    EXPECT_NARROW(12, "abc...hij|k|", "abcdefghij", "k");
+    EXPECT_NARROW(11, "abc...ij|k|", "abcdefghij", "k");
+    EXPECT_NARROW(1, "a...|k|", "abcdefghij", "k");
+    EXPECT_NARROW(11, "\u00e4b\u00e7...ij|", "\u00e4b\u00e7defghij");
+    /* the same text twice stays the same; other texts do not become the same */
+    EXPECT_NARROW(11, "abc...ij|abc...ij|", "abcdefghij", "abcdefghij");
+    EXPECT_NARROW(11, "ab...hij|ab...Hij|", "abcdefghij", "abcdefgHij");
+    EXPECT_NARROW(11, "abcd...j|abcD...j|", "abcdefghij", "abcDefghij");
+    EXPECT_NARROW(15, "...x01...789|...y01...789|", "aaaa/aaaa/aaa/x0123456789",
+                  "aaaa/aaaa/aaa/y0123456789");
+    EXPECT_NARROW(12, "abcde...0|abcde...1|k|", "abcdefghijklm0defghijklmn",
+                  "abcdefghijklm1defghijklmn", "k");
+}
+
 static void suggests_what_is_near(void **state)
 {
     (void)state;
@@ -324,6 +363,7 @@ static void suggests_what_is_near(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(narrows_columns),
         cmocka_unit_test(suggests_what_is_near),
         cmocka_unit_test(arena_memory_is_zero_and_aligned),
         cmocka_unit_test(arena_blocks_do_not_overlap),
