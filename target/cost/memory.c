@@ -1,6 +1,6 @@
 /* Memories of processes: their lists, and the blocks or LUTs that each takes.
- * Sources: RAMB18 and URAM288 modes, 6-input LUTs as 64 x 1 ROM (UltraScale architecture); LUTs of
- * a small RAM from FINN's cost model.
+ * Sources: RAMB18 and URAM288 modes, 6-input LUTs as 64 x 1 ROM and as RAM32M16 (UltraScale
+ * architecture); FIFOs as Vivado builds those of Vitis HLS (docs/cost-model.md).
  * Tests: test/unit/target/cost/memory_test.c */
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
@@ -39,9 +39,14 @@ int64_t memory_rom_luts(int64_t width_bits, int64_t depth)
     return ceil_div(depth, 64) * width_bits;
 }
 
+/* RAM32M16: 14 bits of 32 words in 8 LUTs. What is left over takes RAM32M, 6 bits in 4, or RAM32X1D,
+ * a bit in 2. */
 int64_t memory_ram_luts(int64_t width_bits, int64_t depth)
 {
-    return ceil_div(depth, 32) * ceil_div(width_bits, 2);
+    enum { BITS = 14, LUTS = 8, HALF_BITS = 6, BIT_LUTS = 2 };
+    int64_t rest = width_bits % BITS;
+    int64_t rest_luts = rest <= 1 ? rest * BIT_LUTS : rest <= HALF_BITS ? LUTS / 2 : LUTS;
+    return ceil_div(depth, 32) * (width_bits / BITS * LUTS + rest_luts);
 }
 
 static const char *const kind_names[MEMORY_KINDS] = {"lutram", "bram", "uram"};
@@ -118,19 +123,33 @@ void memory_cost(const Memory *m, Cost *sum)
     }
 }
 
-/* FINN: two counters, and two bits of 32 words per LUT. LUTRAM has a register behind it. */
+/* Up to two words are registers with a choice, up to 32 a shift register per bit. */
+static void add_shift_register(int64_t width_bits, int64_t depth, Cost *sum)
+{
+    enum { CONTROL_LUTS = 8, CONTROL_FFS = 3 };
+    int64_t counter = i64_log2_up(depth);
+    sum->lut += CONTROL_LUTS + counter + width_bits * ceil_div(depth, 32);
+    sum->ff += CONTROL_FFS + counter + (depth <= 2 ? 2 * width_bits : 0);
+}
+
+/* Memories have a counter for each port, LUTRAM a register behind it. */
 void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum)
 {
     int64_t counter = i64_log2_up(depth);
+    if (kind == FIFO_SRL) {
+        add_shift_register(width_bits, depth, sum);
+        return;
+    }
     sum->lut += 2 * counter;
     sum->ff += 2 * counter;
-    if (kind == FIFO_BRAM)
+    if (kind == FIFO_BRAM) {
         sum->bram18 += memory_blocks18(width_bits, depth);
-    else if (kind == FIFO_URAM)
+    } else if (kind == FIFO_URAM) {
         sum->uram += memory_blocks_uram(width_bits, depth);
-    else
+    } else {
         sum->lut += memory_ram_luts(width_bits, depth);
-    if (kind == FIFO_LUTRAM) sum->ff += width_bits;
+        sum->ff += width_bits;
+    }
 }
 
 /* A splat is a constant in the code, and an operand that only gives its shape is not stored. */
