@@ -1,24 +1,34 @@
 /* Draws an SVG chart: frames per second on a logarithmic axis, shares of the budget from 0 to 100
- * %, a line per resource with markers that tell shapes apart where colours do not. */
+ * %, a line per resource that has a budget. Markers are outlines of different shapes and lines have
+ * different dashes, so that what coincides is still seen, also without colours.
+ * Tests: lit/tools/ming-explore.test */
 #include <math.h>
 
 #include "driver/driver.h"
 
 enum {
-    WIDTH = 820,
+    WIDTH = 860,
     HEIGHT = 480,
     LEFT = 70,
-    RIGHT = 130,
+    RIGHT = 140,
     TOP = 56,
     BOTTOM = 62,
+    TITLE_CHARACTERS = 80,
     PLOT_WIDTH = WIDTH - LEFT - RIGHT,
     PLOT_HEIGHT = HEIGHT - TOP - BOTTOM
 };
 
 static const struct {
     CostKind kind;
-    const char *colour;
-} series[] = {{COST_DSP, "#0072b2"}, {COST_BRAM18, "#d55e00"}, {COST_LUT, "#009e73"}};
+    const char *colour, *dashes;
+    const char *marker; /* an outline around 0 0 */
+} series[] = {
+    {COST_DSP, "#0072b2", "none", "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z"},
+    {COST_BRAM18, "#d55e00", "7 3", "m-4 -4h8v8h-8z"},
+    {COST_URAM, "#a0408b", "2 3", "m0 -6l6 6l-6 6l-6 -6z"},
+    {COST_LUT, "#00805c", "10 3 2 3", "m0 -6l5.5 9.5h-11z"},
+    {COST_FF, "#7a5b00", "4 2", "m-4 -4l8 8m0 -8l-8 8"},
+};
 
 typedef struct ChartAxis {
     double low, high; /* frames per second, low < high */
@@ -43,29 +53,6 @@ static double percent_of(const ExploreChart *chart, const ExplorePoint *point, C
 {
     int64_t limit = chart->limits->items[kind];
     return limit > 0 ? 100.0 * (double)point->cost.items[kind] / (double)limit : 0.0;
-}
-
-static void add_xml(StrBuf *out, Str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        if (c == '<' || c == '>' || c == '&' || c == '"')
-            strbuf_printf(out, "&#%d;", c);
-        else
-            strbuf_add_char(out, c >= ' ' && c < 0x7f ? (char)c : '?');
-    }
-}
-
-/* 1,500 as "1.5k". */
-static void add_fps(StrBuf *out, double fps)
-{
-    static const char *const units[] = {"", "k", "M", "G"};
-    size_t unit = 0;
-    while (fps >= 1000.0 && unit + 1 < COUNT_OF(units)) {
-        fps /= 1000.0;
-        unit++;
-    }
-    strbuf_printf(out, "%.4g%s", fps, units[unit]);
 }
 
 /* Half a step of 1, 2, 5 beyond the points at both sides, so that no marker is on the frame. */
@@ -101,7 +88,7 @@ static void add_x_axis(StrBuf *out, const ChartAxis *axis)
             double x = x_of(axis, fps);
             add_grid_line(out, x, TOP, x, bottom);
             strbuf_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x, bottom + 18);
-            add_fps(out, fps);
+            svg_add_scaled(out, fps);
             strbuf_add_c(out, "</text>\n");
         }
     strbuf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">frames per second</text>\n",
@@ -122,31 +109,27 @@ static void add_y_axis(StrBuf *out)
                   TOP + PLOT_HEIGHT / 2, TOP + PLOT_HEIGHT / 2);
 }
 
-static void add_marker(StrBuf *out, size_t s, double x, double y)
+static void begin_marker(StrBuf *out, size_t s, double x, double y)
 {
-    enum { CIRCLE, SQUARE };
-    const char *colour = series[s].colour;
-    if (s == CIRCLE)
-        strbuf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\">", x, y, colour);
-    else if (s == SQUARE)
-        strbuf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"7\" height=\"7\" fill=\"%s\">",
-                      x - 3.5, y - 3.5, colour);
-    else
-        strbuf_printf(out, "<path d=\"M%.1f %.1fl4.5 8h-9z\" fill=\"%s\">", x, y - 5, colour);
+    strbuf_printf(out,
+                  "<path d=\"M%.1f %.1f%s\" fill=\"none\" pointer-events=\"all\" stroke=\"%s\" "
+                  "stroke-width=\"1.5\">",
+                  x, y, series[s].marker, series[s].colour);
 }
 
-static void end_marker(StrBuf *out, size_t s)
+static void end_marker(StrBuf *out)
 {
-    static const char *const elements[] = {"circle", "rect", "path"};
-    strbuf_printf(out, "</%s>\n", elements[s]);
+    strbuf_add_c(out, "</path>\n");
 }
 
 static void add_series(StrBuf *out, const ExploreChart *chart, const ChartAxis *axis, size_t s)
 {
     CostKind kind = series[s].kind;
     const ExplorePoints *points = chart->points;
-    strbuf_printf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" points=\"",
-                  series[s].colour);
+    strbuf_printf(out,
+                  "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" "
+                  "stroke-dasharray=\"%s\" points=\"",
+                  series[s].colour, series[s].dashes);
     for (size_t i = 0; i < points->len; i++)
         strbuf_printf(out, "%s%.1f,%.1f", i ? " " : "",
                       x_of(axis, driver_explore_fps(&points->data[i], chart->clock)),
@@ -154,24 +137,28 @@ static void add_series(StrBuf *out, const ExploreChart *chart, const ChartAxis *
     strbuf_add_c(out, "\"/>\n");
     for (size_t i = 0; i < points->len; i++) {
         double fps = driver_explore_fps(&points->data[i], chart->clock);
-        add_marker(out, s, x_of(axis, fps), y_of(percent_of(chart, &points->data[i], kind)));
+        begin_marker(out, s, x_of(axis, fps), y_of(percent_of(chart, &points->data[i], kind)));
         strbuf_printf(out, "<title>%lld %s, %.1f frames per second</title>",
                       (long long)points->data[i].cost.items[kind], cost_names[kind].title, fps);
-        end_marker(out, s);
+        end_marker(out);
     }
 }
 
+/* "of 1248"; a resource without a budget has no line either. */
 static void add_legend(StrBuf *out, const ExploreChart *chart, size_t s)
 {
     CostKind kind = series[s].kind;
+    int64_t limit = chart->limits->items[kind];
     int x = LEFT + PLOT_WIDTH + 20, y = TOP + 14 + 40 * (int)s;
-    add_marker(out, s, x, y);
-    end_marker(out, s);
+    begin_marker(out, s, x, y);
+    end_marker(out);
     strbuf_printf(out, "<text x=\"%d\" y=\"%d\">%s</text>\n", x + 12, y + 4,
                   cost_names[kind].title);
-    if (chart->limits->items[kind] >= 0)
-        strbuf_printf(out, "<text x=\"%d\" y=\"%d\" fill=\"#666666\">of %lld</text>\n", x + 12,
-                      y + 20, (long long)chart->limits->items[kind]);
+    strbuf_printf(out, "<text x=\"%d\" y=\"%d\" fill=\"#555\">", x + 12, y + 20);
+    if (limit > 0)
+        strbuf_printf(out, "of %lld</text>\n", (long long)limit);
+    else
+        strbuf_add_c(out, limit == 0 ? "none</text>\n" : "without limit</text>\n");
 }
 
 void driver_explore_print_svg(const ExploreChart *chart, StrBuf *out)
@@ -179,19 +166,21 @@ void driver_explore_print_svg(const ExploreChart *chart, StrBuf *out)
     ChartAxis axis = find_axis(chart);
     strbuf_printf(out,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                  "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\">\n"
-                  "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
+                  "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\" "
+                  "fill=\"#111\">\n"
+                  "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
                   "<text x=\"%d\" y=\"30\" font-size=\"16\">",
-                  WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT);
-    add_xml(out, chart->title);
+                  WIDTH, HEIGHT, WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT);
+    svg_add_short_text(out, chart->title, TITLE_CHARACTERS);
     strbuf_add_c(out, "</text>\n");
     add_x_axis(out, &axis);
     add_y_axis(out);
     strbuf_printf(out,
                   "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
-                  "stroke=\"#888888\"/>\n",
+                  "stroke=\"#888\"/>\n",
                   LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT);
-    for (size_t s = 0; s < COUNT_OF(series); s++) add_series(out, chart, &axis, s);
+    for (size_t s = 0; s < COUNT_OF(series); s++)
+        if (chart->limits->items[series[s].kind] > 0) add_series(out, chart, &axis, s);
     for (size_t s = 0; s < COUNT_OF(series); s++) add_legend(out, chart, s);
     strbuf_add_c(out, "</svg>\n");
 }

@@ -32,6 +32,7 @@ typedef struct Exploration {
     const Tool *tool;
     const ExploreFlags *flags;
     const char *path; /* of the model */
+    Str network;      /* name of its graph */
     DeviceTarget target;
     Cost limits;
     ExplorePoints points;
@@ -129,11 +130,18 @@ static void print_csv(const Exploration *e, StrBuf *out)
     }
 }
 
+/* The file with its folder, by which models are told apart that are all called model.onnx. */
+static const char *short_path(const char *path)
+{
+    const char *last = strrchr(path, '/');
+    while (last && last > path && last[-1] != '/') last--;
+    return last ? last : path;
+}
+
 static void print_svg(const Exploration *e, StrBuf *out)
 {
     StrBuf title = {0};
-    const char *slash = strrchr(e->path, '/');
-    strbuf_printf(&title, "%s on %.*s at %lld MHz", slash ? slash + 1 : e->path,
+    strbuf_printf(&title, "%.*s (%s) on %.*s at %lld MHz", STR_ARG(e->network), short_path(e->path),
                   STR_ARG(e->target.device.name), (long long)e->target.clock);
     driver_explore_print_svg(
         &(ExploreChart){&e->points, &e->limits, e->target.clock, strbuf_str(&title)}, out);
@@ -204,7 +212,10 @@ static bool explore_module(Exploration *e, Op *module)
 {
     dse_record_device(module, e->target.device.dsp_kind, e->target.device.delay_percent);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-        if (op->def == DFG(REGION) && !explore_region(e, op)) return false;
+        if (op->def == DFG(REGION)) {
+            e->network = symbol_name(op)->str;
+            if (!explore_region(e, op)) return false;
+        }
     return e->points.len > 0 ? write_results(e)
                              : op_emit_error(module, "there is no network to explore");
 }

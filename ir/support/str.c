@@ -44,6 +44,20 @@ bool str_ends_with(Str s, const char *suffix)
     return s.len >= len && (len == 0 || memcmp(s.data + (s.len - len), suffix, len) == 0);
 }
 
+size_t str_utf8_length(Str text, size_t at)
+{
+    unsigned char first = (unsigned char)text.data[at];
+    size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (length == 0 || first > 0xf4 || length > text.len - at) return 0;
+    for (size_t i = 1; i < length; i++)
+        if (((unsigned char)text.data[at + i] & 0xc0) != 0x80) return 0;
+    unsigned char second = length > 1 ? (unsigned char)text.data[at + 1] : 0;
+    bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    bool surrogate = first == 0xed && second > 0x9f;
+    bool too_large = first == 0xf4 && second > 0x8f;
+    return overlong || surrogate || too_large ? 0 : length;
+}
+
 void strbuf_grow(StrBuf *buf, size_t extra)
 {
     if (extra >= SIZE_MAX - buf->len) panic("out of memory growing a text of %zu bytes", buf->len);

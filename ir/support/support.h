@@ -146,6 +146,8 @@ bool str_eq_c(Str a, const char *b);
 int str_cmp(Str a, Str b); /* bytewise, as memcmp then by length */
 bool str_starts_with(Str s, const char *prefix);
 bool str_ends_with(Str s, const char *suffix);
+/* Bytes of the UTF-8 sequence at text[at], 0 if there is none. */
+size_t str_utf8_length(Str text, size_t at);
 /* Arguments for "%.*s". */
 #define STR_ARG(s) (int)(s).len, (s).data
 
@@ -395,6 +397,20 @@ void json_member_int(JsonWriter *w, const char *key, int64_t value);
 void json_member_bool(JsonWriter *w, const char *key, bool value);
 /* Null where the count is negative, as one that is not known is. */
 void json_member_count(JsonWriter *w, const char *key, int64_t value);
+
+/* Parts of charts as SVG. Tests: test/unit/ir/support/svg_test.c */
+
+/* Appends text between tags or in quotes. What XML cannot hold, or is not UTF-8, becomes U+FFFD. */
+void svg_add_text(StrBuf *out, Str text);
+/* The same of at most `most` characters, 3 or more; of longer ones the middle is left out. */
+void svg_add_short_text(StrBuf *out, Str text, size_t most);
+/* Characters of a text, of at most `most`. */
+size_t svg_text_length(Str text, size_t most);
+/* Appends a number that is not negative with a prefix of the SI: 1500 as "1.5k". */
+void svg_add_scaled(StrBuf *out, double value);
+/* The distance of an axis's ticks: the least of 1, 2 and 5 times a power of ten with which a range
+ * has at most `most` (2 or more) of them. */
+int64_t svg_tick_step(int64_t range, int64_t most);
 
 /* Tables for people: words to the left, numbers to the right, columns as wide as they need.
  * Tests: lit/tools/ming-sim.mir, lit/driver/ming-compile-table.mir,
