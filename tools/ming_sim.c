@@ -23,13 +23,15 @@
 #include "sim/hls/hls.h"
 #include "tools/internal.h"
 
-enum { MAX_FRAMES = 256 };
+enum { MAX_FRAMES = 256, DEFAULT_CHANGES = 4000000 };
 
 typedef struct SimFlags {
     Texts inputs, outputs;
     bool timing_only, is_wide;
     int64_t frames, clock, seed;
     const char *json, *vcd, *svg, *input_rate, *output_rate;
+    Texts vcd_signals;
+    int64_t vcd_from, vcd_to, vcd_limit;
 } SimFlags;
 
 typedef struct Simulation {
@@ -39,6 +41,7 @@ typedef struct Simulation {
     HlsValues *values; /* NULL: timing only */
     HlsSim *sim;
     HlsTrace *trace; /* NULL: not asked for */
+    int64_t clock;   /* MHz */
     HlsSimOptions options;
     PortFiles inputs, outputs;
     uint32_t *input_args, *output_args; /* arguments of the top function */
@@ -72,11 +75,10 @@ static bool module_path(const Tool *tool, const char *given, StrBuf *path)
     return true;
 }
 
-static Clock clock_of(const SimFlags *flags, const Op *module)
+static int64_t clock_mhz(const SimFlags *flags, const Op *module)
 {
     int64_t mhz = attr_dict_int(op_attr(module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, 0);
-    mhz = flags->clock > 0 ? flags->clock : mhz > 0 ? mhz : CLOCK_DEFAULT_MHZ;
-    return clock_of_module(module, mhz);
+    return flags->clock > 0 ? flags->clock : mhz > 0 ? mhz : CLOCK_DEFAULT_MHZ;
 }
 
 static uint32_t argument_count(const Simulation *s)
@@ -200,6 +202,21 @@ static bool read_rate(const Tool *tool, const char *name, const char *text, int6
     return true;
 }
 
+static bool check_waveform_flags(const Tool *tool, const SimFlags *flags)
+{
+    bool has_limits = flags->vcd_from != 0 || flags->vcd_to != LIMIT_NOT_GIVEN ||
+                      flags->vcd_limit != DEFAULT_CHANGES || flags->vcd_signals.len > 0;
+    int64_t to = flags->vcd_to == LIMIT_NOT_GIVEN ? INT64_MAX : flags->vcd_to;
+    if (has_limits && !flags->vcd)
+        return tool_error(tool, "error: --vcd-from, --vcd-to, --vcd-signals and --vcd-limit say "
+                                "what --vcd=FILE writes; it is not given");
+    if (flags->vcd_from < 0 || to <= flags->vcd_from)
+        return tool_error(tool, "error: --vcd-from and --vcd-to take cycles, the second one later "
+                                "than the first");
+    return flags->vcd_limit >= 0 ||
+           tool_error(tool, "error: --vcd-limit takes a number of changes, or 0 for all");
+}
+
 static bool check_flags(const Tool *tool, const SimFlags *flags)
 {
     bool gives_frames = flags->frames != LIMIT_NOT_GIVEN;
@@ -212,7 +229,7 @@ static bool check_flags(const Tool *tool, const SimFlags *flags)
     if (flags->seed >= 0 && !flags->input_rate && !flags->output_rate)
         return tool_error(tool, "error: --seed pauses ports at random; it needs --input-rate or "
                                 "--output-rate");
-    return true;
+    return check_waveform_flags(tool, flags);
 }
 
 static bool init_options(Simulation *s)
@@ -252,7 +269,7 @@ static bool write_results(Simulation *s)
     }
     if (ok && s->flags->svg) {
         strbuf_clear(&text);
-        hls_sim_trace_print_svg(s->trace, &text);
+        hls_sim_trace_print_svg(s->trace, s->sim, s->clock, &text);
         ok = write_text(s->tool, s->flags->svg, &text);
     }
     for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
@@ -280,18 +297,53 @@ static void level_hook(void *user, uint32_t stream, int64_t time, int64_t level)
     hls_sim_trace_level(((Simulation *)user)->trace, stream, time, level);
 }
 
-static void init_trace(Simulation *s)
+static bool init_trace(Simulation *s)
 {
-    if (!s->flags->vcd && !s->flags->svg) return;
-    s->trace = hls_sim_trace_create(s->design, s->flags->vcd != NULL);
+    const SimFlags *flags = s->flags;
+    if (!flags->vcd && !flags->svg) return true;
+    const HlsTraceOptions options = {.keeps_changes = flags->vcd != NULL,
+                                     .from = flags->vcd_from,
+                                     .to = flags->vcd_to == LIMIT_NOT_GIVEN ? 0 : flags->vcd_to,
+                                     .most_changes = flags->vcd_limit};
+    s->trace = hls_sim_trace_create(s->design, &options);
     s->options.hooks.state = state_hook;
     s->options.hooks.level = level_hook;
+    for (size_t i = 0; i < flags->vcd_signals.len; i++) {
+        Suggestion near = {.wanted = str_from(flags->vcd_signals.data[i])};
+        StrBuf text = {0};
+        if (hls_sim_trace_choose(s->trace, near.wanted, &near)) continue;
+        suggestion_print(&near, &text);
+        tool_error(s->tool, "error: --vcd-signals: no process and no FIFO is called '%.*s'%s",
+                   STR_ARG(near.wanted), text.data ? text.data : "");
+        strbuf_free(&text);
+        return false;
+    }
+    return true;
+}
+
+/* Ends the recording. False: the run is over before the waveform begins. */
+static bool finish_trace(Simulation *s)
+{
+    if (!s->trace) return true;
+    hls_sim_trace_finish(s->trace);
+    int64_t end = hls_sim_trace_end(s->trace), cut = hls_sim_trace_cut(s->trace);
+    if (s->flags->vcd && s->flags->vcd_from >= end)
+        return tool_error(s->tool, "error: --vcd-from=%lld: the run ends in cycle %lld",
+                          (long long)s->flags->vcd_from, (long long)end);
+    if (cut != HLS_UNKNOWN)
+        fprintf(stderr,
+                "%s: warning: the waveform ends in cycle %lld of %lld, before it has more than "
+                "%lld changes; --vcd-from, --vcd-to and --vcd-signals choose others, "
+                "--vcd-limit=0 writes all\n",
+                s->tool->name, (long long)cut, (long long)end, (long long)s->flags->vcd_limit);
+    return true;
 }
 
 static bool simulate(Simulation *s, const Op *module)
 {
     bool has_data = s->flags->inputs.len > 0;
-    s->design = design_create(module, clock_of(s->flags, module));
+    s->clock = clock_mhz(s->flags, module);
+    s->design = design_create(module, clock_of_module(module, s->clock));
     bool ok = s->design && init_options(s);
     if (ok && has_data && !s->flags->timing_only) {
         s->values = hls_sim_values_create(s->design);
@@ -299,12 +351,12 @@ static bool simulate(Simulation *s, const Op *module)
         ok = s->values != NULL;
     }
     ok = ok && (!has_data || open_data(s));
+    ok = ok && init_trace(s);
     if (ok) {
-        init_trace(s);
         s->sim = hls_sim_create(s->design, &s->options);
         ok = run_frames(s);
         if (s->has_reported) fprintf(stderr, "\r\x1b[K");
-        ok = ok && write_results(s);
+        ok = ok && finish_trace(s) && write_results(s);
     }
     hls_sim_free(s->sim);
     hls_sim_trace_free(s->trace);
@@ -342,7 +394,10 @@ static bool sim_file(const Tool *tool, const SimFlags *flags, const char *given)
 
 int ming_sim(int argc, char **argv)
 {
-    SimFlags sim = {.seed = -1, .frames = LIMIT_NOT_GIVEN};
+    SimFlags sim = {.seed = -1,
+                    .frames = LIMIT_NOT_GIVEN,
+                    .vcd_to = LIMIT_NOT_GIVEN,
+                    .vcd_limit = DEFAULT_CHANGES};
     const Flag flags[] = {
         {"input", FLAG_TEXTS, &sim.inputs, "[name=]file.npy",
          "Array of an input, in order unless named; without any only timing is simulated", NULL},
@@ -360,6 +415,14 @@ int ming_sim(int argc, char **argv)
         {"json", FLAG_TEXT, &sim.json, "file",
          "Write the numbers as JSON; - is standard output, in place of the table", NULL},
         {"vcd", FLAG_TEXT, &sim.vcd, "file", "Write states and FIFO levels as a waveform", NULL},
+        {"vcd-from", FLAG_INT, &sim.vcd_from, "cycle", "First cycle of the waveform, default 0",
+         NULL},
+        {"vcd-to", FLAG_INT, &sim.vcd_to, "cycle",
+         "Cycle before which the waveform ends, default the run's end", NULL},
+        {"vcd-signals", FLAG_TEXTS, &sim.vcd_signals, "name",
+         "Processes and FIFOs in the waveform; * stands for any text; default all", NULL},
+        {"vcd-limit", FLAG_INT, &sim.vcd_limit, "n",
+         "Changes after which the waveform ends, default 4000000; 0: all", NULL},
         {"svg", FLAG_TEXT, &sim.svg, "file", "Draw what processes do over time", NULL},
     };
     const Tool tool = {
@@ -375,5 +438,6 @@ int ming_sim(int argc, char **argv)
               (args == ARGS_RUN && check_flags(&tool, &sim) && sim_file(&tool, &sim, path));
     vec_free(&sim.inputs);
     vec_free(&sim.outputs);
+    vec_free(&sim.vcd_signals);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

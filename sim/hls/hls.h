@@ -1,6 +1,6 @@
 /* Simulation of an emithls design (sim/design), exact to the cycle.
  *
- *   timing_sim.c       when each process reads and writes    ─▶ report.c, trace.c, deadlock.c
+ *   timing_sim.c       when each process reads and writes    ─▶ report.c, trace*.c, deadlock.c
  *   functional_sim.c   what it computes, run by a hook of the timing simulation
  *
  * The two are separate because reads block, so values do not depend on timing, and because no
@@ -200,24 +200,41 @@ bool hls_sim_explain_deadlock(const HlsDesign *design, const HlsSim *sim,
 
 /* Traces: the states of processes and the levels of FIFOs over time, for a waveform viewer (VCD) or
  * as a chart (SVG).
- * Tests: lit/tools/ming-sim-charts.mir */
+ * Tests: lit/tools/ming-sim-charts.mir, lit/tools/ming-sim-waveform.test */
 
 typedef struct HlsTrace HlsTrace;
 
-/* keeps_changes: record every change of a state or level, which a VCD needs; memory grows with the
- * run. */
-HlsTrace *hls_sim_trace_create(const HlsDesign *design, bool keeps_changes);
+/* What of the run a waveform holds; a chart needs nothing of it. */
+typedef struct HlsTraceOptions {
+    bool keeps_changes;   /* of states and levels, as a waveform needs them */
+    int64_t from, to;     /* cycles [from, to); to 0: to the end of the run */
+    int64_t most_changes; /* the earliest are kept; 0: all */
+} HlsTraceOptions;
+
+HlsTrace *hls_sim_trace_create(const HlsDesign *design, const HlsTraceOptions *options);
 void hls_sim_trace_free(HlsTrace *trace);
+/* Limits the waveform to processes and FIFOs of a name, in which `*` stands for any text, and of
+ * those chosen before. False: there is none; all names are tried with `near`. */
+bool hls_sim_trace_choose(HlsTrace *trace, Str pattern, Suggestion *near) MUST_CHECK;
 
 /* For HlsHooks.state and .level; their user is the trace. */
 void hls_sim_trace_state(void *trace, uint32_t process, HlsState state, int64_t from, int64_t to);
 void hls_sim_trace_level(void *trace, uint32_t stream, int64_t time, int64_t level);
+/* Ends the recording, before anything is printed. */
+void hls_sim_trace_finish(HlsTrace *trace);
+
+/* The cycle in which a waveform ends because of most_changes, or HLS_UNKNOWN; the end of the run. */
+int64_t hls_sim_trace_cut(const HlsTrace *trace);
+int64_t hls_sim_trace_end(const HlsTrace *trace);
 
 /* One time unit per cycle. A process is a 2-bit signal: 0 busy, 1 waits for input, 2 for output,
  * 3 idle; a FIFO an integer, its level at the end of the cycle. */
 void hls_sim_trace_print_vcd(const HlsTrace *trace, StrBuf *out);
-/* A row per process, coloured by what it does most in a part of the time, and one per FIFO, darker
- * the fuller it is. */
-void hls_sim_trace_print_svg(const HlsTrace *trace, StrBuf *out);
+/* A row per process, in which the height of a colour is the share of the time that goes into a
+ * state, and one per FIFO, higher the fuller it is. The document has some thousand elements and a
+ * few hundred kilobytes at most, however long the run: where rows change often they are drawn
+ * coarser. After hls_sim_finish. */
+void hls_sim_trace_print_svg(const HlsTrace *trace, const HlsSim *sim, int64_t clock_mhz,
+                             StrBuf *out);
 
 #endif

@@ -154,4 +154,58 @@ const AffineExpr *hls_sim_compiler_over_counters(const HlsCompiler *c, const Op 
 bool hls_sim_compile_load(HlsCompiler *c, const Op *op) MUST_CHECK;
 bool hls_sim_compile_store(HlsCompiler *c, const Op *op, size_t block_begin) MUST_CHECK;
 
+/* The figures of a whole run (report.c). */
+typedef struct HlsTimingResult {
+    int64_t frames;
+    int64_t latency; /* cycles from the first word of the first frame in to its last word out */
+    int64_t last_latency; /* of the last frame */
+    int64_t interval; /* cycles between the ends of the last two frames, in all processes; 0: one
+                              frame */
+    int64_t mean_interval; /* in hundredths: of the periodic state, else the same */
+    int64_t cycles;        /* of all frames */
+    HlsPeriod period;      /* which all later frames repeat; zeros: not known */
+    uint32_t bottleneck;   /* process that works most cycles a frame */
+} HlsTimingResult;
+HlsTimingResult hls_sim_timing_result(const HlsDesign *design, const HlsSim *sim);
+/* The cycle in which all processes are done with a frame. */
+int64_t hls_sim_frame_done(const HlsDesign *design, const HlsSim *sim, size_t frame);
+
+/* The state of a trace: trace.c fills it, trace_vcd.c and trace_svg.c print it. */
+
+enum { TRACE_PARTS = 2048 };
+
+/* Cycles of each part of the time that count for one thing; of a FIFO, times the level. */
+typedef struct HlsTraceRow {
+    int64_t parts[TRACE_PARTS];
+} HlsTraceRow;
+
+typedef struct HlsTraceChange {
+    int64_t time, value;
+} HlsTraceChange;
+
+/* A process or, behind all of those, a stream. */
+typedef struct HlsTraceSignal {
+    bool is_kept;
+    int64_t first; /* its value at the beginning of the waveform */
+    VEC(HlsTraceChange) changes;
+} HlsTraceSignal;
+
+struct HlsTrace {
+    const HlsDesign *design;
+    HlsTraceOptions options;
+    HlsTraceSignal *signals;
+    bool has_chosen; /* some of the signals by name */
+    int64_t to;      /* the waveform ends before this cycle */
+    bool is_cut;     /* there because of most_changes */
+    int64_t change_count;
+    HlsTraceRow *states;     /* HLS_STATE_COUNT of each process */
+    int64_t *done;           /* of each process: the end of its last state */
+    HlsTraceRow *fills;      /* of each stream */
+    int64_t *levels, *since; /* of each stream: the current one */
+    int64_t width;           /* cycles of a part */
+    int64_t end;
+};
+
+Str hls_sim_trace_name(const HlsDesign *design, uint32_t signal);
+
 #endif

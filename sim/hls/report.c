@@ -3,7 +3,7 @@
  * Tests: lit/tools/ming-sim.mir */
 #include "ir/core/core.h"
 #include "ir/support/support.h"
-#include "sim/hls/hls.h"
+#include "sim/hls/internal.h"
 
 static const HlsFrame *last_frame(const HlsSim *sim, uint32_t process)
 {
@@ -44,8 +44,7 @@ static int64_t frame_latency(const HlsDesign *design, const HlsSim *sim, size_t 
     return end > begin ? end - begin : 0;
 }
 
-/* When all processes are done with a frame. */
-static int64_t frame_done(const HlsDesign *design, const HlsSim *sim, size_t frame)
+int64_t hls_sim_frame_done(const HlsDesign *design, const HlsSim *sim, size_t frame)
 {
     int64_t done = 0;
     for (uint32_t i = 0; i < design->processes.len; i++) {
@@ -55,26 +54,14 @@ static int64_t frame_done(const HlsDesign *design, const HlsSim *sim, size_t fra
     return done;
 }
 
-typedef struct HlsTimingResult {
-    int64_t frames;
-    int64_t latency; /* cycles from the first word of the first frame in to its last word out */
-    int64_t last_latency; /* of the last frame */
-    int64_t interval; /* cycles between the ends of the last two frames, in all processes; 0: one
-                              frame */
-    int64_t mean_interval; /* in hundredths: of the periodic state, else the same */
-    int64_t cycles;        /* of all frames */
-    HlsPeriod period;      /* which all later frames repeat; zeros: not known */
-    uint32_t bottleneck;   /* process that works most cycles a frame */
-} HlsTimingResult;
-
-static HlsTimingResult timing_result(const HlsDesign *design, const HlsSim *sim)
+HlsTimingResult hls_sim_timing_result(const HlsDesign *design, const HlsSim *sim)
 {
     HlsTimingResult r = {.frames = (int64_t)hls_sim_frames(sim, 0)->len};
     size_t last = (size_t)r.frames - 1;
     r.latency = frame_latency(design, sim, 0);
     r.last_latency = frame_latency(design, sim, last);
-    r.cycles = frame_done(design, sim, last);
-    if (r.frames > 1) r.interval = r.cycles - frame_done(design, sim, last - 1);
+    r.cycles = hls_sim_frame_done(design, sim, last);
+    if (r.frames > 1) r.interval = r.cycles - hls_sim_frame_done(design, sim, last - 1);
     r.period = hls_sim_period(sim);
     r.mean_interval = r.interval * 100;
     if (r.period.frames > 1)
@@ -179,7 +166,7 @@ static void add_interval(StrBuf *out, const HlsTimingResult *r)
 
 void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, bool is_wide, StrBuf *out)
 {
-    HlsTimingResult r = timing_result(design, sim);
+    HlsTimingResult r = hls_sim_timing_result(design, sim);
     const HlsProcess *slowest = &design->processes.data[r.bottleneck];
     print_processes(design, sim, is_wide, out);
     strbuf_add_char(out, '\n');
@@ -285,7 +272,7 @@ static void add_summary(JsonWriter *w, const HlsDesign *design, const HlsTimingR
 
 void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
 {
-    HlsTimingResult r = timing_result(design, sim);
+    HlsTimingResult r = hls_sim_timing_result(design, sim);
     JsonWriter w = {.out = out};
     json_begin_object(&w);
     add_summary(&w, design, &r);
