@@ -66,6 +66,13 @@ static bool read_by_name(Context *ctx, const char *name, DriverErrors errors, De
     return ok;
 }
 
+/* The most LUTs by the cost model that stay below a limit if it errs by the margin. */
+static int64_t less_margin(int64_t limit, int64_t percent)
+{
+    int64_t whole = 100 + percent;
+    return limit / whole * 100 + limit % whole * 100 / whole;
+}
+
 bool driver_resolve_device(Context *ctx, const DeviceOptions *options, DriverErrors errors,
                            DeviceTarget *out)
 {
@@ -82,5 +89,8 @@ bool driver_resolve_device(Context *ctx, const DeviceOptions *options, DriverErr
         if (limit != LIMIT_NOT_GIVEN)
             memcpy((char *)&out->budget + row->offset, &limit, sizeof limit);
     }
+    int64_t margin = options->limits.lut == LIMIT_NOT_GIVEN ? DRIVER_LUT_MARGIN : 0;
+    if (options->lut_margin != LIMIT_NOT_GIVEN) margin = options->lut_margin;
+    out->budget.lut = less_margin(out->budget.lut, margin);
     return true;
 }

@@ -70,6 +70,8 @@ Op *driver_load_model(Context *ctx, const char *path, Str bytes, const ModelOpti
 
 #define DEFAULT_DEVICE DEVICE_DEFAULT
 #define LIMIT_NOT_GIVEN INT64_MIN
+/* By how many percent synthesis may find more LUTs than the cost model (docs/cost-model.md). */
+#define DRIVER_LUT_MARGIN 25
 
 /* The resources that a design may use. LIMIT_NOT_GIVEN: as the device says. */
 typedef struct DeviceOptions {
@@ -77,6 +79,8 @@ typedef struct DeviceOptions {
     int64_t clock;       /* MHz */
     int64_t utilization; /* percent of the device, 1 to 100 */
     Resources limits;    /* not negative, whatever the utilization */
+    int64_t lut_margin;  /* percent by which LUTs may be underestimated, not negative; not given:
+                            none of a limit, DRIVER_LUT_MARGIN of a share */
 } DeviceOptions;
 
 /* clang-format off */
@@ -84,11 +88,12 @@ typedef struct DeviceOptions {
     {.device = DEFAULT_DEVICE,                                                                    \
      .clock = LIMIT_NOT_GIVEN,                                                                    \
      .utilization = LIMIT_NOT_GIVEN,                                                              \
+     .lut_margin = LIMIT_NOT_GIVEN,                                                               \
      .limits = {LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN,               \
                 LIMIT_NOT_GIVEN}}
 /* clang-format on */
 
-/* A device, and the budget and clock that the options give it. Its texts live in the context. */
+/* A device, and the budget, less the margin for LUTs, and the clock that the options give it. Its texts live in the context. */
 typedef struct DeviceTarget {
     Device device;
     Resources budget;

@@ -50,6 +50,10 @@ void tool_add_device_flags(Flags *flags, DeviceOptions *options)
               {"utilization", FLAG_INT, &options->utilization, "percent",
                "Share of the device to spend, default what is recommended for it", NULL});
     add_options(flags, driver_limit_options, &options->limits);
+    FLAGS_ADD(flags, {"lut-margin", FLAG_INT, &options->lut_margin, "percent",
+                      "LUTs that the cost model may miss, default " STRINGIFY(
+                          DRIVER_LUT_MARGIN) " percent, with --lut none",
+                      NULL});
 }
 
 bool tool_check_device(const Tool *tool, const DeviceOptions *options)
@@ -63,6 +67,9 @@ bool tool_check_device(const Tool *tool, const DeviceOptions *options)
     if (options->utilization != LIMIT_NOT_GIVEN &&
         (options->utilization < 1 || options->utilization > 100))
         return tool_error(tool, "error: --utilization takes a number from 1 to 100");
+    if (options->lut_margin != LIMIT_NOT_GIVEN &&
+        (options->lut_margin < 0 || options->lut_margin > 1000))
+        return tool_error(tool, "error: --lut-margin takes a number from 0 to 1000");
     return true;
 }
 
