@@ -1,7 +1,5 @@
-/* Schedules of compute processes. The nest follows the order in which words arrive, so that only
- * one word of a stream is held at a time. First come the counters of the streamed input's words,
- * then the parts of a word that are taken one after another, then the loops that the input does not
- * depend on, during which the word is held. Parallel loops inside the first reduction loop multiply
+/* Schedules of compute processes: what a process consists of, its factors and lanes. The order of
+ * its loops is found in compute_order.c. Parallel loops inside the first reduction loop multiply
  * the accumulators.
  * Tests: lit/lowering/dfg_to_emithls */
 #include <assert.h>
@@ -11,6 +9,7 @@
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
+#include "schedule/internal.h"
 #include "schedule/schedule.h"
 
 static Block *body(const Op *process)
@@ -113,97 +112,9 @@ static bool read_unroll(ComputeSchedule *sched, const int64_t *unroll)
     return check_unroll(sched, unroll);
 }
 
-/* Whether words hold parts of a loop by its factor: whole ones, or all that there are. */
-static bool word_holds(const ComputeSchedule *sched, uint32_t loop, int64_t word, int64_t factor)
-{
-    return word % factor == 0 || word == sched->kernel.extents[loop];
-}
-
-static void add_loop(ComputeSchedule *sched, uint32_t loop, int64_t trip, int64_t scale)
-{
-    if (trip == 1) return;
-    assert(sched->loop_count < SCHED_MAX_LOOPS);
-    sched->loops[sched->loop_count++] =
-        (ScheduleLoop){loop, trip, scale, sched->kernel.is_reduction[loop]};
-}
-
-/* The parts of a whole loop. */
-static void add_parts(ComputeSchedule *sched, uint32_t loop)
-{
-    LoopParts parts;
-    bool ok = sched_compute_parts(sched, loop, sched->unroll[loop], &parts);
-    assert(ok);
-    (void)ok;
-    add_loop(sched, loop, parts.trip, parts.scale);
-}
-
-/* Loop that result r of a streamed operand's map is; -1: the constant 0. */
-static int stream_loop(const AffineMap *map, uint32_t r)
-{
-    return map->results[r]->kind == AFFINE_DIM ? (int)map->results[r]->value : -1;
-}
-
-static bool check_stream_map(const ComputeSchedule *sched, const AffineMap *map, const Type *tensor)
-{
-    uint32_t seen = 0;
-    for (uint32_t r = 0; r < map->result_count; r++) {
-        int loop = stream_loop(map, r);
-        bool unit = loop < 0 && affine_is_const(map->results[r]) && tensor->u.shaped.dims[r] == 1;
-        if (!unit && (loop < 0 || (seen >> loop & 1u)))
-            return op_error(sched->main,
-                            "streams an operand by the map %s, which is not a "
-                            "projected permutation",
-                            map_str(sched->main->ctx, map));
-        if (loop >= 0) seen |= 1u << loop;
-    }
-    return true;
-}
-
-/* Counters of the stream's words, then of the parts of a word. A kernel of constants has no
- * stream. */
-static bool add_stream_loops(ComputeSchedule *sched, uint32_t *placed)
-{
-    if (sched->stream_count == 0) return true;
-    const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
-    const Type *tensor = op_operand(sched->main, sched->stream_operand[0])->type;
-    int64_t word[2 * DFG_MAX_RANK];
-    if (!check_stream_map(sched, map, tensor) || !sched_compute_input_word(sched, 0, word))
-        return false;
-    for (uint32_t r = 0; r < map->result_count; r++) {
-        int loop = stream_loop(map, r);
-        if (loop < 0) continue;
-        if (!word_holds(sched, (uint32_t)loop, word[r], sched->unroll[loop]))
-            return op_error(sched->main, "unrolls loop %d by %lld, but words hold %lld", loop,
-                            (long long)sched->unroll[loop], (long long)word[r]);
-        add_loop(sched, (uint32_t)loop, tensor->u.shaped.dims[r] / word[r], word[r]);
-        *placed |= 1u << loop;
-    }
-    sched->read_depth = sched->loop_count;
-    for (uint32_t r = 0; r < map->result_count; r++) {
-        int loop = stream_loop(map, r);
-        if (loop >= 0 && word[r] == sched->kernel.extents[loop])
-            add_parts(sched, (uint32_t)loop);
-        else if (loop >= 0)
-            add_loop(sched, (uint32_t)loop, word[r] / sched->unroll[loop], sched->unroll[loop]);
-    }
-    return true;
-}
-
 const AffineMap *sched_compute_output_map(const ComputeSchedule *sched)
 {
     return linalg_operand_map(sched->main, linalg_input_count(sched->main));
-}
-
-/* Loops the stream does not depend on: reductions, then the output's own in output order. */
-static void add_other_loops(ComputeSchedule *sched, uint32_t placed)
-{
-    const AffineMap *out = sched_compute_output_map(sched);
-    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
-        if (sched->kernel.is_reduction[i] && !(placed >> i & 1u)) add_parts(sched, i);
-    for (uint32_t r = 0; r < out->result_count; r++) {
-        uint32_t loop = (uint32_t)out->results[r]->value;
-        if (!(placed >> loop & 1u)) add_parts(sched, loop);
-    }
 }
 
 /* Accumulators run side by side. */
@@ -251,54 +162,6 @@ static bool check_output_order(const ComputeSchedule *sched)
                     map_str(sched->main->ctx, out));
 }
 
-/* A stream of main: its map, tensor and word. */
-typedef struct StreamOrder {
-    const AffineMap *map;
-    const Type *tensor;
-    int64_t word[2 * DFG_MAX_RANK];
-} StreamOrder;
-
-static bool stream_order(const ComputeSchedule *sched, uint32_t stream, StreamOrder *out)
-{
-    uint32_t operand = sched->stream_operand[stream];
-    out->map = linalg_operand_map(sched->main, operand);
-    out->tensor = op_operand(sched->main, operand)->type;
-    return sched_compute_input_word(sched, stream, out->word);
-}
-
-/* The result of the map from r on whose dimension is not 1, which takes no part in the order. */
-static uint32_t next_result(const StreamOrder *s, uint32_t r)
-{
-    while (r < s->map->result_count && s->tensor->u.shaped.dims[r] == 1) r++;
-    return r;
-}
-
-static bool same_order(const StreamOrder *a, const StreamOrder *b)
-{
-    uint32_t i = next_result(a, 0), j = next_result(b, 0);
-    while (i < a->map->result_count && j < b->map->result_count &&
-           a->map->results[i] == b->map->results[j] && a->word[i] == b->word[j]) {
-        i = next_result(a, i + 1);
-        j = next_result(b, j + 1);
-    }
-    return i == a->map->result_count && j == b->map->result_count;
-}
-
-/* Streams of a kernel must all arrive in the same order and words. */
-static bool check_other_streams(const ComputeSchedule *sched)
-{
-    StreamOrder first, other;
-    if (sched->stream_count > 0 && !stream_order(sched, 0, &first)) return false;
-    for (uint32_t i = 1; i < sched->stream_count; i++) {
-        if (!stream_order(sched, i, &other)) return false;
-        if (!same_order(&first, &other))
-            return op_error(sched->main, "streams operands by different maps or words: %s and %s",
-                            map_str(sched->main->ctx, first.map),
-                            map_str(sched->main->ctx, other.map));
-    }
-    return true;
-}
-
 static void count_lanes(ComputeSchedule *sched)
 {
     sched->lanes = sched->reduction_lanes = sched->accumulators = 1;
@@ -321,13 +184,10 @@ static bool read_body(ComputeSchedule *sched)
 bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *ends,
                    ComputeSchedule *out)
 {
-    uint32_t placed = 0;
     *out = (ComputeSchedule){.process = process, .ends = ends};
     if (!read_body(out) || !read_unroll(out, unroll) || !check_output_map(out) ||
-        !check_other_streams(out) || !add_stream_loops(out, &placed))
+        !sched_compute_order(out) || !check_output_order(out))
         return false;
-    add_other_loops(out, placed);
-    if (!check_output_order(out)) return false;
     count_lanes(out);
     sched_reduction(out);
     sched_packing(out);
@@ -340,32 +200,13 @@ bool sched_compute_base(const Op *process, ComputeSchedule *out)
     return sched_compute(process, ones, NULL, out);
 }
 
-/* Whether words of the first stream hold multiples of the factors. Where there is no stream,
- * nothing limits these. */
-static bool words_hold(const ComputeSchedule *sched, const int64_t *unroll)
-{
-    if (sched->stream_count == 0) return true;
-    DiagHold hold;
-    const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
-    int64_t word[2 * DFG_MAX_RANK];
-    diag_hold_begin(&hold, sched->process->ctx);
-    bool is_word = sched_compute_input_word(sched, 0, word);
-    diag_hold_drop(&hold);
-    if (!is_word) return false;
-    for (uint32_t r = 0; r < map->result_count; r++)
-        if (stream_loop(map, r) >= 0 &&
-            !word_holds(sched, (uint32_t)stream_loop(map, r), word[r], unroll[stream_loop(map, r)]))
-            return false;
-    return true;
-}
-
 bool sched_compute_now(const Op *process, ComputeSchedule *out)
 {
     int64_t unroll[KERNEL_MAX_LOOPS];
     *out = (ComputeSchedule){.process = process};
     if (!read_body(out) || !sched_compute_unroll_attr(out, unroll)) return false;
-    return words_hold(out, unroll) ? sched_compute(process, unroll, NULL, out)
-                                   : sched_compute_base(process, out);
+    return sched_words_hold(out, unroll) ? sched_compute(process, unroll, NULL, out)
+                                         : sched_compute_base(process, out);
 }
 
 int64_t sched_compute_trips(const ComputeSchedule *sched)

@@ -1,4 +1,4 @@
-/* Index delinearization, for the sources of schedule/ only: schedule/delinearize.c rewrites the map
+/* For the sources of schedule/ only. Index delinearization: schedule/delinearize.c rewrites the map
  * of a dfg.reorder over digits of the result's index, and schedule/reorder.c schedules the digits.
  * The point is that the map over the digits needs no divisions, which are dear in hardware.
  * Expressions belong to the context; the structs own nothing.
@@ -31,6 +31,11 @@ typedef struct MoveDigits {
  * fit. */
 bool delinearize_map(const AffineMap *map, const Type *result, const Type *source, int64_t lanes,
                      MoveDigits *out) MUST_CHECK;
+
+/* Steps of sched_compute (compute_order.c): fills loops, loop_count and moves. False: diagnosed. */
+bool sched_compute_order(ComputeSchedule *sched) MUST_CHECK;
+/* Whether the words of all streams hold multiples of the factors. */
+bool sched_words_hold(const ComputeSchedule *sched, const int64_t *unroll);
 
 /* Whether a value is a frame that the process pulls, reshaped or not. */
 bool sched_is_pulled(const Value *value);

@@ -180,7 +180,8 @@ typedef struct ComputeSchedule {
     int64_t unroll[KERNEL_MAX_LOOPS];    /* factor per kernel loop */
     ScheduleLoop loops[SCHED_MAX_LOOPS]; /* outermost first; trips above 1 only */
     uint32_t loop_count;
-    uint32_t read_depth;      /* words are read where all counters from here on are 0 */
+    uint32_t moves[SCHED_MAX_STREAMS]; /* per stream a bit mask of `loops`: the counters that choose
+                                          its word. It is read where all others are 0 */
     uint32_t first_reduction; /* position of the first reduction loop, loop_count if none */
     int64_t lanes;            /* parallel elements computed at once = elements per output word */
     int64_t reduction_lanes;  /* reduction elements consumed at once */
@@ -202,6 +203,26 @@ bool sched_compute_base(const Op *process, ComputeSchedule *out) MUST_CHECK;
 bool sched_compute_now(const Op *process, ComputeSchedule *out) MUST_CHECK;
 /* Factors of main's loops by its attribute dfg.unroll, ones without. False: diagnosed. */
 bool sched_compute_unroll_attr(const ComputeSchedule *sched, int64_t *unroll) MUST_CHECK;
+
+/* Whether counter `loop` of the nest chooses a stream's word; whether it runs inside all that do, so
+ * that the word is held meanwhile. */
+bool sched_chooses_word(const ComputeSchedule *sched, uint32_t stream, uint32_t loop);
+bool sched_is_held(const ComputeSchedule *sched, uint32_t stream, uint32_t loop);
+/* The words of a stream that are kept because a counter outside brings them back. */
+typedef struct KeptWords {
+    uint32_t loops[SCHED_MAX_LOOPS], loop_count; /* counters that address them, outermost first */
+    int64_t depth;    /* words; 1: none is kept but the one that is held */
+    int64_t distance; /* least iterations between two accesses to one of them */
+} KeptWords;
+void sched_kept_words(const ComputeSchedule *sched, uint32_t stream, KeptWords *out);
+
+/* Loops, outermost first, each once. */
+typedef struct LoopOrder {
+    uint32_t loops[KERNEL_MAX_LOOPS], count;
+} LoopOrder;
+/* The loops of all orders in an order that agrees with each. Where that leaves a choice, the loop of
+ * the earlier order comes first. False, no diagnostic: the orders contradict each other. */
+bool sched_merge_orders(const LoopOrder *orders, uint32_t count, LoopOrder *out) MUST_CHECK;
 
 /* The tiles in which an unrolled loop runs: `trip` of them, each `scale` elements after the one
  * before. scale is the factor where the factor divides the extent, less where tiles overlap. */

@@ -54,17 +54,70 @@ NestMark to_emithls_open_edge(ComputeLowering *c, const Edge *edge)
     return emithls_nest_open_if(nest, edge->exprs, edge->is_eq, edge->count);
 }
 
+/* The counters that do not choose a stream's word are at their first values; held: those among them
+ * that run inside the others. */
+static Edge first_use(const ComputeLowering *c, uint32_t stream, bool held)
+{
+    Edge edge = {.count = 0};
+    for (uint32_t i = 0; i < c->sched.loop_count; i++) {
+        if (held ? !sched_is_held(&c->sched, stream, i) : sched_chooses_word(&c->sched, stream, i))
+            continue;
+        edge.is_eq[edge.count] = true;
+        edge.exprs[edge.count++] = to_emithls_counter(c, i);
+    }
+    return edge;
+}
+
+static uint32_t kept_index(const ComputeLowering *c, uint32_t stream, const AffineExpr **index)
+{
+    KeptWords kept;
+    sched_kept_words(&c->sched, stream, &kept);
+    for (uint32_t i = 0; i < kept.loop_count; i++) index[i] = to_emithls_counter(c, kept.loops[i]);
+    return kept.loop_count;
+}
+
+/* A word that is kept is taken from its memory, which has none yet where the stream is read. */
+static void take_kept(ComputeLowering *c, uint32_t stream)
+{
+    const AffineExpr *index[SCHED_MAX_LOOPS];
+    EmithlsNest *nest = &c->l->nest;
+    Edge change = first_use(c, stream, true);
+    NestMark mark = to_emithls_open_edge(c, &change);
+    uint32_t rank = kept_index(c, stream, index);
+    emithls_nest_store(nest, emithls_nest_load(nest, c->kept[stream], index, rank),
+                       c->words[stream], NULL, 0);
+    emithls_nest_close(nest, mark);
+}
+
+static void read_word(ComputeLowering *c, uint32_t stream)
+{
+    const AffineExpr *index[SCHED_MAX_LOOPS];
+    EmithlsNest *nest = &c->l->nest;
+    Value *word =
+        emithls_nest_read(nest, to_emithls_port_stream(c->l, c->sched.stream_port[stream]));
+    emithls_nest_store(nest, word, c->words[stream], NULL, 0);
+    if (!c->kept[stream]) return;
+    uint32_t rank = kept_index(c, stream, index);
+    emithls_nest_store(nest, word, c->kept[stream], index, rank);
+}
+
+/* Streams whose words change together are read together. */
 static void read_words(ComputeLowering *c)
 {
-    EmithlsNest *nest = &c->l->nest;
-    Edge edge = to_emithls_edge(c, c->sched.read_depth, false, false);
-    NestMark mark = to_emithls_open_edge(c, &edge);
+    uint32_t done = 0;
     for (uint32_t s = 0; s < c->sched.stream_count; s++) {
-        Value *word =
-            emithls_nest_read(nest, to_emithls_port_stream(c->l, c->sched.stream_port[s]));
-        emithls_nest_store(nest, word, c->words[s], NULL, 0);
+        if (done >> s & 1u) continue;
+        for (uint32_t other = s; other < c->sched.stream_count; other++)
+            if (c->sched.moves[other] == c->sched.moves[s] && c->kept[other]) take_kept(c, other);
+        Edge edge = first_use(c, s, false);
+        NestMark mark = to_emithls_open_edge(c, &edge);
+        for (uint32_t other = s; other < c->sched.stream_count; other++) {
+            if (c->sched.moves[other] != c->sched.moves[s]) continue;
+            read_word(c, other);
+            done |= 1u << other;
+        }
+        emithls_nest_close(&c->l->nest, mark);
     }
-    emithls_nest_close(nest, mark);
 }
 
 /* Finishes each lane and writes the word. */
@@ -105,6 +158,24 @@ static bool check_words(const ComputeLowering *c)
     return true;
 }
 
+static void declare_kept(ComputeLowering *c, uint32_t stream)
+{
+    static const char *const names[] = {"kept",  "kept2", "kept3", "kept4",
+                                        "kept5", "kept6", "kept7", "kept8"};
+    EmithlsNest *nest = &c->l->nest;
+    int64_t dims[SCHED_MAX_LOOPS];
+    KeptWords kept;
+    sched_kept_words(&c->sched, stream, &kept);
+    if (kept.depth == 1) return;
+    for (uint32_t i = 0; i < kept.loop_count; i++) dims[i] = c->sched.loops[kept.loops[i]].trip;
+    uint32_t port = c->sched.stream_port[stream];
+    const Type *word = emithls_stream_word(to_emithls_port_stream(c->l, port)->type);
+    c->kept[stream] = emithls_nest_variable(nest, names[stream], word, dims, kept.loop_count);
+    const Op *pull = dfg_port(c->l->process, port)->uses->owner;
+    emithls_nest_bind(nest, c->kept[stream], "ram_s2p", to_emithls_storage_of(pull, 0));
+    emithls_nest_dependence(nest, c->kept[stream], kept.distance);
+}
+
 static bool declare_words(ComputeLowering *c)
 {
     static const char *const names[] = {"in_word",  "in_word2", "in_word3", "in_word4",
@@ -114,6 +185,7 @@ static bool declare_words(ComputeLowering *c)
         c->words[s] = emithls_nest_variable(&c->l->nest, names[s],
                                             emithls_stream_word(stream->type), NULL, 0);
         if (!sched_compute_input_word(&c->sched, s, c->word[s])) return false;
+        declare_kept(c, s);
     }
     return true;
 }

@@ -41,8 +41,8 @@ static const AffineExpr *word_position(const ComputeLowering *c, const OperandSo
         if (s->map->results[r]->kind == AFFINE_DIM) {
             uint32_t loop = (uint32_t)s->map->results[r]->value;
             at = c->lane[loop];
-            for (uint32_t i = c->sched.read_depth; i < c->sched.loop_count; i++)
-                if (c->sched.loops[i].loop == loop)
+            for (uint32_t i = 0; i < c->sched.loop_count; i++)
+                if (c->sched.loops[i].loop == loop && !sched_chooses_word(&c->sched, s->stream, i))
                     at = affine_add(
                         at, affine_mul_c(to_emithls_counter(c, i), c->sched.loops[i].scale));
         }
@@ -273,6 +273,7 @@ bool to_emithls_main_sources(ComputeLowering *c)
         int stream = stream_of_operand(&c->sched, i);
         if (stream >= 0)
             c->sources[0][i] = (OperandSource){.kind = SOURCE_STREAM,
+                                               .stream = (uint32_t)stream,
                                                .array = c->words[stream],
                                                .map = map,
                                                .word = c->word[stream]};

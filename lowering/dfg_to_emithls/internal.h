@@ -54,6 +54,7 @@ typedef enum SourceKind { SOURCE_STREAM, SOURCE_TABLE, SOURCE_CONSTANT, SOURCE_F
 
 typedef struct OperandSource {
     SourceKind kind;
+    uint32_t stream;      /* number of the stream */
     Value *array;         /* word variable or table */
     const AffineMap *map; /* of a stream: its map */
     const int64_t *word;  /* of a stream: extents of a word, one per map result */
@@ -74,6 +75,7 @@ typedef struct ComputeLowering {
     uint32_t nest_first;                      /* counter of schedule.loops[0] */
     const AffineExpr *lane[KERNEL_MAX_LOOPS]; /* per kernel loop, its unrolled counter or 0 */
     Value *words[SCHED_MAX_STREAMS];
+    Value *kept[SCHED_MAX_STREAMS]; /* memories of words that are wanted again, or NULL */
     int64_t word[SCHED_MAX_STREAMS][2 * DFG_MAX_RANK];
     /* Accumulators (dfg_to_emithls_reduce.c). Per result of main: this iteration's, and those that
      * wait for other iterations, or NULL. turns: the partial sums of a single accumulator, which

@@ -1,8 +1,9 @@
 /* Orders of a kernel's operands. A kernel's loops run in one order, so all of its streams must come
  * and go in that order:
  *   order        the loops that streams depend on, parallel ones as the output has them
- *   operand      fits if its own dimensions, windows seen through, are loops in that order
- *   other        generic(x) -> generic(reorder(x)), x repeated for loops it does not depend on
+ *   operand      fits if its own dimensions, windows seen through, are loops in that order; it need
+ *                not have all of them, since the process keeps words that are wanted again
+ *   other        generic(x) -> generic(reorder(x))
  *   the output   generic -> reorder(generic), if that moves less
  * A kernel that only passes its operand on becomes the reorder itself.
  * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
@@ -15,10 +16,8 @@
 #include "ir/rewrite/rewrite.h"
 #include "lowering/linalg_to_dfg/internal.h"
 
-/* Loops with more than one trip, outermost first. */
-typedef struct Order {
-    uint32_t loops[KERNEL_MAX_LOOPS], count;
-} Order;
+/* Loops with more than one trip. */
+typedef LoopOrder Order;
 
 /* A streamed operand. */
 typedef struct OperandStream {
@@ -33,7 +32,8 @@ typedef struct OrderFitting {
     Kernel kernel;
     OperandStream streams[SCHED_MAX_STREAMS];
     uint32_t count;
-    Order out; /* of the output's dimensions */
+    bool has_window; /* an operand slides, strides or is padded */
+    Order out;       /* of the output's dimensions */
 } OrderFitting;
 
 static bool order_has(const Order *order, uint32_t loop)
@@ -117,6 +117,7 @@ static bool read_stream(OrderFitting *f, uint32_t operand)
     StreamInput in;
     *s = (OperandStream){.operand = operand};
     if (!to_dfg_can_stream_input(f->op, operand, &in, &s->fits)) return false;
+    f->has_window |= s->fits && in.has_window;
     s->fits = s->fits && is_projection(f, &in);
     s->order = order_of_map(f, s->fits ? in.map : linalg_operand_map(f->op, operand));
     if (!type_element_count(op_operand(f->op, operand)->type, &s->elems))
@@ -149,16 +150,68 @@ static Order output_order(const OrderFitting *f, const Order *used)
     return order;
 }
 
+/* The loops of `order` that a stream has. Beside a window, where words hold whole dimensions,
+ * streams have all of them. */
+static Order stream_part(const OrderFitting *f, const OperandStream *stream, const Order *order)
+{
+    Order part = {.count = 0};
+    for (uint32_t i = 0; i < order->count; i++)
+        if (f->has_window || order_has(&stream->order, order->loops[i]))
+            order_add(f, &part, order->loops[i]);
+    return part;
+}
+
+static bool stream_fits(const OrderFitting *f, const OperandStream *stream, const Order *order)
+{
+    Order part = stream_part(f, stream, order);
+    return stream->fits && order_equal(&stream->order, &part);
+}
+
 /* Elements that pass through reorders with this order. */
 static int64_t moved_elems(const OrderFitting *f, const Order *order)
 {
     int64_t moved = computes_in_order(f, order) ? 0 : order_elems(f, &f->out);
     for (uint32_t s = 0; s < f->count; s++) {
         const OperandStream *stream = &f->streams[s];
-        if (!stream->fits || !order_equal(&stream->order, order))
-            moved += order_elems(f, order) > stream->elems ? order_elems(f, order) : stream->elems;
+        Order part = stream_part(f, stream, order);
+        if (!stream_fits(f, stream, order)) moved += i64_max(order_elems(f, &part), stream->elems);
     }
     return moved;
+}
+
+/* Accumulators that are in use at once: one per value of the parallel loops inside a reduction. */
+static int64_t live_accumulators(const OrderFitting *f, const Order *order)
+{
+    int64_t count = 1;
+    bool reduces = false;
+    for (uint32_t i = 0; i < order->count; i++) {
+        if (f->kernel.is_reduction[order->loops[i]])
+            reduces = true;
+        else if (reduces)
+            count *= f->kernel.extents[order->loops[i]];
+    }
+    return count;
+}
+
+/* Whether an order moves less, or as much and needs fewer accumulators. */
+static bool is_better(const OrderFitting *f, const Order *order, const Order *than)
+{
+    int64_t moved = moved_elems(f, order), least = moved_elems(f, than);
+    return moved < least ||
+           (moved == least && live_accumulators(f, order) < live_accumulators(f, than));
+}
+
+/* An order in which all streams come as they are, and in which the output leaves as it is. False:
+ * there is none. */
+static bool natural_order(const OrderFitting *f, const Order *used, Order *out)
+{
+    Order orders[SCHED_MAX_STREAMS + 1];
+    for (uint32_t s = 0; s < f->count; s++) orders[s] = f->streams[s].order;
+    Order *last = &orders[f->count];
+    *last = (Order){.count = 0};
+    for (uint32_t i = 0; i < f->out.count; i++)
+        if (order_has(used, f->out.loops[i])) order_add(f, last, f->out.loops[i]);
+    return sched_merge_orders(orders, f->count + 1, out);
 }
 
 static Order choose_order(const OrderFitting *f)
@@ -167,13 +220,13 @@ static Order choose_order(const OrderFitting *f)
     for (uint32_t s = 0; s < f->count; s++)
         for (uint32_t i = 0; i < f->streams[s].order.count; i++)
             order_add(f, &used, f->streams[s].order.loops[i]);
-    Order best = output_order(f, &used);
+    Order best = output_order(f, &used), natural;
     for (uint32_t s = 0; s < f->count; s++) {
         const Order *order = &f->streams[s].order;
-        if (f->streams[s].fits && order_covers(order, &used) &&
-            moved_elems(f, order) < moved_elems(f, &best))
+        if (f->streams[s].fits && order_covers(order, &used) && is_better(f, order, &best))
             best = *order;
     }
+    if (natural_order(f, &used, &natural) && is_better(f, &natural, &best)) best = natural;
     return best;
 }
 
@@ -399,8 +452,8 @@ bool to_dfg_fit_kernel(Op *generic)
     Order order = choose_order(&f);
     for (uint32_t s = 0; s < f.count; s++) {
         const OperandStream *stream = &f.streams[s];
-        if ((!stream->fits || !order_equal(&stream->order, &order)) &&
-            !reorder_operand(&f, stream->operand, &order))
+        Order part = stream_part(&f, stream, &order);
+        if (!stream_fits(&f, stream, &order) && !reorder_operand(&f, stream->operand, &part))
             return false;
     }
     return computes_in_order(&f, &order) || reorder_result(&f, &order);

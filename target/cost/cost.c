@@ -127,18 +127,24 @@ void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Bi
     close_choices(&memories, target, out);
 }
 
-/* A word is held in registers, and a multiplexer chooses the elements that are taken in turn. */
+/* A word is held in registers, and a multiplexer chooses the elements that are taken in turn. Where
+ * words are kept, another one chooses between a new word and an old one. */
 static void add_word_choices(const ComputeSchedule *sched, Cost *sum)
 {
+    KeptWords kept;
     int64_t turns = 1;
     for (uint32_t s = 0; s < sched->stream_count; s++) {
         const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[s]);
         const Type *end = port_end_of(sched, sched->stream_port[s]);
         turns = 1;
-        for (uint32_t i = sched->read_depth; i < sched->loop_count; i++)
-            if (map_result_of_dim(map, sched->loops[i].loop) >= 0) turns *= sched->loops[i].trip;
+        for (uint32_t i = 0; i < sched->loop_count; i++)
+            if (!sched_chooses_word(sched, s, i) &&
+                map_result_of_dim(map, sched->loops[i].loop) >= 0)
+                turns *= sched->loops[i].trip;
+        sched_kept_words(sched, s, &kept);
         int64_t bits = dfg_word_elems(end) * cost_element_bits(type_elem(dfg_payload(end)));
         sum->lut += choice_luts(ceil_div(bits, turns), turns);
+        if (kept.depth > 1) sum->lut += choice_luts(bits, 2);
         sum->ff += bits;
     }
 }

@@ -207,6 +207,26 @@ static void add_lookups(const ComputeSchedule *sched, const Op *generic, const A
     }
 }
 
+/* Words of streams that are wanted again. */
+static void add_kept_words(const ComputeSchedule *sched, const Binding *binding, MemoryList *out)
+{
+    for (uint32_t s = 0; s < sched->stream_count; s++) {
+        KeptWords kept;
+        uint32_t port = sched->stream_port[s];
+        const Type *end = sched->ends ? sched->ends[port] : dfg_port(sched->process, port)->type;
+        sched_kept_words(sched, s, &kept);
+        if (kept.depth == 1) continue;
+        const Memory memory = {.width = dfg_word_elems(end) *
+                                        cost_element_bits(type_elem(dfg_payload(end))),
+                               .depth = kept.depth,
+                               .readers = 1};
+        Op *pull = dfg_port(sched->process, port)->uses->owner;
+        MemoryUse *use = add_memory(out, binding, &memory, pull, 0);
+        use->reader = sched->main;
+        use->operand = sched->stream_operand[s];
+    }
+}
+
 /* Accumulators that wait while others take their turn. */
 static void add_sums(const ComputeSchedule *sched, const Binding *binding, MemoryList *out)
 {
@@ -236,6 +256,7 @@ void memory_of_compute(const ComputeSchedule *sched, const Binding *binding, Mem
     for (uint32_t s = 0; s < sched->stage_count; s++)
         add_lookups(sched, sched->stages[s], sched_stage_loops(sched, s), sched->lanes, binding,
                     out);
+    add_kept_words(sched, binding, out);
     add_sums(sched, binding, out);
 }
 

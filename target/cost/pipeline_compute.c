@@ -14,31 +14,36 @@ typedef struct ComputeTimer {
     const MemoryList *memories;
     bool lut_products;
     Iteration it;
-    int64_t words; /* when the words of all streams are there */
-    PtrMap times;  /* of the values of the payload being walked; plus 1 */
+    int64_t words[SCHED_MAX_STREAMS]; /* when the word of each stream is there */
+    PtrMap times;                     /* of the values of the payload being walked; plus 1 */
 } ComputeTimer;
 
-static bool is_streamed(const ComputeSchedule *sched, uint32_t operand)
+/* Stream that an operand of main is; -1: none. */
+static int stream_of(const ComputeSchedule *sched, uint32_t operand)
 {
     for (uint32_t s = 0; s < sched->stream_count; s++)
-        if (sched->stream_operand[s] == operand) return true;
-    return false;
+        if (sched->stream_operand[s] == operand) return (int)s;
+    return -1;
 }
 
 /* Elements of a stream's word among which the counters choose. */
-static int64_t word_choices(const ComputeSchedule *sched, uint32_t operand)
+static int64_t word_choices(const ComputeSchedule *sched, uint32_t stream)
 {
+    uint32_t operand = sched->stream_operand[stream];
     const AffineMap *map = linalg_operand_map(sched->main, operand);
     const Type *tensor = op_operand(sched->main, operand)->type;
     int64_t elements = 1, taken = 1;
-    for (uint32_t i = sched->read_depth; i < sched->loop_count; i++)
-        if (map_result_of_dim(map, sched->loops[i].loop) >= 0) taken *= sched->loops[i].trip;
+    for (uint32_t i = 0; i < sched->loop_count; i++)
+        if (!sched_chooses_word(sched, stream, i) &&
+            map_result_of_dim(map, sched->loops[i].loop) >= 0)
+            taken *= sched->loops[i].trip;
     for (uint32_t r = 0; taken > 1 && r < map->result_count; r++) {
         if (map->results[r]->kind != AFFINE_DIM) continue;
         uint32_t loop = (uint32_t)map->results[r]->value;
         int64_t words = 1;
-        for (uint32_t i = 0; i < sched->read_depth; i++)
-            if (sched->loops[i].loop == loop) words = sched->loops[i].trip;
+        for (uint32_t i = 0; i < sched->loop_count; i++)
+            if (sched_chooses_word(sched, stream, i) && sched->loops[i].loop == loop)
+                words = sched->loops[i].trip;
         elements *= tensor->u.shaped.dims[r] / words;
     }
     return elements;
@@ -62,9 +67,11 @@ static int64_t load_time(ComputeTimer *t, const MemoryUse *use, int64_t ready)
 static int64_t operand_time(ComputeTimer *t, const Op *generic, uint32_t operand)
 {
     const MemoryUse *use = find_memory(t, generic, operand);
-    if (use) return load_time(t, use, 0);
-    if (generic != t->sched->main || !is_streamed(t->sched, operand)) return 0;
-    return iteration_op(&t->it, t->words, latency_register_load(word_choices(t->sched, operand)));
+    int stream = generic == t->sched->main ? stream_of(t->sched, operand) : -1;
+    if (stream >= 0)
+        return iteration_op(&t->it, t->words[stream],
+                            latency_register_load(word_choices(t->sched, (uint32_t)stream)));
+    return use ? load_time(t, use, 0) : 0;
 }
 
 static int64_t value_time(const ComputeTimer *t, const Value *value)
@@ -286,11 +293,22 @@ static int64_t time_reduction(ComputeTimer *t)
     return sum;
 }
 
+/* A word that is kept may come from its memory instead, into which it goes when it is read. */
 static void read_words(ComputeTimer *t)
 {
-    int64_t held = t->sched->loop_count - t->sched->read_depth;
-    for (uint32_t s = 0; s < t->sched->stream_count; s++)
-        t->words = iteration_read(&t->it, iteration_condition(&t->it, held, 0));
+    for (uint32_t s = 0; s < t->sched->stream_count; s++) {
+        const MemoryUse *kept = find_memory(t, t->sched->main, t->sched->stream_operand[s]);
+        int64_t others = 0, held = 0, word = 0;
+        for (uint32_t i = 0; i < t->sched->loop_count; i++) {
+            others += !sched_chooses_word(t->sched, s, i);
+            held += sched_is_held(t->sched, s, i);
+        }
+        if (kept) word = i64_max(load_time(t, kept, 0), iteration_condition(&t->it, held, 0));
+        int64_t read = iteration_read(&t->it, iteration_condition(&t->it, others, 0));
+        if (kept)
+            iteration_op(&t->it, read, latency_memory_store(memory_kind_name(kept->memory.kind)));
+        t->words[s] = i64_max(word, read);
+    }
 }
 
 static int64_t time_stages(ComputeTimer *t, int64_t value)

@@ -95,6 +95,8 @@ bool folding_memories(Op *process, FoldingMemories *out)
             add_memory(out, op, 0, "partial");
         else if (op->def == DFG(REORDER))
             add_memory(out, op, 0, "buffer");
+        else if (computes && op->def == DFG(PULL))
+            add_memory(out, op, 0, "kept");
         for (uint32_t i = 0; op->def == DFG(WINDOW) && i < window_levels(op); i++)
             add_memory(out, op, i, "lines");
     }

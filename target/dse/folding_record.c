@@ -49,7 +49,7 @@ static const Attr *role_storage(Context *ctx, const FoldingMemories *memories, c
 
 static const Attr *process_storage(Op *process)
 {
-    static const char *const roles[] = {"weights", "initial", "params", "levels",
+    static const char *const roles[] = {"weights", "initial", "params", "levels", "kept",
                                         "partial", "lines",   "buffer", "parts"};
     FoldingMemories memories = {0};
     Items items = {0};

@@ -26,21 +26,34 @@ typedef struct TimingGraph {
     uint32_t *order; /* nodes, sources first */
 } TimingGraph;
 
-/* Words are read where the counters from read_depth on are 0; the first result is there when all
- * reduction counters are at their ends. */
+/* A word of a stream is read where the counters that do not choose it are 0; the first result is
+ * there when all reduction counters are at their ends. */
+static DseOverlap stream_overlap(const ComputeSchedule *sched, uint32_t stream)
+{
+    double reads = 1, before = 0, trips = 1, last = 0;
+    for (uint32_t i = sched->loop_count; i-- > 0;) {
+        double trip = (double)sched->loops[i].trip;
+        if (sched_chooses_word(sched, stream, i)) {
+            before += sched->loops[i].is_reduction ? (trip - 1) * reads : 0;
+            reads *= trip;
+            last += (trip - 1) * trips;
+        }
+        trips *= trip;
+    }
+    return (DseOverlap){.wait = (before + 1) / reads, .rest = (trips - 1 - last) / trips};
+}
+
+/* Of several streams the one that is waited for longest, and the one behind which most is left. */
 static DseOverlap compute_overlap(const ComputeSchedule *sched)
 {
-    double reads = 1, before = 0, inner = 1;
-    for (uint32_t i = sched->loop_count; i-- > 0;) {
-        const ScheduleLoop *loop = &sched->loops[i];
-        if (i >= sched->read_depth) {
-            inner *= (double)loop->trip;
-            continue;
-        }
-        before += loop->is_reduction ? (double)(loop->trip - 1) * reads : 0;
-        reads *= (double)loop->trip;
+    if (sched->stream_count == 0) return (DseOverlap){.wait = 1};
+    DseOverlap overlap = {.wait = 0};
+    for (uint32_t s = 0; s < sched->stream_count; s++) {
+        DseOverlap own = stream_overlap(sched, s);
+        overlap.wait = own.wait > overlap.wait ? own.wait : overlap.wait;
+        overlap.rest = own.rest > overlap.rest ? own.rest : overlap.rest;
     }
-    return (DseOverlap){.wait = (before + 1) / reads, .rest = (inner - 1) / (inner * reads)};
+    return overlap;
 }
 
 /* Padding behind the last row of the input is scanned when the last word is in. */

@@ -1,6 +1,6 @@
 /* size-fifos: sets the depth of every channel of the region. Behind a fork, every branch but the
  * one that delays its data most starts with a FIFO that holds a whole frame, so the fork never
- * waits for it. If a process behind the fork moves words, and so may take them unevenly, all
+ * waits for it. If a process behind the fork moves or keeps words, and so takes them unevenly, all
  * branches start with such a FIFO, the slowest one only out of caution (attribute `cautious`).
  * fit-fifos finds out later how much of a depth is used. docs/streaming.md says why that cannot
  * deadlock.
@@ -24,15 +24,33 @@ static bool kind_of(const Op *process, ProcessKind *kind)
     return ok;
 }
 
-/* Whether a process behind an instantiated one moves words, and so may take or give them
- * unevenly. */
+/* Whether a kernel keeps the words of a stream, which it takes early in the frame then. */
+static bool keeps_words(const Op *process)
+{
+    ComputeSchedule sched;
+    KeptWords kept;
+    DiagHold hold;
+    diag_hold_begin(&hold, process->ctx);
+    bool ok = sched_compute_now(process, &sched);
+    diag_hold_drop(&hold);
+    for (uint32_t s = 0; ok && s < sched.stream_count; s++) {
+        sched_kept_words(&sched, s, &kept);
+        if (kept.depth > 1) return true;
+    }
+    return false;
+}
+
+/* Whether a process behind an instantiated one moves words or keeps some, and so may take or give
+ * them unevenly. */
 static bool moves_behind(const Op *instantiate, PtrMap *seen)
 {
     ProcessKind kind;
     if (ptrmap_has(seen, instantiate)) return false;
     ptrmap_put(seen, instantiate, seen);
     const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
-    if (!kind_of(process, &kind) || kind == PROCESS_REORDER || kind == PROCESS_MERGE) return true;
+    if (!kind_of(process, &kind) || kind == PROCESS_REORDER || kind == PROCESS_MERGE ||
+        (kind == PROCESS_COMPUTE && keeps_words(process)))
+        return true;
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++) {
         const Op *next = dfg_channel_reader(op_operand(instantiate, i));
         if (next && moves_behind(next, seen)) return true;
@@ -54,7 +72,7 @@ static void set_depth(const Value *end, Need need)
 }
 
 /* Sizes the outputs of a process. Behind a fork, the branch that the others wait for needs no
- * depth, unless a process behind it moves words. */
+ * depth, unless a process behind it moves or keeps words. */
 static bool size_outputs(Op *instantiate, Arena *scratch)
 {
     ProcessKind kind;

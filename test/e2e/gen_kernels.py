@@ -512,6 +512,8 @@ class KernelGenerator(FunctionGenerator):
         loops = [Loop(f"d{i}", extent) for i, extent in enumerate(shape)]
         names = [loop.name for loop in loops]
         axes = sorted(self.rng.sample(range(len(shape)), self.rng.randint(1, len(shape) - 1)))
+        if self.chance(0.3):
+            self.rng.shuffle(axes)
         narrow = self.argument([shape[axis] for axis in axes], self.widths(16))
         inputs = [(narrow, bare(*(names[axis] for axis in axes)))]
         if self.chance(0.6):
@@ -520,19 +522,33 @@ class KernelGenerator(FunctionGenerator):
                            self.chain(self.rng.randint(1, 3)))
 
     def stream_product(self):
-        """The product of two matrices that both arrive."""
-        batch = [Loop(f"b{i}", self.rng.randint(1, 3)) for i in range(self.rng.choice([0, 0, 1]))]
-        rows, columns, depth = (Loop(name, self.rng.randint(1, 8), name == "k") for name in "mok")
-        names = [loop.name for loop in batch]
+        """The product of two matrices or vectors that both arrive, each in any order; either may
+        lack the batch, and several dimensions may be summed."""
+        rng = self.rng
+        batch = [Loop(f"b{i}", rng.randint(1, 3)) for i in range(rng.choice([0, 0, 1, 2]))]
+        rows, columns = ([Loop(name, rng.randint(1, 12))] * rng.choice([1, 1, 1, 0])
+                         for name in "mo")
+        depth = [Loop(f"k{i}", rng.randint(1, 12 // count), True)
+                 for count in [rng.choice([1, 1, 1, 2])] for i in range(count)]
 
-        def matrix(*loops):
-            loops = loops if self.chance(0.6) else loops[::-1]
-            return (self.argument([loop.extent for loop in (*batch, *loops)], self.widths(12)),
-                    bare(*names, *(loop.name for loop in loops)))
-        left, right = matrix(rows, depth), matrix(depth, columns)
+        def matrix(own):
+            loops = [*(batch if self.chance(0.8) else []), *own]
+            if self.chance(0.3):
+                rng.shuffle(loops)
+            elif self.chance(0.4):
+                loops = [loop for loop in loops if loop not in own] + own[::-1]
+            return (self.argument([loop.extent for loop in loops], self.widths(12)),
+                    bare(*(loop.name for loop in loops)))
+        left, right = matrix(rows + depth), matrix(depth + columns)
+        used_loops = {term[0] for _, indices in (left, right) for index in indices
+                      for term in index.terms}
+        out = [loop.name for loop in (*batch, *rows, *columns) if loop.name in used_loops]
+        if self.chance(0.15):
+            rng.shuffle(out)
+        loops = [loop for loop in (*batch, *rows, *columns, *depth) if loop.name in used_loops]
         bits = self.wide(left[0].bits, right[0].bits)
-        return self.kernel([*batch, rows, columns, depth], [left, right], [*names, "m", "o"],
-                           "addi", self.product(bits))
+        return self.kernel(self.in_order(loops), [left, right], out, "addi", self.product(bits),
+                           None if out else [0])
 
     def cut(self, tensor):
         """tensor.extract_slice with any offsets and strides."""
@@ -585,7 +601,7 @@ class KernelGenerator(FunctionGenerator):
         return self.rng.choice([
             KernelGenerator.convolution, KernelGenerator.depthwise, KernelGenerator.pool,
             KernelGenerator.reduction, KernelGenerator.matrix_product,
-            KernelGenerator.elementwise])(self)
+            KernelGenerator.stream_product, KernelGenerator.elementwise])(self)
 
     def build(self):
         """One kernel, drawn again while its result is the same in all frames:
