@@ -272,8 +272,10 @@ static bool lower(Round *round, Op *module)
     bool ok = run_passes(round, module, STAGE_TO_LINALG);
     if (ok) driver_check_widths(round->check, module);
     if (ok && has_cuts(round->check)) tidy(module);
-    return ok && (!has_work(round->check, module) ||
-                  run_passes(round, module, STAGE_GENERALIZE | STAGE_STREAM | STAGE_TO_HLS));
+    if (!ok || !has_work(round->check, module)) return ok;
+    ok = run_passes(round, module, STAGE_GENERALIZE | STAGE_STREAM);
+    if (ok && !has_cuts(round->check)) driver_notes_end(round->check->notes, module);
+    return ok && run_passes(round, module, STAGE_TO_HLS);
 }
 
 /* Runs a stage on the module, less what the stage refuses. False: it can tell no more. */
@@ -330,7 +332,12 @@ void driver_check_model(Check *check, const char *path, Str bytes, const ModelOp
     } else {
         check->is_complete = layers_of_module(check, module);
     }
-    if (check->is_complete) check_stages(check, &module);
+    if (check->is_complete) {
+        check->notes = driver_notes_begin(module);
+        check_stages(check, &module);
+        driver_notes_free(check->notes);
+        check->notes = NULL;
+    }
     if (module) op_erase(module);
     import_report_free(&report);
 }

@@ -209,9 +209,11 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
     SearchOptions chosen = options->search;
     Compile compile = {options, target, verify_semantics_create(options->verify_semantics)};
     const StageOptions front = stage_options(&compile, &chosen);
-    Op *design = driver_run_stages(*module, STAGES_FRONT, &front, compile.semantics)
-                     ? best_design(&compile, *module, &chosen)
-                     : NULL;
+    ModelNotes *notes = driver_notes_begin(*module);
+    bool is_network = driver_run_stages(*module, STAGES_FRONT, &front, compile.semantics);
+    if (is_network) driver_notes_end(notes, *module);
+    driver_notes_free(notes);
+    Op *design = is_network ? best_design(&compile, *module, &chosen) : NULL;
     verify_semantics_free(compile.semantics);
     if (design) remark_reserve(design, &options->search, &chosen);
     if (pipeline) print_pipeline(&compile, &chosen, pipeline);

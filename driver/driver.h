@@ -44,7 +44,7 @@ const PassTable *driver_all_passes(void);
 bool driver_run_passes(Op *op, Str pipeline) MUST_CHECK;
 
 /* Runs all passes before those that depend on the device on a loaded module, which becomes one of
- * dataflow regions. False: diagnosed. */
+ * dataflow regions. Warns as driver_compile does. False: diagnosed. */
 bool driver_run_front(Op *module) MUST_CHECK;
 
 /* Models. Tests: lit/driver/ming-compile.mir, lit/import */
@@ -150,7 +150,8 @@ void driver_print_pipeline(const CompileOptions *options, const DeviceTarget *ta
 /* Compiles a loaded model to a design of the emithls dialect: the passes, and again those from the
  * search on while FIFOs lack memory. *module is replaced by the design; on failure, which is
  * diagnosed, it is still the caller's to erase. pipeline: NULL, or gets in either case the pipeline
- * that makes the same design in one run. */
+ * that makes the same design in one run. Warns, at the module's location, of a batch in the first
+ * dimension of an ONNX file's inputs and outputs, and of layers in floating point. */
 bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarget *target,
                     StrBuf *pipeline) MUST_CHECK;
 
@@ -204,6 +205,7 @@ typedef struct Check {
     Arena arena;      /* of the layers and their texts */
     const CheckHint *hints; /* for the reports, the first that fits; ends with a row without words.
                                NULL: none */
+    struct ModelNotes *notes; /* the driver's own, during the check */
 } Check;
 
 /* Fills the check for a file's bytes. The caller gives a context that knows all dialects, an

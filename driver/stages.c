@@ -161,5 +161,9 @@ bool driver_run_stages(Op *module, unsigned stages, const StageOptions *options,
 bool driver_run_front(Op *module)
 {
     const CompileOptions none = {0};
-    return driver_run_stages(module, STAGES_FRONT, &(StageOptions){.compile = &none}, NULL);
+    ModelNotes *notes = driver_notes_begin(module);
+    bool ok = driver_run_stages(module, STAGES_FRONT, &(StageOptions){.compile = &none}, NULL);
+    if (ok) driver_notes_end(notes, module);
+    driver_notes_free(notes);
+    return ok;
 }

@@ -1,0 +1,358 @@
+/* What a user should know about a network that compiles: a batch that is taken as part of a frame,
+ * and layers in floating point, with the options that help where they can be known. They are
+ * warnings at the module.
+ *
+ * What is computed is seen at the dfg level, where the loaded network is gone; so a copy of it stays
+ * as long as the passes in front run. Parts that can be left to the host are found in that copy:
+ *
+ *   arguments ─▶ floats ─▶ quantizer ─▶ integers ─▶ node ─▶ floats ─▶ results
+ *                        └ --from                       └ --to
+ *
+ * Tests: lit/driver/notes.test */
+#include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
+#include "dialects/func/func.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/math/math.h"
+#include "dialects/onnx/onnx.h"
+#include "driver/internal.h"
+#include "ir/asm/print/print.h"
+
+struct ModelNotes {
+    Op *model;         /* copy of the loaded module */
+    bool is_onnx_file; /* else there is nothing that --from, --to or --input-shape could name */
+    bool has_nodes, has_quantizers;
+};
+
+static bool is_quantizer(const Op *op)
+{
+    static const OpDef *const rows[] = {
+        ONNX(QUANT), ONNX(INT_QUANT),       ONNX(BIPOLAR_QUANT),
+        ONNX(TRUNC), ONNX(MULTI_THRESHOLD), ONNX(QUANTIZE_LINEAR),
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (op->def == rows[i]) return true;
+    return false;
+}
+
+/* Whether a node of integers stands for a quantized one. */
+static bool is_integer_node(const Op *op)
+{
+    return op->def == ONNX(QLINEAR_CONV) || op->def == ONNX(QLINEAR_MATMUL) ||
+           op->def == ONNX(CONV_INTEGER) || op->def == ONNX(MATMUL_INTEGER);
+}
+
+static bool look_at_node(Op *op, void *user)
+{
+    ModelNotes *notes = user;
+    notes->has_nodes |= onnx_is_node(op);
+    notes->has_quantizers |= is_quantizer(op) || is_integer_node(op);
+    return true;
+}
+
+/* The function of an ONNX file. */
+static Op *network_of(const Op *module)
+{
+    return driver_find_function((Op *)(uintptr_t)module, NULL, (DriverErrors){0});
+}
+
+/* The first extent of a tensor; 0: there is none, or it is not known. */
+static int64_t first_extent(const Type *type)
+{
+    bool is_ranked = type_is_tensor(type) && type_is_static(type) && type->u.shaped.rank > 0;
+    return is_ranked ? type->u.shaped.dims[0] : 0;
+}
+
+/* The first extent of all inputs and outputs; 0: they differ. */
+static int64_t batch_of(const Type *function)
+{
+    uint32_t count = function->u.function.input_count + function->u.function.result_count;
+    int64_t batch = count > 0 ? first_extent(function->u.function.types[0]) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (first_extent(function->u.function.types[i]) != batch) return 0;
+    return batch;
+}
+
+/* "1x10x4" */
+static void add_shape(StrBuf *out, const Type *type, bool is_one_frame)
+{
+    for (uint32_t d = 0; d < type->u.shaped.rank; d++)
+        strbuf_printf(out, "%s%lld", d ? "x" : "",
+                      d == 0 && is_one_frame ? 1 : (long long)type->u.shaped.dims[d]);
+}
+
+static void warn_batch(const Op *module, const Op *func)
+{
+    const Type *type = func_type(func);
+    int64_t batch = batch_of(type);
+    StrBuf options = {0};
+    if (batch <= 1 || type->u.function.input_count == 0) return;
+    for (uint32_t i = 0; i < type->u.function.input_count; i++) {
+        const Attr *name = attr_dict_get_c(func_arg_attrs(func, i), DFG_ATTR_NAME);
+        strbuf_add_c(&options, " --input-shape=");
+        if (name) {
+            onnx_add_escaped(&options, name->u.string);
+            strbuf_add_char(&options, ':');
+        }
+        add_shape(&options, type->u.function.types[i], true);
+    }
+    diag_warning(
+        module->ctx, module->loc,
+        "a frame has %lld rows, the first dimension of all inputs and outputs; if they are "
+        "a batch, compile for one of them:%s",
+        (long long)batch, options.data);
+    strbuf_free(&options);
+}
+
+ModelNotes *driver_notes_begin(const Op *module)
+{
+    ModelNotes *notes = xcalloc(1, sizeof *notes);
+    const Attr *loc = module->loc;
+    /* Places in an ONNX file have no lines. */
+    notes->is_onnx_file = loc->kind == ATTR_LOC_FILE && loc->u.loc_file.line == 0;
+    notes->model = op_clone(module, NULL);
+    op_walk(notes->model, look_at_node, notes);
+    const Op *func = notes->is_onnx_file ? network_of(notes->model) : NULL;
+    if (func) warn_batch(module, func);
+    return notes;
+}
+
+void driver_notes_free(ModelNotes *notes)
+{
+    op_erase(notes->model);
+    free_ptr((void **)&notes);
+}
+
+/* The layers of a design, by their names as identifiers. */
+typedef struct Layers {
+    PtrMap floats;            /* that compute with floats, each with its number from 1 */
+    PtrMap integers;          /* other kernels */
+    VEC(const Ident *) names; /* of floats, in the order of the design */
+    bool has_products;        /* of integers */
+} Layers;
+
+static bool has_float(const Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (type_is_float(type_elem(op_operand(op, i)->type))) return true;
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (type_is_float(type_elem(op_result(op, i)->type))) return true;
+    return false;
+}
+
+/* What a kernel computes with. */
+typedef struct Arithmetic {
+    bool has_floats, has_integers, has_products;
+} Arithmetic;
+
+static bool look_at_scalar(Op *op, void *user)
+{
+    Arithmetic *found = user;
+    bool is_arith = op->def && op->def->dialect == &arith_dialect && op->def != ARITH(CONSTANT);
+    bool is_math = op->def && op->def->dialect == &math_dialect;
+    if (!is_arith && !is_math) return true;
+    bool is_float = has_float(op);
+    found->has_floats |= is_float;
+    found->has_integers |= !is_float;
+    found->has_products |= op->def == ARITH(MULI);
+    return true;
+}
+
+/* The node that a kernel belongs to, or NULL: none, or it only gives integers back their meaning. */
+static const Op *node_of(const PtrMap *nodes, const Op *kernel)
+{
+    Str name = layer_name_source(kernel);
+    return name.len ? ptrmap_get(nodes, ident_get(kernel->ctx, name)) : NULL;
+}
+
+typedef struct Survey {
+    Layers *layers;
+    const PtrMap *nodes; /* of the loaded network, by name */
+} Survey;
+
+static bool look_at_kernel(Op *op, void *user)
+{
+    Survey *survey = user;
+    Layers *layers = survey->layers;
+    Arithmetic found = {0};
+    if (op->def != LINALG(GENERIC)) return true;
+    op_walk(op, look_at_scalar, &found);
+    layers->has_products |= found.has_products;
+    const Op *node = node_of(survey->nodes, op);
+    if (!node || is_quantizer(node)) return true;
+    const Ident *name = ident_get(op->ctx, layer_name_source(op));
+    if (!found.has_floats) {
+        if (found.has_integers) ptrmap_put(&layers->integers, name, op);
+    } else if (!ptrmap_has(&layers->floats, name)) {
+        *vec_push(&layers->names) = name;
+        ptrmap_put(&layers->floats, name, (void *)name);
+    }
+    return true;
+}
+
+static const Ident *name_of(const Op *node)
+{
+    const Attr *name = op_attr(node, ONNX_ATTR_NAME);
+    return name ? ident_get(node->ctx, name->u.string) : NULL;
+}
+
+static bool collect_node(Op *op, void *user)
+{
+    PtrMap *nodes = user;
+    const Ident *name = onnx_is_node(op) ? name_of(op) : NULL;
+    if (name && !ptrmap_has(nodes, name)) ptrmap_put(nodes, name, op);
+    return true;
+}
+
+/* Backward from the results, not beyond `cut`: enters the ops. False: an argument is needed, too. */
+static bool reach_results(const Op *func, const Value *cut, PtrMap *reached)
+{
+    VEC(const Op *) work = {0};
+    bool is_closed = true;
+    *vec_push(&work) = block_terminator(func_entry(func));
+    while (work.len > 0 && is_closed) {
+        const Op *op = work.data[--work.len];
+        for (uint32_t i = 0; i < op->operand_count; i++) {
+            const Value *value = op_operand(op, i);
+            Op *def = value_def(value);
+            if (value == cut) continue;
+            is_closed &= def != NULL;
+            if (!def || ptrmap_has(reached, def)) continue;
+            ptrmap_put(reached, def, def);
+            *vec_push(&work) = def;
+        }
+    }
+    vec_free(&work);
+    return is_closed;
+}
+
+/* Counts the nodes of one kind on one side of a cut. */
+static size_t count_on_side(const Op *func, const PtrMap *reached, bool is_reached,
+                            const PtrMap *names)
+{
+    size_t count = 0;
+    FOR_EACH_OP(op, func_entry(func)) {
+        const Ident *name = onnx_is_node(op) ? name_of(op) : NULL;
+        if (name && ptrmap_has(reached, op) == is_reached) count += ptrmap_has(names, name);
+    }
+    return count;
+}
+
+/* Whether a cut leaves floats, and nothing else, on the side of the arguments (else: of the
+ * results) to the host. */
+static bool cuts_floats(const Op *func, const Layers *layers, const Value *cut, bool is_front)
+{
+    PtrMap reached = {0};
+    bool ok = reach_results(func, cut, &reached) &&
+              count_on_side(func, &reached, !is_front, &layers->floats) > 0 &&
+              count_on_side(func, &reached, !is_front, &layers->integers) == 0;
+    ptrmap_free(&reached);
+    return ok;
+}
+
+/* Whether the name can be an item of a list on the command line and means one tensor. */
+static bool can_be_named(const Op *node)
+{
+    const Ident *name = node && node->result_count == 1 ? name_of(node) : NULL;
+    if (!name) return false;
+    for (size_t i = 0; i < name->str.len; i++)
+        if ((unsigned char)name->str.data[i] <= ' ' || strchr(",'\"\\$`", name->str.data[i]))
+            return false;
+    return true;
+}
+
+/* The tensor that streams into a node from another one; NULL: none. */
+static const Value *streamed_input(const Op *node)
+{
+    const Value *value = node->operand_count > 0 ? op_operand(node, 0) : NULL;
+    const Op *def = value ? value_def(value) : NULL;
+    return def && onnx_is_node(def) && name_of(def) != name_of(node) ? value : NULL;
+}
+
+/* --from: the first quantizer behind floats. */
+static void add_from(StrBuf *out, const Op *func, const Layers *layers)
+{
+    FOR_EACH_OP(op, func_entry(func)) {
+        const Value *cut = is_quantizer(op) && can_be_named(op) ? streamed_input(op) : NULL;
+        if (!cut || !cuts_floats(func, layers, cut, true)) continue;
+        strbuf_printf(out, " --from=%.*s", STR_ARG(name_of(op)->str));
+        if (!type_is_static(cut->type)) return;
+        strbuf_add_c(out, " --input-shape=");
+        add_shape(out, cut->type, false);
+        return;
+    }
+}
+
+/* --to: the last node before floats. */
+static void add_to(StrBuf *out, const Op *func, const Layers *layers)
+{
+    FOR_EACH_OP(op, func_entry(func)) {
+        const Ident *name = onnx_is_node(op) ? name_of(op) : NULL;
+        const Value *cut = name && ptrmap_has(&layers->floats, name) ? streamed_input(op) : NULL;
+        if (!cut || !can_be_named(value_def(cut)) || !cuts_floats(func, layers, cut, false))
+            continue;
+        strbuf_printf(out, " --to=%.*s", STR_ARG(name_of(value_def(cut))->str));
+        return;
+    }
+}
+
+/* Shapes are known where the passes in front have found them, too; what they say was said. */
+static void infer_shapes(Op *model)
+{
+    DiagHold messages;
+    diag_hold_begin(&messages, model->ctx);
+    (void)!driver_run_stages(model, STAGE_FOLD, &(StageOptions){0}, NULL);
+    diag_hold_end(&messages);
+    diag_hold_free(&messages);
+}
+
+static void add_names(StrBuf *out, const Layers *layers)
+{
+    enum { SHOWN = 3 };
+    for (size_t i = 0; i < layers->names.len && i < SHOWN; i++) {
+        strbuf_add_c(out, i ? ", " : " ");
+        onnx_add_quoted(out, layers->names.data[i]->str);
+    }
+    if (layers->names.len > SHOWN) strbuf_printf(out, " and %zu more", layers->names.len - SHOWN);
+}
+
+static void warn_floats(ModelNotes *notes, const Op *module, const Layers *layers)
+{
+    StrBuf names = {0}, options = {0};
+    size_t count = layers->names.len;
+    add_names(&names, layers);
+    if (!notes->has_quantizers && !layers->has_products) {
+        diag_warning(module->ctx, module->loc,
+                     "the network is computed in floating point, %zu %s:%s; --quantize=int8 "
+                     "--calibrate=FILE.npy makes integers of it",
+                     count, count == 1 ? "layer" : "layers", names.data);
+    } else {
+        if (notes->is_onnx_file) {
+            infer_shapes(notes->model);
+            const Op *func = network_of(notes->model);
+            if (func) add_from(&options, func, layers);
+            if (func) add_to(&options, func, layers);
+        }
+        diag_warning(module->ctx, module->loc,
+                     "%zu %s of a quantized network %s computed in floating point:%s%s%s", count,
+                     count == 1 ? "layer" : "layers", count == 1 ? "is" : "are", names.data,
+                     options.len ? "; floats at the ends can be left to the host:" : "",
+                     options.data ? options.data : "");
+    }
+    strbuf_free(&names);
+    strbuf_free(&options);
+}
+
+void driver_notes_end(ModelNotes *notes, const Op *module)
+{
+    Layers layers = {0};
+    PtrMap nodes = {0};
+    Survey survey = {&layers, &nodes};
+    op_walk(notes->model, collect_node, &nodes);
+    op_walk((Op *)(uintptr_t)module, look_at_kernel, &survey);
+    if (notes->has_nodes && layers.names.len > 0) warn_floats(notes, module, &layers);
+    ptrmap_free(&nodes);
+    ptrmap_free(&layers.floats);
+    ptrmap_free(&layers.integers);
+    vec_free(&layers.names);
+}
