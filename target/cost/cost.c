@@ -184,20 +184,36 @@ static void narrow_tree(const ComputeSchedule *sched, Cost *sum)
     }
 }
 
-/* Products by the schedule's packing: slices; operands put together, of which the slice's pre-adder
- * takes one sum, and delayed along the cascade; borrows of the fields; sums of a lane's chains. */
+/* LUTs that put the fields of an operand together. Fields that are not negative are wires side by
+ * side; the sum of two others is the slice's pre-adder's, where no other slice shares it. */
+static int64_t packed_operand_luts(const PackingSchedule *p, const Op *main, int operand,
+                                   bool *has_pre_adder)
+{
+    PayloadRange range;
+    int64_t sums = p->grid.fields[operand] - 1;
+    int64_t packed = ceil_div(p->elements[operand], p->grid.fields[operand]);
+    bool is_signed =
+        !payload_range(main, op_operand(p->product, (uint32_t)operand), &range) || range.low < 0;
+    if (sums == 0 || !is_signed) return 0;
+    if (*has_pre_adder && p->multiplications == packed) {
+        *has_pre_adder = false;
+        sums--;
+    }
+    return sums * packed * p->grid.bits[operand];
+}
+
+/* Products by the schedule's packing: slices; operands put together, and delayed along the cascade;
+ * borrows of the fields; sums of a lane's chains. */
 static void add_packed(const ComputeSchedule *sched, Cost *sum)
 {
     const PackingSchedule *p = &sched->packing;
     int64_t chains = sched->reduction_lanes / p->chain_length, terms = sched->lanes * chains;
-    int64_t spacing = p->grid.spacing, free_sums = 1;
+    int64_t spacing = p->grid.spacing;
+    bool has_pre_adder = true;
     int64_t bits = cost_element_bits(type_elem(op_result(sched->main, 0)->type));
     sum->dsp += p->multiplications;
     for (int i = 0; i < 2; i++) {
-        int64_t sums = p->grid.fields[i] - 1, packed = ceil_div(p->elements[i], p->grid.fields[i]);
-        int64_t taken = sums < free_sums ? sums : free_sums;
-        sum->lut += (sums - taken) * packed * p->grid.bits[i];
-        free_sums -= taken;
+        sum->lut += packed_operand_luts(p, sched->main, i, &has_pre_adder);
         if (p->chain_length > 2) sum->lut += p->elements[i] * p->bits[i];
     }
     if (p->grid.fields[0] * p->grid.fields[1] > 1)
