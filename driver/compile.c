@@ -198,11 +198,6 @@ static void print_pipeline(const Compile *compile, const SearchOptions *search, 
     driver_add_stages(out, STAGES_ALL, &options);
 }
 
-void driver_print_pipeline(const CompileOptions *options, const DeviceTarget *target, StrBuf *out)
-{
-    print_pipeline(&(Compile){.options = options, .target = target}, &options->search, out);
-}
-
 bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarget *target,
                     StrBuf *pipeline)
 {

@@ -63,7 +63,8 @@ static void print_summary(Op *module, const CompileFlags *options, const DeviceT
     strbuf_free(&out);
 }
 
-/* Prints the pipeline, if that is asked for, also of a design that failed. */
+/* Prints the pipeline that made the design, if that is asked for; if none was made, the one that was
+ * tried last. */
 static bool compile_module(Op **module, const CompileFlags *options, const DeviceTarget *target)
 {
     StrBuf pipeline = {0};
@@ -88,10 +89,11 @@ static bool compile_bytes(const Tool *tool, const CompileFlags *options, const c
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->model) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
     ok = module && tool_quantize(tool, &options->quantize, module, NULL) &&
-         compile_module(&module, options, &target) && emit_hls(module, &emit, &project, &why);
+         compile_module(&module, options, &target) &&
+         (!options->output_dir || emit_hls(module, &emit, &project, &why));
     diag_flush(ctx);
     if (why.len > 0) tool_error(tool, "error: %s", why.data);
-    if (ok) print_summary(module, options, &target, &project);
+    if (ok && options->output_dir) print_summary(module, options, &target, &project);
     if (module) op_erase(module);
     context_destroy(ctx);
     emitted_project_free(&project);
@@ -106,26 +108,9 @@ static bool compile_file(const Tool *tool, const CompileFlags *options, const ch
     const char *reason = NULL;
     bool ok = file_read(&bytes, path, &reason) ||
               tool_error(tool, "error: cannot open '%s': %s", path, reason);
-    ok = ok && tool_check_output(tool, options->output_dir) &&
+    ok = ok && (!options->output_dir || tool_check_output(tool, options->output_dir)) &&
          compile_bytes(tool, options, path, strbuf_str(&bytes));
     strbuf_free(&bytes);
-    return ok;
-}
-
-/* --dump-pass-pipeline without -o: prints the passes and does nothing else. */
-static bool print_pipeline(const Tool *tool, const CompileFlags *options)
-{
-    DeviceTarget target;
-    StrBuf text = {0};
-    Context *ctx = context_create();
-    bool ok = driver_resolve_device(ctx, &options->device, tool_errors(tool), &target);
-    if (ok) {
-        driver_print_pipeline(&options->compile, &target, &text);
-        printf("%s\n", text.data);
-    }
-    diag_flush(ctx);
-    context_destroy(ctx);
-    strbuf_free(&text);
     return ok;
 }
 
@@ -133,8 +118,8 @@ static bool check_options(const Tool *tool, const CompileFlags *options, const T
 {
     if (inputs->len != 1)
         return tool_error(tool, "error: one model is needed; try '%s --help'", tool->name);
-    bool prints_only = options->dump_pipeline && !options->output_dir;
-    if (!prints_only && (!options->output_dir || !*options->output_dir))
+    bool writes_nothing = options->dump_pipeline && !options->output_dir;
+    if (!writes_nothing && (!options->output_dir || !*options->output_dir))
         return tool_error(tool, "error: -o needs the directory to write");
     if (!tool_check_device(tool, &options->device) ||
         !tool_check_search(tool, &options->compile.search))
@@ -173,7 +158,7 @@ static void add_flags(CompileFlags *options, Flags *flags)
               {"wide", FLAG_SWITCH, &options->table.is_wide, NULL,
                "Names and loops of the table in full, however wide it becomes", NULL},
               {"dump-pass-pipeline", FLAG_SWITCH, &options->dump_pipeline, NULL,
-               "Print the passes as ming-opt --pass-pipeline takes them", NULL},
+               "Print the passes that made the design, for ming-opt --pass-pipeline; -o is not needed", NULL},
               {"verify-semantics", FLAG_OPTIONAL_INT, &compile->verify_semantics, "n",
                "Run the network on n random inputs (default 1) before and after each pass and "
                "compare",
@@ -201,9 +186,7 @@ int ming_compile(int argc, char **argv)
     if (options.compile.search.fps == LIMIT_NOT_GIVEN) options.compile.search.fps = 0;
     options.compile.has_memory_ports = strcmp(options.interface, "m_axi") == 0;
     options.compile.loads_weights = strcmp(options.weights, "load") == 0;
-    if (ok && args == ARGS_RUN)
-        ok = options.output_dir ? compile_file(&tool, &options, inputs.data[0])
-                                : print_pipeline(&tool, &options);
+    if (ok && args == ARGS_RUN) ok = compile_file(&tool, &options, inputs.data[0]);
     driver_model_options_free(&options.model);
     driver_quantize_options_free(&options.quantize);
     vec_free(&inputs);

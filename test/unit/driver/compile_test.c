@@ -123,18 +123,16 @@ static void tells_its_pipeline(void **state)
 {
     Client *client = *state;
     const CompileOptions options = {.search = {.fps = 1000, .reserved_bram = 3}};
-    StrBuf first = {0}, pipeline = {0}, text = {0}, again = {0};
-    driver_print_pipeline(&options, &client->target, &first);
+    StrBuf pipeline = {0}, text = {0}, again = {0};
     Op *copy = op_clone(client->module, NULL);
     assert_true(driver_compile(&client->module, &options, &client->target, &pipeline));
-    assert_string_equal(pipeline.data, first.data);
-    assert_non_null(strstr(first.data, "choose-unroll{objective=fps fps=1000 reserve-bram=3 dsp="));
+    assert_non_null(
+        strstr(pipeline.data, "choose-unroll{objective=fps fps=1000 reserve-bram=3 dsp="));
     assert_true(driver_run_passes(copy, strbuf_str(&pipeline)));
     op_print(&text, client->module, &PRINT_DEFAULT);
     op_print(&again, copy, &PRINT_DEFAULT);
     assert_string_equal(again.data, text.data);
     op_erase(copy);
-    strbuf_free(&first);
     strbuf_free(&pipeline);
     strbuf_free(&text);
     strbuf_free(&again);
