@@ -10,6 +10,8 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 
+enum { ROW = 256 }; /* elements of a constant that are read at once */
+
 static IntRange hull(IntRange a, IntRange b)
 {
     return (IntRange){i64_min(a.lo, b.lo), i64_max(a.hi, b.hi)};
@@ -81,10 +83,13 @@ static IntRange constant_range(const Attr *value, const Type *type)
     if (value->kind == ATTR_INTEGER)
         return (IntRange){attr_int_value(value), attr_int_value(value)};
     if (value->kind != ATTR_DENSE || dense_count(value) == 0) return int_range_of_type(type);
-    IntRange range = {dense_i64(value, 0), dense_i64(value, 0)};
-    int64_t count = value->u.dense.is_splat ? 1 : dense_count(value);
-    for (int64_t i = 1; i < count; i++)
-        range = hull(range, (IntRange){dense_i64(value, i), dense_i64(value, i)});
+    IntRange range = {INT64_MAX, INT64_MIN};
+    int64_t count = value->u.dense.is_splat ? 1 : dense_count(value), row[ROW];
+    for (int64_t begin = 0; begin < count; begin += ROW) {
+        int64_t size = i64_min(count - begin, ROW);
+        dense_i64_row(value, begin, (size_t)size, row);
+        for (int64_t i = 0; i < size; i++) range = hull(range, (IntRange){row[i], row[i]});
+    }
     return range;
 }
 
@@ -241,35 +246,65 @@ static bool find_weights(const Op *generic, uint32_t operand, const int64_t *ext
     return true;
 }
 
-/* The output's number of the weight at a row-major index. */
-static int64_t output_of(const WeightRange *w, const int64_t *extents, int64_t index)
+/* Whether all products of weights with x, repeated, add up to less than 64 bits. */
+static bool is_small(const WeightRange *w, IntRange x)
 {
-    int64_t output = 0;
-    for (uint32_t r = w->map->result_count; r-- > 0;) {
-        int64_t extent = extents[w->map->results[r]->value];
-        output += index % extent * w->stride[r];
-        index /= extent;
-    }
-    return output;
+    uint32_t width = type_width(type_elem(w->values->type));
+    int64_t most = i64_max(x.hi, x.lo > -INT64_MAX ? -x.lo : INT64_MAX);
+    return width < 63 && i64_mul(most, INT64_C(1) << width, &most) &&
+           i64_mul(most, w->repeats, &most) && i64_mul(most, dense_count(w->values), &most);
 }
 
-/* The least and largest sum of weight * x, each term 0 at will, of any output; false beyond 64
- * bits. */
+/* Adds weight * x, each term 0 at will, to an output's sum; false beyond 64 bits. */
+static bool add_weight(const WeightRange *w, int64_t weight, IntRange x, IntRange *sum)
+{
+    IntRange term;
+    return product_of((IntRange){weight, weight}, x, &term) &&
+           product_of(term, (IntRange){w->repeats, w->repeats}, &term) &&
+           sum_of(*sum, hull(term, (IntRange){0, 0}), sum);
+}
+
+/* The same where nothing overflows. */
+static void add_small_weight(const WeightRange *w, int64_t weight, IntRange x, IntRange *sum)
+{
+    int64_t low = weight * x.lo * w->repeats, high = weight * x.hi * w->repeats;
+    sum->lo += i64_min(i64_min(low, high), 0);
+    sum->hi += i64_max(i64_max(low, high), 0);
+}
+
+/* Moves the index of a weight by one, row-major, and with it the number of its output. */
+static void next_weight(const WeightRange *w, const int64_t *extents, int64_t *index,
+                        int64_t *output)
+{
+    for (uint32_t r = w->map->result_count; r-- > 0;) {
+        *output += w->stride[r];
+        if (++index[r] < extents[w->map->results[r]->value]) return;
+        *output -= index[r] * w->stride[r];
+        index[r] = 0;
+    }
+}
+
+/* The least and largest sum of weight * x of any output; false beyond 64 bits. Sums only grow away
+ * from 0, because each term may be 0. */
 static bool sum_weights(const IntRanges *ranges, const WeightRange *w, const int64_t *extents,
                         IntRange x, IntRange *out)
 {
     IntRange *sums = ARENA_ARRAY(ranges->arena, IntRange, (size_t)w->outputs);
-    int64_t count = dense_count(w->values);
-    *out = (IntRange){0, 0};
-    for (int64_t i = 0; i < count; i++) {
-        int64_t weight = dense_i64(w->values, i);
-        IntRange term, *sum = &sums[output_of(w, extents, i)];
-        if (!product_of((IntRange){weight, weight}, x, &term) ||
-            !product_of(term, (IntRange){w->repeats, w->repeats}, &term) ||
-            !sum_of(*sum, hull(term, (IntRange){0, 0}), sum))
-            return false;
-        *out = hull(*out, *sum);
+    int64_t count = dense_count(w->values), index[KERNEL_MAX_LOOPS] = {0}, output = 0, row[ROW];
+    bool is_exact = is_small(w, x);
+    for (int64_t begin = 0; begin < count; begin += ROW) {
+        int64_t size = i64_min(count - begin, ROW);
+        dense_i64_row(w->values, begin, (size_t)size, row);
+        for (int64_t i = 0; i < size; i++) {
+            if (is_exact)
+                add_small_weight(w, row[i], x, &sums[output]);
+            else if (!add_weight(w, row[i], x, &sums[output]))
+                return false;
+            next_weight(w, extents, index, &output);
+        }
     }
+    *out = (IntRange){0, 0};
+    for (int64_t i = 0; i < w->outputs; i++) *out = hull(*out, sums[i]);
     return true;
 }
 

@@ -25,9 +25,16 @@ static void add_elements(StrBuf *out, const Attr *value, uint32_t bytes)
 {
     int64_t count = 0;
     bool ok = type_element_count(value->type, &count);
-    for (int64_t i = 0; ok && i < count; i++) {
-        uint64_t bits = (uint64_t)dense_i64(value, i);
-        for (uint32_t b = 0; b < bytes; b++) strbuf_add_char(out, (char)(bits >> (8 * b) & 0xff));
+    enum { ROW = 256 };
+    int64_t row[ROW];
+    char words[8 * ROW];
+    for (int64_t begin = 0; ok && begin < count; begin += ROW) {
+        int64_t size = i64_min(count - begin, ROW);
+        dense_i64_row(value, begin, (size_t)size, row);
+        for (int64_t i = 0; i < size; i++)
+            for (uint32_t b = 0; b < bytes; b++)
+                words[i * bytes + b] = (char)((uint64_t)row[i] >> (8 * b) & 0xff);
+        strbuf_add(out, words, (size_t)size * bytes);
     }
 }
 

@@ -1,5 +1,9 @@
 /* ming: its commands, each of which is a file of its own.
  * Tests: lit/driver/ming-compile.mir */
+#include <limits.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,8 +62,20 @@ static void unknown_command(const Tool *tool, const char *name)
     strbuf_free(&hint);
 }
 
+/* Memory that is freed is used again rather than given back: sizing FIFOs takes hundreds of
+ * megabytes for each design that is tried, and a page fault for every 4 KiB of them. */
+static void keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    enum { LARGEST = 64 << 20, ALWAYS = INT_MAX };
+    (void)mallopt(M_MMAP_THRESHOLD, LARGEST);
+    (void)mallopt(M_TRIM_THRESHOLD, ALWAYS);
+#endif
+}
+
 int main(int argc, char **argv)
 {
+    keep_freed_memory();
     tool_open_standard_files();
     for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++)
         if (strcmp(argv[1], commands[i].name) == 0)

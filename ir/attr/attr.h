@@ -516,6 +516,8 @@ const Attr *attr_dict_set(const Attr *dict, const Ident *name, const Attr *value
 int64_t dense_count(const Attr *attr);
 /* An integer or index element of at most 64 bits, extended as by attr_int_value. */
 int64_t dense_i64(const Attr *attr, int64_t index);
+/* `count` of them, at least one, from `begin` on. */
+void dense_i64_row(const Attr *attr, int64_t begin, size_t count, int64_t *out);
 double dense_f64(const Attr *attr, int64_t index); /* float elements */
 /* One element as an integer or float attribute, a complex number as the array [re, im], a string as
  * a string attribute. */

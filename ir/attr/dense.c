@@ -303,18 +303,36 @@ bool dense_view_bit(const DenseView *view, int64_t index)
     return view->data[at / 8] >> at % 8 & 1;
 }
 
-int64_t dense_i64(const Attr *attr, int64_t index)
+void dense_i64_row(const Attr *attr, int64_t begin, size_t count, int64_t *out)
 {
     DenseView view = dense_view(attr);
-    uint32_t width = type_width(view.elem);
+    uint32_t width = type_width(view.elem), bytes = scalar_bytes(view.elem);
     assert(width <= 64 && !type_is_float(view.elem));
-    if (width == 0) return 0;
-    uint64_t word = width == 1 ? dense_view_bit(&view, index)
-                               : load_word(dense_view_at(&view, index), scalar_bytes(view.elem));
     bool is_unsigned = view.elem->kind == TYPE_INTEGER && view.elem->u.integer.sign == UNSIGNED;
-    uint64_t sign = (uint64_t)1 << (width - 1);
-    if (!is_unsigned) word = (word ^ sign) - sign;
-    return (int64_t)word;
+    uint64_t sign = width == 0 || is_unsigned ? 0 : (uint64_t)1 << (width - 1);
+    size_t first = view.is_splat ? 0 : (size_t)begin, step = view.is_splat ? 0 : 1;
+    assert(width < 2 || first + step * (count - 1) < view.size / bytes);
+    if (bytes == 1 && width > 1) { /* weights of most networks: without a loop over bytes */
+        for (size_t i = 0; i < count; i++)
+            out[i] = (int64_t)((view.data[first + i * step] ^ sign) - sign);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t at = first + i * step;
+        uint64_t word = 0;
+        if (width == 1)
+            word = dense_view_bit(&view, (int64_t)at);
+        else if (width > 1)
+            word = load_word(view.data + at * bytes, bytes);
+        out[i] = (int64_t)((word ^ sign) - sign);
+    }
+}
+
+int64_t dense_i64(const Attr *attr, int64_t index)
+{
+    int64_t value;
+    dense_i64_row(attr, index, 1, &value);
+    return value;
 }
 
 double dense_f64(const Attr *attr, int64_t index)

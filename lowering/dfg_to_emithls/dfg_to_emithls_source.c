@@ -133,15 +133,45 @@ static bool next_position(int64_t *position, const int64_t *extents, uint32_t co
     return false;
 }
 
-/* Copies an element; bits are packed. */
-static void copy_element(const Attr *value, size_t from, uint8_t *data, size_t to)
+/* Copies elements that are `step` apart to a row; bits are packed. */
+static void copy_row(const Attr *value, int64_t from, int64_t step, uint8_t *data, size_t to,
+                     int64_t count)
 {
     uint32_t bytes = dense_elem_bytes(type_elem(value->type));
-    from = value->u.dense.is_splat ? 0 : from;
-    if (bytes)
-        memcpy(data + to * bytes, value->u.dense.data + from * bytes, bytes);
-    else if (value->u.dense.data[from / 8] >> (from % 8) & 1)
-        data[to / 8] = (uint8_t)(data[to / 8] | 1u << (to % 8));
+    if (value->u.dense.is_splat) from = step = 0;
+    const uint8_t *source = value->u.dense.data;
+    if (bytes == 1) { /* weights of most networks: without calls */
+        for (int64_t i = 0; i < count; i++) data[to + (size_t)i] = source[from + i * step];
+        return;
+    }
+    for (int64_t i = 0; i < count; i++, to++, from += step)
+        if (bytes)
+            memcpy(data + to * bytes, source + (size_t)from * bytes, bytes);
+        else if (source[from / 8] >> (from % 8) & 1)
+            data[to / 8] = (uint8_t)(data[to / 8] | 1u << (to % 8));
+}
+
+/* How far apart the elements are from one position to the next (counters, then lanes), and where
+ * the first one is. False: the map is not linear. */
+static bool element_steps(const ComputeLowering *c, const TableLayout *layout, const Type *tensor,
+                          int64_t *steps, int64_t *first)
+{
+    int64_t by_loop[KERNEL_MAX_LOOPS] = {0}, stride = 1;
+    *first = 0;
+    for (uint32_t r = layout->map->result_count; r-- > 0;) {
+        int64_t coeffs[KERNEL_MAX_LOOPS], constant;
+        if (!affine_linear(layout->map->results[r], layout->map->dim_count, coeffs, &constant))
+            return false;
+        for (uint32_t l = 0; l < layout->map->dim_count; l++) by_loop[l] += coeffs[l] * stride;
+        *first += constant * stride;
+        stride *= tensor->u.shaped.dims[r];
+    }
+    for (uint32_t i = 0; i < layout->loop_count; i++) {
+        const ScheduleLoop *loop = &c->sched.loops[layout->by_loop[i]];
+        *steps++ = by_loop[loop->loop] * loop->scale;
+    }
+    for (uint32_t i = 0; i < layout->lane_count; i++) *steps++ = by_loop[layout->by_lane[i]];
+    return true;
 }
 
 /* The constant's elements in the order in which the nest reads them; the last `kept` dimensions
@@ -163,11 +193,19 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
     size_t total = (size_t)(layout->depth * layout->lanes * inner), n = 0;
     size_t bytes = dense_elem_bytes(elem) ? total * dense_elem_bytes(elem) : (total + 7) / 8;
     uint8_t *data = arena_alloc(&c->arena, bytes);
+    int64_t steps[COUNT_OF(extents)] = {0}, first, row = inner, step = 1;
+    bool is_linear = element_steps(c, layout, value->type, steps, &first);
+    if (is_linear && kept == 0 && !are_weights && count > 0) { /* a row of the last position */
+        row = extents[--count];
+        step = steps[count];
+    }
     do {
-        int64_t from = source_element(c, layout, value->type, position) * inner;
-        bool is_zero = are_weights && sched_table_repeats(&c->sched, layout, position);
-        for (int64_t i = 0; i < inner; i++, n++)
-            if (!is_zero) copy_element(value, (size_t)(from + i), data, n);
+        int64_t from = first;
+        for (uint32_t i = 0; i < count && is_linear; i++) from += position[i] * steps[i];
+        if (!is_linear) from = source_element(c, layout, value->type, position);
+        if (!are_weights || !sched_table_repeats(&c->sched, layout, position))
+            copy_row(value, from * inner, step, data, n, row);
+        n += (size_t)row;
     } while (next_position(position, extents, count));
     return attr_dense_raw(type_tensor(elem, dims, rank, NULL), data, bytes, false);
 }

@@ -251,7 +251,7 @@ static Value *narrow_input(Narrowing *n, Value *input)
     const Type *type = type_with_elem(input->type, type_i(n->builder.ctx, needed_width(n, input)));
     size_t count = value->u.dense.is_splat ? 1 : (size_t)dense_count(value);
     int64_t *elements = ARENA_ARRAY(n->ranges.arena, int64_t, count);
-    for (size_t i = 0; i < count; i++) elements[i] = dense_i64(value, (int64_t)i);
+    if (count > 0) dense_i64_row(value, 0, count, elements);
     const Attr *narrow = value->u.dense.is_splat
                              ? attr_dense_splat(type, attr_int(type_elem(type), elements[0]))
                              : attr_dense_i64(type, elements, count);

@@ -10,6 +10,7 @@
 /* Place of an access in its runs, and the stream it works on. */
 typedef struct LoopCursor {
     HlsCursor at;
+    int64_t due; /* hls_cursor_tick, in this execution of the loop */
     uint32_t stream;
 } LoopCursor;
 
@@ -150,7 +151,7 @@ static bool run_tick(HlsSim *sim, TimedProcess *p, const HlsLoop *loop, LoopCurs
     int64_t start = p->now + tick - p->tick, readable = start, writable = start;
     for (size_t i = 0; i < loop->accesses.len; i++) {
         LoopCursor *c = &cursors[i];
-        if (hls_cursor_tick(&c->at, loop, base) != tick) continue;
+        if (c->due != tick) continue;
         const HlsFifo *times = &sim->fifos[c->stream].times;
         int64_t *known = c->at.access->is_write ? &writable : &readable;
         int64_t ready =
@@ -168,7 +169,10 @@ static bool run_tick(HlsSim *sim, TimedProcess *p, const HlsLoop *loop, LoopCurs
     p->has_begun = true;
     p->tick = tick;
     for (size_t i = 0; i < loop->accesses.len; i++)
-        if (hls_cursor_tick(&cursors[i].at, loop, base) == tick) commit(sim, &cursors[i], p->now);
+        if (cursors[i].due == tick) {
+            commit(sim, &cursors[i], p->now);
+            cursors[i].due = hls_cursor_tick(&cursors[i].at, loop, base);
+        }
     return true;
 }
 
@@ -196,13 +200,11 @@ static bool pass_values(HlsSim *sim, const TimedProcess *p, uint32_t index, int6
 }
 
 /* The next tick with an access in the current execution, or INT64_MAX. */
-static int64_t next_tick(const HlsLoop *loop, const LoopCursor *cursors, int64_t base)
+static int64_t next_tick(const HlsLoop *loop, const LoopCursor *cursors)
 {
     int64_t next = INT64_MAX;
-    for (size_t i = 0; i < loop->accesses.len; i++) {
-        int64_t tick = hls_cursor_tick(&cursors[i].at, loop, base);
-        next = tick < next ? tick : next;
-    }
+    for (size_t i = 0; i < loop->accesses.len; i++)
+        next = cursors[i].due < next ? cursors[i].due : next;
     return next;
 }
 
@@ -215,8 +217,10 @@ static bool run_loop(HlsSim *sim, TimedProcess *p, uint32_t index)
     if (!p->in_loop) {
         p->in_loop = true;
         p->tick = loop->op ? -LOOP_START : 0;
+        for (size_t i = 0; i < loop->accesses.len; i++)
+            cursors[i].due = hls_cursor_tick(&cursors[i].at, loop, base);
     }
-    while ((tick = next_tick(loop, cursors, base)) != INT64_MAX)
+    while ((tick = next_tick(loop, cursors)) != INT64_MAX)
         if (!run_tick(sim, p, loop, cursors, tick)) {
             if (p->tick >= 0) (void)pass_values(sim, p, index, known_iterations(p, loop, cursors));
             return false;

@@ -34,7 +34,8 @@ struct PeriodicSchedule {
     ConstraintRow *rows;  /* of each process */
     uint32_t row_count, channel_count, port_count;
     int64_t interval, steps;
-    uint32_t *queue; /* ring of rows that may go on */
+    bool is_first_round; /* of the search for times, without a tried stream */
+    uint32_t *queue;     /* ring of rows that may go on */
     uint32_t queued, queue_first;
     uint32_t tried;      /* stream, or HLS_NOBODY */
     VEC(TimeMove) moved; /* in this trial, each tick once */
@@ -146,6 +147,21 @@ static void pass_on_tick(PeriodicSchedule *sched, uint32_t row, uint32_t tick)
     }
 }
 
+/* pass_on_tick, without what concerns the present round. */
+static void pass_on_ends(PeriodicSchedule *sched, uint32_t row, uint32_t tick)
+{
+    ConstraintRow *r = &sched->rows[row];
+    const Tick *t = &sched->ticks[tick];
+    if (tick + 1 == r->end)
+        pass_on_later(sched, row, r->begin, t->time + sched->ticks[r->begin].gap - sched->interval);
+    for (uint32_t a = t[0].first; a < t[1].first; a++) {
+        const TickAccess *access = &sched->accesses[a];
+        const Channel *c = &sched->channels[access->stream];
+        if (!access->is_write && c->depth > 0 && access->word + c->depth >= c->words)
+            pass_on_place(sched, c, access->word, t->time);
+    }
+}
+
 static void wait_until(Tick *t, int64_t time, uint32_t via)
 {
     if (t->time >= time) return;
@@ -221,6 +237,30 @@ static bool run_tick(PeriodicSchedule *sched, uint32_t row)
     return true;
 }
 
+/* run_row of the first round, in which every row has all of its ticks ahead: what a tick lets wait
+ * in this round is still to come, so only the next round is told. */
+static void run_whole_row(PeriodicSchedule *sched, uint32_t row)
+{
+    ConstraintRow *r = &sched->rows[row];
+    Tick *ticks = sched->ticks;
+    for (uint32_t tick = r->now.begin; tick < r->end; tick++, r->now.begin++, sched->steps++) {
+        Tick *t = &ticks[tick];
+        int64_t before = t->time;
+        bool is_first = tick == r->begin;
+        const Tick *last = is_first ? &ticks[r->end - 1] : t - 1;
+        int64_t least = last->time + t->gap - (is_first ? sched->interval : 0);
+        if (t->time < least) t->time = least;
+        for (uint32_t a = t[0].first; a < t[1].first; a++)
+            if (!wait_for(sched, tick, &sched->accesses[a])) {
+                t->time = before;
+                return;
+            }
+        if (t->time > before) pass_on_ends(sched, row, tick);
+        wake(sched, tick);
+    }
+    r->now = nothing;
+}
+
 static void run_row(PeriodicSchedule *sched, uint32_t row)
 {
     ConstraintRow *r = &sched->rows[row];
@@ -270,7 +310,7 @@ static PeriodicOutcome run_round(PeriodicSchedule *sched, int64_t most)
         sched->queue_first = (sched->queue_first + 1) % sched->row_count;
         sched->queued--;
         sched->rows[row].is_queued = false;
-        run_row(sched, row);
+        (sched->is_first_round ? run_whole_row : run_row)(sched, row);
         if (sched->steps < check) continue;
         if (has_cycle(sched)) return PERIODIC_LOST;
         if (sched->steps > most) return PERIODIC_UNKNOWN;
@@ -288,6 +328,7 @@ static PeriodicOutcome settle(PeriodicSchedule *sched, int64_t max_steps)
     PeriodicOutcome outcome;
     do {
         outcome = run_round(sched, most);
+        sched->is_first_round = false;
     } while (outcome == PERIODIC_KEPT && next_round(sched));
     return outcome;
 }
@@ -335,7 +376,9 @@ bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval)
     }
     enum { MAX_FRAMES = 64 };
     PeriodicOutcome outcome = PERIODIC_KEPT;
+    sched->is_first_round = true;
     if (next_round(sched)) outcome = settle(sched, MAX_FRAMES * (int64_t)sched->events.tick_count);
+    sched->is_first_round = false;
     end_trial(sched, true);
     return outcome == PERIODIC_KEPT;
 }

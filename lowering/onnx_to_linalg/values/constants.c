@@ -58,7 +58,8 @@ static bool subtract_zero_points(const Attr *zeros, FixedConstant *constant)
 {
     int64_t zero_count = dense_count(zeros);
     int64_t stride = constant->axis < 0 ? constant->count : axis_stride(constant);
-    for (int64_t i = 0; i < constant->count; i++) {
+    bool is_zero = zeros->kind == ATTR_DENSE && zeros->u.dense.is_splat && dense_i64(zeros, 0) == 0;
+    for (int64_t i = 0; i < constant->count && !is_zero; i++) {
         int64_t zero = dense_i64(zeros, i / stride % zero_count);
         if (!i64_add(constant->values[i], -zero, &constant->values[i])) return false;
     }
@@ -80,7 +81,7 @@ static bool from_dequantize(OnnxLowering *lw, const Op *dequantize, FixedConstan
     int64_t scale_count = dense_count(scales);
     out->count = dense_count(values);
     out->values = ARENA_ARRAY(&lw->pass->scratch, int64_t, out->count);
-    for (int64_t i = 0; i < out->count; i++) out->values[i] = dense_i64(values, i);
+    if (out->count > 0) dense_i64_row(values, 0, (size_t)out->count, out->values);
     out->is_unsigned = elem->u.integer.sign == UNSIGNED;
     out->type = type_with_elem(values->type, type_i(lw->ctx, type_width(elem)));
     out->axis = scale_axis(dequantize, values->type, scale_count);
