@@ -152,17 +152,19 @@ static void add_flags(CompileFlags *options, Flags *flags)
                "Choices that are given, as folding.json of a compiled project has them", NULL});
     tool_add_model_flags(flags, &options->model);
     tool_add_quantize_flags(flags, &options->quantize);
-    FLAGS_ADD(flags,
-              {"processes", FLAG_SWITCH, &options->table.shows_processes, NULL,
-               "A row per process in the table, not one per layer", NULL},
-              {"wide", FLAG_SWITCH, &options->table.is_wide, NULL,
-               "Names and loops of the table in full, however wide it becomes", NULL},
-              {"dump-pass-pipeline", FLAG_SWITCH, &options->dump_pipeline, NULL,
-               "Print the passes that made the design, for ming-opt --pass-pipeline; -o is not needed", NULL},
-              {"verify-semantics", FLAG_OPTIONAL_INT, &compile->verify_semantics, "n",
-               "Run the network on n random inputs (default 1) before and after each pass and "
-               "compare",
-               "1"});
+    FLAGS_ADD(
+        flags,
+        {"processes", FLAG_SWITCH, &options->table.shows_processes, NULL,
+         "A row per process in the table, not one per layer", NULL},
+        {"wide", FLAG_SWITCH, &options->table.is_wide, NULL,
+         "Names and loops of the table in full, however wide it becomes", NULL},
+        {"dump-pass-pipeline", FLAG_SWITCH, &options->dump_pipeline, NULL,
+         "Print the passes that made the design, for ming-opt --pass-pipeline; -o is not needed",
+         NULL},
+        {"verify-semantics", FLAG_OPTIONAL_INT, &compile->verify_semantics, "n",
+         "Run the network on n random inputs (default 1) before and after each pass and "
+         "compare",
+         "1"});
 }
 
 int ming_compile(int argc, char **argv)
