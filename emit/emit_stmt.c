@@ -355,10 +355,12 @@ static bool print_variable(Function *f, Op *op)
     StrBuf dims = {0};
     for (uint32_t i = 0; i < emithls_array_rank(type); i++)
         strbuf_printf(&dims, "[%lld]", (long long)emithls_array_dim(type, i));
-    /* Arrays of the function are memories: static, so that nothing has to clear them. */
+    /* Arrays of the function are memories: static, so that nothing has to clear them. Temporary
+     * ones are written before they are read. */
     bool is_array = emithls_array_rank(type) > 0;
     if (op->next && is_first_store(op->next)) return true;
-    bool is_memory = is_array && block_parent_op(op->block)->def == EMITHLS(FUNC);
+    bool is_memory = is_array && block_parent_op(op->block)->def == EMITHLS(FUNC) &&
+                     !op_attr(op, EMITHLS_ATTR_TEMPORARY);
     emit_line(f, "%s%s %s%s%s;", is_memory ? "static " : "",
               cpp_type(f->e, emithls_array_elem(type)), name, dims.data ? dims.data : "",
               is_array ? "" : "{}");

@@ -224,7 +224,7 @@ void sched_packing(ComputeSchedule *sched)
     PackingSchedule *best = &sched->packing;
     *best = (PackingSchedule){.multiplications = sched->lanes * sched->reduction_lanes,
                               .chain_length = 1};
-    if (sched->kernel.class == KERNEL_PURE_PARALLEL || sched->reduction.combine ||
+    if (sched->kernel.class == KERNEL_PURE_PARALLEL || sched->reduction.turns > 1 ||
         sched_has_lut_products(sched->main))
         return;
     const Op *product = sched_payload_product(sched->main);

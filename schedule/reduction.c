@@ -77,8 +77,9 @@ static int64_t update_latency(const Op *generic)
 static const Op *find_combine(const Op *generic)
 {
     static const OpDef *const any_order[] = {
-        ARITH(ADDF),    ARITH(SUBF),    ARITH(MULF), ARITH(MAXIMUMF), ARITH(MINIMUMF),
-        ARITH(MAXNUMF), ARITH(MINNUMF), ARITH(ADDI), ARITH(SUBI),     ARITH(MULI),
+        ARITH(ADDF),    ARITH(SUBF),  ARITH(MULF), ARITH(MAXIMUMF), ARITH(MINIMUMF), ARITH(MAXNUMF),
+        ARITH(MINNUMF), ARITH(ADDI),  ARITH(SUBI), ARITH(MULI),     ARITH(MAXSI),    ARITH(MAXUI),
+        ARITH(MINSI),   ARITH(MINUI), ARITH(ANDI), ARITH(ORI),      ARITH(XORI),
     };
     const Block *body = linalg_body(generic);
     const Value *acc = body->args[linalg_input_count(generic)];
@@ -121,6 +122,24 @@ const Attr *sched_reduction_neutral(const Op *combine)
     if (combine->def == ARITH(ADDI) || combine->def == ARITH(SUBI) || combine->def == ARITH(MULI))
         return attr_int(type, combine->def == ARITH(MULI));
     return NULL; /* taking an extreme twice changes nothing */
+}
+
+static bool is_zero(const Value *value)
+{
+    const Op *def = value_def(value);
+    if (def && def->def == LINALG(FILL)) return is_zero(op_operand(def, 0));
+    const Attr *attr = def && op_has_trait(def, TRAIT_CONSTANT_LIKE) ? op_attr(def, "value") : NULL;
+    if (attr && attr->kind == ATTR_DENSE && attr->u.dense.is_splat) attr = dense_elem(attr, 0);
+    return attr && attr->kind == ATTR_INTEGER && bigint_is_zero(&attr->u.integer);
+}
+
+bool sched_is_done_at_once(const ComputeSchedule *sched)
+{
+    const Op *combine = sched->reduction.combine;
+    if (!combine || combine->def != ARITH(ADDI) || sched->reduction.turns > 1) return false;
+    for (uint32_t i = 0; i < sched->loop_count; i++)
+        if (sched->loops[i].is_reduction) return false;
+    return is_zero(op_operand(sched->main, linalg_input_count(sched->main)));
 }
 
 /* Number of innermost loops that reduce, if other accumulators are updated outside them. */
@@ -171,8 +190,10 @@ void sched_reduction(ComputeSchedule *sched)
     r->steps = reduction_steps(sched);
     r->distance = reuse_distance(sched);
     r->run = count_run(sched);
-    if (latency == 1 || keeps_order(sched, latency)) return;
+    bool is_quick = latency == 1; /* integers, which may be joined in any order */
+    if (!is_quick && keeps_order(sched, latency)) return;
     r->combine = find_combine(sched->main);
+    if (is_quick) return;
     if (!r->combine) latency *= sched->reduction_lanes;
     if (r->steps == 1 || r->distance >= latency) return;
     if (r->combine && r->distance == sched->accumulators)

@@ -151,8 +151,8 @@ typedef struct ScheduleLoop {
 
 /* How accumulators are kept (schedule/reduction.c; docs/streaming.md). */
 typedef struct ReductionSchedule {
-    const Op *combine; /* the body's op that takes a term into the accumulator, if the terms may
-                          come in any order and it takes more than a cycle; else NULL */
+    const Op *combine; /* the body's op that takes a term into the accumulator, if the terms of an
+                          iteration are joined before they meet it; NULL: one after the other */
     int64_t steps;     /* iterations that update one accumulator */
     int64_t distance;  /* least iterations between two updates of an accumulator */
     int64_t turns;     /* partial sums per accumulator, used in turn: 1, or at most `steps` */
@@ -267,6 +267,9 @@ bool sched_sums_in_registers(const ComputeSchedule *sched);
 const OpDef *sched_reduction_join(const Op *combine);
 Value *sched_reduction_term(const Op *combine);
 const Attr *sched_reduction_neutral(const Op *combine);
+/* Whether every iteration makes whole sums that start from 0, so that the sum of its terms is the
+ * result. */
+bool sched_is_done_at_once(const ComputeSchedule *sched);
 
 /* The loops of a stage as functions of the main kernel's. */
 const AffineMap *sched_stage_loops(const ComputeSchedule *sched, uint32_t stage);

@@ -57,6 +57,7 @@ enum {
 #define EMITHLS_ATTR_TOP "top"
 #define EMITHLS_ATTR_ARG_NAMES "arg_names"
 #define EMITHLS_ATTR_DOC "doc"
+#define EMITHLS_ATTR_TEMPORARY "temporary"
 #define EMITHLS_ATTR_LOADED "loaded"
 #define EMITHLS_ATTR_TABLE "table"
 #define EMITHLS_ATTR_FIXED "fixed"
@@ -166,6 +167,8 @@ void emithls_nest_write(EmithlsNest *nest, Value *value, Value *stream);
 /* An integer or float constant of a scalar type. */
 Value *emithls_nest_constant(EmithlsNest *nest, const Attr *value);
 /* Pragmas about an array; dim counts from 1, as in HLS. */
+/* Marks a variable as one whose contents need not last from call to call. */
+void emithls_nest_temporary(EmithlsNest *nest, Value *array);
 void emithls_nest_partition(EmithlsNest *nest, Value *array, int64_t dim);
 void emithls_nest_reshape(EmithlsNest *nest, Value *array, int64_t dim);
 void emithls_nest_bind(EmithlsNest *nest, Value *array, const char *type, Str impl);

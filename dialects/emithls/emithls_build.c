@@ -226,6 +226,11 @@ static void pragma(EmithlsNest *nest, const OpDef *def, Value *array, const char
     build(&nest->b, def, &array, 1, NULL, 0, &attr, 1);
 }
 
+void emithls_nest_temporary(EmithlsNest *nest, Value *array)
+{
+    op_set_attr(value_def(array), EMITHLS_ATTR_TEMPORARY, attr_unit(nest->b.ctx));
+}
+
 void emithls_nest_partition(EmithlsNest *nest, Value *array, int64_t dim)
 {
     pragma(nest, EMITHLS(ARRAY_PARTITION), array, "dim", dim);

@@ -36,6 +36,13 @@ Str to_emithls_storage_of(const Op *op, uint32_t level)
     return storage && storage->kind == ATTR_STRING ? storage->u.string : STR("auto");
 }
 
+/* A reshaped LUTRAM would have to merge the writes of its lanes into one, which no tool promises. */
+void to_emithls_join_dim(EmithlsNest *nest, Value *array, int64_t dim, Str storage)
+{
+    bool has_banks = str_eq_c(storage, "lutram");
+    (has_banks ? emithls_nest_partition : emithls_nest_reshape)(nest, array, dim);
+}
+
 /* An empty function with one stream per port. */
 static Op *create_func(const Op *graph, const Attr *names, const NamedAttr *extra, uint32_t count)
 {

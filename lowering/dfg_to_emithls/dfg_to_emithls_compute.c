@@ -213,7 +213,7 @@ static NestMark open_nest(ComputeLowering *c)
 static bool build_process(ComputeLowering *c)
 {
     if (!declare_words(c)) return false;
-    if (to_emithls_reduces(c)) to_emithls_declare_sums(c);
+    if (to_emithls_reduces(c)) to_emithls_declare_accumulators(c);
     if (!to_emithls_main_sources(c)) return false;
     for (uint32_t s = 0; s < c->sched.stage_count; s++)
         if (!to_emithls_stage_sources(c, s)) return false;

@@ -3,7 +3,9 @@
  *
  *   packed_sum         = sum over a chain of packed(a) * packed(b)
  *   terms[lane][chain] = field of packed_sum + the bit in front of it, for each lane of the group
- *   sum[lane]         += terms[lane][chain]
+ *   total              = terms[lane][0] + terms[lane][1] + ...
+ *
+ * and the lane's accumulator takes the total in, as it does without packing.
  *
  * If lanes do not fill their last group, that group has fewer fields and gets a loop of its own.
  * docs/packing.md says why the fields are exact.
@@ -283,20 +285,26 @@ static void declare_terms(PackedLowering *p)
     for (uint32_t i = 1; i <= rank; i++) emithls_nest_partition(nest, p->terms, i);
 }
 
-/* sum[lane] += terms[lane][chain] */
-static void add_terms(PackedLowering *p)
+static Value *load_term(PackedLowering *p, const AffineExpr *chain)
 {
-    EmithlsNest *nest = &p->c->l->nest;
     const AffineExpr *index[2];
+    Value *term = emithls_nest_load(&p->c->l->nest, p->terms, index, term_index(p, chain, index));
+    return resized(p, term, type_width(type_elem(op_result(p->c->sched.main, 0)->type)));
+}
+
+/* terms[lane][0] + terms[lane][1] + ... */
+static Value *add_chains(ComputeLowering *c, void *data)
+{
+    PackedLowering *p = data;
+    EmithlsNest *nest = &c->l->nest;
     LoopSpec loop = {"i", p->chains};
-    const AffineExpr *chain = affine_dim(p->c->ctx, nest->count);
-    NestMark mark = {nest->b.block, nest->b.before, nest->count};
-    if (p->chains > 1) mark = emithls_nest_open(nest, "chains", &loop, 1, LOOP_UNROLLED, -1, -1);
-    Value *sum = to_emithls_load_sum(p->c);
-    Value *term = emithls_nest_load(nest, p->terms, index, term_index(p, chain, index));
-    term = resized(p, term, type_width(sum->type));
-    to_emithls_store_sum(p->c, build_binary(&nest->b, ARITH(ADDI), sum->type, sum, term));
+    if (p->chains == 1) return load_term(p, NULL);
+    Value *total = to_emithls_open_total(c);
+    const AffineExpr *chain = affine_dim(c->ctx, nest->count);
+    NestMark mark = emithls_nest_open(nest, "chains", &loop, 1, LOOP_UNROLLED, -1, -1);
+    to_emithls_add_to_total(c, total, load_term(p, chain));
     emithls_nest_close(nest, mark);
+    return emithls_nest_load(nest, total, NULL, 0);
 }
 
 bool to_emithls_accumulate_packed(ComputeLowering *c)
@@ -309,10 +317,5 @@ bool to_emithls_accumulate_packed(ComputeLowering *c)
         p.groups[1] = groups_of(&p, 1, which & 2);
         if (!multiply_groups(&p)) return false;
     }
-    NestMark lanes = to_emithls_open_lanes(c, false, "outputs");
-    to_emithls_start_sum(c);
-    add_terms(&p);
-    to_emithls_keep_sum(c);
-    to_emithls_close_lanes(c, false, lanes);
-    return true;
+    return to_emithls_accumulate_terms(c, add_chains, &p);
 }

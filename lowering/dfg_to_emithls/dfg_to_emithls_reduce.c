@@ -1,7 +1,14 @@
 /* The accumulators of a compute process, one per result of its main kernel, of which the first is
- * written. `sum` holds this iteration's accumulators, one per lane. If other accumulators wait
- * meanwhile, they wait in `partial`. If an update takes longer than the next one may wait, `turns`
- * delays partial sums, which a tree adds up at the end.
+ * written. The terms of an iteration are joined first, then they are taken into the accumulator, so
+ * that a recurrence passes a single operator:
+ *
+ *   total      = the terms' sum
+ *   sum[lane]  = (first iteration ? initial value : partial[lane]) + total
+ *   partial[lane] = sum[lane]
+ *
+ * `sum` holds this iteration's accumulators. If other accumulators wait meanwhile, they wait in
+ * `partial`. If an update takes longer than the next one may wait, `turns` delays partial sums,
+ * which a tree adds up at the end.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir,
  * lit/lowering/dfg_to_emithls/dfg-to-emithls-reduction.mir */
 #include "dialects/arith/arith.h"
@@ -30,10 +37,12 @@ static void declare_partial(ComputeLowering *c, uint32_t result)
     c->partial[result] = partial;
     if (sched_sums_in_registers(&c->sched)) {
         for (uint32_t i = 1; i <= rank; i++) emithls_nest_partition(nest, partial, i);
+        emithls_nest_temporary(nest, partial);
         return;
     }
-    if (c->sched.lanes > 1) emithls_nest_reshape(nest, partial, rank);
-    emithls_nest_bind(nest, partial, "ram_s2p", to_emithls_storage_of(c->sched.main, 0));
+    Str storage = to_emithls_storage_of(c->sched.main, 0);
+    if (c->sched.lanes > 1) to_emithls_join_dim(nest, partial, rank, storage);
+    emithls_nest_bind(nest, partial, "ram_s2p", storage);
     emithls_nest_dependence(nest, partial,
                             c->sched.reduction.run ? c->sched.accumulators
                                                    : c->sched.reduction.distance);
@@ -47,9 +56,10 @@ static void declare_turns(ComputeLowering *c)
     uint32_t rank = c->sched.lanes > 1 ? 2 : 1;
     c->turns = emithls_nest_variable(nest, "turns", sum_type(c, 0), dims, rank);
     for (uint32_t i = 1; i <= rank; i++) emithls_nest_partition(nest, c->turns, i);
+    emithls_nest_temporary(nest, c->turns);
 }
 
-void to_emithls_declare_sums(ComputeLowering *c)
+static void declare_sums(ComputeLowering *c)
 {
     EmithlsNest *nest = &c->l->nest;
     int64_t lanes = c->sched.lanes;
@@ -57,9 +67,26 @@ void to_emithls_declare_sums(ComputeLowering *c)
         c->sum[i] =
             emithls_nest_variable(nest, sum_names[i], sum_type(c, i), &lanes, lanes > 1 ? 1 : 0);
         if (lanes > 1) emithls_nest_partition(nest, c->sum[i], 1);
-        if (c->sched.reduction.turns == 1 && c->sched.accumulators > 1) declare_partial(c, i);
     }
-    if (c->sched.reduction.turns > 1) declare_turns(c);
+}
+
+/* Whether `sum` holds what a later iteration goes on with. */
+static bool sums_stay(const ComputeLowering *c)
+{
+    bool waits = c->sched.accumulators > 1 && c->sched.reduction.run == 0;
+    return !waits && c->sched.reduction.turns == 1 && to_emithls_edge(c, 0, true, false).count > 0;
+}
+
+void to_emithls_declare_accumulators(ComputeLowering *c)
+{
+    if (sums_stay(c)) declare_sums(c);
+    for (uint32_t i = 0; c->sum[i] && c->sched.lanes > 1 && i < c->sched.main->result_count; i++)
+        emithls_nest_temporary(&c->l->nest, c->sum[i]);
+    if (c->sched.reduction.turns > 1)
+        declare_turns(c);
+    else
+        for (uint32_t i = 0; c->sched.accumulators > 1 && i < c->sched.main->result_count; i++)
+            declare_partial(c, i);
 }
 
 /* Index of a lane's accumulator among those that are updated in turn. */
@@ -125,19 +152,18 @@ static void resume_run(ComputeLowering *c, uint32_t result)
     emithls_nest_close(&c->l->nest, mark);
 }
 
-/* sum = first iteration of the reduction ? initial value : sum so far */
-static void start_sum(ComputeLowering *c, uint32_t result)
+/* first iteration of the reduction ? initial value : the accumulator so far */
+static Value *started_sum(ComputeLowering *c, uint32_t result)
 {
     Edge first = to_emithls_edge(c, 0, true, false);
     Value *initial = initial_value(c, result);
-    if (first.count == 0) {
-        store_sum(c, result, initial);
-        return;
-    }
+    if (first.count == 0) return initial;
     if (c->partial[result] && c->sched.reduction.run) resume_run(c, result);
     bool waits = c->partial[result] && !c->sched.reduction.run;
     Value *so_far = waits ? load_partial(c, result) : load_sum(c, result);
-    store_sum(c, result, choose(c, &first, initial, so_far));
+    Value *started = choose(c, &first, initial, so_far);
+    op_set_attr(value_def(started), EMITHLS_ATTR_NAME, attr_string_c(c->ctx, "so_far"));
+    return started;
 }
 
 /* Puts the accumulator back where its run of iterations ends. */
@@ -193,13 +219,43 @@ static const AffineExpr *term_lane(const ComputeLowering *c)
     return lane;
 }
 
-/* The value that this iteration adds to a lane: the terms of its reduction lanes, joined by a tree.
- * NULL: diagnosed. */
-static Value *build_term(ComputeLowering *c)
+Value *to_emithls_open_total(ComputeLowering *c)
 {
+    EmithlsNest *nest = &c->l->nest;
+    Value *zero = emithls_nest_constant(nest, attr_int(sum_type(c, 0), 0));
+    Value *total = emithls_nest_variable(nest, "total", sum_type(c, 0), NULL, 0);
+    emithls_nest_store(nest, zero, total, NULL, 0);
+    return total;
+}
+
+void to_emithls_add_to_total(ComputeLowering *c, Value *total, Value *term)
+{
+    EmithlsNest *nest = &c->l->nest;
+    Value *so_far = emithls_nest_load(nest, total, NULL, 0);
+    emithls_nest_store(nest, build_binary(&nest->b, ARITH(ADDI), term->type, so_far, term), total,
+                       NULL, 0);
+}
+
+/* The sum of the terms of the reduction lanes. NULL: diagnosed. */
+static Value *add_up(ComputeLowering *c, Value *wanted)
+{
+    Value *total = to_emithls_open_total(c);
+    NestMark mark = to_emithls_open_lanes(c, true, "products");
+    Value *term = to_emithls_run_value(c, wanted);
+    if (term) to_emithls_add_to_total(c, total, term);
+    to_emithls_close_lanes(c, true, mark);
+    return term ? emithls_nest_load(&c->l->nest, total, NULL, 0) : NULL;
+}
+
+/* The value that this iteration adds to a lane: the terms of its reduction lanes. Synthesis makes a
+ * tree of a sum of integers; other terms are joined by one that is written out. NULL: diagnosed. */
+static Value *build_term(ComputeLowering *c, void *unused)
+{
+    (void)unused;
     EmithlsNest *nest = &c->l->nest;
     Value *wanted = sched_reduction_term(c->sched.reduction.combine);
     if (c->sched.reduction_lanes == 1) return to_emithls_run_value(c, wanted);
+    if (sched_reduction_join(c->sched.reduction.combine) == ARITH(ADDI)) return add_up(c, wanted);
     Value *terms =
         emithls_nest_variable(nest, "terms", sum_type(c, 0), &c->sched.reduction_lanes, 1);
     emithls_nest_partition(nest, terms, 1);
@@ -254,19 +310,22 @@ static void shift_turns(ComputeLowering *c)
     emithls_nest_close(nest, mark);
 }
 
-/* The value that one lane's accumulator takes in a single step. False: diagnosed. */
-static bool add_term(ComputeLowering *c)
+/* Takes the iteration's term into the current lane's accumulator. */
+static void take_term(ComputeLowering *c, Value *term)
 {
-    Value *term = build_term(c);
-    if (!term) return false;
-    Value *so_far = c->turns ? current_turn(c) : load_sum(c, 0);
+    if (sched_is_done_at_once(&c->sched)) {
+        store_sum(c, 0, term);
+        return;
+    }
+    Value *so_far = c->turns ? current_turn(c) : started_sum(c, 0);
     store_sum(c, 0, joined(c, c->sched.reduction.combine->def, so_far, term));
-    return true;
 }
 
+/* The payload as a whole for each reduction lane, one after the other. False: diagnosed. */
 static bool update_in_place(ComputeLowering *c)
 {
     Value *so_far[SCHED_MAX_RESULTS], *next[SCHED_MAX_RESULTS];
+    for (uint32_t i = 0; i < c->sched.main->result_count; i++) store_sum(c, i, started_sum(c, i));
     NestMark mark = to_emithls_open_lanes(c, true, "products");
     for (uint32_t i = 0; i < c->sched.main->result_count; i++) so_far[i] = load_sum(c, i);
     bool ok = to_emithls_run_update(c, so_far, next);
@@ -275,38 +334,37 @@ static bool update_in_place(ComputeLowering *c)
     return ok;
 }
 
-void to_emithls_start_sum(ComputeLowering *c)
+/* What an iteration hands on to later ones. */
+static void keep_sums(ComputeLowering *c)
 {
-    start_sum(c, 0);
+    if (c->turns) {
+        shift_turns(c);
+        store_turn(c, load_sum(c, 0), affine_const(c->ctx, 0));
+    }
+    for (uint32_t i = 0; i < c->sched.main->result_count && c->partial[i]; i++) keep_partial(c, i);
 }
 
-Value *to_emithls_load_sum(ComputeLowering *c)
+bool to_emithls_accumulate_terms(ComputeLowering *c, ToEmithlsTerm *join, void *data)
 {
-    return load_sum(c, 0);
-}
-
-void to_emithls_store_sum(ComputeLowering *c, Value *value)
-{
-    store_sum(c, 0, value);
-}
-
-void to_emithls_keep_sum(ComputeLowering *c)
-{
-    if (c->partial[0]) keep_partial(c, 0);
+    if (!c->sum[0]) declare_sums(c);
+    NestMark lanes = to_emithls_open_lanes(c, false, "outputs");
+    Value *term = join(c, data);
+    if (term) {
+        take_term(c, term);
+        keep_sums(c);
+    }
+    to_emithls_close_lanes(c, false, lanes);
+    return term != NULL;
 }
 
 bool to_emithls_accumulate(ComputeLowering *c)
 {
     if (c->sched.packing.is_used) return to_emithls_accumulate_packed(c);
+    if (c->sched.reduction.combine) return to_emithls_accumulate_terms(c, build_term, NULL);
+    if (!c->sum[0]) declare_sums(c);
     NestMark lanes = to_emithls_open_lanes(c, false, "outputs");
-    for (uint32_t i = 0; !c->turns && i < c->sched.main->result_count; i++) start_sum(c, i);
-    bool ok = c->sched.reduction.combine ? add_term(c) : update_in_place(c);
-    if (ok && c->turns) {
-        shift_turns(c);
-        store_turn(c, load_sum(c, 0), affine_const(c->ctx, 0));
-    }
-    for (uint32_t i = 0; ok && i < c->sched.main->result_count && c->partial[i]; i++)
-        keep_partial(c, i);
+    bool ok = update_in_place(c);
+    if (ok) keep_sums(c);
     to_emithls_close_lanes(c, false, lanes);
     return ok;
 }

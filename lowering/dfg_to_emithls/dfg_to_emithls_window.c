@@ -78,10 +78,10 @@ static void declare_history(WindowLowering *w, uint32_t level)
     if (sched->inner_words > 1) dims[rank++] = sched->inner_words;
     Value *array = emithls_nest_variable(nest, history_name(sched, level), w->word, dims, rank);
     w->history[level] = array;
-    for (uint32_t i = 1; i <= wide; i++)
-        (row == 1 ? emithls_nest_partition : emithls_nest_reshape)(nest, array, i);
+    Str storage = row == 1 ? STR("lutram") : to_emithls_storage_of(sched->window, level);
+    for (uint32_t i = 1; i <= wide; i++) to_emithls_join_dim(nest, array, i, storage);
     if (row > 1) {
-        emithls_nest_bind(nest, array, "ram_s2p", to_emithls_storage_of(sched->window, level));
+        emithls_nest_bind(nest, array, "ram_s2p", storage);
         emithls_nest_dependence(nest, array, row);
     }
 }

@@ -26,6 +26,9 @@ Value *to_emithls_port_stream(const EmithlsLowering *l, uint32_t port);
 /* Storage chosen for an op's memory (attribute dfg.storage), "auto" if none. A window has one
  * memory per level, other ops have level 0 only. */
 Str to_emithls_storage_of(const Op *op, uint32_t level);
+/* Has the elements along a dimension of a RAM read and written at once: as banks of LUTRAM, or as
+ * parts of one word of blocks, which have wide ports. */
+void to_emithls_join_dim(EmithlsNest *nest, Value *array, int64_t dim, Str storage);
 
 /* Declares a table of the module, named after the function and a role, and binds it in the
  * function. kind: its ports, as "rom_1p"; has_lanes: its last dimension is the elements of a
@@ -133,16 +136,16 @@ Value *to_emithls_run_value(ComputeLowering *c, Value *value) MUST_CHECK;
 /* Inlines the epilogue on a value of main. NULL: diagnosed, or value is NULL. */
 Value *to_emithls_run_stages(ComputeLowering *c, Value *value) MUST_CHECK;
 
-/* Declares the memories of a reduction. */
-void to_emithls_declare_sums(ComputeLowering *c);
+/* Declares what a reduction keeps from iteration to iteration. */
+void to_emithls_declare_accumulators(ComputeLowering *c);
 /* Adds this iteration's terms to every lane's accumulators. False: diagnosed. */
 bool to_emithls_accumulate(ComputeLowering *c) MUST_CHECK;
-/* Before and after an iteration's terms: starts the current lane's accumulators or fetches them
- * from where they wait, and puts them back there if they do. */
-void to_emithls_start_sum(ComputeLowering *c);
-void to_emithls_keep_sum(ComputeLowering *c);
-Value *to_emithls_load_sum(ComputeLowering *c);
-void to_emithls_store_sum(ComputeLowering *c, Value *value);
+/* The same, the current lane's terms joined by `join`, which gives NULL after a diagnostic. */
+typedef Value *ToEmithlsTerm(ComputeLowering *c, void *data);
+bool to_emithls_accumulate_terms(ComputeLowering *c, ToEmithlsTerm *join, void *data) MUST_CHECK;
+/* A local sum of integers: starts it from 0, and adds to it. */
+Value *to_emithls_open_total(ComputeLowering *c);
+void to_emithls_add_to_total(ComputeLowering *c, Value *total, Value *term);
 /* Does the same as to_emithls_accumulate for products that share multiplications, by
  * schedule.packing. False: diagnosed. */
 bool to_emithls_accumulate_packed(ComputeLowering *c) MUST_CHECK;

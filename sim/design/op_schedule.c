@@ -165,8 +165,20 @@ static void cascade(Schedule *s, const Op *store, const Value *product, int64_t 
     if (time != ABSENT) set_time(s, op_operand(store, 1), time);
 }
 
-/* A tree over the copies' terms, and the old value added last. */
-static void balance(Schedule *s, const Op *store, int64_t copies, int64_t before)
+/* Whether the array holds 0 where the loop begins, by a store in front of it. */
+static bool starts_from_zero(const Op *loop, const Value *array)
+{
+    const Op *store = loop->prev;
+    while (store && !(store->def == EMITHLS(STORE) && op_operand(store, 1) == array))
+        store = store->prev;
+    const Op *value = store ? value_def(op_operand(store, 0)) : NULL;
+    const Attr *attr = value && value->def == ARITH(CONSTANT) ? op_attr(value, "value") : NULL;
+    return attr && attr->kind == ATTR_INTEGER && bigint_is_zero(&attr->u.integer);
+}
+
+/* A tree over the copies' terms, and the old value added last, unless it is a 0 that makes no
+ * difference. */
+static void balance(Schedule *s, const Op *loop, const Op *store, int64_t copies, int64_t before)
 {
     const Value *other = NULL;
     const Op *sum = accumulated(store, &other);
@@ -174,8 +186,18 @@ static void balance(Schedule *s, const Op *store, int64_t copies, int64_t before
     int64_t time = time_of(s, other);
     for (int64_t terms = copies; time != ABSENT && terms > 1; terms = (terms + 1) / 2)
         time = clock_after(s->clock, time, timing);
+    if (sum->def == ARITH(ADDI) && starts_from_zero(loop, op_operand(store, 1))) {
+        if (time != ABSENT) set_time(s, op_operand(store, 1), time);
+        return;
+    }
     int64_t ready = i64_max(time, before);
     if (ready != ABSENT) set_time(s, op_operand(store, 1), clock_after(s->clock, ready, timing));
+}
+
+/* Whether the array is declared in the loop's body, so that each copy has its own. */
+static bool is_inside(const Op *loop, const Value *array)
+{
+    return loop && !array->is_arg && op_is_ancestor(loop, value_def(array));
 }
 
 /* The op's first copy is scheduled. What its copies pass on through an array follows. */
@@ -185,12 +207,14 @@ static bool schedule_chains(Schedule *s, const Op *loop, const PtrMap *before)
     int64_t chain = 1;
     FOR_EACH_OP(op, body) {
         const Value *other = NULL;
-        int64_t copies = op->def == EMITHLS(STORE) ? copies_per_element(loop, op) : 1;
+        if (op->def != EMITHLS(STORE) || is_inside(loop, op_operand(op, 1))) continue;
+        int64_t copies = copies_per_element(loop, op);
         if (copies == 1) continue;
         if (accumulated(op, &other) && op_attr(loop, EMITHLS_ATTR_ORDERED))
             cascade(s, op, other, copies);
         else if (accumulated(op, &other))
-            balance(s, op, copies, (int64_t)(uintptr_t)ptrmap_get(before, op_operand(op, 1)) - 1);
+            balance(s, loop, op, copies,
+                    (int64_t)(uintptr_t)ptrmap_get(before, op_operand(op, 1)) - 1);
         else
             chain = i64_max(chain, copies);
     }
@@ -278,11 +302,6 @@ static bool recurrence(const Schedule *main, const HlsMemory *memory, const Op *
     return ok;
 }
 
-static bool is_inside(const HlsLoop *loop, const Value *array)
-{
-    return loop->op && op_is_ancestor(loop->op, value_def(array));
-}
-
 /* Recurrences through an array. A delay line is taken load by load: each sees values of its own
  * age. */
 static bool limit_by_recurrences(const HlsDesign *design, const Schedule *s, HlsLoop *loop,
@@ -308,7 +327,7 @@ static bool limit_by_arrays(const HlsDesign *design, const Schedule *s, HlsLoop 
 {
     for (size_t i = 0; i < s->arrays.len; i++) {
         HlsMemory m = design_memory(s->arrays.data[i]);
-        if (!m.is_constant && !is_inside(loop, m.array) &&
+        if (!m.is_constant && !is_inside(loop->op, m.array) &&
             !limit_by_recurrences(design, s, loop, &m))
             return false;
         require_ii(design, loop, design_port_cycles(&m, loop), "ports of", m.name);

@@ -237,6 +237,7 @@ static int64_t time_term(ComputeTimer *t)
     time_payload(t, sched->main, NULL, 0, r->combine);
     int64_t term = tree_time(t, value_time(t, sched_reduction_term(r->combine)),
                              sched->reduction_lanes, timing);
+    if (sched_is_done_at_once(sched)) return term;
     if (r->turns == 1)
         so_far = started_sum(t, 0);
     else
@@ -270,6 +271,7 @@ static int64_t time_packed(ComputeTimer *t)
     if (p->grid.fields[0] * p->grid.fields[1] > 1) /* a bit is masked, a field corrected by it */
         time = iteration_op(&t->it, iteration_op(&t->it, time, latency_register_load(2)), whole);
     time = tree_time(t, time, t->sched->reduction_lanes / p->chain_length, narrow);
+    if (sched_is_done_at_once(t->sched)) return time;
     return iteration_op(&t->it, i64_max(time, started_sum(t, 0)), narrow);
 }
 
