@@ -53,8 +53,10 @@ static bool device_path(const char *name, const char *folder, DriverErrors error
 static bool read_by_name(Context *ctx, const char *name, DriverErrors errors, Device *out)
 {
     StrBuf folder = {0}, path = {0}, schema = {0};
-    bool ok = driver_resource_dir("devices", &folder) ||
-              driver_error(errors, DRIVER_ERROR_OTHER, "the device descriptions are not installed");
+    bool ok =
+        driver_resource_dir("devices", &folder) ||
+        driver_error(errors, DRIVER_ERROR_OTHER,
+                     "the device descriptions are not installed: none of %s is there", folder.data);
     if (ok) {
         strbuf_printf(&schema, "%s/device.xsd", folder.data);
         ok = device_path(name, folder.data, errors, &path) &&

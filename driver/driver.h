@@ -26,6 +26,7 @@ typedef enum DriverErrorKind {
     DRIVER_ERROR_DEVICE,   /* no device has that name */
     DRIVER_ERROR_CLOCK,    /* the device cannot run at that clock */
     DRIVER_ERROR_QUANTIZE, /* the function cannot be quantized */
+    DRIVER_WARNING,        /* no error: the work goes on */
     DRIVER_ERROR_KINDS
 } DriverErrorKind;
 
@@ -107,7 +108,7 @@ bool driver_resolve_device(Context *ctx, const DeviceOptions *options, DriverErr
 
 /* Directory of one kind of files that are needed at run time: "csim" or "devices". Looks beside the
  * program, where an installation has them, then where a build has them; then in the configured
- * place. False: it is nowhere, and `out` holds the last place. */
+ * place. False: it is nowhere, and `out` holds all those places, for a message. */
 bool driver_resource_dir(const char *kind, StrBuf *out) MUST_CHECK;
 
 /* Compilation. Tests: lit/driver/ming-compile*.mir, lit/driver/objective.mir */

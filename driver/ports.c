@@ -2,6 +2,7 @@
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "dialects/func/func.h"
 #include "driver/internal.h"
@@ -55,6 +56,34 @@ void driver_ports_free(PortFiles *ports)
     *ports = (PortFiles){0};
 }
 
+/* Whether "name=path" can only be the path of a file. */
+static bool is_path(const char *text, Str name)
+{
+    struct stat info;
+    return memchr(name.data, '/', name.len) || stat(text, &info) == 0;
+}
+
+static bool unknown_port(const PortFiles *ports, Str name)
+{
+    StrBuf names = {0};
+    Suggestion near = {.wanted = name};
+    for (uint32_t i = 0; i < ports->count; i++) {
+        Str own = ports->items[i].boundary.name;
+        suggestion_try(&near, own);
+        strbuf_printf(&names, "%s%.*s", names.len ? ", " : "",
+                      STR_ARG(own.len ? own : STR("one without a name")));
+    }
+    if (ports->count == 0) strbuf_add_c(&names, "none");
+    StrBuf hint = {0};
+    suggestion_print(&near, &hint);
+    driver_error(ports->errors, DRIVER_ERROR_OTHER, "there is no %s '%.*s'%.*s; there %s %.*s",
+                 ports->what, STR_ARG(name), STR_ARG(strbuf_str(&hint)),
+                 ports->count == 1 ? "is" : "are", STR_ARG(strbuf_str(&names)));
+    strbuf_free(&names);
+    strbuf_free(&hint);
+    return false;
+}
+
 static bool assign_file(PortFiles *ports, const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -67,6 +96,7 @@ static bool assign_file(PortFiles *ports, const char *text)
             ports->items[i].path = equals + 1;
             return true;
         }
+    if (equals && !is_path(text, name)) return unknown_port(ports, name);
     for (uint32_t i = 0; i < ports->count; i++)
         if (!ports->items[i].path) {
             ports->items[i].path = text;
@@ -93,7 +123,7 @@ static bool read_port(PortFiles *ports, PortFile *port)
 {
     StrBuf bytes = {0}, why = {0};
     const char *reason = NULL;
-    int64_t frames = 0;
+    int64_t frames = 0, nan;
     bool ok = file_read(&bytes, port->path, &reason);
     if (!ok) strbuf_add_c(&why, reason);
     ok = ok && npy_parse(strbuf_str(&bytes), &port->npy, &why) &&
@@ -105,6 +135,9 @@ static bool read_port(PortFiles *ports, PortFile *port)
     }
     ports->frames = frames;
     if (!ok) file_error(ports, port->path, &why);
+    if (ok && boundary_find_nan(&port->boundary, &port->npy, &nan))
+        driver_error(ports->errors, DRIVER_WARNING, "%s: element %lld is not a number", port->path,
+                     (long long)nan);
     strbuf_free(&bytes);
     strbuf_free(&why);
     return ok;

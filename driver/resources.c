@@ -29,19 +29,31 @@ static const char *build_folder(const char *kind)
     return strcmp(kind, "csim") == 0 ? "emit/csim" : "target/devices";
 }
 
-bool driver_resource_dir(const char *kind, StrBuf *out)
+/* Place number `index` to look at. False: there is none. */
+static bool print_place(const char *kind, int index, StrBuf *out)
 {
     char folder[PATH_MAX];
-    bool known = program_folder(folder, sizeof(folder));
-    if (known) {
-        strbuf_clear(out);
-        strbuf_printf(out, "%s/../share/ming/%s", folder, kind);
-        if (is_folder(out->data)) return true;
-        strbuf_clear(out);
-        strbuf_printf(out, "%s/../%s", folder, build_folder(kind));
-        if (is_folder(out->data)) return true;
-    }
+    bool is_known = program_folder(folder, sizeof(folder));
     strbuf_clear(out);
-    strbuf_printf(out, "%s/%s", MING_DATADIR, kind);
-    return is_folder(out->data);
+    if (index == 0 && is_known) strbuf_printf(out, "%s/../share/ming/%s", folder, kind);
+    if (index == 1 && is_known) strbuf_printf(out, "%s/../%s", folder, build_folder(kind));
+    if (index == 2) strbuf_printf(out, "%s/%s", MING_DATADIR, kind);
+    return index <= 2;
+}
+
+bool driver_resource_dir(const char *kind, StrBuf *out)
+{
+    StrBuf tried = {0}, place = {0};
+    for (int i = 0; print_place(kind, i, &place); i++) {
+        strbuf_clear(out);
+        strbuf_add_str(out, strbuf_str(&place));
+        if (place.len > 0 && is_folder(place.data)) break;
+        if (place.len > 0) strbuf_printf(&tried, "%s%s", tried.len ? ", " : "", place.data);
+        strbuf_clear(out);
+    }
+    bool ok = out->len > 0;
+    if (!ok) strbuf_add_str(out, strbuf_str(&tried));
+    strbuf_free(&tried);
+    strbuf_free(&place);
+    return ok;
 }

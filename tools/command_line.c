@@ -162,6 +162,21 @@ static bool flag_error(const Tool *tool, const Flag *flag, const char *fmt, ...)
     return false;
 }
 
+static bool choice_error(const Tool *tool, const Flag *flag, const char *value)
+{
+    StrBuf choices = {0};
+    for (const char *c = flag->value; *c; c++) {
+        if (*c == '|')
+            strbuf_add_c(&choices, ", ");
+        else
+            strbuf_add_char(&choices, *c);
+    }
+    flag_error(tool, flag, "Cannot find option named '%s'! It takes %s%s", value,
+               strchr(flag->value, '|') ? "one of " : "", choices.data);
+    strbuf_free(&choices);
+    return false;
+}
+
 static bool set_flag(const Tool *tool, const Flag *flag, char *value)
 {
     switch (flag->kind) {
@@ -172,7 +187,9 @@ static bool set_flag(const Tool *tool, const Flag *flag, char *value)
     case FLAG_OPTIONAL_INT:
     case FLAG_INT:
         if (parse_int(value ? value : flag->fallback, flag->target)) return true;
-        return flag_error(tool, flag, "'%s' value invalid for long argument!", value);
+        return flag_error(
+            tool, flag, "'%s' value invalid for long argument! It takes a whole number%s%s", value,
+            strlen(flag->value) > 1 ? " of " : "", strlen(flag->value) > 1 ? flag->value : "");
     case FLAG_UINT:
         if (parse_int(value, flag->target) && *(int64_t *)flag->target >= 0 &&
             *(int64_t *)flag->target <= UINT32_MAX)
@@ -180,7 +197,7 @@ static bool set_flag(const Tool *tool, const Flag *flag, char *value)
         return flag_error(tool, flag, "'%s' value invalid for uint argument!", value);
     case FLAG_CHOICE:
         if (is_choice(flag->value, value, flag->target)) return true;
-        return flag_error(tool, flag, "Cannot find option named '%s'!", value);
+        return choice_error(tool, flag, value);
     case FLAG_TEXT: *(const char **)flag->target = value; return true;
     case FLAG_OPTIONAL_TEXT:
         *(const char **)flag->target = value ? value : flag->fallback;
@@ -261,14 +278,25 @@ ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *input
     return ARGS_RUN;
 }
 
+bool tool_one_input_error(const Tool *tool, const char *what, size_t count)
+{
+    StrBuf found = {0};
+    if (count > 0) strbuf_printf(&found, ", not %zu", count);
+    tool_error(tool, "error: one %s is needed%.*s; try '%s --help'", what,
+               STR_ARG(strbuf_str(&found)), tool->name);
+    strbuf_free(&found);
+    return false;
+}
+
 ArgsResult tool_parse_one(const Tool *tool, int argc, char **argv, const char *what,
                           const char **path)
 {
     Texts inputs = {0};
     ArgsResult result = tool_parse_args(tool, argc, argv, &inputs);
-    *path = inputs.len == 1 ? inputs.data[0] : NULL;
+    size_t count = inputs.len;
+    *path = count == 1 ? inputs.data[0] : NULL;
     vec_free(&inputs);
     if (result != ARGS_RUN || *path) return result;
-    tool_error(tool, "error: one %s is needed; try '%s --help'", what, tool->name);
+    tool_one_input_error(tool, what, count);
     return ARGS_WRONG;
 }

@@ -15,7 +15,11 @@ static void report(void *user, DriverErrorKind kind, Str message)
         [DRIVER_ERROR_CLOCK] = {"--clock: ", ""},
         [DRIVER_ERROR_QUANTIZE] = {"--quantize ", ""},
     };
-    tool_error(user, "error: %s%.*s%s", words[kind].before, STR_ARG(message), words[kind].behind);
+    if (kind == DRIVER_WARNING)
+        fprintf(stderr, "%s: warning: %.*s\n", ((const Tool *)user)->name, STR_ARG(message));
+    else
+        tool_error(user, "error: %s%.*s%s", words[kind].before, STR_ARG(message),
+                   words[kind].behind);
 }
 
 DriverErrors tool_errors(const Tool *tool)

@@ -59,6 +59,9 @@ ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *input
 ArgsResult tool_parse_one(const Tool *tool, int argc, char **argv, const char *what,
                           const char **path) MUST_CHECK;
 
+/* Says that one input is needed, and how many there were. Returns false. */
+bool tool_one_input_error(const Tool *tool, const char *what, size_t count);
+
 /* "  --name=<value>    help" as the lists of --help have it, in lines of 100 characters at most. */
 void tool_help_line(StrBuf *out, const Flag *flag);
 /* The same for what is written otherwise than flags: `usage` is all that stands before the help. */

@@ -73,13 +73,31 @@ static void keep_freed_memory(void)
 #endif
 }
 
+static const Command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        if (strcmp(name, commands[i].name) == 0) return &commands[i];
+    return NULL;
+}
+
+/* `ming help COMMAND` is `ming COMMAND --help`, and `ming help` is `ming --help`. */
+static void take_help(int *argc, char **argv)
+{
+    static char help[] = "--help";
+    if (*argc < 2 || strcmp(argv[1], "help") != 0) return;
+    bool has_command = *argc > 2;
+    argv[1] = has_command ? argv[2] : help;
+    *argc = has_command && find_command(argv[1]) ? 3 : 2; /* else it is an unknown command */
+    if (*argc == 3) argv[2] = help;
+}
+
 int main(int argc, char **argv)
 {
     keep_freed_memory();
     tool_open_standard_files();
-    for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return run_command(&commands[i], argc - 1, argv + 1);
+    take_help(&argc, argv);
+    const Command *command = argc > 1 ? find_command(argv[1]) : NULL;
+    if (command) return run_command(command, argc - 1, argv + 1);
     const Tool tool = {
         .name = "ming",
         .summary = "ming: compiles quantized networks to streaming FPGA accelerators",

@@ -84,8 +84,10 @@ static bool compile_bytes(const Tool *tool, const CompileFlags *options, const c
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
     bool ok = driver_resolve_device(ctx, &options->device, tool_errors(tool), &target);
-    ok = ok && (driver_resource_dir("csim", &csim_dir) ||
-                tool_error(tool, "error: the simulation headers are not installed"));
+    ok = ok &&
+         (driver_resource_dir("csim", &csim_dir) ||
+          tool_error(tool, "error: the simulation headers are not installed: none of %s is there",
+                     csim_dir.data));
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->model) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
     ok = module && tool_quantize(tool, &options->quantize, module, NULL) &&
@@ -116,8 +118,7 @@ static bool compile_file(const Tool *tool, const CompileFlags *options, const ch
 
 static bool check_options(const Tool *tool, const CompileFlags *options, const Texts *inputs)
 {
-    if (inputs->len != 1)
-        return tool_error(tool, "error: one model is needed; try '%s --help'", tool->name);
+    if (inputs->len != 1) return tool_one_input_error(tool, "model", inputs->len);
     bool writes_nothing = options->dump_pipeline && !options->output_dir;
     if (!writes_nothing && (!options->output_dir || !*options->output_dir))
         return tool_error(tool, "error: -o needs the directory to write");

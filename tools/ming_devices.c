@@ -145,8 +145,11 @@ static bool list_names(const Tool *tool, Texts *out)
 {
     StrBuf folder = {0};
     DIR *dir = driver_resource_dir("devices", &folder) ? opendir(folder.data) : NULL;
+    if (!dir)
+        tool_error(tool, "error: the device descriptions are not installed: none of %s is there",
+                   folder.data);
     strbuf_free(&folder);
-    if (!dir) return tool_error(tool, "error: the device descriptions are not installed");
+    if (!dir) return false;
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         Str name = str_from(entry->d_name);
         if (!str_ends_with(name, ".xml")) continue;

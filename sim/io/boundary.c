@@ -111,6 +111,14 @@ static bool agrees(const int64_t *want, const int64_t *have, uint32_t first, uin
     return true;
 }
 
+/* Whether one shape is N, C, ... and the other the same with C at its end. */
+static bool is_turned(const int64_t *first, const int64_t *last, uint32_t rank)
+{
+    bool is_same = first[1] == last[rank - 1];
+    for (uint32_t i = 2; i < rank; i++) is_same &= first[i] == last[i - 1];
+    return is_same;
+}
+
 bool boundary_frames(const Boundary *b, const Npy *npy, int64_t *frames, StrBuf *why)
 {
     uint32_t rank = b->tensor->u.shaped.rank;
@@ -129,7 +137,23 @@ bool boundary_frames(const Boundary *b, const Npy *npy, int64_t *frames, StrBuf 
     add_shape(why, npy->dims, npy->rank);
     strbuf_fail(why, " is not ");
     add_shape(why, want, rank);
-    return strbuf_fail(why, "%s", rank ? " nor several of them in a row" : "");
+    strbuf_fail(why, "%s", rank ? " nor several of them in a row" : "");
+    bool has_ranks = rank > 2 && npy->rank == rank;
+    if (has_ranks && is_turned(want, npy->dims, rank))
+        strbuf_fail(why, "; its channels are last, they belong behind the first dimension");
+    else if (has_ranks && is_turned(npy->dims, want, rank))
+        strbuf_fail(why, "; its channels are behind the first dimension, they belong last");
+    return false;
+}
+
+bool boundary_find_nan(const Boundary *b, const Npy *npy, int64_t *index)
+{
+    int64_t count = 1;
+    for (uint32_t i = 0; i < npy->rank; i++) count *= npy->dims[i];
+    if (!type_is_float(b->tensor->u.shaped.elem) && !b->is_quantized) return false;
+    for (*index = 0; *index < count; ++*index)
+        if (isnan(npy_get_f64(npy, *index))) return true;
+    return false;
 }
 
 /* The type of one frame; extents that the boundary leaves open are the array's. */

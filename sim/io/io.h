@@ -69,6 +69,10 @@ typedef struct Boundary {
  * it (NULL: none). It borrows both and owns nothing. False: diagnosed at func. */
 bool boundary_init(const Op *func, const Type *type, const Attr *attrs, Boundary *out) MUST_CHECK;
 
+/* Whether an array for a boundary of floats or quantized floats has an element that is not a number; *index is the
+ * first. */
+bool boundary_find_nan(const Boundary *boundary, const Npy *npy, int64_t *index);
+
 /* Counts the frames in an array. False: why says how its shape does not fit. */
 bool boundary_frames(const Boundary *boundary, const Npy *npy, int64_t *frames, StrBuf *why)
     MUST_CHECK;

@@ -69,6 +69,7 @@ static bool read_task(const Pass *pass, Op *module, DseTask *out)
     set_aside(&out->limits.bram18, pass_int(pass, "reserve-bram"));
     set_aside(&out->limits.lut, pass_int(pass, "reserve-lut"));
     out->interval = fps > 0 ? interval_of(pass, fps) : pass_int(pass, "interval");
+    out->clock = pass_int(pass, "clock");
     if (out->objective == DSE_FPS && fps == 0 && out->interval == 0)
         return op_emit_error(module, "the objective fps needs frames per second: fps=N");
     if (limit > 0) out->deadline = dse_seconds() + (double)limit;

@@ -73,6 +73,7 @@ typedef struct DseTask {
     DseObjective objective;
     Cost limits;                /* < 0: none */
     int64_t interval;           /* S of DSE_FPS, cycles */
+    int64_t clock;              /* MHz, for messages; 0: they tell cycles only */
     const DseOverlap *overlaps; /* per node, of DSE_PIPELINE_LATENCY */
     double deadline;            /* as of a problem */
 } DseTask;

@@ -2,6 +2,8 @@
  * that kind of cost: first without other limits, then with those of the other kinds, one more at a
  * time, so that the message names the smallest set of limits that contradict each other.
  * Tests: lit/target/dse/choose-unroll-short.mir, lit/target/dse/choose-unroll-memory.mir */
+#include "analysis/analysis.h"
+#include "dialects/onnx/onnx.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "target/dse/dse.h"
@@ -119,8 +121,34 @@ static int64_t shortest_interval(const DseNode *node)
     return shortest;
 }
 
+/* "25 cycles (10000000.0 frames/s)" */
+static void add_rate(StrBuf *out, const DseTask *task, int64_t interval)
+{
+    strbuf_printf(out, "%lld cycles", (long long)interval);
+    if (task->clock > 0 && interval > 0)
+        strbuf_printf(out, " (%.1f frames/s)", (double)task->clock * 1e6 / (double)interval);
+}
+
+static bool report_slowest(const DseTask *task, const Op *process, int64_t shortest)
+{
+    StrBuf text = {0};
+    Str layer = layer_name_source(process);
+    strbuf_printf(&text, "'%.*s'", STR_ARG(symbol_name(process)->str));
+    if (layer.len > 0) {
+        strbuf_add_c(&text, " of layer ");
+        onnx_add_quoted(&text, layer);
+    }
+    strbuf_add_c(&text, " takes at least ");
+    add_rate(&text, task, shortest);
+    strbuf_add_c(&text, " a frame, but one is to be done every ");
+    add_rate(&text, task, task->interval);
+    op_error(process, "%s", text.data);
+    strbuf_free(&text);
+    return false;
+}
+
 /* Whether each process alone can reach the rate. */
-static bool explain_slowest(const DseSpace *space, int64_t interval)
+static bool explain_slowest(const DseSpace *space, const DseTask *task)
 {
     const DseNode *slowest = NULL;
     for (size_t n = 0; n < space->nodes.len; n++) {
@@ -128,11 +156,8 @@ static bool explain_slowest(const DseSpace *space, int64_t interval)
         if (node->process && (!slowest || shortest_interval(node) > shortest_interval(slowest)))
             slowest = node;
     }
-    if (!slowest || shortest_interval(slowest) <= interval) return true;
-    return op_error(slowest->process,
-                    "takes at least %lld cycles a frame, but one is to be done every "
-                    "%lld cycles",
-                    (long long)shortest_interval(slowest), (long long)interval);
+    if (!slowest || shortest_interval(slowest) <= task->interval) return true;
+    return report_slowest(task, slowest->process, shortest_interval(slowest));
 }
 
 /* Notes the best rate that the limits allow instead. */
@@ -141,18 +166,20 @@ static void note_best_rate(const DseSpace *space, const DseTask *task, DseState 
     DseTask best = *task;
     best.objective = DSE_THROUGHPUT;
     DseAnswer answer = dse_optimize(space, &best, state);
-    if (dse_found_design(answer.status))
-        op_note(space->region,
-                "within the budget there is a design that does a frame every %lld cycles",
-                (long long)answer.value);
+    if (!dse_found_design(answer.status)) return;
+    StrBuf rate = {0};
+    add_rate(&rate, task, answer.value);
+    op_note(space->region, "within the budget there is a design that does a frame every %s",
+            rate.data);
+    strbuf_free(&rate);
 }
 
 static bool explain_rate(const DseSpace *space, const DseTask *task, DseState *state)
 {
     StrBuf rate = {0};
-    strbuf_printf(&rate, " that does a frame every %lld cycles", (long long)task->interval);
-    bool ok =
-        explain_slowest(space, task->interval) && explain_limits(space, task, state, rate.data);
+    strbuf_add_c(&rate, " that does a frame every ");
+    add_rate(&rate, task, task->interval);
+    bool ok = explain_slowest(space, task) && explain_limits(space, task, state, rate.data);
     strbuf_free(&rate);
     note_best_rate(space, task, state);
     return ok;
