@@ -171,8 +171,7 @@ static const Type *info_type(Importer *im, const Onnx__ValueInfoProto *info,
     const Type *elem = onnx_elem_type(im->ctx, tensor->elem_type);
     GivenShape shape;
     if (!elem) {
-        strbuf_printf(&im->why, "has the element type %d, which is not supported",
-                      tensor->elem_type);
+        import_no_elem_type(&im->why, tensor->elem_type);
         return NULL;
     }
     if (given && tensor->shape && tensor->shape->n_dim != given->rank) {

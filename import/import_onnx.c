@@ -9,7 +9,7 @@
 #include "ir/asm/print/print.h"
 #include "ir/verify/verify.h"
 
-enum { MAX_OPSET = 21, MAX_FUNCTION_NAME = 64 };
+enum { MAX_OPSET = 25, MAX_FUNCTION_NAME = 64 };
 
 const Ident *import_ident(Importer *im, const char *name)
 {

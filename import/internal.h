@@ -147,6 +147,11 @@ void import_report_node(Importer *im, const Onnx__NodeProto *node, size_t index)
 /* Enters the reason for which a node, perhaps one of a function's body, was refused. */
 void import_report_refusal(Importer *im, Str why);
 
+/* Drops attributes of opsets above 21 that change nothing (versions.c). False: why tells. */
+bool import_take_new_attrs(Importer *im, NodeParts *parts) MUST_CHECK;
+/* Adds that a tensor has a type which ming does not have; returns false. */
+bool import_no_elem_type(StrBuf *why, int64_t data_type);
+
 /* Brings a node of the scope's opset into the form that the onnx dialect has. False: why tells. */
 bool import_upgrade_node(Importer *im, NodeParts *parts) MUST_CHECK;
 

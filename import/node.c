@@ -14,6 +14,40 @@ static bool has_graph(const Onnx__NodeProto *node)
     return false;
 }
 
+/* Adds why an operator is none of the dialect's and what would help, where that is known. */
+static void add_reason(Importer *im, const Onnx__NodeProto *node)
+{
+    static const char state[] =
+        "it carries a state from step to step, which a stream of independent frames does not have; "
+        "export the network with its steps unrolled into MatMul, Add, Sigmoid and Tanh";
+    static const char count[] = "how many results it has depends on the data, and streams carry "
+                                "tensors of fixed shape; end the network before it";
+    static const char draws[] = "it draws random numbers; export the network for inference";
+    static const struct {
+        const char *op_type, *reason;
+    } rows[] = {
+        {"GRU", state},
+        {"LSTM", state},
+        {"RNN", state},
+        {"Compress", count},
+        {"NonMaxSuppression", count},
+        {"NonZero", count},
+        {"Unique", count},
+        {"Bernoulli", draws},
+        {"Multinomial", draws},
+        {"RandomNormal", draws},
+        {"RandomNormalLike", draws},
+        {"RandomUniform", draws},
+        {"RandomUniformLike", draws},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (str_eq_c(import_text(node->op_type), rows[i].op_type))
+            strbuf_printf(&im->why, ": %s", rows[i].reason);
+    if (has_graph(node))
+        strbuf_add_c(&im->why, ": it runs a graph of its own, and what runs when must be known "
+                               "beforehand; export the network without control flow");
+}
+
 static bool can_be_channels_last(const OpDef *def)
 {
     return def == ONNX(CONV) || def == ONNX(MAX_POOL) || def == ONNX(BATCH_NORMALIZATION);
@@ -33,9 +67,7 @@ static bool find_operator(Importer *im, NodeParts *parts)
     strbuf_free(&full);
     if (!info || info->def == ONNX(NO_VALUE)) {
         strbuf_add_c(&im->why, "the operator is not supported");
-        if (has_graph(parts->node))
-            strbuf_add_c(&im->why, ": it runs a graph of its own, and what runs when must be known "
-                                   "beforehand");
+        add_reason(im, parts->node);
         return false;
     }
     Str domain = import_text(parts->node->domain);
@@ -311,7 +343,8 @@ static bool append_node(Importer *im, NodeParts *parts)
 static bool modernize(Importer *im, NodeParts *parts)
 {
     if (parts->contrib) return import_contrib_prepare(im, parts);
-    return import_upgrade_node(im, parts) && finish_operands(im, parts);
+    return import_upgrade_node(im, parts) && import_take_new_attrs(im, parts) &&
+           finish_operands(im, parts);
 }
 
 static bool import_operator(Importer *im, const Onnx__NodeProto *node, Str name)

@@ -40,6 +40,8 @@ static const ElemFormat formats[] = {
     {20, 8, FIELD_INT32},
     {21, 4, FIELD_INT32},
     {22, 4, FIELD_INT32},
+    {25, 2, FIELD_INT32},
+    {26, 2, FIELD_INT32},
 };
 
 enum { DATA_TYPE_BOOL = 9 };
@@ -51,7 +53,7 @@ static const ElemFormat *find_format(int32_t data_type)
     return NULL;
 }
 
-/* Bytes of raw data for `count` elements; 4-bit numbers share a byte. */
+/* Bytes of raw data for `count` elements; numbers of 4 and of 2 bits share a byte. */
 static bool raw_size(const ElemFormat *format, int64_t count, size_t *out)
 {
     size_t bits, width = format->width * (format->is_complex ? 2 : 1);
@@ -86,12 +88,20 @@ static uint8_t *pack_bools(const uint8_t *bytes, size_t count, size_t *size)
     return packed;
 }
 
-/* One byte per 4-bit number; the low half comes first. */
-static uint8_t *unpack_nibbles(const uint8_t *bytes, size_t count, size_t *size)
+/* Whether several numbers share a byte. */
+static bool is_packed(const ElemFormat *format)
 {
+    return format->width < 8;
+}
+
+/* One byte per number of `width` bits; the low bits of a byte come first. */
+static uint8_t *unpack_numbers(const uint8_t *bytes, size_t count, uint32_t width, size_t *size)
+{
+    size_t each = 8 / width;
     *size = count;
     uint8_t *out = xcalloc(count + 1, 1);
-    for (size_t i = 0; i < count; i++) out[i] = (uint8_t)(bytes[i / 2] >> (i % 2 ? 4 : 0) & 0xf);
+    for (size_t i = 0; i < count; i++)
+        out[i] = (uint8_t)(bytes[i / each] >> i % each * width & ((1u << width) - 1));
     return out;
 }
 
@@ -104,10 +114,10 @@ static const Attr *from_raw(const ElemFormat *format, const Type *type, const ui
         strbuf_fail(why, "has %zu bytes of data; its shape needs %zu", size, want);
         return NULL;
     }
-    if (format->data_type != DATA_TYPE_BOOL && format->width != 4)
+    if (format->data_type != DATA_TYPE_BOOL && !is_packed(format))
         return attr_dense_raw(type, data, size, false);
-    uint8_t *stored = format->width == 4 ? unpack_nibbles(data, (size_t)count, &size)
-                                         : pack_bools(data, (size_t)count, &size);
+    uint8_t *stored = is_packed(format) ? unpack_numbers(data, (size_t)count, format->width, &size)
+                                        : pack_bools(data, (size_t)count, &size);
     const Attr *attr = attr_dense_raw(type, stored, size, false);
     free_ptr((void **)&stored);
     return attr;
@@ -125,10 +135,10 @@ static size_t field_length(const Onnx__TensorProto *tensor, Field field)
     return 0;
 }
 
-/* Numbers in a typed field: two per complex element, one per two 4-bit elements. */
+/* Numbers in a typed field: two per complex element, one per byte of packed elements. */
 static size_t field_want(const ElemFormat *format, size_t count)
 {
-    if (format->width == 4) return (count + 1) / 2;
+    if (is_packed(format)) return (count * format->width + 7) / 8;
     return format->is_complex ? 2 * count : count;
 }
 
@@ -136,7 +146,7 @@ static size_t field_want(const ElemFormat *format, size_t count)
 static bool field_bits(const Onnx__TensorProto *tensor, const ElemFormat *format, size_t i,
                        uint64_t *bits)
 {
-    uint32_t width = format->width == 4 ? 8 : format->width;
+    uint32_t width = is_packed(format) ? 8 : format->width;
     if (format->field == FIELD_UINT64) {
         *bits = tensor->uint64_data[i];
         return width == 64 || *bits >> width == 0;
@@ -151,7 +161,7 @@ static bool field_bits(const Onnx__TensorProto *tensor, const ElemFormat *format
 static bool field_bytes(const Onnx__TensorProto *tensor, const ElemFormat *format, uint8_t *out,
                         size_t length, StrBuf *why)
 {
-    size_t bytes = format->width == 4 ? 1 : format->width / 8;
+    size_t bytes = is_packed(format) ? 1 : format->width / 8;
     for (size_t i = 0; i < length; i++) {
         uint64_t bits;
         if (!field_bits(tensor, format, i, &bits))
@@ -164,7 +174,7 @@ static bool field_bytes(const Onnx__TensorProto *tensor, const ElemFormat *forma
 static const Attr *from_words(const Onnx__TensorProto *tensor, const ElemFormat *format,
                               const Type *type, size_t length, StrBuf *why)
 {
-    size_t size = length * (format->width == 4 ? 1 : format->width / 8);
+    size_t size = length * (is_packed(format) ? 1 : format->width / 8);
     uint8_t *bytes = xmalloc(size);
     const Attr *attr = NULL;
     if (field_bytes(tensor, format, bytes, length, why))
@@ -214,7 +224,7 @@ const Attr *import_tensor(Context *ctx, const Onnx__TensorProto *tensor, Str fol
     const ElemFormat *format = find_format(tensor->data_type);
     const Type *type = NULL;
     if (!format) {
-        strbuf_fail(why, "has the element type %d, which is not supported", tensor->data_type);
+        import_no_elem_type(why, tensor->data_type);
         return NULL;
     }
     if (tensor->segment) {

@@ -126,6 +126,8 @@ const Type *onnx_elem_type(Context *ctx, int64_t data_type)
     case 20: return type_float(ctx, TYPE_F8E5M2FNUZ);
     case 21: return type_integer(ctx, 4, UNSIGNED);
     case 22: return type_i(ctx, 4);
+    case 25: return type_integer(ctx, 2, UNSIGNED);
+    case 26: return type_i(ctx, 2);
     default: return NULL; /* strings, unknown */
     }
 }
