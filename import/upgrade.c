@@ -252,6 +252,46 @@ static bool drop_empty_inputs(Importer *im, NodeParts *parts)
     return true;
 }
 
+static Value *int_vector(Importer *im, const int64_t *items, int64_t count)
+{
+    const Type *type = type_tensor(type_i(im->ctx, 64), &count, 1, NULL);
+    return onnx_build_constant(&im->b, attr_dense_i64(type, items, (size_t)count));
+}
+
+/* A number per group becomes one per channel: (G) -> (G, 1) -> (G, C / G) -> (C). */
+static bool spread_groups(Importer *im, NodeParts *parts, size_t index, int64_t groups,
+                          int64_t channels)
+{
+    const int64_t last = 1, view[] = {groups, channels / groups};
+    Value *values[] = {operand(parts, index), int_vector(im, &last, 1)};
+    const OpDef *const defs[] = {ONNX(UNSQUEEZE), ONNX(EXPAND), ONNX(RESHAPE)};
+    for (size_t i = 0; i < COUNT_OF(defs); i++) {
+        if (i > 0) values[1] = i == 1 ? int_vector(im, view, 2) : int_vector(im, &channels, 1);
+        Op *op = import_append(im, defs[i], values, 2, NULL, 1);
+        if (!op) return false;
+        values[0] = op_result(op, 0);
+    }
+    set_operand(parts, index, values[0]);
+    return true;
+}
+
+static bool groups_to_channels(Importer *im, NodeParts *parts)
+{
+    const Value *x = operand(parts, 0);
+    const Attr *groups = attr_dict_get_c(parts->attrs, "num_groups");
+    if (!x || !groups || groups->kind != ATTR_INTEGER || attr_int_value(groups) < 1) return true;
+    if (!type_is_static(x->type) || x->type->u.shaped.rank < 2)
+        return strbuf_fail(&im->why, "has an input of unknown shape, or without channels");
+    int64_t count = attr_int_value(groups), channels = x->type->u.shaped.dims[1];
+    for (size_t i = 1; i <= 2 && channels % count == 0; i++) {
+        const Value *value = operand(parts, i);
+        bool per_group = value && type_is_static(value->type) && value->type->u.shaped.rank == 1 &&
+                         value->type->u.shaped.dims[0] == count && count != channels;
+        if (per_group && !spread_groups(im, parts, i, count, channels)) return false;
+    }
+    return true;
+}
+
 static bool sparse_to_dense(Importer *im, NodeParts *parts)
 {
     const Attr *value = take_attr(im, parts, "sparse_value");
@@ -290,6 +330,7 @@ static const UpgradeRule rules[] = {
     {ONNX_EQUAL, 7, broadcast_along_axis},
     {ONNX_GEMM, 7, drop_broadcast},
     {ONNX_GREATER, 7, broadcast_along_axis},
+    {ONNX_GROUP_NORMALIZATION, 21, groups_to_channels},
     {ONNX_LESS, 7, broadcast_along_axis},
     {ONNX_LOG_SOFTMAX, 13, softmax_of_matrix},
     {ONNX_MUL, 7, broadcast_along_axis},

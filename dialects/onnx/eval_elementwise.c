@@ -22,7 +22,7 @@ static OnnxWalk broadcast_walk(const Eval *e, uint32_t operands)
 typedef struct UnaryParams {
     double alpha, beta;
     bool is_tanh; /* Gelu's approximation */
-} UnaryParams;
+} UnaryParams;    /* alpha is Shrink's lambd, beta its bias */
 
 double onnx_round_half_even(double x)
 {
@@ -53,10 +53,28 @@ static double sign(double x)
     return isnan(x) ? x : (double)((x > 0) - (x < 0));
 }
 
+static double softplus(double x)
+{
+    return fmax(x, 0.0) + log1p(exp(-fabs(x)));
+}
+
+static double shrink(double x, double lambd, double bias)
+{
+    if (isnan(x)) return x;
+    return x < -lambd ? x + bias : x > lambd ? x - bias : 0.0;
+}
+
 static double unary(const Op *op, const UnaryParams *p, double x)
 {
     switch (op->def - onnx_ops) {
     case ONNX_ABS: return fabs(x);
+    case ONNX_CELU: return isnan(x) ? x : fmax(x, 0.0) + fmin(p->alpha * expm1(x / p->alpha), 0.0);
+    case ONNX_COS: return cos(x);
+    case ONNX_MISH: return x * tanh(softplus(x));
+    case ONNX_SHRINK: return shrink(x, p->alpha, p->beta);
+    case ONNX_SIN: return sin(x);
+    case ONNX_SWISH: return x * sigmoid(p->alpha * x);
+    case ONNX_THRESHOLDED_RELU: return x > p->alpha || isnan(x) ? x : 0.0;
     case ONNX_CEIL: return ceil(x);
     case ONNX_ELU: return x < 0 ? p->alpha * (exp(x) - 1.0) : x;
     case ONNX_ERF: return erf(x);
@@ -74,7 +92,7 @@ static double unary(const Op *op, const UnaryParams *p, double x)
     case ONNX_SELU: return p->beta * (x > 0 ? x : p->alpha * exp(x) - p->alpha);
     case ONNX_SIGMOID: return sigmoid(x);
     case ONNX_SIGN: return sign(x);
-    case ONNX_SOFTPLUS: return fmax(x, 0.0) + log1p(exp(-fabs(x)));
+    case ONNX_SOFTPLUS: return softplus(x);
     case ONNX_SOFTSIGN: return x / (1.0 + fabs(x));
     case ONNX_SQRT: return sqrt(x);
     case ONNX_TANH: return tanh(x);
@@ -83,9 +101,10 @@ static double unary(const Op *op, const UnaryParams *p, double x)
 }
 
 /* The operators above that take integers. */
-static int64_t unary_int(const Op *op, int64_t x)
+static int64_t unary_int(const Op *op, const UnaryParams *p, int64_t x)
 {
     switch (op->def - onnx_ops) {
+    case ONNX_SHRINK: return (int64_t)shrink((double)x, p->alpha, p->beta);
     case ONNX_ABS: return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
     case ONNX_NEG: return (int64_t)(0 - (uint64_t)x);
     case ONNX_RELU: return x > 0 ? x : 0;
@@ -103,6 +122,10 @@ static UnaryParams unary_params(const Eval *e)
                          : IS(e->op, SELU)       ? 1.67326319217681884765625
                                                  : 1.0);
     p.beta = onnx_float(e->op, "beta", 0.5);
+    if (IS(e->op, SHRINK)) {
+        p.alpha = onnx_float(e->op, "lambd", 0.5);
+        p.beta = onnx_float(e->op, "bias", 0.0);
+    }
     if (IS(e->op, SELU)) p.beta = onnx_float(e->op, "gamma", 1.05070102214813232421875);
     return p;
 }
@@ -114,11 +137,11 @@ bool onnx_eval_unary(const Eval *e)
     for (int64_t i = 0; i < x->count; i++) {
         if (array_is_float(x))
             array_set_f64(e->results[0], i, unary(e->op, &p, array_get_f64(x, i)));
-        else if (x->kind == ARRAY_U64 && !IS(e->op, NEG))
+        else if (x->kind == ARRAY_U64 && !IS(e->op, NEG) && !IS(e->op, SHRINK))
             array_set_i64(e->results[0], i,
                           IS(e->op, SIGN) ? array_get_i64(x, i) != 0 : array_get_i64(x, i));
         else
-            array_set_i64(e->results[0], i, unary_int(e->op, array_get_i64(x, i)));
+            array_set_i64(e->results[0], i, unary_int(e->op, &p, array_get_i64(x, i)));
     }
     return true;
 }

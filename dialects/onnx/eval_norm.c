@@ -87,6 +87,53 @@ bool onnx_eval_instance_norm(const Eval *e)
     return true;
 }
 
+/* The groups of channels are rows of a matrix, each with a mean and variance of its own. */
+bool onnx_eval_group_norm(const Eval *e)
+{
+    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1),
+                *bias = onnx_eval_input(e, 2);
+    const int64_t *dims = onnx_array_dims(x);
+    int64_t inner = onnx_dims_product(dims, 2, onnx_array_rank(x));
+    int64_t rows = dims[0] * onnx_int(e->op, "num_groups", 1);
+    int64_t length = rows > 0 ? x->count / rows : 0;
+    double epsilon = onnx_float(e->op, "epsilon", 1e-5);
+    for (int64_t row = 0; row < rows && length > 0; row++) {
+        double mean, variance;
+        moments(x, row * length, 1, length, &mean, &variance);
+        double inverse = 1.0 / sqrt(variance + epsilon);
+        for (int64_t k = row * length; k < (row + 1) * length; k++) {
+            int64_t channel = k / inner % dims[1];
+            double y = (array_get_f64(x, k) - mean) * inverse;
+            array_set_f64(e->results[0], k,
+                          y * array_get_f64(scale, channel) + array_get_f64(bias, channel));
+        }
+    }
+    return true;
+}
+
+/* x / (bias + alpha / size * sum of squares of `size` neighbouring channels)^beta */
+bool onnx_eval_lrn(const Eval *e)
+{
+    const Array *x = onnx_eval_input(e, 0);
+    const int64_t *dims = onnx_array_dims(x);
+    int64_t inner = onnx_dims_product(dims, 2, onnx_array_rank(x));
+    int64_t size = onnx_int(e->op, "size", 1), low = (size - 1) / 2, high = size - 1 - low;
+    double alpha = onnx_float(e->op, "alpha", 1e-4), beta = onnx_float(e->op, "beta", 0.75);
+    double bias = onnx_float(e->op, "bias", 1.0);
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t channel = i / inner % dims[1];
+        int64_t first = channel > low ? channel - low : 0;
+        int64_t last = channel + high < dims[1] ? channel + high : dims[1] - 1;
+        double squares = 0.0, own = array_get_f64(x, i);
+        for (int64_t c = first; c <= last; c++) {
+            double other = array_get_f64(x, i + (c - channel) * inner);
+            squares += other * other;
+        }
+        array_set_f64(e->results[0], i, own / pow(bias + alpha / (double)size * squares, beta));
+    }
+    return true;
+}
+
 static void normalize_row(const Eval *e, const OnnxWalk *walk, int64_t row, int64_t inner,
                           double mean, double inverse)
 {
@@ -104,6 +151,7 @@ bool onnx_eval_layer_norm(const Eval *e)
     const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1),
                 *bias = onnx_eval_input(e, 2);
     double epsilon = onnx_float(e->op, "epsilon", 1e-5);
+    bool is_rms = e->op->def == ONNX(RMS_NORMALIZATION); /* the mean is not subtracted */
     uint32_t axis, rank = onnx_array_rank(x);
     if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis)) return false;
     int64_t inner = onnx_dims_product(onnx_array_dims(x), axis, rank);
@@ -114,6 +162,10 @@ bool onnx_eval_layer_norm(const Eval *e)
     for (int64_t row = 0; row < x->count / inner; row++) {
         double mean, variance;
         moments(x, row * inner, 1, inner, &mean, &variance);
+        if (is_rms) {
+            variance += mean * mean;
+            mean = 0.0;
+        }
         double inverse = 1.0 / sqrt(variance + epsilon);
         normalize_row(e, &walk, row, inner, mean, inverse);
         if (e->op->result_count > 1) array_set_f64(e->results[1], row, mean);

@@ -111,6 +111,25 @@ bool onnx_infer_instance_normalization(const Op *op, const Type **results, StrBu
     return check_per_channel(op, 2, why);
 }
 
+bool onnx_infer_group_normalization(const Op *op, const Type **results, StrBuf *why)
+{
+    const Type *input = onnx_type(op, 0);
+    int64_t groups = onnx_int(op, "num_groups", 0);
+    results[0] = input;
+    if (groups < 1) return onnx_why(why, "attribute 'num_groups' must be at least 1");
+    if (!check_per_channel(op, 2, why)) return false;
+    return !type_is_static(input) || input->u.shaped.dims[1] % groups == 0 ||
+           onnx_why(why, "%lld channels do not make %lld groups",
+                    (long long)input->u.shaped.dims[1], (long long)groups);
+}
+
+bool onnx_infer_lrn(const Op *op, const Type **results, StrBuf *why)
+{
+    results[0] = onnx_type(op, 0);
+    return (onnx_int(op, "size", 0) >= 1 || onnx_why(why, "attribute 'size' must be at least 1")) &&
+           check_per_channel(op, 0, why);
+}
+
 bool onnx_infer_layer_normalization(const Op *op, const Type **results, StrBuf *why)
 {
     const Type *input = onnx_type(op, 0), *elem = type_elem(input);

@@ -17,21 +17,22 @@ typedef struct OnnxOperator {
 
 OnnxInfer onnx_infer_along_axis, onnx_infer_arg_reduction, onnx_infer_arithmetic,
     onnx_infer_average_pool, onnx_infer_batch_normalization, onnx_infer_bipolar_quant,
-    onnx_infer_cast, onnx_infer_clip, onnx_infer_compare, onnx_infer_concat, onnx_infer_constant,
-    onnx_infer_constant_of_shape, onnx_infer_conv, onnx_infer_conv_integer,
-    onnx_infer_conv_transpose, onnx_infer_depth_to_space, onnx_infer_dequantize, onnx_infer_dropout,
-    onnx_infer_dynamic_quantize, onnx_infer_equal, onnx_infer_expand, onnx_infer_flatten,
-    onnx_infer_float, onnx_infer_gather, onnx_infer_gelu, onnx_infer_gemm, onnx_infer_global_pool,
-    onnx_infer_instance_normalization, onnx_infer_layer_normalization, onnx_infer_logical,
-    onnx_infer_matmul, onnx_infer_matmul_integer, onnx_infer_max_pool, onnx_infer_mod,
-    onnx_infer_multi_threshold, onnx_infer_no_value, onnx_infer_not, onnx_infer_numeric,
-    onnx_infer_pad, onnx_infer_pow, onnx_infer_prelu, onnx_infer_qlinear_conv,
-    onnx_infer_qlinear_matmul, onnx_infer_quant, onnx_infer_quantize, onnx_infer_range,
-    onnx_infer_reduction, onnx_infer_reshape, onnx_infer_resize, onnx_infer_same,
-    onnx_infer_shape_op, onnx_infer_size, onnx_infer_slice, onnx_infer_space_to_depth,
-    onnx_infer_split, onnx_infer_squeeze, onnx_infer_tile, onnx_infer_top_k, onnx_infer_transpose,
-    onnx_infer_trunc, onnx_infer_unsqueeze, onnx_infer_upsample, onnx_infer_variadic,
-    onnx_infer_where;
+    onnx_infer_cast, onnx_infer_clip, onnx_infer_compare, onnx_infer_cum_sum, onnx_infer_einsum,
+    onnx_infer_gather_elements, onnx_infer_group_normalization, onnx_infer_lrn, onnx_infer_one_hot,
+    onnx_infer_trilu, onnx_infer_concat, onnx_infer_constant, onnx_infer_constant_of_shape,
+    onnx_infer_conv, onnx_infer_conv_integer, onnx_infer_conv_transpose, onnx_infer_depth_to_space,
+    onnx_infer_dequantize, onnx_infer_dropout, onnx_infer_dynamic_quantize, onnx_infer_equal,
+    onnx_infer_expand, onnx_infer_flatten, onnx_infer_float, onnx_infer_gather, onnx_infer_gelu,
+    onnx_infer_gemm, onnx_infer_global_pool, onnx_infer_instance_normalization,
+    onnx_infer_layer_normalization, onnx_infer_logical, onnx_infer_matmul,
+    onnx_infer_matmul_integer, onnx_infer_max_pool, onnx_infer_mod, onnx_infer_multi_threshold,
+    onnx_infer_no_value, onnx_infer_not, onnx_infer_numeric, onnx_infer_pad, onnx_infer_pow,
+    onnx_infer_prelu, onnx_infer_qlinear_conv, onnx_infer_qlinear_matmul, onnx_infer_quant,
+    onnx_infer_quantize, onnx_infer_range, onnx_infer_reduction, onnx_infer_reshape,
+    onnx_infer_resize, onnx_infer_same, onnx_infer_shape_op, onnx_infer_size, onnx_infer_slice,
+    onnx_infer_space_to_depth, onnx_infer_split, onnx_infer_squeeze, onnx_infer_tile,
+    onnx_infer_top_k, onnx_infer_transpose, onnx_infer_trunc, onnx_infer_unsqueeze,
+    onnx_infer_upsample, onnx_infer_variadic, onnx_infer_where;
 
 /* Adds to the message and returns false. */
 bool onnx_why(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -176,14 +177,16 @@ double onnx_round_half_even(double x);
 OnnxEval onnx_eval_arg, onnx_eval_batch_norm, onnx_eval_binary, onnx_eval_bipolar_quant,
     onnx_eval_cast, onnx_eval_clip, onnx_eval_compare, onnx_eval_concat, onnx_eval_constant,
     onnx_eval_constant_of_shape, onnx_eval_conv, onnx_eval_conv_integer, onnx_eval_conv_transpose,
-    onnx_eval_copy, onnx_eval_depth_to_space, onnx_eval_dequantize, onnx_eval_dropout,
-    onnx_eval_dynamic_quantize, onnx_eval_expand, onnx_eval_gather_op, onnx_eval_gemm,
-    onnx_eval_global_pool, onnx_eval_instance_norm, onnx_eval_layer_norm, onnx_eval_logic,
-    onnx_eval_matmul, onnx_eval_matmul_integer, onnx_eval_max_pool, onnx_eval_average_pool,
-    onnx_eval_multi_threshold, onnx_eval_not, onnx_eval_pad, onnx_eval_qlinear_conv,
-    onnx_eval_qlinear_matmul, onnx_eval_quant, onnx_eval_quantize, onnx_eval_range,
-    onnx_eval_reduce, onnx_eval_resize, onnx_eval_shape, onnx_eval_size, onnx_eval_slice,
-    onnx_eval_softmax, onnx_eval_space_to_depth, onnx_eval_split, onnx_eval_tile, onnx_eval_top_k,
-    onnx_eval_transpose, onnx_eval_trunc, onnx_eval_unary, onnx_eval_variadic, onnx_eval_where;
+    onnx_eval_copy, onnx_eval_cum_sum, onnx_eval_einsum, onnx_eval_gather_elements,
+    onnx_eval_group_norm, onnx_eval_lrn, onnx_eval_one_hot, onnx_eval_trilu,
+    onnx_eval_depth_to_space, onnx_eval_dequantize, onnx_eval_dropout, onnx_eval_dynamic_quantize,
+    onnx_eval_expand, onnx_eval_gather_op, onnx_eval_gemm, onnx_eval_global_pool,
+    onnx_eval_instance_norm, onnx_eval_layer_norm, onnx_eval_logic, onnx_eval_matmul,
+    onnx_eval_matmul_integer, onnx_eval_max_pool, onnx_eval_average_pool, onnx_eval_multi_threshold,
+    onnx_eval_not, onnx_eval_pad, onnx_eval_qlinear_conv, onnx_eval_qlinear_matmul, onnx_eval_quant,
+    onnx_eval_quantize, onnx_eval_range, onnx_eval_reduce, onnx_eval_resize, onnx_eval_shape,
+    onnx_eval_size, onnx_eval_slice, onnx_eval_softmax, onnx_eval_space_to_depth, onnx_eval_split,
+    onnx_eval_tile, onnx_eval_top_k, onnx_eval_transpose, onnx_eval_trunc, onnx_eval_unary,
+    onnx_eval_variadic, onnx_eval_where;
 
 #endif

@@ -98,6 +98,24 @@ void onnx_shape_bounds(const Op *op, uint32_t *start, uint32_t *end);
  * it. */
 bool onnx_multi_threshold_axis(const Op *op, uint32_t *out) MUST_CHECK;
 
+/* An Einsum: the labels of its indices, one per dimension of a term. Labels are letters, and the
+ * dimensions that ellipses stand for. */
+enum { EINSUM_MAX_OPERANDS = 8, EINSUM_MAX_LABELS = 52 + ONNX_MAX_RANK };
+
+typedef struct EinsumTerm {
+    uint32_t rank;
+    uint8_t labels[ONNX_MAX_RANK];
+} EinsumTerm;
+
+typedef struct Einsum {
+    uint32_t operand_count;
+    EinsumTerm terms[EINSUM_MAX_OPERANDS], result;
+    int64_t extents[EINSUM_MAX_LABELS]; /* -1: no operand has the label */
+} Einsum;
+/* Reads an equation for operands of static types. False: why tells. */
+bool onnx_einsum(Str equation, const Type *const *types, uint32_t count, Einsum *out, StrBuf *why)
+    MUST_CHECK;
+
 /* Evaluation: the values of an op's results from those of its operands, as the ONNX and QONNX
  * specifications define them. The constant folder and the interpreter share it, so that a value
  * known at compile time is the value of every run.

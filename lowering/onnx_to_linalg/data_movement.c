@@ -1,7 +1,7 @@
 /* Nodes that move elements and do not change them, so that integers stay integers. Reshapes,
  * transpositions, slices and constant borders have ops of their own. Any other such node is
  * evaluated once on coordinates, which tells where each element comes from: as an affine map of the
- * result's index if there is one, else as tables.
+ * result's index if there is one, else as tables, by which elements are picked from lines.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-move.mir */
 #include <stdlib.h>
 #include <string.h>
@@ -242,8 +242,10 @@ static const AffineExpr *find_expr(OnnxLowering *lw, const Array *at, uint32_t o
     return NULL;
 }
 
-/* The coordinates as a table along the result dimensions they depend on: the map into it. */
-static Value *build_table(OnnxLowering *lw, const Array *at, const AffineMap **map)
+/* The coordinates as a table of `elem` along the result dimensions they depend on: the map into it
+ * from `loops` loops, the first of which are the result's. */
+static Value *build_table(OnnxLowering *lw, const Array *at, const Type *elem, uint32_t loops,
+                          const AffineMap **map)
 {
     const Type *type = at->type;
     uint32_t rank = type->u.shaped.rank, kept = 0;
@@ -261,37 +263,85 @@ static Value *build_table(OnnxLowering *lw, const Array *at, const AffineMap **m
         strides[kept] = strides[d];
         dims[kept++] = type->u.shaped.dims[d];
     }
-    Array *table = array_new(type_tensor(type_i(lw->ctx, 64), dims, kept, NULL));
+    Array *table = array_new(type_tensor(elem, dims, kept, NULL));
     for (int64_t i = 0; i < table->count; i++) {
         int64_t from = 0, rest = i;
         for (uint32_t k = kept; k-- > 0; rest /= dims[k]) from += rest % dims[k] * strides[k];
         array_set_i64(table, i, array_get_i64(at, from));
     }
-    *map = map_get(lw->ctx, rank, 0, kept, index);
+    *map = map_get(lw->ctx, loops, 0, kept, index);
     Value *value = arith_constant(&lw->b, array_to_attr(table));
     array_unref(table);
     return value;
 }
 
-/* result[i] = x[coordinates of i], from a table per dimension of x. */
-static Value *gather_by_tables(OnnxLowering *lw, Value *x, const Type *type,
-                               const MoveSource *sources)
+/* Elements of x in a result of that type: dimension `axis` of x is read where the coordinates tell,
+ * the others where `index` does, for loops over the result and one along the axis. */
+static Value *pick_by_table(OnnxLowering *lw, Value *x, const Type *type, const Array *at,
+                            uint32_t axis, const AffineExpr *const *index)
 {
-    uint32_t count = x->type->u.shaped.rank, rank = type->u.shaped.rank;
-    Value *operands[ONNX_MAX_RANK + 1] = {x};
-    Generic g = {.loops = rank, .inputs = count};
-    const Type *index = type_index(lw->ctx), *elem = type_elem(type);
-    if (count > GENERIC_MAX_INPUTS) {
-        onnx_error(lw->node, "has an operand of too many dimensions");
-        return NULL;
+    uint32_t loops = type->u.shaped.rank + 1, rank = x->type->u.shaped.rank;
+    const Type *elem = type_i(lw->ctx, fixed_signed_width(0, x->type->u.shaped.dims[axis]));
+    const AffineExpr *own[ONNX_MAX_RANK];
+    OnnxPick pick = {.axis = axis, .is_table = true};
+    for (uint32_t i = 0; i < rank; i++)
+        own[i] = i == axis ? affine_dim(lw->ctx, loops - 1) : index[i];
+    pick.x_map = map_get(lw->ctx, loops, 0, rank, own);
+    pick.index = build_table(lw, at, elem, loops, &pick.index_map);
+    return onnx_lower_build_pick(lw, &pick, x, type);
+}
+
+/* Whether the coordinates depend on result dimension d only. */
+static bool depends_on(const Array *at, uint32_t d)
+{
+    const int64_t *dims = at->type->u.shaped.dims;
+    int64_t inner = 1;
+    for (uint32_t i = d + 1; i < at->type->u.shaped.rank; i++) inner *= dims[i];
+    for (int64_t i = 0; i < at->count; i++)
+        if (array_get_i64(at, i) != array_get_i64(at, i / inner % dims[d] * inner)) return false;
+    return true;
+}
+
+/* The dimensions of which only a table tells the coordinates become the result's one after the
+ * other, where each table is one along its own dimension. */
+static Value *pick_one_by_one(OnnxLowering *lw, Value *x, const Type *type,
+                              const MoveSource *sources)
+{
+    uint32_t rank = type->u.shaped.rank;
+    const AffineExpr *same[ONNX_MAX_RANK], *index[ONNX_MAX_RANK];
+    int64_t dims[ONNX_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++) {
+        same[i] = affine_dim(lw->ctx, i);
+        index[i] = sources[i].expr ? sources[i].expr : same[i];
+        dims[i] = x->type->u.shaped.dims[i];
     }
-    for (uint32_t i = 0; i < count; i++) g.input[i] = build_table(lw, sources[i].at, &g.map[i]);
-    g.map[count] = map_identity(lw->ctx, rank);
-    generic_open(lw, &g, lower_build_empty(lw, type));
-    for (uint32_t i = 0; i < count; i++)
-        operands[1 + i] = build_unary(&g.body, ARITH(INDEX_CAST), index, generic_arg(&g, i));
-    Op *extract = build(&g.body, TENSOR(EXTRACT), operands, count + 1, &elem, 1, NULL, 0);
-    return generic_close(&g, op_result(extract, 0));
+    for (uint32_t i = 0; i < rank; i++) {
+        if (sources[i].expr) continue;
+        dims[i] = type->u.shaped.dims[i];
+        x = pick_by_table(lw, x, type_with_shape(type, dims, rank), sources[i].at, i, same);
+    }
+    const AffineMap *map = map_get(lw->ctx, rank, 0, rank, index);
+    return map == map_identity(lw->ctx, rank) ? x : forward(lw, x, type, map);
+}
+
+/* By tables where there is no expression. NULL: diagnosed. */
+static Value *pick_by_tables(OnnxLowering *lw, Value *x, const Type *type,
+                             const MoveSource *sources)
+{
+    uint32_t rank = x->type->u.shaped.rank, tables = 0, axis = 0;
+    const AffineExpr *index[ONNX_MAX_RANK];
+    bool is_separable = rank == type->u.shaped.rank;
+    for (uint32_t i = 0; i < rank; i++) {
+        index[i] = sources[i].expr;
+        if (index[i]) continue;
+        tables++;
+        axis = i;
+        is_separable = is_separable && depends_on(sources[i].at, i);
+    }
+    if (is_separable) return pick_one_by_one(lw, x, type, sources);
+    if (tables == 1) return pick_by_table(lw, x, type, sources[axis].at, axis, index);
+    onnx_error(lw->node, "moves elements along several dimensions in no regular way");
+    return NULL;
 }
 
 static Value *move_by_coordinates(OnnxLowering *lw, Value *x, const Type *type)
@@ -299,7 +349,7 @@ static Value *move_by_coordinates(OnnxLowering *lw, Value *x, const Type *type)
     MoveSource sources[ONNX_MAX_RANK] = {{0}};
     const AffineExpr *index[ONNX_MAX_RANK];
     uint32_t count = x->type->u.shaped.rank;
-    bool is_affine = true, done = true;
+    bool done = true, is_affine = true;
     Value *y = NULL;
     for (uint32_t i = 0; i < count && done; i++) {
         sources[i].at = run_on_coordinates(lw, op_operand(lw->node, 0)->type, i);
@@ -313,7 +363,7 @@ static Value *move_by_coordinates(OnnxLowering *lw, Value *x, const Type *type)
     else if (is_affine)
         y = forward(lw, x, type, map_get(lw->ctx, type->u.shaped.rank, 0, count, index));
     else
-        y = gather_by_tables(lw, x, type, sources);
+        y = pick_by_tables(lw, x, type, sources);
     for (uint32_t i = 0; i < count; i++) array_unref(sources[i].at);
     return y;
 }

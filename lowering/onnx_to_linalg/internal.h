@@ -11,7 +11,8 @@
 
 typedef bool LowerNode(OnnxLowering *lw);
 LowerNode onnx_lower_arg_extreme, onnx_lower_cast, onnx_lower_clip, onnx_lower_concat,
-    onnx_lower_conv, onnx_lower_conv_transpose, onnx_lower_elementwise, onnx_lower_global_pool,
+    onnx_lower_conv, onnx_lower_conv_transpose, onnx_lower_cum_sum, onnx_lower_gather,
+    onnx_lower_one_hot, onnx_lower_trilu, onnx_lower_elementwise, onnx_lower_global_pool,
     onnx_lower_matmul, onnx_lower_move, onnx_lower_normalization, onnx_lower_pool,
     onnx_lower_reduce, onnx_lower_relu, onnx_lower_resize, onnx_lower_softmax, onnx_lower_split,
     onnx_lower_top_k;
@@ -75,5 +76,19 @@ Value *onnx_lower_build_slice(OnnxLowering *lw, Value *x, const Type *type, cons
                               const int64_t *strides);
 Value *onnx_lower_build_insert(OnnxLowering *lw, Value *x, Value *dest, const int64_t *offsets,
                                const int64_t *strides);
+
+/* Positions and indices (indexing.c).
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-index.mir */
+
+/* How elements of a tensor x are picked. The loops of the maps are those of the result and, as the
+ * last one, one along dimension `axis` of x. */
+typedef struct OnnxPick {
+    uint32_t axis;
+    Value *index; /* signed integers: which element along the axis */
+    const AffineMap *x_map, *index_map;
+    bool is_table; /* none of them is negative */
+} OnnxPick;
+/* The picked elements as a tensor of that type, by a pass over the axis for each of them. */
+Value *onnx_lower_build_pick(OnnxLowering *lw, const OnnxPick *pick, Value *x, const Type *type);
 
 #endif

@@ -297,15 +297,21 @@ bool onnx_lower_softmax(OnnxLowering *lw)
     return true;
 }
 
+/* 1 / sqrt(mean of the squares of x + epsilon) */
+static Value *inverse_deviation(OnnxLowering *lw, const Axes *axes, Value *x)
+{
+    double epsilon = onnx_float(lw->node, "epsilon", 1e-5);
+    Value *sum = reduce(lw, axes, square(lw, x), ARITH(ADDF), 0.0);
+    Value *variance = each_with(lw, ARITH(DIVF), sum, (double)axes->terms);
+    return each(lw, MATH(RSQRT), each_with(lw, ARITH(ADDF), variance, epsilon), NULL);
+}
+
 /* (x - mean) / sqrt(variance + epsilon); *mean and *inverse get the mean and the factor. */
 static Value *normalize(OnnxLowering *lw, const Axes *axes, Value *x, Value **mean, Value **inverse)
 {
-    double epsilon = onnx_float(lw->node, "epsilon", 1e-5), terms = (double)axes->terms;
-    *mean = each_with(lw, ARITH(DIVF), reduce(lw, axes, x, ARITH(ADDF), 0.0), terms);
+    *mean = each_with(lw, ARITH(DIVF), reduce(lw, axes, x, ARITH(ADDF), 0.0), (double)axes->terms);
     Value *centered = beside(lw, axes, ARITH(SUBF), x, *mean);
-    Value *sum = reduce(lw, axes, square(lw, centered), ARITH(ADDF), 0.0);
-    Value *variance = each_with(lw, ARITH(DIVF), sum, terms);
-    *inverse = each(lw, MATH(RSQRT), each_with(lw, ARITH(ADDF), variance, epsilon), NULL);
+    *inverse = inverse_deviation(lw, axes, centered);
     return beside(lw, axes, ARITH(MULF), centered, *inverse);
 }
 
@@ -328,9 +334,27 @@ static Value *scale_and_shift(OnnxLowering *lw, Value *x, bool per_channel)
     return generic_close(&g, y);
 }
 
+/* Groups of channels are normalized as the rows of (N, groups, elements). */
+static bool normalize_groups(OnnxLowering *lw)
+{
+    Value *x = lower_plain(lw, 0), *mean, *inverse;
+    int64_t count, groups = onnx_int(lw->node, "num_groups", 1);
+    if (!x || !type_element_count(x->type, &count)) return false;
+    const int64_t batch = x->type->u.shaped.dims[0];
+    const int64_t view[] = {batch, groups, count > 0 ? count / batch / groups : 0};
+    Axes axes = {.reduced = {false, false, true}, .shape = type_with_shape(x->type, view, 3)};
+    count_terms(&axes);
+    Value *rows = onnx_lower_build_reshape(lw, x, axes.shape);
+    Value *y = normalize(lw, &axes, rows, &mean, &inverse);
+    y = scale_and_shift(lw, onnx_lower_build_reshape(lw, y, x->type), true);
+    if (y) lower_plain_result(lw, 0, y);
+    return y != NULL;
+}
+
 bool onnx_lower_normalization(OnnxLowering *lw)
 {
     const Op *op = lw->node;
+    if (op->def == ONNX(GROUP_NORMALIZATION)) return normalize_groups(lw);
     Axes axes = {.shape = op_operand(op, 0)->type};
     uint32_t rank = axes.shape->u.shaped.rank;
     bool is_instance = op->def == ONNX(INSTANCE_NORMALIZATION);
@@ -340,7 +364,10 @@ bool onnx_lower_normalization(OnnxLowering *lw)
     count_terms(&axes);
     Value *x = lower_plain(lw, 0), *mean, *inverse;
     if (!x) return false;
-    Value *y = scale_and_shift(lw, normalize(lw, &axes, x, &mean, &inverse), is_instance);
+    Value *y = op->def == ONNX(RMS_NORMALIZATION)
+                   ? beside(lw, &axes, ARITH(MULF), x, inverse_deviation(lw, &axes, x))
+                   : normalize(lw, &axes, x, &mean, &inverse);
+    y = scale_and_shift(lw, y, is_instance);
     if (!y) return false;
     lower_plain_result(lw, 0, y);
     if (op->result_count > 1)

@@ -1,5 +1,5 @@
-/* Inside of passes/onnx: updating of types, the parts of onnx-fold-constants, and the rules of
- * onnx-quantize. */
+/* Inside of passes/onnx: updating of types, the parts of onnx-fold-constants and onnx-decompose, and
+ * the rules of onnx-quantize. */
 #ifndef MING_PASSES_ONNX_INTERNAL_H
 #define MING_PASSES_ONNX_INTERNAL_H
 
@@ -30,6 +30,20 @@ bool onnx_fold_dequantized(Folder *folder, Op *op) MUST_CHECK;
 /* Computes an op whose operands are constants, if that is cheap enough, and replaces it. False:
  * diagnosed. */
 bool onnx_fold_op(Folder *folder, Op *op) MUST_CHECK;
+
+/* Parts of onnx-decompose: a node that is rewritten, and where its ops go. */
+typedef struct Decomposition {
+    Builder b;
+    Op *op;
+} Decomposition;
+
+/* An op with the node's name. Its type is as exact as those of its operands. */
+Value *decompose_make(Decomposition *d, const OpDef *def, Value *const *operands, uint32_t count,
+                      const Type *elem, const NamedAttr *attrs, uint32_t attr_count);
+/* Replaces the node, which has one result. */
+void decompose_replace(Decomposition *d, Value *value);
+/* Rewrites an Einsum. False, no diagnostic: its shapes are not known. */
+bool decompose_einsum(Decomposition *d);
 
 /* Rules of onnx-quantize: where quantizers are put (onnx_quantize_rules.c). */
 

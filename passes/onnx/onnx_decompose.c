@@ -8,6 +8,9 @@
  *   QuantizeLinear(x, s, z)    -> QuantizeLinear(x / s, 1, z)
  *   DequantizeLinear(q, s, z)  -> DequantizeLinear(q, 1, z) * s
  *   Quant(x, s, z, b)          -> Quant(x / s, 1, z, b) * s;  BipolarQuant alike
+ * and operators that are written with others:
+ *   Einsum(...)   -> Transpose, Reshape, MatMul, Mul, ReduceSum (onnx_decompose_einsum.c)
+ *   LRN(x)        -> x / (bias + alpha * average of x * x over channels)^beta
  * The lowering to linalg turns them into integer arithmetic again, so that each has one form there.
  * Requires: nothing.
  * Changes: the operators above; onnx-infer-shapes gives their results types.
@@ -15,16 +18,10 @@
 #include "dialects/onnx/onnx.h"
 #include "ir/attr/attr.h"
 #include "ir/rewrite/rewrite.h"
-#include "passes/onnx/passes.h"
+#include "passes/onnx/internal.h"
 
-typedef struct Decomposition {
-    Builder b;
-    Op *op;
-} Decomposition;
-
-/* An op with the node's name. Its type is as exact as those of its operands. */
-static Value *make(Decomposition *d, const OpDef *def, Value *const *operands, uint32_t count,
-                   const Type *elem, const NamedAttr *attrs, uint32_t attr_count)
+Value *decompose_make(Decomposition *d, const OpDef *def, Value *const *operands, uint32_t count,
+                      const Type *elem, const NamedAttr *attrs, uint32_t attr_count)
 {
     const Type *type = type_unranked_tensor(elem);
     Op *op = build(&d->b, def, operands, count, &type, 1, attrs, attr_count);
@@ -46,7 +43,7 @@ static Value *dequantize(Decomposition *d, Value *x, Value *scale, Value *zero, 
     Value *operands[] = {x, scale, zero};
     NamedAttr attr = build_named_attr(d->b.ctx, "axis", attr_i64(d->b.ctx, axis));
     const Type *elem = type_elem(scale->type);
-    return make(d, ONNX(DEQUANTIZE_LINEAR), operands, zero ? 3 : 2, elem, &attr, 1);
+    return decompose_make(d, ONNX(DEQUANTIZE_LINEAR), operands, zero ? 3 : 2, elem, &attr, 1);
 }
 
 /* Scales of 1 in the shape of a zero point, which may be absent. */
@@ -73,7 +70,7 @@ static int64_t last_axis(const Value *x, int64_t back)
     return rank - back < 0 ? 0 : rank - back;
 }
 
-static void replace(Decomposition *d, Value *value)
+void decompose_replace(Decomposition *d, Value *value)
 {
     value->type = op_result(d->op, 0)->type;
     value_replace_all(op_result(d->op, 0), value);
@@ -86,7 +83,7 @@ static Value *bias(Decomposition *d)
     Value *integers = onnx_operand(d->op, 8);
     Value *scales[] = {op_operand(d->op, 1), op_operand(d->op, 4)};
     if (!integers) return NULL;
-    Value *scale = make(d, ONNX(MUL), scales, 2, type_elem(scales[0]->type), NULL, 0);
+    Value *scale = decompose_make(d, ONNX(MUL), scales, 2, type_elem(scales[0]->type), NULL, 0);
     return dequantize(d, integers, scale, NULL, 0);
 }
 
@@ -101,14 +98,15 @@ static Value *convolution(Decomposition *d, Value *const *operands, uint32_t cou
         const Attr *attr = op_attr(d->op, names[i]);
         if (attr) attrs[attr_count++] = build_named_attr(d->b.ctx, names[i], attr);
     }
-    return make(d, ONNX(CONV), operands, count, type_elem(operands[0]->type), attrs, attr_count);
+    return decompose_make(d, ONNX(CONV), operands, count, type_elem(operands[0]->type), attrs,
+                          attr_count);
 }
 
 static void requantize(Decomposition *d, Value *y)
 {
     Value *operands[] = {y, op_operand(d->op, 6), op_operand(d->op, 7)};
     const Type *elem = type_elem(op_operand(d->op, 7)->type);
-    replace(d, make(d, ONNX(QUANTIZE_LINEAR), operands, 3, elem, NULL, 0));
+    decompose_replace(d, decompose_make(d, ONNX(QUANTIZE_LINEAR), operands, 3, elem, NULL, 0));
 }
 
 static void qlinear_conv(Decomposition *d)
@@ -127,14 +125,14 @@ static void qlinear_matmul(Decomposition *d)
     Value *a = dequantize(d, left, op_operand(op, 1), op_operand(op, 2), last_axis(left, 2));
     Value *b = dequantize(d, right, op_operand(op, 4), op_operand(op, 5), last_axis(right, 1));
     Value *operands[] = {a, b};
-    requantize(d, make(d, ONNX(MATMUL), operands, 2, type_elem(a->type), NULL, 0));
+    requantize(d, decompose_make(d, ONNX(MATMUL), operands, 2, type_elem(a->type), NULL, 0));
 }
 
 static void to_int32(Decomposition *d, Value *y)
 {
     enum { ONNX_INT32 = 6 };
     NamedAttr attr = build_named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, ONNX_INT32));
-    replace(d, make(d, ONNX(CAST), &y, 1, type_i(d->b.ctx, 32), &attr, 1));
+    decompose_replace(d, decompose_make(d, ONNX(CAST), &y, 1, type_i(d->b.ctx, 32), &attr, 1));
 }
 
 static void conv_integer(Decomposition *d)
@@ -147,7 +145,7 @@ static void matmul_integer(Decomposition *d)
 {
     Value *operands[] = {center(d, 0, last_axis(op_operand(d->op, 0), 2)),
                          center(d, 1, last_axis(op_operand(d->op, 1), 1))};
-    to_int32(d, make(d, ONNX(MATMUL), operands, 2, real_type(d), NULL, 0));
+    to_int32(d, decompose_make(d, ONNX(MATMUL), operands, 2, real_type(d), NULL, 0));
 }
 
 /* Whether a weight's quantizer is at hand: those stay, since weights can have such scales. */
@@ -215,7 +213,7 @@ static Value *one_zero(Decomposition *d)
 static Value *apply_scales(Decomposition *d, const OpDef *def, Value *x, Value *scales)
 {
     Value *operands[] = {x, scales};
-    return make(d, def, operands, 2, type_elem(x->type), NULL, 0);
+    return decompose_make(d, def, operands, 2, type_elem(x->type), NULL, 0);
 }
 
 static bool split_scales(Decomposition *d)
@@ -232,10 +230,10 @@ static bool split_scales(Decomposition *d)
     if (is_linear && op->operand_count > 2) operands[2] = one_zero(d);
     const Type *elem = type_elem(op_result(op, 0)->type);
     const Attr *attrs = op->props ? op->props : attr_dict(op->ctx, NULL, 0);
-    Value *y = make(d, op->def, operands, op->operand_count, elem, attrs->u.dict.items,
-                    attrs->u.dict.count);
+    Value *y = decompose_make(d, op->def, operands, op->operand_count, elem, attrs->u.dict.items,
+                              attrs->u.dict.count);
     if (op->def != ONNX(QUANTIZE_LINEAR)) y = apply_scales(d, ONNX(MUL), y, scales);
-    replace(d, y);
+    decompose_replace(d, y);
     return true;
 }
 
@@ -247,19 +245,19 @@ static Value *constant(Decomposition *d, double value)
 
 static Value *unary(Decomposition *d, const OpDef *def, Value *x)
 {
-    return make(d, def, &x, 1, real_type(d), NULL, 0);
+    return decompose_make(d, def, &x, 1, real_type(d), NULL, 0);
 }
 
 static Value *binary(Decomposition *d, const OpDef *def, Value *x, Value *y)
 {
     Value *operands[] = {x, y};
-    return make(d, def, operands, 2, real_type(d), NULL, 0);
+    return decompose_make(d, def, operands, 2, real_type(d), NULL, 0);
 }
 
 static Value *cast(Decomposition *d, Value *x, int64_t to, const Type *elem)
 {
     NamedAttr attr = build_named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, to));
-    return make(d, ONNX(CAST), &x, 1, elem, &attr, 1);
+    return decompose_make(d, ONNX(CAST), &x, 1, elem, &attr, 1);
 }
 
 /* The extreme of all of x and of 0. */
@@ -267,14 +265,15 @@ static Value *extreme(Decomposition *d, const OpDef *reduce, const OpDef *join)
 {
     Value *x = op_operand(d->op, 0);
     NamedAttr attr = build_named_attr(d->b.ctx, "keepdims", attr_i64(d->b.ctx, 0));
-    return binary(d, join, make(d, reduce, &x, 1, real_type(d), &attr, 1), constant(d, 0.0));
+    return binary(d, join, decompose_make(d, reduce, &x, 1, real_type(d), &attr, 1),
+                  constant(d, 0.0));
 }
 
 /* An integer from 0 to 255. */
 static Value *saturate(Decomposition *d, Value *x)
 {
     Value *operands[] = {x, constant(d, 0.0), constant(d, 255.0)};
-    return make(d, ONNX(CLIP), operands, 3, real_type(d), NULL, 0);
+    return decompose_make(d, ONNX(CLIP), operands, 3, real_type(d), NULL, 0);
 }
 
 /* scale = (high - low) / 255;  zero = round(-low / scale);  y = round(x / scale) + zero */
@@ -287,8 +286,9 @@ static void dynamic_quantize(Decomposition *d)
     Value *low = extreme(d, ONNX(REDUCE_MIN), ONNX(MIN));
     Value *scale = binary(d, ONNX(DIV), binary(d, ONNX(SUB), high, low), constant(d, 255.0));
     Value *pair[] = {scale, constant(d, 0.0)};
-    Value *choice[] = {make(d, ONNX(EQUAL), pair, 2, flag, NULL, 0), constant(d, 1.0), scale};
-    Value *divisor = make(d, ONNX(WHERE), choice, 3, real_type(d), NULL, 0);
+    Value *choice[] = {decompose_make(d, ONNX(EQUAL), pair, 2, flag, NULL, 0), constant(d, 1.0),
+                       scale};
+    Value *divisor = decompose_make(d, ONNX(WHERE), choice, 3, real_type(d), NULL, 0);
     Value *zero = binary(d, ONNX(DIV), unary(d, ONNX(NEG), low), divisor);
     zero = saturate(d, unary(d, ONNX(ROUND), zero));
     Value *y = unary(d, ONNX(ROUND), binary(d, ONNX(DIV), op_operand(op, 0), divisor));
@@ -301,44 +301,99 @@ static void dynamic_quantize(Decomposition *d)
     op_erase(op);
 }
 
-static bool is_scaled(const Op *op)
+/* Averages over `size` neighbouring channels, those beyond the first and last one as zeros. */
+static Value *average_channels(Decomposition *d, Value *x, int64_t size)
 {
-    return op->def == ONNX(QUANT) || op->def == ONNX(INT_QUANT) || op->def == ONNX(BIPOLAR_QUANT) ||
-           op->def == ONNX(QUANTIZE_LINEAR) || op->def == ONNX(DEQUANTIZE_LINEAR);
+    const Type *type = x->type;
+    const int64_t *dims = type->u.shaped.dims;
+    int64_t inner = 1, low = (size - 1) / 2, rank = type->u.shaped.rank, four = 4;
+    for (int64_t i = 2; i < rank; i++) inner *= dims[i];
+    const int64_t view[] = {dims[0], 1, dims[1], inner}, kernel[] = {size, 1};
+    const int64_t pads[] = {low, 0, size - 1 - low, 0};
+    Context *ctx = d->b.ctx;
+    const Type *list = type_tensor(type_i(ctx, 64), &four, 1, NULL);
+    const Type *own = type_tensor(type_i(ctx, 64), &rank, 1, NULL);
+    const NamedAttr attrs[] = {
+        build_named_attr(ctx, "count_include_pad", attr_i64(ctx, 1)),
+        build_named_attr(ctx, "kernel_shape", attr_i64_array(ctx, kernel, 2)),
+        build_named_attr(ctx, "pads", attr_i64_array(ctx, pads, 4)),
+    };
+    Value *before[] = {x, onnx_build_constant(&d->b, attr_dense_i64(list, view, 4))};
+    x = decompose_make(d, ONNX(RESHAPE), before, 2, type_elem(type), NULL, 0);
+    x = decompose_make(d, ONNX(AVERAGE_POOL), &x, 1, type_elem(type), attrs, COUNT_OF(attrs));
+    Value *after[] = {x, onnx_build_constant(&d->b, attr_dense_i64(own, dims, (size_t)rank))};
+    return decompose_make(d, ONNX(RESHAPE), after, 2, type_elem(type), NULL, 0);
 }
 
-static bool decompose(Pass *pass, Op *op)
+/* A scalar constant of a float type. */
+static Value *number_of(Decomposition *d, const Type *elem, double value)
+{
+    const Type *type = type_tensor(elem, NULL, 0, NULL);
+    return onnx_build_constant(&d->b, attr_dense_splat(type, attr_float(elem, value)));
+}
+
+static bool lrn(Decomposition *d)
+{
+    Value *x = op_operand(d->op, 0);
+    const Type *elem = type_elem(x->type);
+    if (!type_is_static(x->type)) return false;
+    const struct {
+        const OpDef *def;
+        double number;
+    } steps[] = {{ONNX(MUL), onnx_float(d->op, "alpha", 1e-4)},
+                 {ONNX(ADD), onnx_float(d->op, "bias", 1.0)},
+                 {ONNX(POW), onnx_float(d->op, "beta", 0.75)}};
+    Value *square[] = {x, x};
+    Value *y = decompose_make(d, ONNX(MUL), square, 2, elem, NULL, 0);
+    y = average_channels(d, y, onnx_int(d->op, "size", 1));
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        Value *operands[] = {y, number_of(d, elem, steps[i].number)};
+        y = decompose_make(d, steps[i].def, operands, 2, elem, NULL, 0);
+    }
+    Value *quotient[] = {x, y};
+    decompose_replace(d, decompose_make(d, ONNX(DIV), quotient, 2, elem, NULL, 0));
+    return true;
+}
+
+/* Rewrites the node; false: it stays. */
+static bool rewrite(Decomposition *d)
+{
+    switch (d->op->def - onnx_ops) {
+    case ONNX_QLINEAR_CONV: qlinear_conv(d); return true;
+    case ONNX_QLINEAR_MATMUL: qlinear_matmul(d); return true;
+    case ONNX_CONV_INTEGER: conv_integer(d); return true;
+    case ONNX_MATMUL_INTEGER: matmul_integer(d); return true;
+    case ONNX_DYNAMIC_QUANTIZE_LINEAR: dynamic_quantize(d); return true;
+    case ONNX_EINSUM: return decompose_einsum(d);
+    case ONNX_LRN: return lrn(d);
+    case ONNX_QUANT:
+    case ONNX_INT_QUANT:
+    case ONNX_BIPOLAR_QUANT:
+    case ONNX_QUANTIZE_LINEAR:
+    case ONNX_DEQUANTIZE_LINEAR: return split_scales(d);
+    default: return false;
+    }
+}
+
+static void decompose(Pass *pass, Op *op)
 {
     Decomposition d = {.b = builder_before(op), .op = op};
-    if (op->def == ONNX(QLINEAR_CONV))
-        qlinear_conv(&d);
-    else if (op->def == ONNX(QLINEAR_MATMUL))
-        qlinear_matmul(&d);
-    else if (op->def == ONNX(CONV_INTEGER))
-        conv_integer(&d);
-    else if (op->def == ONNX(MATMUL_INTEGER))
-        matmul_integer(&d);
-    else if (op->def == ONNX(DYNAMIC_QUANTIZE_LINEAR))
-        dynamic_quantize(&d);
-    else if (!is_scaled(op) || !split_scales(&d))
-        return true;
-    pass_count(pass, "decomposed nodes", 1);
-    return true;
+    bool is_onnx = op->def && op->def->dialect == &onnx_dialect;
+    if (is_onnx && rewrite(&d)) pass_count(pass, "decomposed nodes", 1);
 }
 
 static bool onnx_decompose(Pass *pass, Op *func)
 {
     Region *body = op_region(func, 0);
     for (Block *block = body->first; block; block = block->next)
-        FOR_EACH_OP_SAFE(op, block)
-            if (!decompose(pass, op)) return false;
+        FOR_EACH_OP_SAFE(op, block) decompose(pass, op);
     return true;
 }
 
 const PassDef pass_onnx_decompose = {
     .name = "onnx-decompose",
-    .summary = "Rewrite operators on quantized integers as the float operators they stand for",
+    .summary = "Rewrite operators as the simpler ones that they stand for",
     .anchor = "func.func",
-    .stats = STATS({"decomposed nodes", "Nodes on quantized integers that were rewritten"}),
+    .stats = STATS({"decomposed nodes", "Nodes that were rewritten"}),
     .run = onnx_decompose,
 };

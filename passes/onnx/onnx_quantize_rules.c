@@ -28,27 +28,34 @@ static bool is_elementwise(const Op *op)
     case ONNX_ADD:
     case ONNX_BATCH_NORMALIZATION:
     case ONNX_CEIL:
+    case ONNX_CELU:
     case ONNX_CLIP:
     case ONNX_DIV:
     case ONNX_ELU:
     case ONNX_ERF:
     case ONNX_EXP:
     case ONNX_FLOOR:
+    case ONNX_GELU:
     case ONNX_HARD_SIGMOID:
+    case ONNX_HARD_SWISH:
     case ONNX_LEAKY_RELU:
     case ONNX_MAX:
     case ONNX_MIN:
+    case ONNX_MISH:
     case ONNX_MUL:
     case ONNX_NEG:
     case ONNX_PRELU:
     case ONNX_RELU:
     case ONNX_ROUND:
     case ONNX_SELU:
+    case ONNX_SHRINK:
     case ONNX_SIGMOID:
     case ONNX_SOFTPLUS:
     case ONNX_SOFTSIGN:
     case ONNX_SUB:
-    case ONNX_TANH: return true;
+    case ONNX_SWISH:
+    case ONNX_TANH:
+    case ONNX_THRESHOLDED_RELU: return true;
     default: return false;
     }
 }

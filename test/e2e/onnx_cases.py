@@ -35,12 +35,15 @@ TIMEOUT = 60                                            # seconds per case
 BFLOAT16, HALF = 16, 10
 TABLE_BEGIN, TABLE_END = "<!-- counts of onnx_cases.py -->", "<!-- end -->"
 
-# Dropout in training draws from numpy's random numbers; the data of the last two
-# has another shape than the model.
+# Dropout in training draws from numpy's random numbers; the data of castlike
+# has another shape than the model; that of windows was computed with 3.1415 for
+# pi, while their models have more digits.
 EXCLUDED = {"test_training_dropout", "test_training_dropout_default",
             "test_training_dropout_default_mask", "test_training_dropout_mask",
             "test_castlike_BFLOAT16_to_FLOAT_expanded",
-            "test_castlike_FLOAT_to_BFLOAT16_expanded"}
+            "test_castlike_FLOAT_to_BFLOAT16_expanded"} | \
+    {f"test_{name}window{way}_expanded" for name in ("blackman", "hamming", "hann")
+     for way in ("", "_symmetric")}
 
 # What a refusal says when linalg has no form for a model, or its shapes are
 # not known before it runs.

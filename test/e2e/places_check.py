@@ -4,7 +4,7 @@
     places_check.py --tools=DIR [--seed=N] [--filter=REGEX] [--csim=all|some|none]
                     [--quick] [--keep=DIR]
 
-Each row of places_rows.py stands at a graph's input, between a quantizer or a
+Each row of places_rows.py and places_sums.py stands at a graph's input, between a quantizer or a
 sum of quantized products and a quantizer, and at the output; rows on plain
 element types stand alone. The same random frames go through `ming run`, as
 exported and as linalg, through `ming compile` and `ming sim`, and, many graphs
@@ -29,6 +29,7 @@ import numpy as np
 
 import onnx_file
 import places_rows
+import places_sums  # pylint: disable=unused-import (adds rows)
 from networks_check import LOWERING
 from places_graph import Graph, PLACES, QUANT_LAST, Redraw, SUM_LAST
 

@@ -14,7 +14,9 @@ bool lower_is_elementwise(const Op *node)
     case ONNX_BATCH_NORMALIZATION:
     case ONNX_CAST:
     case ONNX_CEIL:
+    case ONNX_CELU:
     case ONNX_CLIP:
+    case ONNX_COS:
     case ONNX_DIV:
     case ONNX_ELU:
     case ONNX_EQUAL:
@@ -33,6 +35,7 @@ bool lower_is_elementwise(const Op *node)
     case ONNX_MAX:
     case ONNX_MEAN:
     case ONNX_MIN:
+    case ONNX_MISH:
     case ONNX_MOD:
     case ONNX_MUL:
     case ONNX_NEG:
@@ -44,14 +47,18 @@ bool lower_is_elementwise(const Op *node)
     case ONNX_RELU:
     case ONNX_ROUND:
     case ONNX_SELU:
+    case ONNX_SHRINK:
     case ONNX_SIGMOID:
     case ONNX_SIGN:
+    case ONNX_SIN:
     case ONNX_SOFTPLUS:
     case ONNX_SOFTSIGN:
     case ONNX_SQRT:
     case ONNX_SUB:
     case ONNX_SUM:
+    case ONNX_SWISH:
     case ONNX_TANH:
+    case ONNX_THRESHOLDED_RELU:
     case ONNX_WHERE:
     case ONNX_XOR: return true;
     default: return false;

@@ -24,6 +24,19 @@ static Monotonicity by_slope(bool rises, double *extremum)
     return rises ? MONOTONE : unimodal_at(0.0, extremum);
 }
 
+/* Rises as long as the steps at both ends of the gap do. */
+static Monotonicity shrink_monotonicity(const Op *op)
+{
+    double lambd = onnx_float(op, "lambd", 0.5), bias = onnx_float(op, "bias", 0.0);
+    return lambd >= 0.0 && bias <= lambd ? MONOTONE : NOT_MONOTONE;
+}
+
+/* u / (1 + e^-u) / alpha with u = alpha * x; half of x if alpha is 0. */
+static Monotonicity swish_monotonicity(double alpha, double *extremum)
+{
+    return alpha == 0.0 ? MONOTONE : unimodal_at(-1.27846454276107380 / alpha, extremum);
+}
+
 static Monotonicity first_operand_monotonicity(OnnxLowering *lw, double *extremum)
 {
     const Op *op = lw->node;
@@ -51,6 +64,12 @@ static Monotonicity first_operand_monotonicity(OnnxLowering *lw, double *extremu
     case ONNX_LEAKY_RELU: return by_slope(onnx_float(op, "alpha", 0.01) >= 0.0, extremum);
     case ONNX_PRELU:
         return by_slope(all_at_least_zero(lower_array(lw, op_operand(op, 1))), extremum);
+    case ONNX_CELU: return onnx_float(op, "alpha", 1.0) > 0.0 ? MONOTONE : NOT_MONOTONE;
+    case ONNX_THRESHOLDED_RELU:
+        return onnx_float(op, "alpha", 1.0) >= 0.0 ? MONOTONE : NOT_MONOTONE;
+    case ONNX_SHRINK: return shrink_monotonicity(op);
+    case ONNX_MISH: return unimodal_at(-1.19243121451549540, extremum);
+    case ONNX_SWISH: return swish_monotonicity(onnx_float(op, "alpha", 1.0), extremum);
     case ONNX_HARD_SWISH: return unimodal_at(-1.5, extremum);
     case ONNX_GELU:
         return unimodal_at(str_eq_c(onnx_string(op, "approximate", "none"), "tanh")

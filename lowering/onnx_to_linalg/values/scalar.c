@@ -103,11 +103,44 @@ static Value *sign(Builder *b, Value *x)
     return select_negative(b, x, lower_build_float(b, x->type, -1.0), positive);
 }
 
+/* max(x, 0) + min(alpha * (e^(x / alpha) - 1), 0) */
+static Value *celu(Builder *b, Value *x, double alpha)
+{
+    Value *y = exponential(b, with(b, ARITH(DIVF), x, alpha), alpha);
+    return binary(b, ARITH(ADDF), with(b, ARITH(MAXIMUMF), x, 0.0),
+                  with(b, ARITH(MINIMUMF), y, 0.0));
+}
+
+static Value *shrink(Builder *b, const Op *node, Value *x)
+{
+    double lambd = onnx_float(node, "lambd", 0.5), bias = onnx_float(node, "bias", 0.0);
+    Value *high = lower_build_float(b, x->type, lambd),
+          *low = lower_build_float(b, x->type, -lambd);
+    Value *above = arith_select(b, arith_cmpf(b, CMPF_OGT, x, high), with(b, ARITH(SUBF), x, bias),
+                                lower_build_float(b, x->type, 0.0));
+    return arith_select(b, arith_cmpf(b, CMPF_OLT, x, low), with(b, ARITH(ADDF), x, bias), above);
+}
+
+static Value *thresholded(Builder *b, Value *x, double alpha)
+{
+    Value *is_above = arith_cmpf(b, CMPF_OGT, x, lower_build_float(b, x->type, alpha));
+    return arith_select(b, is_above, x, lower_build_float(b, x->type, 0.0));
+}
+
 static Value *float_unary(Builder *b, const Op *node, Value *x)
 {
     switch (node->def - onnx_ops) {
     case ONNX_ABS: return unary(b, MATH(ABSF), x);
     case ONNX_CEIL: return unary(b, MATH(CEIL), x);
+    case ONNX_CELU: return celu(b, x, onnx_float(node, "alpha", 1.0));
+    case ONNX_COS: return unary(b, MATH(COS), x);
+    case ONNX_MISH: return binary(b, ARITH(MULF), x, unary(b, MATH(TANH), softplus(b, x)));
+    case ONNX_SHRINK: return shrink(b, node, x);
+    case ONNX_SIN: return unary(b, MATH(SIN), x);
+    case ONNX_SWISH:
+        return binary(b, ARITH(MULF), x,
+                      sigmoid(b, with(b, ARITH(MULF), x, onnx_float(node, "alpha", 1.0))));
+    case ONNX_THRESHOLDED_RELU: return thresholded(b, x, onnx_float(node, "alpha", 1.0));
     case ONNX_ELU:
         return select_negative(b, x, exponential(b, x, onnx_float(node, "alpha", 1.0)), x);
     case ONNX_ERF: return unary(b, MATH(ERF), x);
