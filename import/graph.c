@@ -101,8 +101,7 @@ static bool check_given_shapes(Importer *im)
 {
     for (size_t i = 0; i < im->shapes.len; i++) {
         const Ident *name = im->shapes.entries[i].key;
-        const Value *value = ptrmap_get(&im->scope->values, name);
-        if (value && value->is_arg) continue;
+        if (ptrmap_has(&im->arguments, name)) continue;
         strbuf_add_c(&im->why, "is given for a tensor that is no input");
         suggest_input(im, name->str);
         return import_error(im, "input shape", name->str);
@@ -201,6 +200,7 @@ static const Attr *boundary_attrs(Importer *im, Str name)
 Value *import_argument(Importer *im, const Ident *name, const Type *type)
 {
     *vec_push(&im->arg_attrs) = boundary_attrs(im, name->str);
+    ptrmap_put(&im->arguments, name, im);
     return block_add_arg(im->b.block, type, import_loc(im, name->str));
 }
 
@@ -208,8 +208,8 @@ static bool import_input(Importer *im, const Ident *name)
 {
     const Type *type = import_known_type(im, name);
     if (!type) return import_error(im, "graph input", name->str);
-    Value *arg = import_argument(im, name, type);
-    return import_define(im, name, arg) || import_error(im, "graph input", name->str);
+    Value *value = import_typed_argument(im, name, import_argument(im, name, type));
+    return (value && import_define(im, name, value)) || import_error(im, "graph input", name->str);
 }
 
 /* An input with an initializer has a value already and is no argument. */
@@ -230,14 +230,18 @@ static bool import_inputs(Importer *im)
 }
 
 /* Tensors that the cut makes arguments and whose types are known beforehand. */
-static void import_starts(Importer *im)
+static bool import_starts(Importer *im)
 {
     for (size_t i = 0; i < im->cut.starts.len; i++) {
         const Ident *name = im->cut.starts.entries[i].key;
         const Type *type = import_known_type(im, name);
-        if (type) ptrmap_put(&im->scope->values, name, import_argument(im, name, type));
+        strbuf_clear(&im->why);
+        if (!type) continue;
+        Value *value = import_typed_argument(im, name, import_argument(im, name, type));
+        if (!value) return import_error(im, "tensor", name->str);
+        ptrmap_put(&im->scope->values, name, value);
     }
-    strbuf_clear(&im->why);
+    return true;
 }
 
 static bool import_initializer(Importer *im, const Ident *name, const Attr *value)
@@ -380,7 +384,6 @@ bool import_graph(Importer *im)
     add_infos(im, im->graph->output, im->graph->n_output);
     add_infos(im, im->graph->input, im->graph->n_input);
     if (!import_cut_plan(im)) return false;
-    import_starts(im);
-    return import_inputs(im) && check_given_shapes(im) && import_initializers(im) &&
-           import_nodes(im) && finish_function(im);
+    return import_starts(im) && import_inputs(im) && check_given_shapes(im) &&
+           import_initializers(im) && import_nodes(im) && finish_function(im);
 }

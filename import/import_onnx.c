@@ -60,8 +60,9 @@ static bool define_start(Importer *im, const Ident *name, const Value *value)
         import_why_name(im, "defines ", name->str, ", whose shape is not known; give it");
         return strbuf_fail(&im->why, ", as in --input-shape=%.*s:1x3x32x32", STR_ARG(name->str));
     }
-    ptrmap_put(&im->scope->values, name, import_argument(im, name, value->type));
-    return true;
+    Value *start = import_typed_argument(im, name, import_argument(im, name, value->type));
+    if (start) ptrmap_put(&im->scope->values, name, start);
+    return start != NULL;
 }
 
 bool import_define(Importer *im, const Ident *name, Value *value)
@@ -151,6 +152,7 @@ static Op *import_model(Importer *im, const Onnx__ModelProto *model)
 static void importer_free(Importer *im)
 {
     ptrmap_free(&im->shapes);
+    ptrmap_free(&im->arguments);
     ptrmap_free(&im->infos);
     ptrmap_free(&im->unknown);
     ptrmap_free(&im->kept);

@@ -74,6 +74,7 @@ typedef struct Importer {
     Value *no_value;    /* the one onnx.NoValue, once it is needed */
     size_t node_count;  /* imported so far, those of inlined functions included */
     PtrMap shapes;      /* Ident* of a name -> const GivenShape* (graph.c), from the options */
+    PtrMap arguments;   /* Ident* of the tensors that are arguments of the function -> im */
     PtrMap infos;       /* Ident* of a name -> const Onnx__ValueInfoProto* */
     Cut cut;
     Arena arena;
@@ -106,6 +107,10 @@ bool import_graph(Importer *im) MUST_CHECK;
 const Type *import_known_type(Importer *im, const Ident *name);
 /* Adds an argument to the function for the tensor of that name. */
 Value *import_argument(Importer *im, const Ident *name, const Type *type);
+
+/* The argument behind a quantizer to the datatype that the file annotates it with (datatype.c).
+ * NULL: why tells. */
+Value *import_typed_argument(Importer *im, const Ident *name, Value *arg);
 
 /* Finds the part of the graph that the options ask for. False: diagnosed. */
 bool import_cut_plan(Importer *im) MUST_CHECK;

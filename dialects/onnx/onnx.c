@@ -225,8 +225,9 @@ static bool verify_node(Op *op)
 }
 
 static const char *const STANDARD[] = {"", "ai.onnx", NULL};
-static const char *const QUANTIZATION[] = {"qonnx.custom_op.general", "onnx.brevitas",
-                                           "finn.custom_op.general", NULL};
+/* Older files of FINN have the domain "finn", or none. */
+static const char *const QUANTIZATION[] = {
+    "qonnx.custom_op.general", "onnx.brevitas", "finn.custom_op.general", "finn", "", NULL};
 
 #define TENSOR(NAME) ONE(NAME, TYPE_ANY_TENSOR)
 #define MAYBE_TENSOR(NAME) MAYBE(NAME, TYPE_TENSOR_OR_NONE)

@@ -21,6 +21,25 @@ typedef struct TopkLines {
     bool is_unsigned;   /* the integers of x */
 } TopkLines;
 
+/* Whether the numbers that the integers stand for are in their order, each another one. All of them
+ * are computed, since two integers may be rounded to one number. */
+static bool keeps_order(OnnxLowering *lw, const Fixed *x)
+{
+    enum { MAX_TRIED = 1 << 20 };
+    if (!x->epilogue) return true;
+    if (x->epilogue->axis >= 0 || x->high - x->low >= MAX_TRIED) return false;
+    const int64_t dims[] = {1, 1, x->high - x->low + 1};
+    Array *q = array_new(type_tensor(type_i(lw->ctx, 64), dims, COUNT_OF(dims), NULL));
+    for (int64_t i = 0; i < q->count; i++) array_set_i64(q, i, x->low + i);
+    Array *values = epilogue_values(lw, x, op_operand(lw->node, 0)->type, q);
+    bool rises = values != NULL;
+    for (int64_t i = 1; rises && i < values->count; i++)
+        rises = array_get_f64(values, i - 1) < array_get_f64(values, i);
+    array_unref(values);
+    array_unref(q);
+    return rises;
+}
+
 /* The node's first operand; false: diagnosed. */
 static bool lines_create(OnnxLowering *lw, int64_t axis, TopkLines *out)
 {
@@ -28,7 +47,8 @@ static bool lines_create(OnnxLowering *lw, int64_t axis, TopkLines *out)
     *out = (TopkLines){.lw = lw, .rank = type->u.shaped.rank};
     out->axis = (uint32_t)(axis < 0 ? axis + out->rank : axis);
     out->count = type->u.shaped.dims[out->axis];
-    out->fixed = lower_fixed_bare(lw, 0);
+    out->fixed = lower_fixed(lw, 0);
+    if (out->fixed && !keeps_order(lw, out->fixed)) out->fixed = NULL;
     out->x = out->fixed ? out->fixed->value : lower_plain(lw, 0);
     out->is_unsigned = out->fixed ? out->fixed->is_unsigned : lower_is_unsigned_elem(type);
     return out->x != NULL;

@@ -86,13 +86,15 @@ static bool linear_spec(OnnxLowering *lw, QuantizerSpec *out)
     return set_scale(lw, scale, out);
 }
 
-/* scale * count + bias lies on a grid of the scale, or of half of it. */
+/* scale * count + bias lies on a grid of the scale, or of half of it; the attributes are rounded to
+ * f32. */
 static bool threshold_spec(OnnxLowering *lw, QuantizerSpec *out)
 {
     double scale = onnx_float(lw->node, "out_scale", 1.0);
-    double steps = onnx_float(lw->node, "out_bias", 0.0) / scale;
+    double bias = onnx_float(lw->node, "out_bias", 0.0),
+           steps = nearbyint(2.0 * bias / scale) / 2.0;
     bool is_half = steps != floor(steps);
-    if (is_half && 2.0 * steps != floor(2.0 * steps))
+    if ((float)(steps * scale) != (float)bias)
         return not_supported(lw, "has an out_bias that is no multiple of half its out_scale");
     out->real.is_unsigned = steps >= 0.0;
     return set_scale(lw, is_half ? scale / 2.0 : scale, out);
@@ -183,10 +185,64 @@ static Value *sign_integer(Builder *b, Value *x, const Type *elem)
     return arith_select(b, is_positive, one, minus);
 }
 
+/* The thresholds in the elements of x: a row per channel, or one for all. NULL: diagnosed. */
+static Value *plain_thresholds(OnnxLowering *lw, const Type *elem, int64_t *count)
+{
+    const Array *given = lower_array(lw, op_operand(lw->node, 1));
+    if (!given) {
+        onnx_error(lw->node, "needs constant thresholds");
+        return NULL;
+    }
+    const int64_t *dims = given->type->u.shaped.dims;
+    uint32_t first = dims[0] == 1;
+    *count = dims[1];
+    Array *rows = array_new(type_tensor(elem, dims + first, 2 - first, NULL));
+    for (int64_t i = 0; i < given->count; i++) array_set_f64(rows, i, array_get_f64(given, i));
+    Value *value = arith_constant(&lw->b, array_to_attr(rows));
+    array_unref(rows);
+    return value;
+}
+
+/* A MultiThreshold of floats: counts the thresholds that are at or below x, from the integer of its
+ * bias on. False: diagnosed. */
+static bool count_thresholds(OnnxLowering *lw, Value *x, const QuantizerSpec *spec, Fixed *out)
+{
+    double scale = onnx_float(lw->node, "out_scale", 1.0);
+    int64_t step = llround(scale / spec->scale), count;
+    const Type *real = type_elem(x->type);
+    uint32_t rank = x->type->u.shaped.rank, axis;
+    Value *rows = type_is_float(real) ? plain_thresholds(lw, real, &count) : NULL;
+    if (!rows && type_is_float(real)) return false;
+    if (!rows || !onnx_multi_threshold_axis(lw->node, &axis))
+        return onnx_error(lw->node, "has no arithmetic for operands of these types");
+    *out = spec->real;
+    out->low = llround(onnx_float(lw->node, "out_bias", 0.0) / spec->scale);
+    out->high = out->low + step * count;
+    out->is_unsigned = out->low >= 0;
+    uint32_t width = fixed_signed_width(out->low, out->high);
+    const Type *elem = type_i(lw->ctx, width - (out->is_unsigned && width > 2));
+    const AffineExpr *index[] = {affine_dim(lw->ctx, axis), affine_dim(lw->ctx, rank)};
+    bool is_common = rows->type->u.shaped.rank == 1;
+    Generic g = {.loops = rank + 1, .inputs = 2, .input = {x, rows}};
+    const AffineExpr *own[ONNX_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++) own[i] = affine_dim(lw->ctx, i);
+    g.is_reduction[rank] = true;
+    g.map[0] = g.map[2] = map_get(lw->ctx, rank + 1, 0, rank, own);
+    g.map[1] = map_get(lw->ctx, rank + 1, 0, 2 - is_common, index + is_common);
+    generic_open(lw, &g, lower_build_filled(lw, type_with_elem(x->type, elem), out->low));
+    Builder *b = &g.body;
+    Value *reached = arith_cmpf(b, CMPF_OGE, generic_arg(&g, 0), generic_arg(&g, 1));
+    Value *rise =
+        arith_select(b, reached, arith_constant_int(b, elem, step), arith_constant_int(b, elem, 0));
+    out->value = generic_close(&g, build_binary(b, ARITH(ADDI), elem, generic_arg(&g, 2), rise));
+    return true;
+}
+
 /* The same on floats; false: diagnosed. */
 static bool quantize_plain(OnnxLowering *lw, Value *x, const QuantizerSpec *spec, Fixed *out)
 {
     const Quantizer *quant = &spec->quant;
+    if (lw->node->def == ONNX(MULTI_THRESHOLD)) return count_thresholds(lw, x, spec, out);
     if (!spec->has_grid)
         return onnx_error(lw->node, "quantizes a floating-point value, which is not supported");
     *out = spec->real;
