@@ -520,8 +520,23 @@ static bool lower_border(OnnxLowering *lw, const Fixed *x, const int64_t *low, c
     return plain != NULL;
 }
 
-/* Integers to move: without an epilogue that goes along a dimension. A quantizer behind the node is
- * moved before it. */
+/* An epilogue along a dimension follows it through a Transpose. */
+static bool transpose_epilogue(OnnxLowering *lw, Fixed *x)
+{
+    int64_t perm[ONNX_MAX_RANK];
+    strbuf_clear(&lw->why);
+    if (lw->node->def != ONNX(TRANSPOSE) || !onnx_transpose_perm(lw->node, perm, &lw->why))
+        return false;
+    Epilogue *moved = ARENA_NEW(&lw->pass->scratch, Epilogue);
+    *moved = *x->epilogue;
+    for (uint32_t i = 0; i < x->value->type->u.shaped.rank; i++)
+        if (perm[i] == x->epilogue->axis) moved->axis = (int)i;
+    x->epilogue = moved;
+    return true;
+}
+
+/* Integers to move: without an epilogue that goes along a dimension, but for one that can follow it.
+ * A quantizer behind the node is moved before it. */
 static bool movable(OnnxLowering *lw, Fixed *out)
 {
     const Fixed *x = lower_fixed(lw, 0);
@@ -529,7 +544,9 @@ static bool movable(OnnxLowering *lw, Fixed *out)
     *out = *x;
     if (!x->epilogue || x->epilogue->axis < 0) return true;
     Op *quantizer = quantizer_find(op_result(lw->node, 0));
-    return quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out);
+    if (quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out)) return true;
+    *out = *x;
+    return transpose_epilogue(lw, out);
 }
 
 bool onnx_lower_move(OnnxLowering *lw)

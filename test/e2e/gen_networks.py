@@ -11,6 +11,7 @@ import random
 
 import numpy as np
 
+import gen_finn
 import numpy_ops as ops
 from network_builder import Integers, Network
 
@@ -31,6 +32,9 @@ class Case:
     macs: int
     is_standard: bool
     is_integer: bool
+    flags: list
+    batch: int                          # frames that the file's input holds
+    is_simulated: bool
 
 
 # ResNets.
@@ -428,6 +432,7 @@ class Family:
     opsets: tuple = (13, 21)
     is_standard: bool = True            # ONNX Runtime has its operators
     is_integer: bool = True             # with any scales
+    is_simulated: bool = False          # those whose parts no other suite compiles
 
 
 FAMILIES = {
@@ -451,6 +456,14 @@ FAMILIES = {
     "mobilenet-v3": Family(mobilenet_v3, (14, 21)),
     "shufflenet": Family(shufflenet),
     "super-resolution": Family(super_resolution),
+    "finn-tfc": Family(gen_finn.finn_tfc, (9, 24), False, is_simulated=True),
+    "finn-cnv": Family(gen_finn.finn_cnv, (9, 24), False, is_simulated=True),
+    "channels-last": Family(gen_finn.channels_last, (9, 22), False, False, True),
+    "bipolar-input": Family(gen_finn.bipolar_input, (9, 22), False, is_simulated=True),
+    "images-mlp": Family(gen_finn.several(mlp_qdq), (13, 25), is_integer=False),
+    "images-cnn": Family(gen_finn.several(mobilenet_qonnx), (9, 17), False),
+    "images-finn": Family(gen_finn.several(gen_finn.finn_tfc), (9, 22), False,
+                          is_simulated=True),
 }
 
 
@@ -466,5 +479,7 @@ def generate(seed, index):
         family.build(net)
         if np.ptp(net.result.array) > 0:
             return Case(f"{kind}-{index}", net.encode(), net.source.array, net.result.array,
-                        dyadic, len(net.file.graph["node"]), net.macs, family.is_standard,
-                        family.is_integer or dyadic)
+                        dyadic, len(net.file.graph["node"]), net.macs * net.images,
+                        family.is_standard, family.is_integer or dyadic, net.flags,
+                        net.batch if isinstance(net.batch, int) else 1,
+                        family.is_simulated)

@@ -94,6 +94,9 @@ def read_signature(text):
         r"func\.func @(\w+)\((%.*?)\) -> \((.*)\) \{$", text, re.M).groups()
     types = [re.findall(r"tensor<[^>]*> \{.*?dfg\.quant = \{.*?\}\}", part)
              for part in (args, results)]
+    whole = re.findall(r"tensor<[^>]*i\d+>", results)
+    if not types[1] and len(whole) == 1:                # the network's own integers
+        types[1] = [whole[0] + " {dfg.quant = {scale = 1.0 : f64, signed = true}}"]
     if [len(part) for part in types] != [1, 1]:
         raise Failure("not one argument and one result")
     return name, Port(types[0][0]), Port(types[1][0])
@@ -123,8 +126,8 @@ def main_function(name, arg, result, batches):
             f" iterator_types = [{iterators}]}}"
             f" ins(%y{i} : {result.type}) outs(%e{i} : {wide}) {{",
             f"^bb0(%a: {result.elem}, %b: i64):",
-            f"  %c = {extend} %a : {result.elem} to i64",
-            "  linalg.yield %c : i64",
+            f"  %c = {extend} %a : {result.elem} to i64" if result.elem != "i64" else "",
+            f"  linalg.yield {'%c' if result.elem != 'i64' else '%a'} : i64",
             f"}} -> {wide}",
             f"%u{i} = tensor.cast %z{i} : {wide} to tensor<*xi64>",
             f"call @printMemrefI64(%u{i}) : (tensor<*xi64>) -> ()"]

@@ -59,7 +59,9 @@ class Network:
         self.batch = rng.choice([1, "N"])
         self.source = self.result = None
         self.units = {}                 # scales of dequantized values by name
-        self.macs = 0                   # multiply-accumulate operations of a frame
+        self.macs = 0                   # multiply-accumulate operations of an image
+        self.images = 1                 # in a frame
+        self.flags = []                 # of ming for this model
 
     # Nodes.
 
@@ -93,14 +95,15 @@ class Network:
         self.source = Value(name, array)
         return self.source
 
-    def output(self, value):
+    def output(self, value, elem_type=onnx_file.FLOAT):
         self.result = value
-        self.file.output(value.name, [self.batch, *value.array.shape[1:]])
+        self.file.output(value.name, [self.batch, *value.array.shape[1:]], elem_type)
 
     def encode(self):
         model = self.file.model(self.opset)
         model["ir_version"] = 10 if self.opset > 20 else 8
         model["opset_import"].append({"domain": MICROSOFT, "version": 1})
+        model["opset_import"].append({"domain": "qonnx.custom_op.channels_last", "version": 1})
         return onnx_file.encode("Model", model)
 
     # Scales.

@@ -4,7 +4,7 @@
     networks_check.py --tools=DIR [--seed=N] [--count=N] [--filter=REGEX]
 
 Each network must pass `ming check` and give numpy's output at the onnx level,
-and as integer linalg that output again: exactly where it is a quantized one, to
+some of them in the simulation, and as integer linalg that output again: exactly where it is a quantized one, to
 1e-6 of the largest where the last scaling is floating point. Upstream's
 mlir-opt must accept the linalg, its runner give the same integers, and every
 pass keep the network's meaning. Where MING_ORT names an installation, ONNX
@@ -69,18 +69,18 @@ class Check:
 
     def execute(self, *flags):
         run(self.tools / "ming", "run", self.model, f"--input={self.work / 'x.npy'}",
-            f"--output={self.work / 'y.npy'}", *flags)
+            f"--output={self.work / 'y.npy'}", *self.case.flags, *flags)
         return np.load(self.work / "y.npy")
 
     def lower(self):
         run(self.tools / "ming-translate", "--import-onnx", self.model, "-o",
-            self.work / "model.mir")
+            self.work / "model.mir", *self.case.flags)
         return run(self.tools / "ming-opt", self.work / "model.mir", "--verify-semantics=1",
                    f"--pass-pipeline={LOWERING}")
 
     def report(self):
         """`ming check` tells of every node; the exit status is the answer."""
-        command = [self.tools / "ming", "check", self.model]
+        command = [self.tools / "ming", "check", self.model, *self.case.flags]
         printed = subprocess.run([*command, "--json"], capture_output=True, check=False,
                                  timeout=TIMEOUT)
         report = json.loads(printed.stdout)
@@ -112,7 +112,7 @@ class Check:
         """ONNX Runtime rounds sums where numpy does not: with scales that are no powers of two a
         level may differ here and there."""
         try:
-            got = onnx_runtime.run(self.model, self.case.frames, self.work)
+            got = onnx_runtime.run(self.model, self.case.frames, self.work, self.case.batch)
         except onnx_runtime.RuntimeFailure as failure:
             raise Failure(f"ONNX Runtime: {failure}") from None
         want = self.case.expected
@@ -124,10 +124,22 @@ class Check:
             raise Failure(f"ONNX Runtime: differs by {error.max()}")
         return None
 
+    def simulation(self):
+        """The design, cycle by cycle; a float may be rounded once more."""
+        out = self.work / "out"
+        run(self.tools / "ming", "compile", self.model, "-o", out, *self.case.flags)
+        run(self.tools / "ming", "sim", out, f"--input={self.work / 'x.npy'}",
+            f"--output={self.work / 'z.npy'}")
+        got = np.load(self.work / "z.npy")
+        exact = self.case.expected.dtype.kind == "i"
+        compare("ming sim", self.case.expected, got, 0.0 if exact else TOLERANCE)
+
     def all(self):
         self.report()
         compare("as exported", self.case.expected, self.execute())
         self.linalg()
+        if self.case.is_simulated:
+            self.simulation()
         if self.case.is_standard and onnx_runtime.folder():
             self.runtime()
 

@@ -233,7 +233,7 @@ static Array *beside_candidates(const Op *node, const Array *constant)
     return array_reshape(copy, candidate_type(constant->elem, constant->count, 1));
 }
 
-/* Thresholds per channel of a tensor with channels last are compared with such a tensor: x as
+/* Thresholds per channel of a tensor with channels last, as in "NC", are compared with such one: x as
  * (1, channels, n) in the shape (1, ..., n, channels), or back. */
 static Array *turn_channels(const Op *node, Array *x, bool to_last)
 {
@@ -259,7 +259,8 @@ static bool has_channels_last(const Op *node)
 {
     uint32_t axis;
     return node->def == ONNX(MULTI_THRESHOLD) && onnx_multi_threshold_axis(node, &axis) &&
-           axis != 1 && op_operand(node, 1)->type->u.shaped.dims[0] != 1;
+           axis + 1 == op_operand(node, 0)->type->u.shaped.rank &&
+           op_operand(node, 1)->type->u.shaped.dims[0] != 1;
 }
 
 /* Applies one step; takes the references to x and, where the step joins, y. */
