@@ -37,6 +37,12 @@ typedef struct DriverErrors {
     void *user;
 } DriverErrors;
 
+/* Told what the driver begins to do, in a few words, so that a client can show it. */
+typedef struct DriverProgress {
+    void (*enter)(void *user, const char *doing);
+    void *user;
+} DriverProgress;
+
 /* Every pass there is, sorted by name. */
 const PassTable *driver_all_passes(void);
 
@@ -45,8 +51,8 @@ const PassTable *driver_all_passes(void);
 bool driver_run_passes(Op *op, Str pipeline) MUST_CHECK;
 
 /* Runs all passes before those that depend on the device on a loaded module, which becomes one of
- * dataflow regions. Warns as driver_compile does. False: diagnosed. */
-bool driver_run_front(Op *module) MUST_CHECK;
+ * dataflow regions. Warns as driver_compile does. progress: NULL will do. False: diagnosed. */
+bool driver_run_front(Op *module, const DriverProgress *progress) MUST_CHECK;
 
 /* Models. Tests: lit/driver/ming-compile.mir, lit/import */
 
@@ -142,7 +148,8 @@ typedef struct CompileOptions {
     bool has_memory_ports; /* frames are in memories (m_axi), not streams */
     bool loads_weights;    /* weights are loaded at start-up, not part of the bitstream */
     SearchOptions search;
-    int64_t verify_semantics; /* random inputs per function; 0: none */
+    int64_t verify_semantics;       /* random inputs per function; 0: none */
+    const DriverProgress *progress; /* or NULL */
 } CompileOptions;
 
 /* Compiles a loaded model to a design of the emithls dialect: the passes, and again those from the

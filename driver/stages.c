@@ -133,10 +133,37 @@ void driver_add_stages(StrBuf *out, unsigned stages, const StageOptions *options
     strbuf_free(&given);
 }
 
-static bool run_text(Op *op, Str text, VerifySemantics *semantics)
+static const char *stage_words(unsigned stage)
+{
+    switch (stage) {
+    case STAGE_FOLD: return "folding constants";
+    case STAGE_CHOOSE: return "choosing unroll factors";
+    case STAGE_TO_HLS:
+    case STAGE_FIT: return "sizing FIFOs";
+    default: return "lowering";
+    }
+}
+
+/* Tells the stage of a pass. */
+static void tell_stage(void *user, const Pass *pass, Op *op)
+{
+    const DriverProgress *progress = user;
+    (void)op;
+    for (const Step *step = steps; step < steps + COUNT_OF(steps); step++)
+        if (step->pass == pass->def) {
+            progress->enter(progress->user, stage_words(step->stage));
+            return;
+        }
+}
+
+static bool run_text(Op *op, Str text, VerifySemantics *semantics, const DriverProgress *progress)
 {
     Pipeline *pipeline = pipeline_from_text(op->ctx, driver_all_passes(), text);
-    const PassHooks *hooks[] = {verify_semantics_hooks(semantics), NULL};
+    const PassHooks teller = {.user = (void *)(uintptr_t)progress, .before = tell_stage};
+    const PassHooks *hooks[3] = {0};
+    size_t count = 0;
+    if (progress) hooks[count++] = &teller;
+    hooks[count] = verify_semantics_hooks(semantics);
     const RunOptions run = {.verify_each = true, .hooks = hooks};
     bool ok = pipeline && pipeline_run(pipeline, op, &run) && verify_semantics_ok(semantics);
     if (pipeline) pipeline_free(pipeline);
@@ -145,7 +172,7 @@ static bool run_text(Op *op, Str text, VerifySemantics *semantics)
 
 bool driver_run_passes(Op *op, Str pipeline)
 {
-    return run_text(op, pipeline, NULL);
+    return run_text(op, pipeline, NULL, NULL);
 }
 
 bool driver_run_stages(Op *module, unsigned stages, const StageOptions *options,
@@ -153,14 +180,15 @@ bool driver_run_stages(Op *module, unsigned stages, const StageOptions *options,
 {
     StrBuf text = {0};
     driver_add_stages(&text, stages, options);
-    bool ok = run_text(module, strbuf_str(&text), semantics);
+    const DriverProgress *progress = options->compile ? options->compile->progress : NULL;
+    bool ok = run_text(module, strbuf_str(&text), semantics, progress);
     strbuf_free(&text);
     return ok;
 }
 
-bool driver_run_front(Op *module)
+bool driver_run_front(Op *module, const DriverProgress *progress)
 {
-    const CompileOptions none = {0};
+    const CompileOptions none = {.progress = progress};
     ModelNotes *notes = driver_notes_begin(module);
     bool ok = driver_run_stages(module, STAGES_FRONT, &(StageOptions){.compile = &none}, NULL);
     if (ok) driver_notes_end(notes, module);

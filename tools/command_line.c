@@ -17,6 +17,7 @@ bool tool_error(const Tool *tool, const char *fmt, ...)
                   str_starts_with(str_from(fmt), "error: ") ? "" : "error: ");
     strbuf_vprintf(&text, fmt, args);
     va_end(args);
+    progress_erase(tool->progress);
     fprintf(stderr, "%s\n", text.data);
     strbuf_free(&text);
     return false;

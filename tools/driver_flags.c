@@ -15,6 +15,7 @@ static void report(void *user, DriverErrorKind kind, Str message)
         [DRIVER_ERROR_CLOCK] = {"--clock: ", ""},
         [DRIVER_ERROR_QUANTIZE] = {"--quantize ", ""},
     };
+    progress_erase(((const Tool *)user)->progress);
     if (kind == DRIVER_WARNING)
         fprintf(stderr, "%s: warning: %.*s\n", ((const Tool *)user)->name, STR_ARG(message));
     else
@@ -142,8 +143,10 @@ bool tool_quantize(const Tool *tool, const QuantizeOptions *options, Op *module,
                    const char *function)
 {
     StrBuf report_text = {0};
+    if (options->format) progress_set(tool->progress, "quantizing");
     bool ok = check_quantize(tool, options) &&
               driver_quantize(module, function, options, tool_errors(tool), &report_text);
+    progress_erase(tool->progress);
     if (report_text.len > 0) fwrite(report_text.data, 1, report_text.len, stderr);
     strbuf_free(&report_text);
     return ok;

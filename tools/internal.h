@@ -2,6 +2,8 @@
 #ifndef MING_TOOLS_INTERNAL_H
 #define MING_TOOLS_INTERNAL_H
 
+#include <pthread.h>
+
 #include "driver/driver.h"
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
@@ -32,8 +34,36 @@ typedef struct Flag {
     const char *fallback;
 } Flag;
 
+/* A line about what a command is doing, for work of more than a second, where standard error is a
+ * terminal; not with TERM=dumb or CI=… in the environment. All zero: none is shown.
+ * Tests: test/e2e/status_check.py */
+enum { PROGRESS_WIDTH = 79 };
+typedef struct Progress {
+    bool is_active, is_over;
+    char doing[PROGRESS_WIDTH + 1], line[PROGRESS_WIDTH + 1]; /* what is done; what is shown */
+    int64_t started, quiet_until; /* ms; nothing is shown before quiet_until */
+    size_t shown;                 /* characters of the line that are on the screen */
+    Context *ctx;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* of what both threads use */
+    pthread_cond_t stopping;
+} Progress;
+
+/* Takes over the context's diagnostics until progress_stop, which gives back the default handler.
+ * The Progress must not move meanwhile. */
+void progress_start(Progress *progress, Context *ctx, const char *doing);
+/* From now on that is done. NULL will do, here and below. */
+void progress_set(Progress *progress, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Makes room for a message on standard error. */
+void progress_erase(Progress *progress);
+/* Erases the line for good; nothing happens if none was started. */
+void progress_stop(Progress *progress);
+/* For the driver's options; the Progress must live as long. */
+DriverProgress progress_of_driver(Progress *progress);
+
 typedef struct Tool {
     const char *name;
+    Progress *progress;  /* or NULL */
     const char *summary; /* one line */
     const char *usage;   /* what follows the name: "[options] [input]" */
     const Flag *flags;

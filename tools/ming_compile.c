@@ -65,10 +65,15 @@ static void print_summary(Op *module, const CompileFlags *options, const DeviceT
 
 /* Prints the pipeline that made the design, if that is asked for; if none was made, the one that was
  * tried last. */
-static bool compile_module(Op **module, const CompileFlags *options, const DeviceTarget *target)
+static bool compile_module(const Tool *tool, Op **module, const CompileFlags *options,
+                           const DeviceTarget *target)
 {
     StrBuf pipeline = {0};
-    bool ok = driver_compile(module, &options->compile, target, &pipeline);
+    const DriverProgress progress = progress_of_driver(tool->progress);
+    CompileOptions compile = options->compile;
+    compile.progress = &progress;
+    bool ok = driver_compile(module, &compile, target, &pipeline);
+    progress_stop(tool->progress);
     if (options->dump_pipeline) printf("%s\n", pipeline.data);
     strbuf_free(&pipeline);
     return ok;
@@ -88,11 +93,13 @@ static bool compile_bytes(const Tool *tool, const CompileFlags *options, const c
          (driver_resource_dir("csim", &csim_dir) ||
           tool_error(tool, "error: the simulation headers are not installed: none of %s is there",
                      csim_dir.data));
+    progress_start(tool->progress, ctx, "reading the model");
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->model) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
     ok = module && tool_quantize(tool, &options->quantize, module, NULL) &&
-         compile_module(&module, options, &target) &&
+         compile_module(tool, &module, options, &target) &&
          (!options->output_dir || emit_hls(module, &emit, &project, &why));
+    progress_stop(tool->progress);
     diag_flush(ctx);
     if (why.len > 0) tool_error(tool, "error: %s", why.data);
     if (ok && options->output_dir) print_summary(module, options, &target, &project);
@@ -176,8 +183,10 @@ int ming_compile(int argc, char **argv)
                             .compile.search.fps = LIMIT_NOT_GIVEN};
     Flags flags = {0};
     add_flags(&options, &flags);
+    Progress progress = {0};
     const Tool tool = {
         .name = "ming compile",
+        .progress = &progress,
         .summary = "ming compile: compiles a network to a Vitis HLS project that g++ builds too",
         .usage = "MODEL(.onnx|.mir|.mlir) -o DIR [options]",
         .flags = flags.data,

@@ -167,6 +167,7 @@ static bool write_file(const Exploration *e, const char *path,
 static bool write_results(const Exploration *e)
 {
     StrBuf text = {0};
+    progress_stop(e->tool->progress);
     print_table(e, &text);
     if (!e->flags->json || strcmp(e->flags->json, "-") != 0) /* which is all of the output then */
         fwrite(text.data, 1, text.len, stdout);
@@ -196,6 +197,7 @@ static bool explore_region(Exploration *e, const Op *region)
                                .has_uram = e->limits.uram > 0,
                                .counts_luts = e->limits.lut >= 0};
     arena_init(&arena);
+    progress_set(e->tool->progress, "searching designs");
     bool ok = dse_space(region, &target, &arena, &space);
     if (ok) {
         DseState state = dse_state(&space);
@@ -227,9 +229,12 @@ static bool explore_bytes(Exploration *e, Str bytes)
     diag_show_op(ctx, false);
     bool ok = driver_resolve_device(ctx, &e->flags->device, tool_errors(e->tool), &e->target);
     e->limits = limits_of(&e->target.budget);
+    const DriverProgress progress = progress_of_driver(e->tool->progress);
+    progress_start(e->tool->progress, ctx, "reading the model");
     Op *module = ok ? driver_load_model(ctx, e->path, bytes, &e->flags->model) : NULL;
     ok = module && tool_quantize(e->tool, &e->flags->quantize, module, NULL) &&
-         driver_run_front(module) && explore_module(e, module);
+         driver_run_front(module, &progress) && explore_module(e, module);
+    progress_stop(e->tool->progress);
     diag_flush(ctx);
     if (module) op_erase(module);
     context_destroy(ctx);
@@ -266,8 +271,10 @@ int ming_explore(int argc, char **argv)
               {"svg", FLAG_TEXT, &explore.svg, "file", "Draw the points as a chart", NULL});
     tool_add_model_flags(&flags, &explore.model);
     tool_add_quantize_flags(&flags, &explore.quantize);
+    Progress progress = {0};
     const Tool tool = {
         .name = "ming explore",
+        .progress = &progress,
         .summary =
             "ming explore: the least resources that a network takes, throughput by throughput",
         .usage = "MODEL(.onnx|.mir|.mlir) [options]",

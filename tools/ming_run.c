@@ -99,8 +99,12 @@ static bool run_frames(Run *run)
 {
     Interp *interp = interp_create(run->func);
     bool ok = interp != NULL;
-    for (int64_t frame = 0; ok && frame < run->args.frames; frame++)
+    for (int64_t frame = 0; ok && frame < run->args.frames; frame++) {
+        progress_set(run->tool->progress, "frame %lld of %lld", (long long)frame + 1,
+                     (long long)run->args.frames);
         ok = run_frame(run, interp, frame);
+    }
+    progress_stop(run->tool->progress);
     interp_free(interp);
     return ok;
 }
@@ -129,10 +133,12 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
     Context *ctx = context_create();
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
+    progress_start(tool->progress, ctx, "reading the model");
     Op *module = driver_load_model(ctx, path, strbuf_str(&bytes), &flags->model);
     bool ok = module && tool_quantize(tool, &flags->quantize, module, flags->function) &&
               (!flags->pipeline || driver_run_passes(module, str_from(flags->pipeline))) &&
               run_module(&run, module);
+    progress_stop(tool->progress);
     diag_flush(ctx);
     if (module) op_erase(module);
     context_destroy(ctx);
@@ -154,8 +160,10 @@ int ming_run(int argc, char **argv)
               {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL});
     tool_add_model_flags(&flags, &run.model);
     tool_add_quantize_flags(&flags, &run.quantize);
+    Progress progress = {0};
     const Tool tool = {
         .name = "ming run",
+        .progress = &progress,
         .summary = "ming run: executes a model or module with the reference interpreter",
         .usage = "FILE(.onnx|.mir|.mlir) --input=x.npy… --output=y.npy…",
         .flags = flags.data,

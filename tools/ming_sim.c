@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/dialects.h"
@@ -45,8 +43,6 @@ typedef struct Simulation {
     HlsSimOptions options;
     PortFiles inputs, outputs;
     uint32_t *input_args, *output_args; /* arguments of the top function */
-    int64_t started;                    /* seconds, of the progress report */
-    bool has_reported;
 } Simulation;
 
 /* The only .mir file of a directory. */
@@ -174,19 +170,11 @@ static bool run_frames(Simulation *s)
     return true;
 }
 
-static int64_t seconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec;
-}
-
 static void report_progress(void *user, int64_t frames, int64_t cycle)
 {
-    Simulation *s = user;
-    if (seconds() - s->started <= 1) return;
-    fprintf(stderr, "\r%lld frames done, cycle %lld ", (long long)frames, (long long)cycle);
-    s->has_reported = true;
+    const Simulation *s = user;
+    progress_set(s->tool->progress, "%lld frames done, cycle %lld", (long long)frames,
+                 (long long)cycle);
 }
 
 /* Words per cycle, as words per million cycles. */
@@ -236,8 +224,7 @@ static bool init_options(Simulation *s)
 {
     s->options.is_random = s->flags->seed >= 0;
     s->options.seed = (uint64_t)s->flags->seed;
-    s->options.hooks = (HlsHooks){.user = s};
-    if (isatty(STDERR_FILENO)) s->options.hooks.progress = report_progress;
+    s->options.hooks = (HlsHooks){.user = s, .progress = report_progress};
     return read_rate(s->tool, "input-rate", s->flags->input_rate, &s->options.input_rate) &&
            read_rate(s->tool, "output-rate", s->flags->output_rate, &s->options.output_rate);
 }
@@ -355,7 +342,7 @@ static bool simulate(Simulation *s, const Op *module)
     if (ok) {
         s->sim = hls_sim_create(s->design, &s->options);
         ok = run_frames(s);
-        if (s->has_reported) fprintf(stderr, "\r\x1b[K");
+        progress_stop(s->tool->progress);
         ok = ok && finish_trace(s) && write_results(s);
     }
     hls_sim_free(s->sim);
@@ -373,7 +360,7 @@ static bool sim_file(const Tool *tool, const SimFlags *flags, const char *given)
 {
     StrBuf bytes = {0}, path = {0};
     const char *reason = NULL;
-    Simulation s = {.tool = tool, .flags = flags, .started = seconds()};
+    Simulation s = {.tool = tool, .flags = flags};
     bool ok = module_path(tool, given, &path) &&
               (file_read(&bytes, path.data, &reason) ||
                tool_error(tool, "error: cannot open '%s': %s", path.data, reason));
@@ -381,8 +368,10 @@ static bool sim_file(const Tool *tool, const SimFlags *flags, const char *given)
         Context *ctx = context_create();
         dialects_register_all(ctx);
         diag_show_op(ctx, false);
+        progress_start(tool->progress, ctx, "reading the design");
         Op *module = driver_load_model(ctx, path.data, strbuf_str(&bytes), &(ModelOptions){0});
         ok = module && simulate(&s, module);
+        progress_stop(tool->progress);
         diag_flush(ctx);
         if (module) op_erase(module);
         context_destroy(ctx);
@@ -425,8 +414,10 @@ int ming_sim(int argc, char **argv)
          "Changes after which the waveform ends, default 4000000; 0: all", NULL},
         {"svg", FLAG_TEXT, &sim.svg, "file", "Draw what processes do over time", NULL},
     };
+    Progress progress = {0};
     const Tool tool = {
         .name = "ming sim",
+        .progress = &progress,
         .summary = "ming sim: simulates a compiled design cycle by cycle",
         .usage = "DIR|FILE.mir [--input=x.npy… --output=y.npy…] [options]",
         .flags = flags,

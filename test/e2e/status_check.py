@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
 """Whether exit statuses and messages agree: a command succeeds if and only if no line on its
 standard error says `error:`, and it fails with status 1 if its standard output takes nothing.
+On a terminal, work of more than a second shows a line of progress and erases it; elsewhere, never.
 
     test/e2e/status_check.py --tools=build/tools
 
 The last line counts the cases.
 """
 import argparse
+import fcntl
+import os
 import pathlib
+import pty
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 GOOD = """func.func @f(%x: tensor<4x8xi8>) -> tensor<4x8xi8> {
   %e = tensor.empty() : tensor<4x8xi8>
@@ -22,6 +28,14 @@ GOOD = """func.func @f(%x: tensor<4x8xi8>) -> tensor<4x8xi8> {
 NETWORK = """func.func @f(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
   %y = "onnx.Relu"(%x) : (tensor<1x8xf32>) -> tensor<1x8xf32>
   return %y : tensor<1x8xf32>
+}
+"""
+FRAMES = 8
+SLOW = """func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %e = tensor.empty() : tensor<512x512xf32>
+  %y = linalg.matmul ins(%x, %x : tensor<512x512xf32>, tensor<512x512xf32>)
+                     outs(%e : tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %y : tensor<512x512xf32>
 }
 """
 REFUSED = NETWORK.replace("onnx.Relu", "onnx.NonZero")
@@ -105,11 +119,54 @@ def complaint(tools, command, succeeds):
     return None
 
 
-def npy(path):
-    head = "{'descr': '|i1', 'fortran_order': False, 'shape': (4, 8), }"
+def npy(path, descr, shape, size):
+    """An array of zeros."""
+    head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
     head += " " * (117 - len(head)) + "\n"
     path.write_bytes(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode()
-                     + bytes(32))
+                     + bytes(size))
+
+
+def on_terminal(tools, command, columns, **variables):
+    """The exit status and what a terminal gets."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ.pop("CI", None)
+        os.environ.update({"TERM": "xterm", **variables})
+        fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        os.execv(tools / command[0], [str(word) for word in command])
+    shown = b""
+    while True:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # the program has ended
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode()
+
+
+def progress_complaints(tools, folder):
+    """What is wrong with the line of progress, one item per case; None: nothing."""
+    command = ["ming", "run", folder / "slow.mir", f"--input={folder}/slow.npy",
+               f"--output={folder}/y.npy"]
+    status, shown = on_terminal(tools, command, 80)
+    lines = shown.split("\r")
+    is_right = (any(line.startswith("frame ") and line.endswith(" s") and f" of {FRAMES}, " in line
+                    for line in lines)
+                and lines[-1] == "" and not lines[-2].strip() and "\n" not in shown
+                and len(lines[-2]) == len(lines[-3] or lines[-4]))
+    yield None if status == 0 and is_right else f"on a terminal: {status}, {shown!r}"
+    status, shown = on_terminal(tools, command, 10)
+    longest = max(map(len, shown.split("\r")))
+    yield None if status == 0 and longest == 9 else f"on 10 columns: {status}, {shown!r}"
+    for variables in {"TERM": "dumb"}, {"CI": "true"}:
+        status, shown = on_terminal(tools, command, 80, **variables)
+        yield None if status == 0 and not shown else f"with {variables}: {status}, {shown!r}"
+    done = run(tools, command, stdout=subprocess.PIPE)
+    yield None if done.returncode == 0 and not done.stderr else f"redirected: {done.stderr!r}"
 
 
 def main():
@@ -120,15 +177,21 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for file, text in {"good": GOOD, "network": NETWORK, "refused": REFUSED,
-                           "bad": "junk\n"}.items():
+                           "slow": SLOW, "bad": "junk\n"}.items():
             (folder / f"{file}.mir").write_text(text, encoding="utf-8")
-        npy(folder / "x.npy")
+        npy(folder / "x.npy", "|i1", (4, 8), 32)
+        npy(folder / "slow.npy", "<f4", (512 * FRAMES, 512), 4 * 512 * 512 * FRAMES)
         for succeeds, command in cases(folder):
             wrong = complaint(tools, command, succeeds)
             passed += wrong is None
             failed += wrong is not None
             if wrong:
                 print(f"{' '.join(command)}: {wrong}")
+        for wrong in progress_complaints(tools, folder):
+            passed += wrong is None
+            failed += wrong is not None
+            if wrong:
+                print(f"progress {wrong}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
