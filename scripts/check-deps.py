@@ -88,7 +88,7 @@ target/fifo                     fifo
 emit                            cpp emit emitted
 driver                          chart check compile device_options driver model ports search
 tools                           command crash_guard dialect_docs expected_diags ming opt pass_watch
-                                reproducer split_input timing tool
+                                progress reproducer split_input timing tool
 """
 
 # May include anything of the project.
