@@ -27,6 +27,8 @@ static void add_costs(JsonWriter *w, const CheckLayer *layer)
 
 static void add_layer(JsonWriter *w, const Check *check, const CheckLayer *layer)
 {
+    StrBuf hint = {0};
+    driver_check_hint(check, layer, &hint);
     json_write_line(w, 4);
     json_begin_object(w);
     json_member_string(w, "name", layer->name);
@@ -34,12 +36,26 @@ static void add_layer(JsonWriter *w, const Check *check, const CheckLayer *layer
     json_member_string(w, "status", str_from(driver_check_status(layer)));
     json_member_string(w, "note", layer->remark);
     json_member_string(w, "reason", layer->reason);
-    json_member_string(w, "hint", driver_check_hint(check, layer));
+    json_member_string(w, "hint", strbuf_str(&hint));
+    strbuf_free(&hint);
     add_costs(w, layer);
     json_end_object(w);
 }
 
-void driver_check_print_json(const Check *check, StrBuf *out)
+/* The options that name the part, or null. */
+static void add_partition(JsonWriter *w, const Partition *part)
+{
+    StrBuf options = {0};
+    json_write_line(w, 2);
+    json_write_key(w, STR("partition"));
+    if (part->count > 0 && driver_partition_options(part, &options) && options.len > 0)
+        json_write_string(w, (Str){options.data + 1, options.len - 1});
+    else
+        json_write_null(w);
+    strbuf_free(&options);
+}
+
+void driver_check_print_json(const Check *check, const Partition *part, StrBuf *out)
 {
     const CheckLayer total = driver_check_total(check);
     JsonWriter w = {.out = out};
@@ -55,6 +71,7 @@ void driver_check_print_json(const Check *check, StrBuf *out)
     json_member_object(&w, "total");
     add_costs(&w, &total);
     json_end_object(&w);
+    add_partition(&w, part);
     json_write_line(&w, 0);
     json_end_object(&w);
     strbuf_add_char(out, '\n');

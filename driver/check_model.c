@@ -225,6 +225,7 @@ static void take_diag(void *user, Context *ctx, const Diag *diag, const Diag *no
     if (!layer) {
         round->is_lost |= diag->kind == DIAG_ERROR;
         if (has_cuts(check)) return;
+        check->is_diagnosed |= diag->kind == DIAG_ERROR;
         /* A context without a handler has the default one. */
         (round->outer ? round->outer : diag_print_stderr)(round->outer_user, ctx, diag, notes,
                                                           note_count);
@@ -321,17 +322,19 @@ static void check_stages(Check *check, Op **module)
 
 void driver_check_model(Check *check, const char *path, Str bytes, const ModelOptions *options)
 {
-    ImportReport report = {0};
+    ImportReport *report = ARENA_NEW(&check->arena, ImportReport);
     ModelOptions reporting = *options;
-    reporting.report = &report;
+    reporting.report = report;
     Op *module = driver_load_model(check->ctx, path, bytes, &reporting);
     check->is_complete = module != NULL;
-    if (report.nodes || !module) {
-        layers_of_report(check, &report);
+    if (report->nodes || !module) {
+        check->report = report;
+        layers_of_report(check, report);
         check->file = module ? module->loc->u.loc_file.file : NULL;
     } else {
         check->is_complete = layers_of_module(check, module);
     }
+    check->is_diagnosed = !check->is_complete;
     if (check->is_complete) {
         check->notes = driver_notes_begin(module);
         check_stages(check, &module);
@@ -339,7 +342,13 @@ void driver_check_model(Check *check, const char *path, Str bytes, const ModelOp
         check->notes = NULL;
     }
     if (module) op_erase(module);
-    import_report_free(&report);
+    driver_check_cuts(check);
+}
+
+void driver_check_free(Check *check)
+{
+    if (check->report) import_report_free(check->report);
+    check->report = NULL;
 }
 
 bool driver_check_compiles(const Check *check)

@@ -51,25 +51,45 @@ static void print_line(StrBuf *out, const char *title, Str text)
 
 static void print_layer(StrBuf *out, const Check *check, const CheckLayer *layer)
 {
+    StrBuf hint = {0};
+    driver_check_hint(check, layer, &hint);
     print_line(out, "note", layer->remark);
     print_line(out, "reason", layer->reason);
-    print_line(out, "hint", driver_check_hint(check, layer));
+    print_line(out, "hint", strbuf_str(&hint));
+    strbuf_free(&hint);
 }
 
-static void print_verdict(const Check *check, StrBuf *out)
+/* "The largest part that compiles has 12 nodes and 99 % of the MACs: --from=a --to=b" */
+static void print_partition(const Partition *part, StrBuf *out)
+{
+    StrBuf options = {0};
+    strbuf_printf(out, "The largest part that compiles has %zu node%s", part->count,
+                  part->count == 1 ? "" : "s");
+    if (part->total_macs > 0)
+        strbuf_printf(out, " and %.1f %% of the MACs",
+                      100 * (double)part->macs / (double)part->total_macs);
+    if (driver_partition_options(part, &options) && options.len > 0)
+        strbuf_printf(out, ":%s", options.data);
+    strbuf_add_char(out, '\n');
+    strbuf_free(&options);
+}
+
+static void print_verdict(const Check *check, const Partition *part, StrBuf *out)
 {
     size_t bad = 0;
     for (size_t i = 0; i < check->count; i++) bad += check->layers[i].status <= LAYER_UNSUPPORTED;
-    if (driver_check_compiles(check))
+    if (driver_check_compiles(check)) {
         strbuf_add_c(out, "\nThe network compiles.\n");
-    else
-        strbuf_printf(out,
-                      "\nThe network does not compile: %zu of %zu nodes are unsupported or "
-                      "not checked.\n",
-                      bad, check->count);
+        return;
+    }
+    strbuf_printf(out,
+                  "\nThe network does not compile: %zu of %zu nodes are unsupported or "
+                  "not checked.\n",
+                  bad, check->count);
+    if (part->count > 0) print_partition(part, out);
 }
 
-void driver_check_print_text(const Check *check, StrBuf *out)
+void driver_check_print_text(const Check *check, const Partition *part, StrBuf *out)
 {
     TextTable table = {.columns = COLUMNS, .first_number = FIRST_NUMBER};
     add_titles(&table);
@@ -82,5 +102,5 @@ void driver_check_print_text(const Check *check, StrBuf *out)
     }
     text_table_print_row(&table, check->count + 1, out);
     text_table_free(&table);
-    print_verdict(check, out);
+    print_verdict(check, part, out);
 }

@@ -22,12 +22,16 @@ static bool contains(Str text, const char *words)
     return length == 0;
 }
 
-Str driver_check_hint(const Check *check, const CheckLayer *layer)
+void driver_check_hint(const Check *check, const CheckLayer *layer, StrBuf *out)
 {
-    if (layer->reason.len == 0) return STR("");
-    for (const CheckHint *row = check->hints; row && row->words; row++)
-        if (contains(layer->reason, row->words)) return str_from(row->hint);
-    return STR("");
+    const CheckHint *row = check->hints;
+    if (layer->reason.len == 0 || !row) return;
+    while (row->words && !contains(layer->reason, row->words)) row++;
+    if (!row->words) return;
+    strbuf_add_c(out, row->hint);
+    if (!row->cuts || layer->cuts.len == 0) return;
+    strbuf_add_c(out, row->cuts);
+    strbuf_add_str(out, layer->cuts);
 }
 
 /* "i8", "i4-i8", "f32" */

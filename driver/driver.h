@@ -60,6 +60,7 @@ bool driver_run_front(Op *module, const DriverProgress *progress) MUST_CHECK;
 typedef struct ModelOptions {
     Texts input_shapes, from, to; /* as in ImportOptions */
     struct ImportReport *report;  /* as there; only ONNX files fill it */
+    const char *partition; /* a file of driver_partition_print that has the three lists; or NULL */
 } ModelOptions;
 /* Frees the lists, not their texts. */
 void driver_model_options_free(ModelOptions *options);
@@ -193,22 +194,40 @@ typedef struct CheckLayer {
     int64_t parameters; /* elements of its constants; -1: not known */
     int64_t macs;       /* multiply-accumulate operations per frame; -1: not known */
     Widths weights, input, output;
+    Str cuts; /* options that cut the network at it, with words; may be empty */
 } CheckLayer;
 
 /* Advice of a client for layers with such words in their reason. */
 typedef struct CheckHint {
     const char *words, *hint; /* words "": fits every reason */
+    const char *cuts; /* what stands between the hint and options that cut the network at the layer,
+                         where there are some; NULL: they are left out */
 } CheckHint;
+
+typedef VEC(uint32_t) Tensors; /* of the report */
+
+/* The part of a network that a design is made of, beside what the host computes. */
+typedef struct Partition {
+    Tensors inputs, outputs;      /* that cross its border */
+    Texts from, to, input_shapes; /* as in ModelOptions; the texts live in the check's arena */
+    size_t count;                 /* layers; 0: there is no such part */
+    int64_t macs, total_macs;     /* of the part, of all layers of which they are known */
+    bool *has_layer;              /* by the check's layers; in its arena */
+} Partition;
+
+struct ImportReport;
 
 typedef struct Check {
     Context *ctx;
-    const Ident *file; /* in which the lines are layers */
+    struct ImportReport *report; /* of an ONNX file, in the arena; or NULL */
+    const Ident *file;           /* in which the lines are layers */
     CheckLayer *layers;
     size_t count;
-    size_t first_bad; /* the first layer that does not compile, or `count`: behind it no type is
+    size_t first_bad;  /* the first layer that does not compile, or `count`: behind it no type is
                          what it would be */
-    bool is_complete; /* nothing stopped the check */
-    Arena arena;      /* of the layers and their texts */
+    bool is_complete;  /* nothing stopped the check */
+    bool is_diagnosed; /* an error was about no layer, so it went to the context's handler */
+    Arena arena;       /* of the layers and their texts */
     const CheckHint *hints; /* for the reports, the first that fits; ends with a row without words.
                                NULL: none */
     struct ModelNotes *notes; /* the driver's own, during the check */
@@ -218,12 +237,26 @@ typedef struct Check {
  * initialized arena, and hints, and frees them. Diagnostics that are about no layer go to the
  * context's handler. */
 void driver_check_model(Check *check, const char *path, Str bytes, const ModelOptions *options);
+/* Frees what is not in the arena. */
+void driver_check_free(Check *check);
 /* Whether driver_compile would compile it, given resources enough. */
 bool driver_check_compiles(const Check *check);
 
+/* Finds the part of an ONNX file with the most MACs that compiles by itself: connected, and no path
+ * leaves it and enters it again. path and bytes are those of the check, which is done. The part was
+ * checked by itself. The caller frees it with driver_partition_free. */
+void driver_find_partition(Check *check, const char *path, Str bytes, Partition *out);
+void driver_partition_free(Partition *part);
+/* Appends a JSON object for --partition and for programs. docs/check.md explains its keys. */
+void driver_partition_print(const Check *check, const Partition *part, const char *path,
+                            StrBuf *out);
+/* Appends the options that name the part; each one with a space in front. False: a name cannot be
+ * written as one. */
+bool driver_partition_options(const Partition *part, StrBuf *out) MUST_CHECK;
+
 /* Append a table for people, or a JSON object for programs. docs/check.md explains its keys. */
-void driver_check_print_text(const Check *check, StrBuf *out);
-void driver_check_print_json(const Check *check, StrBuf *out);
+void driver_check_print_text(const Check *check, const Partition *part, StrBuf *out);
+void driver_check_print_json(const Check *check, const Partition *part, StrBuf *out);
 
 /* Throughput against resources. Tests: lit/tools/ming-explore.test */
 

@@ -67,11 +67,30 @@ void driver_check_count(Check *check, Op *module);
 void driver_check_widths(Check *check, Op *module);
 void driver_check_widths_add(Widths *to, const Widths *more);
 
-/* "compiles"; what would help (empty: nothing is wrong, or nothing known); "i4-i8,f32" ("-":
+/* "compiles"; what would help (nothing: nothing is wrong, or nothing known); "i4-i8,f32" ("-":
  * none). */
 const char *driver_check_status(const CheckLayer *layer);
-Str driver_check_hint(const Check *check, const CheckLayer *layer);
+void driver_check_hint(const Check *check, const CheckLayer *layer, StrBuf *out);
 void driver_check_widths_print(const Widths *widths, StrBuf *out);
+struct TensorReport;
+/* Enters where the network can be cut at layers that do not compile (check_cuts.c). */
+void driver_check_cuts(Check *check);
+/* Of a tensor of the file (partition.c). "name:1x3x32x32" of one of floats, NULL of others; a text
+ * in the check's arena. */
+const char *driver_input_shape(Check *check, const struct TensorReport *tensor);
+const char *driver_keep_name(Check *check, Str name);
+/* Appends " --from=a,b", nothing for an empty list. False: a name cannot be written so. */
+bool driver_add_names(StrBuf *out, const char *flag, const char *const *names, size_t count)
+    MUST_CHECK;
+/* Keys of a partition's file that the tools read; the format's number is that of the file. */
+#define DRIVER_PARTITION_FORMAT "ming_partition"
+#define DRIVER_PARTITION_FROM "from"
+#define DRIVER_PARTITION_TO "to"
+#define DRIVER_PARTITION_SHAPES "input_shapes"
+/* Appends the lists of a partition's file to those of the options; their texts live in the arena.
+ * False: diagnosed. */
+bool driver_partition_read(Context *ctx, const char *path, Arena *arena, ModelOptions *out)
+    MUST_CHECK;
 /* A layer with the sums and ranges of all, without a name. */
 CheckLayer driver_check_total(const Check *check);
 

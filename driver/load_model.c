@@ -1,9 +1,10 @@
 /* ONNX or IR text to a module. */
 #include <string.h>
 
-#include "driver/driver.h"
+#include "driver/internal.h"
 #include "import/import.h"
 #include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 static Str shown_name(const char *path)
 {
@@ -26,7 +27,7 @@ void driver_model_options_free(ModelOptions *options)
     vec_free(&options->to);
 }
 
-Op *driver_load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
+static Op *load_part(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
 {
     const ImportOptions import = {
         .folder = folder_of(path),
@@ -39,6 +40,24 @@ Op *driver_load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptio
         .report = options->report,
     };
     return import_onnx(ctx, bytes, shown_name(path), &import);
+}
+
+Op *driver_load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
+{
+    Arena arena;
+    ModelOptions part = {.report = options->report};
+    if (!options->partition) return load_part(ctx, path, bytes, options);
+    if (options->from.len + options->to.len + options->input_shapes.len > 0) {
+        diag_error(ctx, loc_unknown(ctx),
+                   "--partition stands for --from, --to and --input-shape; they do not go with it");
+        return NULL;
+    }
+    arena_init(&arena);
+    bool ok = driver_partition_read(ctx, options->partition, &arena, &part);
+    Op *module = ok ? load_part(ctx, path, bytes, &part) : NULL;
+    driver_model_options_free(&part);
+    arena_free(&arena);
+    return module;
 }
 
 /* Protobuf has bytes that text has not, soon: field numbers and types are below ' '. */
@@ -58,5 +77,10 @@ Op *driver_load_model(Context *ctx, const char *path, Str bytes, const ModelOpti
     bool is_text = str_ends_with(name, ".mir") || str_ends_with(name, ".mlir");
     if (str_ends_with(name, ".onnx") || (!is_text && looks_binary(bytes)))
         return driver_load_onnx(ctx, path, bytes, options);
+    if (options->partition) {
+        diag_error(ctx, loc_unknown(ctx), "'%s' is no ONNX file, of which a partition is",
+                   shown_name(path).data);
+        return NULL;
+    }
     return parse_module(ctx, bytes, shown_name(path), NULL);
 }

@@ -384,6 +384,9 @@ bool import_graph(Importer *im)
     add_infos(im, im->graph->output, im->graph->n_output);
     add_infos(im, im->graph->input, im->graph->n_input);
     if (!import_cut_plan(im)) return false;
-    return import_starts(im) && import_inputs(im) && check_given_shapes(im) &&
-           import_initializers(im) && import_nodes(im) && finish_function(im);
+    if (!import_starts(im) || !import_inputs(im) || !check_given_shapes(im) ||
+        !import_initializers(im) || !import_nodes(im))
+        return false;
+    if (im->options->report) import_report_end(im);
+    return finish_function(im);
 }

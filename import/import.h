@@ -23,14 +23,28 @@ typedef enum NodeState {
 typedef struct NodeReport {
     Str name, op_type; /* as messages call them */
     NodeState state;
-    Str why; /* of a node that is unknown or refused; may be empty */
+    Str why;                    /* of a node that is unknown or refused; may be empty */
+    uint32_t *inputs, *outputs; /* tensors, without initializers and what is left out */
+    uint32_t input_count, output_count;
 } NodeReport;
+
+enum { IMPORT_NO_NODE = UINT32_MAX };
+/* A graph input without an initializer, or an output of a node. */
+typedef struct TensorReport {
+    Str name;
+    const Type *type;  /* NULL: not known */
+    uint32_t producer; /* a node, or IMPORT_NO_NODE */
+    bool varies;       /* depends on graph inputs */
+    bool is_result;    /* of the whole graph */
+} TensorReport;
 
 /* The outcomes for all nodes of the graph, in order. The user frees the report. */
 typedef struct ImportReport {
     NodeReport *nodes;
     size_t count;
-    Arena arena; /* of the texts */
+    TensorReport *tensors;
+    uint32_t tensor_count;
+    Arena arena; /* of the texts and lists */
 } ImportReport;
 void import_report_free(ImportReport *report);
 

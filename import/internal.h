@@ -147,6 +147,8 @@ Op *import_append(Importer *im, const OpDef *def, Value *const *operands, size_t
 /* Makes a row of the report for every node of the graph, with what is known from operators'
  * names. */
 void import_report_begin(Importer *im);
+/* Enters the types that tensors turned out to have. */
+void import_report_end(Importer *im);
 /* Imports a node as import_node does, but enters a failure into the report. */
 void import_report_node(Importer *im, const Onnx__NodeProto *node, size_t index);
 /* Enters the reason for which a node, perhaps one of a function's body, was refused. */

@@ -21,6 +21,90 @@ void import_report_free(ImportReport *report)
     if (report->arena.chunks) arena_free(&report->arena);
 }
 
+typedef struct TensorIndex {
+    ImportReport *report;
+    PtrMap places; /* Ident* of a name -> place in the report's tensors + 1 */
+} TensorIndex;
+
+/* Names that are defined twice, which the import refuses later, keep the first place. */
+static uint32_t add_tensor(TensorIndex *index, const Ident *name, uint32_t producer, bool varies)
+{
+    ImportReport *report = index->report;
+    uint32_t place = report->tensor_count++;
+    report->tensors[place] = (TensorReport){
+        .name = (Str){arena_copy(&report->arena, name->str.data, name->str.len), name->str.len},
+        .producer = producer,
+        .varies = varies};
+    if (!ptrmap_has(&index->places, name))
+        ptrmap_put(&index->places, name, (void *)(uintptr_t)(place + 1));
+    return place;
+}
+
+static TensorReport *find_tensor(const TensorIndex *index, const Ident *name)
+{
+    uintptr_t place = (uintptr_t)ptrmap_get(&index->places, name);
+    return place ? &index->report->tensors[place - 1] : NULL;
+}
+
+static void add_edges(Importer *im, TensorIndex *index, size_t number)
+{
+    const Onnx__NodeProto *node = im->graph->node[number];
+    NodeReport *row = &index->report->nodes[number];
+    bool varies = false;
+    row->inputs = ARENA_ARRAY(&index->report->arena, uint32_t, node->n_input);
+    row->outputs = ARENA_ARRAY(&index->report->arena, uint32_t, node->n_output);
+    for (size_t i = 0; i < node->n_input; i++) {
+        const TensorReport *tensor = find_tensor(index, import_ident(im, node->input[i]));
+        if (!tensor) continue;
+        row->inputs[row->input_count++] = (uint32_t)(tensor - index->report->tensors);
+        varies |= tensor->varies;
+    }
+    for (size_t i = 0; i < node->n_output; i++) {
+        const Ident *name = import_ident(im, node->output[i]);
+        if (name->str.len > 0)
+            row->outputs[row->output_count++] = add_tensor(index, name, (uint32_t)number, varies);
+    }
+}
+
+static void add_graph_inputs(Importer *im, TensorIndex *index)
+{
+    PtrMap initialized = {0};
+    for (size_t i = 0; i < im->graph->n_initializer; i++)
+        mark(&initialized, import_ident(im, im->graph->initializer[i]->name));
+    for (size_t i = 0; i < im->graph->n_input; i++) {
+        const Ident *name = import_ident(im, im->graph->input[i]->name);
+        if (!ptrmap_has(&initialized, name)) add_tensor(index, name, IMPORT_NO_NODE, true);
+    }
+    ptrmap_free(&initialized);
+}
+
+/* Which node makes which tensor, whatever becomes of the nodes. */
+static void add_tensors(Importer *im)
+{
+    TensorIndex index = {.report = im->options->report};
+    size_t most = im->graph->n_input;
+    for (size_t i = 0; i < im->graph->n_node; i++) most += im->graph->node[i]->n_output;
+    index.report->tensors = ARENA_ARRAY(&index.report->arena, TensorReport, most);
+    add_graph_inputs(im, &index);
+    for (size_t i = 0; i < im->graph->n_node; i++) add_edges(im, &index, i);
+    for (size_t i = 0; i < im->graph->n_output; i++) {
+        TensorReport *tensor = find_tensor(&index, import_ident(im, im->graph->output[i]->name));
+        if (tensor) tensor->is_result = true;
+    }
+    ptrmap_free(&index.places);
+}
+
+void import_report_end(Importer *im)
+{
+    ImportReport *report = im->options->report;
+    for (uint32_t i = 0; i < report->tensor_count; i++) {
+        const Ident *name = ident_get(im->ctx, report->tensors[i].name);
+        const Value *value = ptrmap_get(&im->scope->values, name);
+        report->tensors[i].type = value ? value->type : import_known_type(im, name);
+        strbuf_clear(&im->why); /* why it is not known does not matter */
+    }
+}
+
 void import_report_refusal(Importer *im, Str why)
 {
     im->row->state = NODE_REFUSED;
@@ -46,6 +130,7 @@ void import_report_begin(Importer *im)
             import_report_refusal(im, strbuf_str(&im->why));
     }
     im->row = NULL;
+    add_tensors(im);
     strbuf_free(&name);
 }
 

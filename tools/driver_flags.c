@@ -111,7 +111,11 @@ void tool_add_model_flags(Flags *flags, ModelOptions *options)
          "Shape of an input that the file leaves open", NULL},
         {"from", FLAG_TEXTS, &options->from, "name", "Tensor or node of the file to begin with",
          NULL},
-        {"to", FLAG_TEXTS, &options->to, "name", "Tensor or node of the file to end with", NULL});
+        {"to", FLAG_TEXTS, &options->to, "name", "Tensor or node of the file to end with", NULL},
+        {"partition", FLAG_TEXT, &options->partition, "file",
+         "Part of the file that 'ming check --partition-out' found, in place of --from, --to and "
+         "--input-shape",
+         NULL});
 }
 
 void tool_add_quantize_flags(Flags *flags, QuantizeOptions *options)

@@ -10,31 +10,73 @@
 #include "tools/internal.h"
 
 /* Advice for users: the first row with words that occur in the reason. */
+static const char or_host[] = "; or leave it to the host:";
 static const CheckHint hints[] = {
-    {"runs a graph of its own",
-     "export the model for fixed inputs, so that it has no control flow"},
+    {"runs a graph of its own", "export the model for fixed inputs, so that it has no control flow",
+     or_host},
     {"supported in the domain",
-     "export with the standard operators, or let the file define this one as a function"},
+     "export with the standard operators, or let the file define this one as a function", or_host},
     {"what is not supported",
-     "check this part by itself: name its first tensor with --from, and give the shape with "
-     "--input-shape"},
-    {"hape is not known", "give the inputs' shapes with --input-shape=name:1x3x32x32"},
-    {"unknown shape", "give the inputs' shapes with --input-shape=name:1x3x32x32"},
-    {"needs constant", "make it an initializer: export with constant folding"},
-    {"must be a constant", "make it an initializer: export with constant folding"},
-    {"that is no constant", "make it an initializer: export with constant folding"},
-    {"", "leave it to the host: --to names the last tensor before it, --from the first behind it"},
+     "check this part by itself: name its first tensor with --from, and give its shape with "
+     "--input-shape",
+     ":"},
+    {"hape is not known", "give the inputs' shapes with --input-shape=name:1x3x32x32", NULL},
+    {"unknown shape", "give the inputs' shapes with --input-shape=name:1x3x32x32", or_host},
+    {"needs constant", "make it an initializer: export with constant folding", or_host},
+    {"must be a constant", "make it an initializer: export with constant folding", or_host},
+    {"that is no constant", "make it an initializer: export with constant folding", or_host},
+    {"", "leave it to the host", ":"},
     {0},
 };
 
 typedef struct CheckFlags {
     ModelOptions model;
     bool as_json;
+    const char *partition; /* file to write, or NULL */
 } CheckFlags;
+
+/* Writes the part that compiles. False: said why. */
+static bool write_partition(const Tool *tool, const char *file, const Check *check,
+                            const Partition *part, const char *path)
+{
+    StrBuf text = {0};
+    const char *reason = NULL;
+    if (part->count == 0)
+        return tool_error(tool, "error: no part of '%s' can be given to '%s'%s", path, file,
+                          check->report ? ", since none compiles" : "; only ONNX files have some");
+    driver_partition_print(check, part, path, &text);
+    bool ok = file_write(file, strbuf_str(&text), &reason) ||
+              tool_error(tool, "error: cannot write '%s': %s", file, reason);
+    strbuf_free(&text);
+    return ok;
+}
+
+/* Prints the report. False: the network does not compile, or the part of it that is asked for could
+ * not be written. */
+static bool report(const Tool *tool, const CheckFlags *flags, Check *check, const char *path,
+                   Str bytes)
+{
+    StrBuf text = {0};
+    Partition part;
+    bool ok = driver_check_compiles(check);
+    driver_find_partition(check, path, bytes, &part);
+    if (flags->as_json)
+        driver_check_print_json(check, &part, &text);
+    else if (check->count > 0)
+        driver_check_print_text(check, &part, &text);
+    if (text.len > 0) fwrite(text.data, 1, text.len, stdout);
+    if (flags->partition && (ok || !check->is_diagnosed))
+        ok = write_partition(tool, flags->partition, check, &part, path);
+    else if (!ok && !check->is_diagnosed) /* else that is the error */
+        tool_error(tool, "'%s' does not compile as it is", path);
+    driver_partition_free(&part);
+    strbuf_free(&text);
+    return ok;
+}
 
 static bool check_file(const Tool *tool, const CheckFlags *flags, const char *path)
 {
-    StrBuf bytes = {0}, text = {0};
+    StrBuf bytes = {0};
     const char *reason = NULL;
     if (!file_read(&bytes, path, &reason))
         return tool_error(tool, "error: cannot open '%s': %s", path, reason);
@@ -44,19 +86,11 @@ static bool check_file(const Tool *tool, const CheckFlags *flags, const char *pa
     diag_show_op(check.ctx, false);
     driver_check_model(&check, path, strbuf_str(&bytes), &flags->model);
     diag_flush(check.ctx);
-    if (flags->as_json)
-        driver_check_print_json(&check, &text);
-    else if (check.count > 0)
-        driver_check_print_text(&check, &text);
-    if (text.len > 0) fwrite(text.data, 1, text.len, stdout);
-    bool ok = driver_check_compiles(&check);
-    /* Where a diagnostic has said what is wrong, that is the error. */
-    if (!ok && check.count > 0 && diag_error_count(check.ctx) == 0)
-        tool_error(tool, "'%s' does not compile as it is", path);
+    bool ok = report(tool, flags, &check, path, strbuf_str(&bytes));
+    driver_check_free(&check);
     context_destroy(check.ctx);
     arena_free(&check.arena);
     strbuf_free(&bytes);
-    strbuf_free(&text);
     return ok;
 }
 
@@ -66,7 +100,9 @@ int ming_check(int argc, char **argv)
     Flags flags = {0};
     tool_add_model_flags(&flags, &check.model);
     FLAGS_ADD(&flags,
-              {"json", FLAG_SWITCH, &check.as_json, NULL, "Print JSON instead of a table", NULL});
+              {"json", FLAG_SWITCH, &check.as_json, NULL, "Print JSON instead of a table", NULL},
+              {"partition-out", FLAG_TEXT, &check.partition, "file",
+               "Write the largest part that compiles, for --partition of all commands", NULL});
     const Tool tool = {
         .name = "ming check",
         .summary = "ming check: tells which operators of a model compile, and what they take",

@@ -81,6 +81,8 @@ def cases(folder):
     yield False, ["ming", "check", refused]
     yield False, ["ming", "check", refused, "--json"]
     yield False, ["ming", "check", bad]
+    yield False, ["ming", "check", network, f"--partition-out={folder}/p.json"]
+    yield False, ["ming", "check", network, f"--partition={none}"]
     yield False, ["ming", "explore", bad]
     yield False, ["ming", "report", out]
     yield False, ["ming", "run", good, f"--input={none}"]
