@@ -1,6 +1,9 @@
-"""ResNet8 and ResNet20 for CIFAR-10 as NN2FPGA uses them, with random weights: every scale is a power
-of two, weights, biases and activations are quantized, both sides of a sum alike. ResNet8 has a block
-of two convolutions for each of 16, 32 and 64 channels, ResNet20 three."""
+"""Residual networks with random weights: every scale is a power of two, weights, biases and
+activations are quantized, both sides of a sum alike.
+
+ResNet8 and ResNet20 for CIFAR-10 are those that NN2FPGA uses: ResNet8 has a block of two convolutions
+for each of 16, 32 and 64 channels, ResNet20 three. ResNet-50 is the one for ImageNet: 224 x 224 pixels, 3,
+4, 6 and 3 bottlenecks, strides in their 3 x 3 convolutions."""
 import pathlib
 import random
 import sys
@@ -44,6 +47,25 @@ class Residual:
         short = x if stride == 1 else net.quant(self.conv(x, filters, 1, stride), bits)
         return self.active(net.binary("Add", y, short))
 
+    def bottleneck(self, x, width, stride):
+        net, bits, filters = self.net, self.bits, 4 * width
+        y = self.active(self.conv(x, width, 1))
+        y = self.active(self.conv(y, width, 3, stride))
+        y = net.quant(self.conv(y, filters, 1), bits)
+        is_same = stride == 1 and x.array.shape[1] == filters
+        short = x if is_same else net.quant(self.conv(x, filters, 1, stride), bits)
+        return self.active(net.binary("Add", y, short))
+
+    def build_imagenet(self, blocks):
+        net = self.net
+        x = self.active(self.conv(net.quant(net.input((3, 224, 224)), 8), 64, 7, 2))
+        x = net.max_pool(x, 3, 2, 1)
+        for width, count in zip((64, 128, 256, 512), blocks):
+            for number in range(count):
+                x = self.bottleneck(x, width, 2 if width > 64 and number == 0 else 1)
+        x = net.flatten(net.quant(net.global_average(x), 8, signed=False))
+        net.output(self.classifier(x, 1000))
+
     def build(self, blocks):
         net = self.net
         x = self.active(self.conv(net.quant(net.input((3, 32, 32)), 8), 16))
@@ -54,11 +76,22 @@ class Residual:
         net.output(self.classifier(x, 10))
 
 
-def write_residual(folder, bits, blocks, frames=2):
-    """model.onnx, input.npy and output.npy; blocks: per number of channels."""
-    network = Residual(folder.name, bits, frames)
-    network.build(blocks)
+def write_network(folder, network):
+    """model.onnx, input.npy and output.npy."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.onnx").write_bytes(network.net.encode())
     np.save(folder / "input.npy", network.net.source.array)
     np.save(folder / "output.npy", network.net.result.array)
+
+
+def write_residual(folder, bits, blocks, frames=2):
+    """ResNet8 or ResNet20; blocks: per number of channels."""
+    network = Residual(folder.name, bits, frames)
+    network.build(blocks)
+    write_network(folder, network)
+
+
+def write_resnet50(folder, bits=8, frames=1):
+    network = Residual(folder.name, bits, frames)
+    network.build_imagenet((3, 4, 6, 3))
+    write_network(folder, network)

@@ -147,22 +147,7 @@ static void pass_on_tick(PeriodicSchedule *sched, uint32_t row, uint32_t tick)
     }
 }
 
-/* pass_on_tick, without what concerns the present round. */
-static void pass_on_ends(PeriodicSchedule *sched, uint32_t row, uint32_t tick)
-{
-    ConstraintRow *r = &sched->rows[row];
-    const Tick *t = &sched->ticks[tick];
-    if (tick + 1 == r->end)
-        pass_on_later(sched, row, r->begin, t->time + sched->ticks[r->begin].gap - sched->interval);
-    for (uint32_t a = t[0].first; a < t[1].first; a++) {
-        const TickAccess *access = &sched->accesses[a];
-        const Channel *c = &sched->channels[access->stream];
-        if (!access->is_write && c->depth > 0 && access->word + c->depth >= c->words)
-            pass_on_place(sched, c, access->word, t->time);
-    }
-}
-
-static void wait_until(Tick *t, int64_t time, uint32_t via)
+static inline void wait_until(Tick *t, int64_t time, uint32_t via)
 {
     if (t->time >= time) return;
     t->time = time;
@@ -176,7 +161,7 @@ static bool is_ahead(const ConstraintRow *r, uint32_t tick)
 }
 
 /* Lets a tick wait for what its access needs. False: that is not known yet. */
-static bool wait_for(PeriodicSchedule *sched, uint32_t tick, const TickAccess *access)
+static inline bool wait_for(PeriodicSchedule *sched, uint32_t tick, const TickAccess *access)
 {
     Tick *ticks = sched->ticks, *t = &ticks[tick];
     Channel *c = &sched->channels[access->stream];
@@ -201,7 +186,7 @@ static bool wait_for(PeriodicSchedule *sched, uint32_t tick, const TickAccess *a
 }
 
 /* Wakes those who wait for a tick's words and places. */
-static void wake(PeriodicSchedule *sched, uint32_t tick)
+static inline void wake(PeriodicSchedule *sched, uint32_t tick)
 {
     const Tick *t = &sched->ticks[tick];
     for (uint32_t a = t[0].first; a < t[1].first; a++) {
@@ -213,7 +198,7 @@ static void wake(PeriodicSchedule *sched, uint32_t tick)
 }
 
 /* Moves the first tick that is left of the round. False: it waits. */
-static bool run_tick(PeriodicSchedule *sched, uint32_t row)
+static inline bool run_tick(PeriodicSchedule *sched, uint32_t row)
 {
     ConstraintRow *r = &sched->rows[row];
     uint32_t tick = r->now.begin;
@@ -237,6 +222,30 @@ static bool run_tick(PeriodicSchedule *sched, uint32_t row)
     return true;
 }
 
+/* Wakes who waits for an access of a tick in the first round, and tells the next round of a place
+ * that comes later if the tick has moved. */
+static inline void pass_on_first(PeriodicSchedule *sched, const Tick *t, const TickAccess *access,
+                                 bool is_moved)
+{
+    const Channel *c = &sched->channels[access->stream];
+    if (access->is_write ? c->reader_waits : c->writer_waits)
+        enqueue(sched, access->is_write ? c->reader : c->writer);
+    if (is_moved && !access->is_write && c->depth > 0 && access->word + c->depth >= c->words)
+        pass_on_place(sched, c, access->word, t->time);
+}
+
+/* wait_for in the first round: ticks that are behind have their times. */
+static inline bool wait_for_first(PeriodicSchedule *sched, uint32_t tick, const TickAccess *access)
+{
+    Channel *c = &sched->channels[access->stream];
+    if (access->is_write) return c->depth == 0 || wait_for(sched, tick, access);
+    uint32_t write = c->writes[access->word];
+    int64_t time = sched->ticks[write].time + 1;
+    c->reader_waits = write >= sched->rows[c->writer].now.begin;
+    if (sched->ticks[tick].time < time && !c->reader_waits) sched->ticks[tick].time = time;
+    return !c->reader_waits;
+}
+
 /* run_row of the first round, in which every row has all of its ticks ahead: what a tick lets wait
  * in this round is still to come, so only the next round is told. */
 static void run_whole_row(PeriodicSchedule *sched, uint32_t row)
@@ -246,17 +255,20 @@ static void run_whole_row(PeriodicSchedule *sched, uint32_t row)
     for (uint32_t tick = r->now.begin; tick < r->end; tick++, r->now.begin++, sched->steps++) {
         Tick *t = &ticks[tick];
         int64_t before = t->time;
-        bool is_first = tick == r->begin;
+        bool is_first = tick == r->begin, is_last = tick + 1 == r->end;
         const Tick *last = is_first ? &ticks[r->end - 1] : t - 1;
         int64_t least = last->time + t->gap - (is_first ? sched->interval : 0);
         if (t->time < least) t->time = least;
         for (uint32_t a = t[0].first; a < t[1].first; a++)
-            if (!wait_for(sched, tick, &sched->accesses[a])) {
+            if (!wait_for_first(sched, tick, &sched->accesses[a])) {
                 t->time = before;
                 return;
             }
-        if (t->time > before) pass_on_ends(sched, row, tick);
-        wake(sched, tick);
+        bool is_moved = t->time > before;
+        if (is_moved && is_last)
+            pass_on_later(sched, row, r->begin, t->time + ticks[r->begin].gap - sched->interval);
+        for (uint32_t a = t[0].first; a < t[1].first; a++)
+            pass_on_first(sched, t, &sched->accesses[a], is_moved);
     }
     r->now = nothing;
 }
