@@ -50,7 +50,8 @@ static void add_times(const Op *design, int64_t clock, StrBuf *out)
     int64_t interval = attr_dict_int(timing, EMITHLS_TIMING_INTERVAL, cycles.most);
     int64_t latency = attr_dict_int(timing, EMITHLS_TIMING_LATENCY, 0);
     if (interval > 0)
-        strbuf_printf(out, "%.1f frames/s, ", (double)clock * 1000000 / (double)interval);
+        strbuf_printf(out, "%.1f frames/s%s, ", (double)clock * 1000000 / (double)interval,
+                      timing ? "" : " (predicted, FIFOs may slow it down)");
     strbuf_add_c(out, latency > 0 ? "the first frame takes " : "the first frame takes at most ");
     add_milliseconds(out, latency > 0 ? latency : cycles.sum, clock);
     strbuf_add_c(out, latency > 0 ? " (proven by simulation)\n" : " (predicted)\n");

@@ -15,8 +15,10 @@ int64_t fifo_best_interval(const HlsDesign *design)
     return most;
 }
 
-enum { FIRST_FRAMES = 64 };      /* with unbounded FIFOs */
-enum { MAX_ACCESSES = 1 << 24 }; /* of a frame whose FIFOs are searched: 600 MB */
+enum { FIRST_FRAMES = 64 }; /* with unbounded FIFOs */
+/* Reads and writes of a frame whose FIFOs are searched: as many for each event that may be looked
+ * at, and no more than fit 2 GB. */
+enum { ACCESSES_PER_EVENT = 8, MAX_ACCESSES = 1 << 26 };
 
 /* From the first word in to the last word out of the first frame. */
 static int64_t first_latency(const HlsDesign *design, const HlsSim *sim)
@@ -179,7 +181,9 @@ static SizingOutcome take_needed(const HlsDesign *design, int64_t interval, int6
 SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
 {
     DepthSearch s = {.design = design, .depths = depths, .limit = *events};
-    s.sched = fifo_periodic_create(design, *events < MAX_ACCESSES ? *events : MAX_ACCESSES);
+    int64_t accesses =
+        *events < MAX_ACCESSES / ACCESSES_PER_EVENT ? ACCESSES_PER_EVENT * *events : MAX_ACCESSES;
+    s.sched = fifo_periodic_create(design, accesses);
     if (!s.sched || !fifo_periodic_start(s.sched, interval)) {
         fifo_periodic_free(s.sched);
         return take_needed(design, interval, events, depths);
