@@ -38,6 +38,9 @@ bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out, StrBu
 /* Whether a project can be written there, found out by making its first directory and removing it
  * again, so that nothing long is done for nothing. False: appended to *why. */
 bool emit_check_output(const char *dir, StrBuf *why) MUST_CHECK;
+/* Whether a directory is anything but a project whose writing was stopped half way. False: appended
+ * to *why. */
+bool emit_check_whole(const char *dir, StrBuf *why) MUST_CHECK;
 
 typedef struct EmitTable {
     bool shows_processes; /* a row per process; else the processes of a layer are one row */

@@ -1,11 +1,17 @@
 /* The project's directory. All files are written to a temporary directory first. A new project is
- * that directory renamed; in an old project the files are replaced one by one, each at once. Files
- * in an old project that ming did not write stay: results, Vitis's folders, a shell's working
- * directory.
+ * that directory renamed; in an old project the files are replaced one by one, each at once, while
+ * no other process replaces any. Its report is removed before and comes last: a directory with a
+ * report is whole. Files in an old project that ming did not write stay: results, Vitis's folders, a
+ * shell's working directory.
  * Tests: lit/emit/output-directory.mir */
+#define _XOPEN_SOURCE 700 /* nftw */
+#define _DEFAULT_SOURCE   /* flock */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,11 +94,26 @@ static void remove_files(const char *dir, const EmittedFiles *files)
 
 typedef enum CopyPlace { PLACE_NEW, PLACE_EMPTY, PLACE_OURS, PLACE_WRONG } CopyPlace;
 
+/* ".PID.N.tmp": the directory of a process that is writing, or was stopped while it did. */
+static bool is_temporary(const char *name)
+{
+    static const char digits[] = "0123456789";
+    if (*name++ != '.') return false;
+    for (int i = 0; i < 2; i++) {
+        size_t len = strspn(name, digits);
+        if (len == 0 || name[len] != '.') return false;
+        name += len + 1;
+    }
+    return strcmp(name, "tmp") == 0;
+}
+
 static bool is_empty(DIR *folder)
 {
     const struct dirent *entry;
     while ((entry = readdir(folder)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) return false;
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            !is_temporary(entry->d_name))
+            return false;
     return true;
 }
 
@@ -100,7 +121,7 @@ static bool is_empty(DIR *folder)
 static bool read_old_top(const char *dir, StrBuf *top)
 {
     StrBuf path = {0}, report = {0};
-    bool ours = read_file(join(&path, dir, "report.json"), &report) &&
+    bool ours = read_file(join(&path, dir, REPORT_NAME), &report) &&
                 str_starts_with(strbuf_str(&report), REPORT_START "\"");
     for (const char *c = ours ? report.data + sizeof(REPORT_START) : ""; *c && *c != '"'; c++)
         strbuf_add_char(top, *c);
@@ -215,20 +236,56 @@ static bool fill(const char *dir, const EmittedFiles *files, StrBuf *why)
     return ok;
 }
 
-static bool move_files(const char *from, const char *to, const EmittedFiles *files, StrBuf *why)
+static bool move_file(const char *from, const char *to, const char *name, StrBuf *why)
 {
     StrBuf old_path = {0}, new_path = {0};
-    bool ok = true;
-    for (size_t i = 0; ok && i < files->len; i++) {
-        const char *name = files->data[i].name.data;
-        join(&old_path, from, name);
-        join(&new_path, to, name);
-        ok = (make_folders(to, name) && rename(old_path.data, new_path.data) == 0) ||
-             file_error(why, "write", new_path.data);
-    }
+    join(&old_path, from, name);
+    join(&new_path, to, name);
+    bool ok = (make_folders(to, name) && rename(old_path.data, new_path.data) == 0) ||
+              file_error(why, "write", new_path.data);
     strbuf_free(&old_path);
     strbuf_free(&new_path);
     return ok;
+}
+
+#define INCOMPLETE ",\n  \"incomplete\": true"
+
+bool emit_check_whole(const char *dir, StrBuf *why)
+{
+    StrBuf path = {0}, report = {0}, top = {0};
+    bool is_half = read_old_top(dir, &top) && read_file(join(&path, dir, REPORT_NAME), &report) &&
+                   strncmp(report.data + strlen(REPORT_START) + top.len + 2, INCOMPLETE,
+                           strlen(INCOMPLETE)) == 0;
+    if (is_half)
+        strbuf_printf(why, "'%s' is not whole: writing it was stopped half way; compile again",
+                      dir);
+    strbuf_free(&path);
+    strbuf_free(&report);
+    strbuf_free(&top);
+    return !is_half;
+}
+
+/* A report that stands while files are replaced: whoever is stopped meanwhile leaves a directory
+ * that is ming's, but that nobody takes for a whole project. */
+static bool write_marker(const char *dir, Str top, StrBuf *why)
+{
+    StrBuf path = {0}, text = {0};
+    const char *reason;
+    strbuf_printf(&text, REPORT_START "\"%.*s\"" INCOMPLETE "\n}\n", STR_ARG(top));
+    bool ok = file_write(join(&path, dir, REPORT_NAME), strbuf_str(&text), &reason);
+    if (!ok) strbuf_printf(why, "cannot write '%s': %s", path.data, reason);
+    strbuf_free(&path);
+    strbuf_free(&text);
+    return ok;
+}
+
+static bool move_files(const char *from, const char *to, const EmittedFiles *files, StrBuf *why)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < files->len; i++)
+        if (strcmp(files->data[i].name.data, REPORT_NAME) != 0)
+            ok = move_file(from, to, files->data[i].name.data, why);
+    return ok && move_file(from, to, REPORT_NAME, why);
 }
 
 static bool has_file(const EmittedFiles *files, const char *name)
@@ -260,16 +317,27 @@ static void remove_stale(const char *dir, const char *old_top, const EmittedFile
     strbuf_free(&path);
 }
 
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+    (void)status, (void)kind, (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+enum { MAX_OPEN_FOLDERS = 16 };
+
 /* A place that can be written to: its parents and the temporary directory exist. */
 typedef struct OutputPlace {
     char *dir;
     CopyPlace kind;
     size_t made; /* folders above dir that were missing */
     StrBuf temporary, old_top;
+    int lock; /* on the temporary directory, which says that it is in use */
 } OutputPlace;
 
 static void leave_place(OutputPlace *place, bool keeps_parents)
 {
+    if (place->lock >= 0) close(place->lock);
     if (!keeps_parents) remove_parents(place->dir, place->made);
     free_ptr((void **)&place->dir);
     strbuf_free(&place->temporary);
@@ -279,12 +347,14 @@ static void leave_place(OutputPlace *place, bool keeps_parents)
 /* False: *why says why, and nothing is left behind. Else leave_place ends it. */
 static bool enter_place(const char *dir, OutputPlace *out, StrBuf *why)
 {
-    *out = (OutputPlace){.dir = without_slashes(dir)};
+    *out = (OutputPlace){.dir = without_slashes(dir), .lock = -1};
     out->kind = look_at(out->dir, &out->old_top, why);
     bool ok = out->kind != PLACE_WRONG;
     if (ok && out->kind == PLACE_NEW)
         ok = make_parents(out->dir, &out->made) || file_error(why, "create", out->dir);
     ok = ok && make_temporary(out->dir, out->kind, &out->temporary, why);
+    if (ok) out->lock = open(out->temporary.data, O_RDONLY | O_DIRECTORY);
+    if (out->lock >= 0) (void)flock(out->lock, LOCK_EX | LOCK_NB);
     if (!ok) leave_place(out, false);
     return ok;
 }
@@ -298,19 +368,57 @@ bool emit_check_output(const char *dir, StrBuf *why)
     return true;
 }
 
+/* Removes the directory of a process that was stopped: it has no lock. */
+static void remove_abandoned(const char *dir, const char *name)
+{
+    StrBuf path = {0};
+    int fd = open(join(&path, dir, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)nftw(path.data, remove_entry, MAX_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    if (fd >= 0) close(fd);
+    strbuf_free(&path);
+}
+
+static void collect_abandoned(const char *dir)
+{
+    DIR *folder = opendir(dir);
+    for (const struct dirent *entry = folder ? readdir(folder) : NULL; entry;
+         entry = readdir(folder))
+        if (is_temporary(entry->d_name)) remove_abandoned(dir, entry->d_name);
+    if (folder) closedir(folder);
+}
+
+/* Replaces the files of a directory that is empty or an earlier project, one process at a time. */
+static bool renew(OutputPlace *place, const EmittedFiles *files, StrBuf *why)
+{
+    int lock = open(place->dir, O_RDONLY | O_DIRECTORY);
+    bool ok = lock >= 0 && flock(lock, LOCK_EX) == 0;
+    if (!ok) file_error(why, "lock", place->dir);
+    strbuf_clear(&place->old_top); /* of whoever wrote last */
+    ok = ok && look_at(place->dir, &place->old_top, why) != PLACE_WRONG;
+    Str old_top = strbuf_str(&place->old_top);
+    ok = ok && write_marker(place->dir, old_top, why) &&
+         move_files(place->temporary.data, place->dir, files, why);
+    if (ok) {
+        remove_stale(place->dir, old_top.len > 0 ? old_top.data : "", files);
+        collect_abandoned(place->dir);
+    }
+    if (lock >= 0) close(lock);
+    return ok;
+}
+
 bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why)
 {
     OutputPlace place;
     if (!enter_place(dir, &place, why)) return false;
     const char *temporary = place.temporary.data;
-    bool ok = fill(temporary, files, why);
-    if (ok && place.kind == PLACE_NEW)
-        ok = rename(temporary, place.dir) == 0 || file_error(why, "create", place.dir);
-    else if (ok)
-        ok = move_files(temporary, place.dir, files, why);
-    if (!ok || place.kind != PLACE_NEW) remove_files(temporary, files);
-    if (ok && place.kind == PLACE_OURS)
-        remove_stale(place.dir, place.old_top.data ? place.old_top.data : "", files);
+    bool ok = fill(temporary, files, why), is_new = ok && place.kind == PLACE_NEW;
+    if (is_new && rename(temporary, place.dir) != 0) {
+        is_new = false; /* another process was first */
+        ok = errno == EEXIST || errno == ENOTEMPTY || file_error(why, "create", place.dir);
+    }
+    if (ok && !is_new) ok = renew(&place, files, why);
+    if (!is_new) remove_files(temporary, files);
     leave_place(&place, ok);
     return ok;
 }

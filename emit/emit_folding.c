@@ -15,7 +15,7 @@ static void add_value(JsonWriter *w, const Attr *value)
         json_write_string(w, value->u.string);
     } else if (value->kind == ATTR_INTEGER) {
         json_write_int(w, attr_int_value(value));
-    } else if (value->kind == ATTR_DENSE_ARRAY) {
+    } else if (attr_is_int_array(value)) {
         json_begin_array(w);
         for (size_t i = 0; i < value->u.dense_array.count; i++)
             json_write_int(w, dense_array_i64(value, i));

@@ -55,7 +55,7 @@ const char *emit_declare_name(Function *f, const Value *value, Str raw)
 
 static void add_numbers(StrBuf *out, const Attr *list, const char *separator)
 {
-    for (size_t i = 0; list && i < list->u.dense_array.count; i++)
+    for (size_t i = 0; attr_is_int_array(list) && i < list->u.dense_array.count; i++)
         strbuf_printf(out, "%s%lld", i ? separator : "", (long long)dense_array_i64(list, i));
 }
 

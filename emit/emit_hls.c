@@ -114,7 +114,7 @@ static bool add_files(Emitter *e, EmittedFiles *files)
     if (e->weights) emit_weights(e, add_file(e, files, NULL, "_weights.npy"));
     if (!add_csim(e, files)) return false;
     op_print(add_file(e, files, NULL, ".mir"), e->module, &PRINT_DEFAULT);
-    emit_report(e, add_file(e, files, "", "report.json"));
+    emit_report(e, add_file(e, files, "", REPORT_NAME));
     return true;
 }
 

@@ -10,8 +10,8 @@ static bool is_first_partition(const Op *partition)
 {
     FOR_EACH_USE(use, op_operand(partition, 0)) {
         const Op *op = use->owner;
-        if (op->def == EMITHLS(ARRAY_PARTITION) && op != partition && op_is_before(op, partition))
-            return false;
+        bool is_other = op->def == EMITHLS(ARRAY_PARTITION) && op != partition;
+        if (is_other && op->block == partition->block && op_is_before(op, partition)) return false;
     }
     return true;
 }

@@ -57,7 +57,7 @@ static int64_t clock_mhz(const Emitter *e)
 static void add_list(JsonWriter *w, const char *name, const Attr *list)
 {
     json_member_array(w, name);
-    for (size_t i = 0; list && list->kind == ATTR_DENSE_ARRAY && i < list->u.dense_array.count; i++)
+    for (size_t i = 0; attr_is_int_array(list) && i < list->u.dense_array.count; i++)
         json_write_int(w, dense_array_i64(list, i));
     json_end_array(w);
 }

@@ -158,8 +158,7 @@ static void add_product(const Op *process, const char *name, bool wants_ones, St
 {
     const Attr *trips = attr_dict_get_c(report_of(process), DFG_REPORT_TRIP_COUNTS);
     const Attr *list = attr_dict_get_c(report_of(process), name);
-    bool is_list = trips && list && trips->kind == ATTR_DENSE_ARRAY &&
-                   list->kind == ATTR_DENSE_ARRAY &&
+    bool is_list = attr_is_int_array(trips) && attr_is_int_array(list) &&
                    trips->u.dense_array.count == list->u.dense_array.count;
     size_t begin = out->len, count = is_list ? list->u.dense_array.count : 0;
     for (size_t i = 0; i < count; i++)

@@ -190,6 +190,7 @@ void emit_report(Emitter *e, StrBuf *out);
 void emit_folding(Emitter *e, StrBuf *out);
 /* The start of report.json, up to the top function's name as a JSON string. A directory whose
  * report begins so holds an earlier project. */
+#define REPORT_NAME "report.json"
 #define REPORT_START "{\n  \"generator\": \"ming\",\n  \"top\": "
 
 /* Appends a file's contents (emit_files.c). False: diagnosed. */

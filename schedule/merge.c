@@ -65,6 +65,7 @@ static bool pack_words(MergeSchedule *out, int64_t lanes)
 static bool start_schedule(const Op *process, MergeSchedule *out)
 {
     const Op *merge = find_merge(process);
+    if (!merge) return op_error(process, "has no form that streams");
     *out =
         (MergeSchedule){.process = process, .merge = merge, .source_count = merge->operand_count};
     if (merge->operand_count > SCHED_MAX_STREAMS)

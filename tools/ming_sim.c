@@ -14,6 +14,7 @@
 #include "dialects/dialects.h"
 #include "dialects/emithls/emithls.h"
 #include "driver/driver.h"
+#include "emit/emit.h"
 #include "ir/asm/print/print.h"
 #include "ir/support/support.h"
 #include "schedule/schedule.h"
@@ -50,8 +51,12 @@ static bool find_module(const Tool *tool, const char *dir, StrBuf *path)
 {
     const struct dirent *entry;
     int found = 0;
-    DIR *folder = opendir(dir);
-    if (!folder) return tool_error(tool, "error: cannot open '%s': %s", dir, strerror(errno));
+    StrBuf why = {0};
+    bool is_whole = emit_check_whole(dir, &why) || tool_error(tool, "error: %s", why.data);
+    strbuf_free(&why);
+    DIR *folder = is_whole ? opendir(dir) : NULL;
+    if (!folder)
+        return is_whole && tool_error(tool, "error: cannot open '%s': %s", dir, strerror(errno));
     while ((entry = readdir(folder)))
         if (str_ends_with(str_from(entry->d_name), ".mir")) {
             strbuf_clear(path);

@@ -74,7 +74,7 @@ static void packed_dims(const PackShape *p, int64_t *dims)
         if (tile == DIM_DYNAMIC || *extent == DIM_DYNAMIC)
             *extent = DIM_DYNAMIC;
         else
-            *extent = (*extent + tile - 1) / tile;
+            *extent = *extent / tile + (*extent % tile != 0);
         dims[rank + i] = tile;
     }
     for (uint32_t i = 0; i < rank; i++)

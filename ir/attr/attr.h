@@ -525,6 +525,8 @@ const Attr *dense_elem(const Attr *attr, int64_t index);
 /* Bytes of storage of one element; 0 for i1, which is packed. */
 uint32_t dense_elem_bytes(const Type *elem);
 int64_t dense_array_i64(const Attr *attr, size_t index);
+/* Whether it is an array of integers (attr may be NULL). */
+bool attr_is_int_array(const Attr *attr);
 /* Reads a list of integers from an array<i64>, array<i32>, dense elements or an array of integers.
  * `out` has room for `max` entries. False: the attribute is none of these, or it has more. */
 bool attr_int_list(const Attr *attr, int64_t *out, size_t max, size_t *count) MUST_CHECK;

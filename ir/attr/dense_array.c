@@ -41,8 +41,13 @@ static uint64_t load(const uint8_t *data, size_t bytes)
         return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
                (uint32_t)data[3] << 24;
     uint64_t word = 0;
-    for (size_t i = 0; i < bytes; i++) word |= (uint64_t)data[i] << (8 * i);
+    for (size_t i = 0; i < bytes && i < sizeof(word); i++) word |= (uint64_t)data[i] << (8 * i);
     return word;
+}
+
+bool attr_is_int_array(const Attr *attr)
+{
+    return attr && attr->kind == ATTR_DENSE_ARRAY && type_is_integer(attr->u.dense_array.elem);
 }
 
 int64_t dense_array_i64(const Attr *attr, size_t index)
@@ -54,6 +59,7 @@ int64_t dense_array_i64(const Attr *attr, size_t index)
     size_t bytes = (width + 7) / 8;
     uint64_t word = load(attr->u.dense_array.data + index * bytes, bytes);
     if (width == 1) return (int64_t)(word & 1);
+    if (bytes > sizeof(word)) bytes = sizeof(word);
     uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
     return (int64_t)((word ^ sign) - sign);
 }

@@ -4,9 +4,10 @@
  * temporary file that is renamed once everything was written, so that a failure leaves the former
  * file intact.
  * Tests: lit/tools/output.mir, lit/tools/command-line.mir */
-#define _DEFAULT_SOURCE /* madvise */
+#define _DEFAULT_SOURCE /* madvise, realpath */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -103,6 +104,23 @@ void output_open(OutputFile *output, const char *path)
     *output = (OutputFile){.path = path, .fd = -1};
 }
 
+/* A new file beside the output, or beside what that links to. It takes the mode of an old one. */
+static void open_temporary(OutputFile *output, const struct stat *old)
+{
+    enum { MAX_TRIES = 1000 };
+    char *target = old ? realpath(output->path, NULL) : NULL;
+    strbuf_add_c(&output->target, target ? target : output->path);
+    free(target);
+    for (int i = 0; i < MAX_TRIES; i++) {
+        strbuf_clear(&output->temporary);
+        strbuf_printf(&output->temporary, "%s.%ld.%d.tmp", output->target.data, (long)getpid(), i);
+        output->fd = open(output->temporary.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+        if (output->fd >= 0 || errno != EEXIST) break;
+    }
+    if (output->fd >= 0 && old) (void)fchmod(output->fd, old->st_mode & 07777);
+    if (output->fd < 0) strbuf_clear(&output->temporary);
+}
+
 /* A failed open leaves fd negative and the reason. */
 static void open_when_needed(OutputFile *output)
 {
@@ -112,10 +130,11 @@ static void open_when_needed(OutputFile *output)
         return;
     }
     struct stat info;
-    bool directly = stat(output->path, &info) == 0 && !S_ISREG(info.st_mode);
-    if (!directly) strbuf_printf(&output->temporary, "%s.%ld.tmp", output->path, (long)getpid());
-    output->fd =
-        open(directly ? output->path : output->temporary.data, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    bool exists = stat(output->path, &info) == 0;
+    if (exists && !S_ISREG(info.st_mode))
+        output->fd = open(output->path, O_WRONLY);
+    else
+        open_temporary(output, exists ? &info : NULL);
     if (output->fd < 0) output->reason = strerror(errno);
 }
 
@@ -133,12 +152,13 @@ bool output_close(OutputFile *output, bool keep, const char **reason)
     if (opened && output->fd != STDOUT_FILENO && close(output->fd) != 0 && !output->reason)
         output->reason = strerror(errno);
     keep = keep && !output->reason;
-    if (keep && has_temporary && rename(output->temporary.data, output->path) != 0) {
+    if (keep && has_temporary && rename(output->temporary.data, output->target.data) != 0) {
         output->reason = strerror(errno);
         keep = false;
     }
     if (!keep && has_temporary) (void)unlink(output->temporary.data);
     strbuf_free(&output->temporary);
+    strbuf_free(&output->target);
     *reason = output->reason;
     return !output->reason;
 }

@@ -348,7 +348,8 @@ void input_close(InputFile *input);
  * its name before output_close. */
 typedef struct OutputFile {
     const char *path;
-    StrBuf temporary;   /* its name; empty: written directly */
+    StrBuf target;      /* the file to replace: the path, or what it links to */
+    StrBuf temporary;   /* a new file's name; empty: written directly */
     int fd;             /* < 0: not yet open */
     const char *reason; /* why writing failed, or NULL */
 } OutputFile;

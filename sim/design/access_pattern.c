@@ -21,10 +21,24 @@ typedef struct Box {
     int64_t low[HLS_MAX_LOOPS], high[HLS_MAX_LOOPS]; /* high exclusive */
 } Box;
 
+/* Sums and products that no number of 64 bits holds are the nearest one that does, so that ranges
+ * contain their values all the same: counters and extents are far from there. */
+static int64_t add_near(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return i64_add(a, b, &sum) ? sum : a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static int64_t times_near(int64_t a, int64_t b)
+{
+    int64_t product;
+    return i64_mul(a, b, &product) ? product : (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
+
 static IterationRange times(IterationRange a, int64_t factor)
 {
-    return factor < 0 ? (IterationRange){a.high * factor, a.low * factor}
-                      : (IterationRange){a.low * factor, a.high * factor};
+    int64_t low = times_near(a.low, factor), high = times_near(a.high, factor);
+    return factor < 0 ? (IterationRange){high, low} : (IterationRange){low, high};
 }
 
 /* Values over a box; exact for sums of distinct counters, else what surely contains them. */
@@ -39,7 +53,7 @@ static IterationRange range_of(const AffineExpr *expr, const Box *box)
     case AFFINE_ADD:
         a = range_of(expr->lhs, box);
         b = range_of(expr->rhs, box);
-        return (IterationRange){a.low + b.low, a.high + b.high};
+        return (IterationRange){add_near(a.low, b.low), add_near(a.high, b.high)};
     case AFFINE_MUL: return times(range_of(expr->lhs, box), c);
     case AFFINE_MOD:
         a = range_of(expr->lhs, box);

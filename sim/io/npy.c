@@ -166,7 +166,7 @@ static bool parse_descr(Header *h)
     Str text;
     if (peek(h) == '[') return strbuf_fail(h->why, "structured types are not supported");
     if (!parse_string(h, &text)) return false;
-    bool has_form = text.len == 3 && strchr("<>|=", text.data[0]);
+    bool has_form = text.len == 3 && strchr("<>|=", text.data[0]) && text.data[0] && text.data[2];
     char kind = has_form ? text.data[1] : '?', size = has_form ? text.data[2] : '?';
     bool known = (kind == 'b' && size == '1') ||
                  ((kind == 'i' || kind == 'u') && strchr("1248", size)) ||

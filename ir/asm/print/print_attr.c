@@ -211,25 +211,21 @@ static void write_value(AsmWriter *w, const Attr *attr)
     }
 }
 
-/* Infinite or no number: such an f64 is printed as its bits, which read as an integer. */
-static bool is_finite_f64(const Attr *attr)
-{
-    const uint64_t exponent = UINT64_C(0x7FF) << 52;
-    return (attr->u.float_bits & exponent) != exponent;
-}
-
-/* Whether the parser assumes that type for a bare number. */
-static bool is_default_type(const Attr *attr)
+/* Whether the parser assumes that type for a number that stands alone. An f64 that is printed as its
+ * bits would be read as an integer. */
+static bool is_default_type(const Attr *attr, Str text)
 {
     if (attr->kind == ATTR_INTEGER) return type_is_int_width(attr->type, 64);
-    return attr->kind == ATTR_FLOAT && attr->type->kind == TYPE_F64 && is_finite_f64(attr);
+    return attr->kind == ATTR_FLOAT && attr->type->kind == TYPE_F64 && !str_starts_with(text, "0x");
 }
 
 static void write_whole(AsmWriter *w, const Attr *attr, TypeElision elision)
 {
+    size_t begin = w->out->len;
     write_value(w, attr);
     if (!attr->type || is_bool(attr) || elision == TYPE_ELIDE_MUST) return;
-    if (elision == TYPE_ELIDE_MAY && is_default_type(attr)) return;
+    const Str text = {w->out->data + begin, w->out->len - begin};
+    if (elision == TYPE_ELIDE_MAY && is_default_type(attr, text)) return;
     strbuf_add_c(w->out, " : ");
     write_type(w, attr->type);
 }
