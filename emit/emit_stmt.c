@@ -297,13 +297,30 @@ static void print_assignment(Function *f, const char *target, const char *value)
         emit_line(f, "%s = %s;", target, value);
 }
 
-/* A store of a whole scalar right behind its declaration, which becomes the initializer. */
+/* Whether the op gives a value that is only stored by the one right behind it. */
+static bool is_taken_next(const Op *op)
+{
+    return (op->def == EMITHLS(READ) || op->def == EMITHLS(LOAD)) &&
+           value_has_one_use(op_result(op, 0)) && op_result(op, 0)->uses->owner == op->next &&
+           op->next->def == EMITHLS(STORE);
+}
+
+/* The store of a whole scalar right behind its declaration, which becomes the initializer; a word
+ * may be read between them. NULL: there is none. */
+static const Op *first_store(const Op *variable)
+{
+    const Op *op = variable->next;
+    if (op && is_taken_next(op)) op = op->next;
+    bool is_first = op && op->def == EMITHLS(STORE) &&
+                    op_operand(op, 1) == op_result(variable, 0) && op->operand_count == 2 &&
+                    op_attr(op, "map")->u.map->result_count == 0;
+    return is_first ? op : NULL;
+}
+
 static bool is_first_store(const Op *op)
 {
-    const Op *before = op ? op->prev : NULL;
-    return before && op->def == EMITHLS(STORE) && before->def == EMITHLS(VARIABLE) &&
-           op_operand(op, 1) == op_result(before, 0) && op->operand_count == 2 &&
-           op_attr(op, "map")->u.map->result_count == 0;
+    const Op *variable = value_def(op_operand(op, 1));
+    return variable && variable->def == EMITHLS(VARIABLE) && first_store(variable) == op;
 }
 
 static bool print_store(Function *f, Op *op)
@@ -358,7 +375,7 @@ static bool print_variable(Function *f, Op *op)
     /* Arrays of the function are memories: static, so that nothing has to clear them. Temporary
      * ones are written before they are read. */
     bool is_array = emithls_array_rank(type) > 0;
-    if (op->next && is_first_store(op->next)) return true;
+    if (first_store(op)) return true;
     bool is_memory = is_array && block_parent_op(op->block)->def == EMITHLS(FUNC) &&
                      !op_attr(op, EMITHLS_ATTR_TEMPORARY);
     emit_line(f, "%s%s %s%s%s;", is_memory ? "static " : "",

@@ -251,6 +251,23 @@ bool sched_chooses_word(const ComputeSchedule *sched, uint32_t stream, uint32_t 
     return sched->moves[stream] >> loop & 1u;
 }
 
+void sched_word_turns(const ComputeSchedule *sched, uint32_t stream, WordTurns *out)
+{
+    const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[stream]);
+    *out = (WordTurns){.turns = 1, .lanes = 1};
+    for (uint32_t i = 0; i < sched->loop_count; i++) {
+        const ScheduleLoop *loop = &sched->loops[i];
+        if (sched_chooses_word(sched, stream, i) || map_result_of_dim(map, loop->loop) < 0 ||
+            loop->trip == 1)
+            continue;
+        out->loops[out->loop_count++] = i;
+        out->turns *= loop->trip;
+    }
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (map->results[r]->kind == AFFINE_DIM)
+            out->lanes *= sched->unroll[map->results[r]->value];
+}
+
 void sched_kept_words(const ComputeSchedule *sched, uint32_t stream, KeptWords *out)
 {
     uint32_t repeats = 0, last = 0, moves = sched->moves[stream];

@@ -216,6 +216,14 @@ typedef struct KeptWords {
 } KeptWords;
 void sched_kept_words(const ComputeSchedule *sched, uint32_t stream, KeptWords *out);
 
+/* How the elements of a stream's word are taken: so many in each of so many turns. */
+typedef struct WordTurns {
+    uint32_t loops[SCHED_MAX_LOOPS],
+        loop_count; /* counters that choose the turn, outermost first */
+    int64_t turns, lanes;
+} WordTurns;
+void sched_word_turns(const ComputeSchedule *sched, uint32_t stream, WordTurns *out);
+
 /* Loops, outermost first, each once. */
 typedef struct LoopOrder {
     uint32_t loops[KERNEL_MAX_LOOPS], count;

@@ -84,8 +84,9 @@ static void take_kept(ComputeLowering *c, uint32_t stream)
     Edge change = first_use(c, stream, true);
     NestMark mark = to_emithls_open_edge(c, &change);
     uint32_t rank = kept_index(c, stream, index);
-    emithls_nest_store(nest, emithls_nest_load(nest, c->kept[stream], index, rank),
-                       c->words[stream], NULL, 0);
+    Value *whole = to_emithls_open_word(c, stream);
+    emithls_nest_store(nest, emithls_nest_load(nest, c->kept[stream], index, rank), whole, NULL, 0);
+    to_emithls_hold_word(c, stream, whole);
     emithls_nest_close(nest, mark);
 }
 
@@ -93,9 +94,11 @@ static void read_word(ComputeLowering *c, uint32_t stream)
 {
     const AffineExpr *index[SCHED_MAX_LOOPS];
     EmithlsNest *nest = &c->l->nest;
+    Value *whole = to_emithls_open_word(c, stream);
     Value *word =
         emithls_nest_read(nest, to_emithls_port_stream(c->l, c->sched.stream_port[stream]));
-    emithls_nest_store(nest, word, c->words[stream], NULL, 0);
+    emithls_nest_store(nest, word, whole, NULL, 0);
+    to_emithls_hold_word(c, stream, whole);
     if (!c->kept[stream]) return;
     uint32_t rank = kept_index(c, stream, index);
     emithls_nest_store(nest, word, c->kept[stream], index, rank);
@@ -178,12 +181,8 @@ static void declare_kept(ComputeLowering *c, uint32_t stream)
 
 static bool declare_words(ComputeLowering *c)
 {
-    static const char *const names[] = {"in_word",  "in_word2", "in_word3", "in_word4",
-                                        "in_word5", "in_word6", "in_word7", "in_word8"};
     for (uint32_t s = 0; s < c->sched.stream_count; s++) {
-        Value *stream = to_emithls_port_stream(c->l, c->sched.stream_port[s]);
-        c->words[s] = emithls_nest_variable(&c->l->nest, names[s],
-                                            emithls_stream_word(stream->type), NULL, 0);
+        to_emithls_declare_word(c, s);
         if (!sched_compute_input_word(&c->sched, s, c->word[s])) return false;
         declare_kept(c, s);
     }

@@ -32,25 +32,6 @@ const AffineExpr *to_emithls_output_lane(const ComputeLowering *c)
     return lane;
 }
 
-/* Position in an input word: for each dimension, the part of the word that is being taken. */
-static const AffineExpr *word_position(const ComputeLowering *c, const OperandSource *s)
-{
-    const AffineExpr *flat = affine_const(c->ctx, 0);
-    for (uint32_t r = 0; r < s->map->result_count; r++) {
-        const AffineExpr *at = affine_const(c->ctx, 0);
-        if (s->map->results[r]->kind == AFFINE_DIM) {
-            uint32_t loop = (uint32_t)s->map->results[r]->value;
-            at = c->lane[loop];
-            for (uint32_t i = 0; i < c->sched.loop_count; i++)
-                if (c->sched.loops[i].loop == loop && !sched_chooses_word(&c->sched, s->stream, i))
-                    at = affine_add(
-                        at, affine_mul_c(to_emithls_counter(c, i), c->sched.loops[i].scale));
-        }
-        flat = affine_add(affine_mul_c(flat, s->word[r]), at);
-    }
-    return flat;
-}
-
 uint32_t to_emithls_table_index(const ComputeLowering *c, const TableLayout *layout,
                                 const AffineExpr **index)
 {
@@ -71,11 +52,7 @@ Value *to_emithls_load_source(ComputeLowering *c, const OperandSource *s)
     const AffineExpr *index[SCHED_MAX_LOOPS + 1];
     EmithlsNest *nest = &c->l->nest;
     if (s->kind == SOURCE_CONSTANT) return emithls_nest_constant(nest, s->constant);
-    if (s->kind == SOURCE_STREAM) {
-        index[0] = word_position(c, s);
-        return emithls_nest_load(nest, s->array, index,
-                                 emithls_array_elem(s->array->type)->kind == TYPE_VECTOR);
-    }
+    if (s->kind == SOURCE_STREAM) return to_emithls_load_word(c, s->stream);
     uint32_t n = to_emithls_table_index(c, &s->layout, index);
     return emithls_nest_load(nest, s->array, index, n);
 }
@@ -310,11 +287,7 @@ bool to_emithls_main_sources(ComputeLowering *c)
         const AffineMap *map = linalg_operand_map(main, i);
         int stream = stream_of_operand(&c->sched, i);
         if (stream >= 0)
-            c->sources[0][i] = (OperandSource){.kind = SOURCE_STREAM,
-                                               .stream = (uint32_t)stream,
-                                               .array = c->words[stream],
-                                               .map = map,
-                                               .word = c->word[stream]};
+            c->sources[0][i] = (OperandSource){.kind = SOURCE_STREAM, .stream = (uint32_t)stream};
         else if (linalg_reads_operand(main, i) &&
                  !constant_source(c, main, i, map, STR("weights"), &c->sources[0][i]))
             return false;

@@ -46,7 +46,7 @@ bool to_emithls_converter(EmithlsLowering *l) MUST_CHECK;
 /* Emits remarks on loops and arrays of a lowered function that are too large for synthesis. */
 void to_emithls_remark_size(Op *func);
 
-/* Compute processes. dfg_to_emithls_compute.c builds the nest, _source.c loads operands, _payload.c
+/* Compute processes. dfg_to_emithls_compute.c builds the nest, _source.c loads operands, _word.c those of streams, _payload.c
  * inlines scalar code, _reduce.c keeps accumulators, and _packed.c replaces them for products that
  * share multiplications.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
@@ -58,9 +58,7 @@ typedef enum SourceKind { SOURCE_STREAM, SOURCE_TABLE, SOURCE_CONSTANT, SOURCE_F
 typedef struct OperandSource {
     SourceKind kind;
     uint32_t stream;      /* number of the stream */
-    Value *array;         /* word variable or table */
-    const AffineMap *map; /* of a stream: its map */
-    const int64_t *word;  /* of a stream: extents of a word, one per map result */
+    Value *array;         /* table */
     TableLayout layout;   /* of a table */
     const Attr *constant; /* a scalar */
 } OperandSource;
@@ -88,6 +86,13 @@ typedef struct ComputeLowering {
     PtrMap looked_up;                             /* tensor.extract of a constant -> Lookup* */
     Arena arena;
 } ComputeLowering;
+
+/* Declares what holds a stream's word; gives the variable that a new word is stored in; takes it
+ * over from there; and gives the operand that an iteration takes of it in the current lane. */
+void to_emithls_declare_word(ComputeLowering *c, uint32_t stream);
+Value *to_emithls_open_word(ComputeLowering *c, uint32_t stream);
+void to_emithls_hold_word(ComputeLowering *c, uint32_t stream, Value *whole);
+Value *to_emithls_load_word(ComputeLowering *c, uint32_t stream);
 
 /* Whether the main kernel has reduction loops, so that accumulators are kept. */
 bool to_emithls_reduces(const ComputeLowering *c);

@@ -132,18 +132,14 @@ void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Bi
 static void add_word_choices(const ComputeSchedule *sched, Cost *sum)
 {
     KeptWords kept;
-    int64_t turns = 1;
+    WordTurns turns;
     for (uint32_t s = 0; s < sched->stream_count; s++) {
-        const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[s]);
         const Type *end = port_end_of(sched, sched->stream_port[s]);
-        turns = 1;
-        for (uint32_t i = 0; i < sched->loop_count; i++)
-            if (!sched_chooses_word(sched, s, i) &&
-                map_result_of_dim(map, sched->loops[i].loop) >= 0)
-                turns *= sched->loops[i].trip;
+        sched_word_turns(sched, s, &turns);
         sched_kept_words(sched, s, &kept);
-        int64_t bits = dfg_word_elems(end) * cost_element_bits(type_elem(dfg_payload(end)));
-        sum->lut += choice_luts(ceil_div(bits, turns), turns);
+        int64_t element = cost_element_bits(type_elem(dfg_payload(end)));
+        int64_t bits = dfg_word_elems(end) * element;
+        sum->lut += choice_luts(turns.lanes * element, turns.turns);
         if (kept.depth > 1) sum->lut += choice_luts(bits, 2);
         sum->ff += bits;
     }
@@ -332,22 +328,23 @@ void cost_fork(const Type *word, const CostTarget *target, Cost *out)
     add_counter(words, out);
 }
 
-/* The large word is a register that is filled part by part, or of which one part is chosen. */
+/* The large word is a shift register. Where it is filled at once, all parts but the last choose
+ * between the word's and the next one, two bits per LUT. */
 static void add_converter(const Type *from, const Type *to, const CostTarget *target, Cost *sum)
 {
     int64_t in = dfg_words_per_frame(from), out = dfg_words_per_frame(to);
     bool joins = in > out;
     const Type *large = joins ? to : from, *small = joins ? from : to;
     int64_t words = joins ? out : in, parts = (joins ? in : out) / words;
-    CostPipeline pipeline =
-        cost_pipeline_converter(words, parts, dfg_word_elems(large), joins, target->clock);
+    CostPipeline pipeline = cost_pipeline_converter(words, parts, joins, target->clock);
     add_pipeline(&pipeline, sum);
     add_counter(words, sum);
     add_counter(parts, sum);
     add_word(large, sum);
     if (!joins)
-        sum->lut += choice_luts(
-            dfg_word_elems(small) * cost_element_bits(type_elem(dfg_payload(small))), parts);
+        sum->lut += ceil_div((parts - 1) * dfg_word_elems(small) *
+                                 cost_element_bits(type_elem(dfg_payload(small))),
+                             2);
 }
 
 void cost_conversion(const Type *from, const Type *middle, const Type *to, const CostTarget *target,

@@ -79,6 +79,7 @@ typedef struct Memory {
     int64_t width, depth; /* bits of a word, words */
     int64_t readers;      /* read ports: reads per cycle at different addresses */
     int64_t banks;        /* such memories side by side; 0 counts as one */
+    int64_t parts;        /* of the word, which LUTRAM has banks for; 0 counts as one */
     bool is_rom;          /* never written: contents come with the bitstream */
     MemoryKind kind;
     bool is_given; /* the kind, beforehand */

@@ -38,8 +38,7 @@ CostPipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryLis
 CostPipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memories,
                                  Clock clock);
 CostPipeline cost_pipeline_fork(int64_t words, Clock clock);
-/* words: large words of a frame. parts: small words in each. elements: of a large word. */
-CostPipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins,
-                                     Clock clock);
+/* words: large words of a frame. parts: small words in each. */
+CostPipeline cost_pipeline_converter(int64_t words, int64_t parts, bool joins, Clock clock);
 
 #endif

@@ -116,8 +116,9 @@ void memory_cost(const Memory *m, Cost *sum)
     } else if (m->kind == MEMORY_BRAM) {
         sum->bram18 += copies * memory_blocks18(m->width, m->depth);
     } else {
-        int64_t luts =
-            m->is_rom ? memory_rom_luts(m->width, m->depth) : memory_ram_luts(m->width, m->depth);
+        int64_t parts = m->parts > 0 ? m->parts : 1;
+        int64_t luts = m->is_rom ? memory_rom_luts(m->width, m->depth)
+                                 : parts * memory_ram_luts(m->width / parts, m->depth);
         sum->lut += copies * luts;
         sum->ff += copies * m->width; /* behind the read */
     }
@@ -236,7 +237,8 @@ static void add_sums(const ComputeSchedule *sched, const Binding *binding, Memor
         Value *result = op_result(sched->main, i);
         const Memory memory = {.width = sched->lanes * cost_element_bits(type_elem(result->type)),
                                .depth = sched->accumulators,
-                               .readers = 1};
+                               .readers = 1,
+                               .parts = sched->lanes};
         MemoryUse *use = add_memory(out, binding, &memory, value_def(result), 0);
         if (i > 0) use->memory.kind = use[-1].memory.kind; /* they are bound together */
     }
@@ -273,10 +275,11 @@ void memory_of_window(const WindowSchedule *sched, const Binding *binding, Memor
     Op *holder = find_op(sched->process, sched->window);
     int64_t bits = sched->lanes * cost_element_bits(type_elem(op_operand(sched->window, 0)->type));
     for (uint32_t level = 0; level < sched->params.count; level++) {
-        const Memory memory = {.width = sched_window_taps(sched, level) *
-                                        sched_window_history(sched, level) * bits,
+        int64_t rows = sched_window_taps(sched, level) * sched_window_history(sched, level);
+        const Memory memory = {.width = rows * bits,
                                .depth = sched_window_row_words(sched, level),
-                               .readers = 1};
+                               .readers = 1,
+                               .parts = rows};
         if (memory.width > 0 && memory.depth > 1) add_memory(out, binding, &memory, holder, level);
     }
 }

@@ -214,8 +214,7 @@ CostPipeline cost_pipeline_fork(int64_t words, Clock clock)
 }
 
 /* A counter per dimension in which the words differ decides on the part; mostly it is one. */
-CostPipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins,
-                                     Clock clock)
+CostPipeline cost_pipeline_converter(int64_t words, int64_t parts, bool joins, Clock clock)
 {
     Iteration it = {.clock = clock};
     PipelineConstraints edge = {.count = 1};
@@ -223,8 +222,7 @@ CostPipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t eleme
         int64_t word = iteration_read(&it, 0);
         iteration_write(&it, i64_max(word, known_at(&it, &edge)));
     } else {
-        int64_t word = iteration_read(&it, known_at(&it, &edge));
-        iteration_write(&it, iteration_op(&it, word, latency_register_load(elements)));
+        iteration_write(&it, iteration_read(&it, known_at(&it, &edge)));
     }
     return finish(&it, words * parts, joins ? parts - 1 : 0);
 }

@@ -26,29 +26,6 @@ static int stream_of(const ComputeSchedule *sched, uint32_t operand)
     return -1;
 }
 
-/* Elements of a stream's word among which the counters choose. */
-static int64_t word_choices(const ComputeSchedule *sched, uint32_t stream)
-{
-    uint32_t operand = sched->stream_operand[stream];
-    const AffineMap *map = linalg_operand_map(sched->main, operand);
-    const Type *tensor = op_operand(sched->main, operand)->type;
-    int64_t elements = 1, taken = 1;
-    for (uint32_t i = 0; i < sched->loop_count; i++)
-        if (!sched_chooses_word(sched, stream, i) &&
-            map_result_of_dim(map, sched->loops[i].loop) >= 0)
-            taken *= sched->loops[i].trip;
-    for (uint32_t r = 0; taken > 1 && r < map->result_count; r++) {
-        if (map->results[r]->kind != AFFINE_DIM) continue;
-        uint32_t loop = (uint32_t)map->results[r]->value;
-        int64_t words = 1;
-        for (uint32_t i = 0; i < sched->loop_count; i++)
-            if (sched_chooses_word(sched, stream, i) && sched->loops[i].loop == loop)
-                words = sched->loops[i].trip;
-        elements *= tensor->u.shaped.dims[r] / words;
-    }
-    return elements;
-}
-
 static const MemoryUse *find_memory(const ComputeTimer *t, const Op *reader, uint32_t operand)
 {
     for (size_t i = 0; i < t->memories->len; i++) {
@@ -68,9 +45,11 @@ static int64_t operand_time(ComputeTimer *t, const Op *generic, uint32_t operand
 {
     const MemoryUse *use = find_memory(t, generic, operand);
     int stream = generic == t->sched->main ? stream_of(t->sched, operand) : -1;
-    if (stream >= 0)
-        return iteration_op(&t->it, t->words[stream],
-                            latency_register_load(word_choices(t->sched, (uint32_t)stream)));
+    if (stream >= 0) {
+        WordTurns turns;
+        sched_word_turns(t->sched, (uint32_t)stream, &turns);
+        return iteration_op(&t->it, t->words[stream], latency_register_load(turns.turns));
+    }
     return use ? load_time(t, use, 0) : 0;
 }
 

@@ -45,7 +45,7 @@ static void copies(void **state)
     (void)state;
     Clock clock = clock_of_period(4000);
     CostPipeline fork = cost_pipeline_fork(100, clock),
-                 join = cost_pipeline_converter(25, 4, 4, true, clock);
+                 join = cost_pipeline_converter(25, 4, true, clock);
     assert_int_equal(fork.depth, 1);
     assert_int_equal(cost_pipeline_cycles(&fork), 102);
     assert_int_equal(join.first, 3);
