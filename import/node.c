@@ -14,6 +14,29 @@ static bool has_graph(const Onnx__NodeProto *node)
     return false;
 }
 
+/* The version of a domain that the model uses; 0: it names none. */
+static int64_t version_of(const Importer *im, Str domain)
+{
+    if (domain.len == 0 || str_eq_c(domain, "ai.onnx")) domain = STR("");
+    for (size_t i = 0; i < im->model->n_opset_import; i++) {
+        Str other = import_text(im->model->opset_import[i]->domain);
+        if (str_eq_c(other, "ai.onnx")) other = STR("");
+        if (str_eq(other, domain)) return im->model->opset_import[i]->version;
+    }
+    return 0;
+}
+
+/* Adds which operators are meant: " (domain 'ai.onnx', version 13)". */
+static void add_domain(Importer *im, const Onnx__NodeProto *node)
+{
+    Str domain = import_text(node->domain);
+    int64_t version = version_of(im, domain);
+    strbuf_add_c(&im->why, " (domain ");
+    onnx_add_quoted(&im->why, domain.len > 0 ? domain : STR("ai.onnx"));
+    if (version > 0) strbuf_printf(&im->why, ", version %lld", (long long)version);
+    strbuf_add_char(&im->why, ')');
+}
+
 /* Adds why an operator is none of the dialect's and what would help, where that is known. */
 static void add_reason(Importer *im, const Onnx__NodeProto *node)
 {
@@ -67,6 +90,7 @@ static bool find_operator(Importer *im, NodeParts *parts)
     strbuf_free(&full);
     if (!info || info->def == ONNX(NO_VALUE)) {
         strbuf_add_c(&im->why, "the operator is not supported");
+        add_domain(im, parts->node);
         add_reason(im, parts->node);
         return false;
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/dialects.h"
 #include "driver/driver.h"
 #include "emit/emit.h"
@@ -79,6 +80,38 @@ static bool compile_module(const Tool *tool, Op **module, const CompileFlags *op
     return ok;
 }
 
+/* Whether the network got as far as a dataflow region, which may then lack room. */
+static bool has_region(const Op *module)
+{
+    if (!module) return false;
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+        if (op->def == DFG(REGION)) return true;
+    return false;
+}
+
+/* Tells of ming check where it would say which nodes do not compile. */
+static void advise_check(const Tool *tool, const CompileFlags *options, const char *path, Str bytes,
+                         Context *ctx)
+{
+    Check check = {.ctx = ctx};
+    DiagHold messages;
+    size_t bad = 0;
+    arena_init(&check.arena);
+    diag_hold_begin(&messages, ctx);
+    driver_check_model(&check, path, bytes, &options->model);
+    diag_hold_end(&messages);
+    diag_hold_free(&messages);
+    for (size_t i = 0; i < check.count; i++)
+        bad += check.layers[i].status <= LAYER_UNSUPPORTED && check.layers[i].reason.len > 0;
+    if (bad > 0)
+        fprintf(stderr,
+                "%s: note: %zu of %zu nodes do not compile; 'ming check' tells which, why, and "
+                "which part does\n",
+                tool->name, bad, check.count);
+    driver_check_free(&check);
+    arena_free(&check.arena);
+}
+
 static bool compile_bytes(const Tool *tool, const CompileFlags *options, const char *path,
                           Str bytes)
 {
@@ -93,6 +126,7 @@ static bool compile_bytes(const Tool *tool, const CompileFlags *options, const c
          (driver_resource_dir("csim", &csim_dir) ||
           tool_error(tool, "error: the simulation headers are not installed: none of %s is there",
                      csim_dir.data));
+    const bool is_ready = ok;
     progress_start(tool->progress, ctx, "reading the model");
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->model) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
@@ -102,6 +136,7 @@ static bool compile_bytes(const Tool *tool, const CompileFlags *options, const c
     progress_stop(tool->progress);
     diag_flush(ctx);
     if (why.len > 0) tool_error(tool, "error: %s", why.data);
+    if (is_ready && !ok && !has_region(module)) advise_check(tool, options, path, bytes, ctx);
     if (ok && options->output_dir) print_summary(module, options, &target, &project);
     if (module) op_erase(module);
     context_destroy(ctx);

@@ -1,6 +1,6 @@
 /* The default diagnostic handler. It prints `file:line:col: error: text`, the source line and a
  * caret, then call sites, then notes, as mlir-opt does.
- * Tests: test/unit/ir/asm/print/diag_test.c */
+ * Tests: test/unit/ir/asm/print/diag_test.c, lit/driver/ming-compile-unsupported.test */
 #include <stdio.h>
 
 #include "ir/asm/print/internal.h"
@@ -52,9 +52,37 @@ static void add_line_and_caret(StrBuf *out, Str line, size_t at)
     strbuf_add_c(out, "^\n");
 }
 
-static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const Attr *loc,
+/* The first name in a location; an empty Str: it has none. */
+static Str name_of(const Attr *loc)
+{
+    if (loc->kind == ATTR_LOC_NAME) return loc->u.loc_name.name->str;
+    for (uint32_t i = 0; loc->kind == ATTR_LOC_FUSED && i < loc->u.loc_fused.count; i++) {
+        Str name = name_of(loc->u.loc_fused.locs[i]);
+        if (name.len > 0) return name;
+    }
+    return STR("");
+}
+
+/* "'conv1': ", where nothing else says what of a file without lines a message is about. */
+static void add_name(StrBuf *out, const Attr *loc, Str text)
+{
+    Str name = name_of(loc);
+    if (name.len == 0 || str_starts_with(text, "node '")) return;
+    strbuf_add_char(out, '\'');
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.data[i];
+        if (c < ' ' || c == 0x7f || c == '\'' || c == '\\')
+            strbuf_printf(out, "\\%02X", c);
+        else
+            strbuf_add_char(out, (char)c);
+    }
+    strbuf_add_c(out, "': ");
+}
+
+static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const Attr *whole,
                            Str text, bool with_line)
 {
+    const Attr *loc = loc_find_file(whole);
     Str file = loc->u.loc_file.file->str, line;
     uint32_t number = loc->u.loc_file.line, col = loc->u.loc_file.col;
     strbuf_add_str(out, str_eq_c(file, "-") ? STR("<stdin>") : file);
@@ -62,6 +90,7 @@ static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const
         number == 0 && col == 0 && diag_state_of(ctx)->sources.len == 0; /* a binary one */
     if (!is_whole_file) strbuf_printf(out, ":%u:%u", number, col);
     strbuf_printf(out, ": %s: ", kind_names[kind]);
+    if (is_whole_file) add_name(out, whole, text);
     strbuf_add_str(out, text);
     strbuf_add_char(out, '\n');
     if (!with_line || col == 0 || !diag_source_line(ctx, file, number, &line)) return;
@@ -71,9 +100,8 @@ static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const
 static void render(StrBuf *out, const Context *ctx, DiagKind kind, const Attr *loc, Str text,
                    bool with_line)
 {
-    const Attr *file = loc_find_file(loc);
-    if (file) {
-        render_at_file(out, ctx, kind, file, text, with_line);
+    if (loc_find_file(loc)) {
+        render_at_file(out, ctx, kind, loc, text, with_line);
         return;
     }
     if (!diag_state_of(ctx)->hide_op) strbuf_add_c(out, "<unknown>:0: "); /* as mlir-opt */
