@@ -23,6 +23,7 @@ typedef struct Compile {
     const CompileOptions *options;
     const DeviceTarget *target;
     VerifySemantics *semantics;
+    DseNeed *need; /* of the last design that the budget does not hold */
 } Compile;
 
 /* A number of a dictionary at the top function, 0 without. */
@@ -76,6 +77,14 @@ static StageOptions stage_options(const Compile *compile, const SearchOptions *s
  * interval only. */
 typedef enum Fit { FIT_WHATEVER, FIT_BEST_ONLY } Fit;
 
+static void note_need(const Attr *needs, DseNeed *out)
+{
+    for (CostKind k = 0; k < COST_KINDS; k++) {
+        int64_t least = attr_dict_int(needs, cost_names[k].key, 0);
+        if (least > 0) *out = (DseNeed){k, least};
+    }
+}
+
 /* A design from a copy of the module, or NULL. */
 static Op *make_design(const Compile *compile, const Op *module, const SearchOptions *search,
                        Fit fit)
@@ -84,6 +93,7 @@ static Op *make_design(const Compile *compile, const Op *module, const SearchOpt
     StageOptions options = stage_options(compile, search);
     options.fits_best_only = fit == FIT_BEST_ONLY;
     if (driver_run_stages(design, STAGES_DESIGN, &options, compile->semantics)) return design;
+    note_need(op_attr(design, DFG_ATTR_NEEDS), compile->need);
     op_erase(design);
     return NULL;
 }
@@ -130,7 +140,7 @@ static Op *fitting_design(const Compile *compile, const Op *module, SearchOption
 }
 
 /* The design if it keeps the budget, with what there is to say of it; else NULL: diagnosed. */
-static Op *within_budget(Op *design, const DiagHold *messages)
+static Op *within_budget(const Compile *compile, Op *design, const DiagHold *messages)
 {
     StrBuf short_of = {0};
     if (!design || !exceeds_budget(design)) {
@@ -138,8 +148,11 @@ static Op *within_budget(Op *design, const DiagHold *messages)
         return design;
     }
     const Op *top = emithls_top(design);
-    for (int k = 0; k < COST_KINDS; k++) {
+    const Attr *budget = op_attr(design, DFG_ATTR_BUDGET);
+    for (CostKind k = 0; k < COST_KINDS; k++) {
         int64_t excess = top_number(design, EMITHLS_ATTR_EXCESS, cost_names[k].key);
+        if (excess > 0 && !short_of.data)
+            *compile->need = (DseNeed){k, attr_dict_int(budget, cost_names[k].key, 0) + excess};
         if (excess > 0)
             strbuf_printf(&short_of, "%s%lld %s", short_of.len ? " and " : "", (long long)excess,
                           cost_names[k].title);
@@ -175,7 +188,7 @@ static Op *best_design(const Compile *compile, const Op *module, SearchOptions *
         last.reserved_bram > given->reserved_bram || last.reserved_lut > given->reserved_lut;
     Op *other = best && is_other ? try_design(compile, module, &last, FIT_WHATEVER, &others) : NULL;
     bool is_first = !keep_better(compile, &best, other, &last, chosen);
-    best = within_budget(best, is_first ? &messages : &others);
+    best = within_budget(compile, best, is_first ? &messages : &others);
     diag_hold_free(&messages);
     diag_hold_free(&others);
     return best;
@@ -202,7 +215,8 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
                     StrBuf *pipeline)
 {
     SearchOptions chosen = options->search;
-    Compile compile = {options, target, verify_semantics_create(options->verify_semantics)};
+    DseNeed need = {0};
+    Compile compile = {options, target, verify_semantics_create(options->verify_semantics), &need};
     const StageOptions front = stage_options(&compile, &chosen);
     ModelNotes *notes = driver_notes_begin(*module);
     bool is_network = driver_run_stages(*module, STAGES_FRONT, &front, compile.semantics);
@@ -211,6 +225,8 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
     Op *design = is_network ? best_design(&compile, *module, &chosen) : NULL;
     verify_semantics_free(compile.semantics);
     if (design) remark_reserve(design, &options->search, &chosen);
+    if (is_network && !design && need.least > 0)
+        driver_advise(*module, options, target, need.kind, need.least);
     if (pipeline) print_pipeline(&compile, &chosen, pipeline);
     if (!design) return false;
     op_erase(*module);

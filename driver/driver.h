@@ -156,7 +156,7 @@ typedef struct CompileOptions {
 /* Compiles a loaded model to a design of the emithls dialect: the passes, and again those from the
  * search on while FIFOs lack memory. *module is replaced by the design; on failure, which is
  * diagnosed, it is still the caller's to erase. pipeline: NULL, or gets the pipeline that makes
- * the same design in one run of ming-opt; on failure one that was tried. Warns, at the module's
+ * the same design in one run of ming-opt; on failure one that was tried. Warns, at the network's
  * location, of a batch in the first dimension of an ONNX file's inputs and outputs, and of layers
  * in floating point. */
 bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarget *target,

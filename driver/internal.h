@@ -4,6 +4,7 @@
 
 #include "driver/driver.h"
 #include "sim/interp/interp.h"
+#include "target/cost/cost.h"
 
 /* Reports; false. */
 bool driver_error(DriverErrors errors, DriverErrorKind kind, const char *fmt, ...)
@@ -45,13 +46,18 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options);
 /* The number that a row of driver_limit_options means. */
 int64_t driver_limit(const DriverOption *row, const Resources *limits);
 
-/* What a user should know about a network that compiles: warnings at the module, at most one of a
+/* What a user should know about a network that compiles: warnings at its function, at most one of a
  * kind. begin: of the loaded module, before any pass. end: of the same module as dataflow regions.
  * Both only warn. */
 typedef struct ModelNotes ModelNotes;
 ModelNotes *driver_notes_begin(const Op *module);
 void driver_notes_end(ModelNotes *notes, const Op *module);
 void driver_notes_free(ModelNotes *notes);
+
+/* Notes, behind an error, about what would hold a module of dataflow regions of which every design
+ * needs at least so much of a kind of resource. */
+void driver_advise(const Op *module, const CompileOptions *options, const DeviceTarget *target,
+                   CostKind kind, int64_t least);
 
 /* Between the sources of the check: check_model.c (which layers compile), check_costs.c (their
  * cost), check_words.c, check_print.c and check_json.c (the reports). Every op that is made of a

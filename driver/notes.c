@@ -1,6 +1,6 @@
 /* What a user should know about a network that compiles: a batch that is taken as part of a frame,
  * and layers in floating point, with the options that help where they can be known. They are
- * warnings at the module.
+ * warnings at the network's function.
  *
  * What is computed is seen at the dfg level, where the loaded network is gone; so a copy of it stays
  * as long as the passes in front run. Parts that can be left to the host are found in that copy:
@@ -20,6 +20,7 @@
 
 struct ModelNotes {
     Op *model;         /* copy of the loaded module */
+    const Attr *loc;   /* of the warnings: the network's */
     bool is_onnx_file; /* else there is nothing that --from, --to or --input-shape could name */
     bool has_nodes, has_quantizers;
 };
@@ -81,7 +82,7 @@ static void add_shape(StrBuf *out, const Type *type, bool is_one_frame)
                       d == 0 && is_one_frame ? 1 : (long long)type->u.shaped.dims[d]);
 }
 
-static void warn_batch(const Op *module, const Op *func)
+static void warn_batch(const ModelNotes *notes, const Op *func)
 {
     const Type *type = func_type(func);
     int64_t batch = batch_of(type);
@@ -97,7 +98,7 @@ static void warn_batch(const Op *module, const Op *func)
         add_shape(&options, type->u.function.types[i], true);
     }
     diag_warning(
-        module->ctx, module->loc,
+        func->ctx, notes->loc,
         "a frame has %lld rows, the first dimension of all inputs and outputs; if they are "
         "a batch, compile for one of them:%s",
         (long long)batch, options.data);
@@ -107,13 +108,13 @@ static void warn_batch(const Op *module, const Op *func)
 ModelNotes *driver_notes_begin(const Op *module)
 {
     ModelNotes *notes = xcalloc(1, sizeof *notes);
-    const Attr *loc = module->loc;
-    /* Places in an ONNX file have no lines. */
-    notes->is_onnx_file = loc->kind == ATTR_LOC_FILE && loc->u.loc_file.line == 0;
     notes->model = op_clone(module, NULL);
     op_walk(notes->model, look_at_node, notes);
-    const Op *func = notes->is_onnx_file ? network_of(notes->model) : NULL;
-    if (func) warn_batch(module, func);
+    const Op *func = network_of(notes->model);
+    const Attr *loc = notes->loc = func ? func->loc : module->loc;
+    /* Places in an ONNX file have no lines. */
+    notes->is_onnx_file = func && loc->kind == ATTR_LOC_FILE && loc->u.loc_file.line == 0;
+    if (notes->is_onnx_file) warn_batch(notes, func);
     return notes;
 }
 
@@ -316,13 +317,13 @@ static void add_names(StrBuf *out, const Layers *layers)
     if (layers->names.len > SHOWN) strbuf_printf(out, " and %zu more", layers->names.len - SHOWN);
 }
 
-static void warn_floats(ModelNotes *notes, const Op *module, const Layers *layers)
+static void warn_floats(ModelNotes *notes, const Layers *layers)
 {
     StrBuf names = {0}, options = {0};
     size_t count = layers->names.len;
     add_names(&names, layers);
     if (!notes->has_quantizers && !layers->has_products) {
-        diag_warning(module->ctx, module->loc,
+        diag_warning(notes->model->ctx, notes->loc,
                      "the network is computed in floating point, %zu %s:%s; --quantize=int8 "
                      "--calibrate=FILE.npy makes integers of it",
                      count, count == 1 ? "layer" : "layers", names.data);
@@ -333,7 +334,7 @@ static void warn_floats(ModelNotes *notes, const Op *module, const Layers *layer
             if (func) add_from(&options, func, layers);
             if (func) add_to(&options, func, layers);
         }
-        diag_warning(module->ctx, module->loc,
+        diag_warning(notes->model->ctx, notes->loc,
                      "%zu %s of a quantized network %s computed in floating point:%s%s%s", count,
                      count == 1 ? "layer" : "layers", count == 1 ? "is" : "are", names.data,
                      options.len ? "; floats at the ends can be left to the host:" : "",
@@ -350,7 +351,7 @@ void driver_notes_end(ModelNotes *notes, const Op *module)
     Survey survey = {&layers, &nodes};
     op_walk(notes->model, collect_node, &nodes);
     op_walk((Op *)(uintptr_t)module, look_at_kernel, &survey);
-    if (notes->has_nodes && layers.names.len > 0) warn_floats(notes, module, &layers);
+    if (notes->has_nodes && layers.names.len > 0) warn_floats(notes, &layers);
     ptrmap_free(&nodes);
     ptrmap_free(&layers.floats);
     ptrmap_free(&layers.integers);

@@ -203,7 +203,7 @@ static bool explore_region(Exploration *e, const Op *region)
         DseState state = dse_state(&space);
         DseAnswer answer = dse_explore_space(&space, &e->limits, (size_t)e->flags->points, &state,
                                              &task, &e->points);
-        ok = dse_explain(&space, &task, &answer, &state);
+        ok = dse_explain(&space, &task, &answer, &state, NULL);
         dse_free(&space);
     }
     arena_free(&arena);

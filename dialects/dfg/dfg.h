@@ -60,6 +60,9 @@ enum {
  * DFG_COST keys that have a limit. Written by choose-unroll; read by target/fifo, emit, driver and
  * tools. */
 #define DFG_ATTR_BUDGET "dfg.budget"
+/* On the module, after a search that found no design: the least that one takes of what is short, a
+ * dictionary with one of the DFG_COST keys. Written by choose-unroll; read by driver. */
+#define DFG_ATTR_NEEDS "dfg.needs"
 /* On the module: the device's DSP slices, "DSP48E1" or "DSP58"; none for DFG_DSP_KIND_DEFAULT.
  * Written by choose-unroll and `ming explore`; read by schedule. */
 #define DFG_ATTR_DSP_KIND "dfg.dsp_kind"

@@ -131,10 +131,20 @@ static bool dump_program(const Pass *pass, const DseSpace *space, const DseTask 
     return ok;
 }
 
+static void record_need(Op *module, const DseNeed *need)
+{
+    Context *ctx = module->ctx;
+    if (need->least == 0) return;
+    const NamedAttr item =
+        build_named_attr(ctx, cost_names[need->kind].key, attr_i64(ctx, need->least));
+    op_set_attr(module, DFG_ATTR_NEEDS, attr_dict(ctx, &item, 1));
+}
+
 static bool search(Pass *pass, Op *module, const DseSpace *space, DseState *state,
                    DseAnswer *answer)
 {
     DseTask task;
+    DseNeed need;
     if (!read_task(pass, module, &task)) return false;
     for (size_t n = 0; n < space->nodes.len; n++)
         pass_count(pass, "configurations", space->nodes.data[n].configs.len);
@@ -146,7 +156,10 @@ static bool search(Pass *pass, Op *module, const DseSpace *space, DseState *stat
     *answer = dse_optimize(space, &task, state);
     pass_count(pass, "search-us", (uint64_t)(clock() - start) * 1000000 / CLOCKS_PER_SEC);
     pass_analysis_end(pass);
-    if (!dse_explain(space, &task, answer, state)) return false;
+    if (!dse_explain(space, &task, answer, state, &need)) {
+        record_need(module, &need);
+        return false;
+    }
     remark_gap(space->region, &task, answer);
     return true;
 }

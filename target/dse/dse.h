@@ -95,9 +95,15 @@ const int64_t *dse_equal_intervals(const DseSpace *space, int64_t interval);
  * others, by how much, and which processes use most of it.
  * Tests: lit/target/dse/choose-unroll-short.mir, lit/target/dse/choose-unroll-memory.mir */
 
-/* False: the answer has no design, and why is diagnosed. */
+/* The least that a design takes of the kind of cost that is short; 0: no kind is. */
+typedef struct DseNeed {
+    CostKind kind;
+    int64_t least;
+} DseNeed;
+
+/* False: the answer has no design, and why is diagnosed. need: NULL, or gets what is short. */
 bool dse_explain(const DseSpace *space, const DseTask *task, const DseAnswer *answer,
-                 DseState *state) MUST_CHECK;
+                 DseState *state, DseNeed *need) MUST_CHECK;
 
 /* Exploration: the Pareto front of throughput against resources.
  *

@@ -18,6 +18,7 @@ typedef struct Shortage {
     DseState *state;
     DseProblem problem; /* its limits are those of the kinds seen before */
     const char *rate;   /* the rate that the designs have to reach, in words, or "" */
+    DseNeed *need;
 } Shortage;
 
 static bool gave_up(const Op *region)
@@ -89,19 +90,21 @@ static bool explain_kind(Shortage *s, CostKind kind,
                         "has no configuration in which all channels agree on their words");
     if (status == DSE_FAILED) return gave_up(s->space->region);
     if (least <= s->task->limits.items[kind]) return true;
+    *s->need = (DseNeed){kind, least};
     report(s, kind, least);
     note_largest(s, kind);
     return false;
 }
 
 static bool explain_limits(const DseSpace *space, const DseTask *task, DseState *state,
-                           const char *rate)
+                           const char *rate, DseNeed *need)
 {
     Shortage s = {.space = space,
                   .task = task,
                   .state = state,
                   .problem = dse_least(COST_CYCLES),
-                  .rate = rate};
+                  .rate = rate,
+                  .need = need};
     if (task->objective == DSE_FPS) s.problem.longest = dse_equal_intervals(space, task->interval);
     for (CostKind k = 0; k < COST_KINDS; k++)
         if (task->limits.items[k] >= 0 && !explain_kind(&s, k, report_alone)) return false;
@@ -174,22 +177,25 @@ static void note_best_rate(const DseSpace *space, const DseTask *task, DseState 
     strbuf_free(&rate);
 }
 
-static bool explain_rate(const DseSpace *space, const DseTask *task, DseState *state)
+static bool explain_rate(const DseSpace *space, const DseTask *task, DseState *state, DseNeed *need)
 {
     StrBuf rate = {0};
     strbuf_add_c(&rate, " that does a frame every ");
     add_rate(&rate, task, task->interval);
-    bool ok = explain_slowest(space, task) && explain_limits(space, task, state, rate.data);
+    bool ok = explain_slowest(space, task) && explain_limits(space, task, state, rate.data, need);
     strbuf_free(&rate);
     note_best_rate(space, task, state);
     return ok;
 }
 
 bool dse_explain(const DseSpace *space, const DseTask *task, const DseAnswer *answer,
-                 DseState *state)
+                 DseState *state, DseNeed *need)
 {
+    DseNeed none;
+    if (!need) need = &none;
+    *need = (DseNeed){.least = 0};
     if (dse_found_design(answer->status)) return true;
     if (answer->status == DSE_FAILED) return gave_up(space->region);
-    return task->objective == DSE_FPS ? explain_rate(space, task, state)
-                                      : explain_limits(space, task, state, "");
+    return task->objective == DSE_FPS ? explain_rate(space, task, state, need)
+                                      : explain_limits(space, task, state, "", need);
 }
