@@ -144,7 +144,8 @@ extern const DriverOption driver_search_options[], driver_limit_options[];
 
 /* All zero: the default. */
 typedef struct CompileOptions {
-    const char *top;     /* name of the top function, a C++ identifier; NULL: the network's */
+    const char *top;        /* name of the top function, a C++ identifier; NULL: the network's */
+    const char *fifo_slack; /* "exact", "N%" or "default", as fit-fifos has it; NULL: the default */
     const char *folding; /* file of choices, no quotes or braces in its path; NULL: none is given */
     bool has_memory_ports; /* frames are in memories (m_axi), not streams */
     bool loads_weights;    /* weights are loaded at start-up, not part of the bitstream */
@@ -152,6 +153,9 @@ typedef struct CompileOptions {
     int64_t verify_semantics;       /* random inputs per function; 0: none */
     const DriverProgress *progress; /* or NULL */
 } CompileOptions;
+
+/* Whether a text is a fifo_slack. */
+bool driver_fifo_slack_is_valid(const char *text) MUST_CHECK;
 
 /* Compiles a loaded model to a design of the emithls dialect: the passes, and again those from the
  * search on while FIFOs lack memory. *module is replaced by the design; on failure, which is

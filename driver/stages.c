@@ -46,7 +46,15 @@ static bool add_search(StrBuf *out, const StageOptions *options)
 static bool add_fit(StrBuf *out, const StageOptions *options)
 {
     if (options->fits_best_only) strbuf_add_c(out, "best-only=true");
+    if (options->compile->fifo_slack)
+        strbuf_printf(out, "%sslack=%s", out->len > 0 ? " " : "", options->compile->fifo_slack);
     return true;
+}
+
+bool driver_fifo_slack_is_valid(const char *text)
+{
+    FifoSlack slack;
+    return fifo_slack_parse(str_from(text), &slack);
 }
 
 static bool wants_memory_ports(StrBuf *out, const StageOptions *options)

@@ -169,6 +169,9 @@ static bool check_options(const Tool *tool, const CompileFlags *options, const T
         return false;
     if (options->compile.verify_semantics < 0)
         return tool_error(tool, "error: --verify-semantics takes a positive number");
+    if (options->compile.fifo_slack && !driver_fifo_slack_is_valid(options->compile.fifo_slack))
+        return tool_error(tool, "error: --fifo-slack takes exact, default or a share as 50%%, at "
+                                "most 1000%%");
     if (options->compile.folding && strpbrk(options->compile.folding, "\"'{}"))
         return tool_error(tool, "error: --folding: the path must have no quotes and braces");
     if (options->compile.top && !emit_top_name_is_valid(str_from(options->compile.top)))
@@ -184,15 +187,20 @@ static void add_flags(CompileFlags *options, Flags *flags)
               {"o", FLAG_TEXT, &options->output_dir, "dir", "Directory of the project", NULL});
     tool_add_device_flags(flags, &options->device);
     tool_add_search_flags(flags, &compile->search);
-    FLAGS_ADD(flags,
-              {"top", FLAG_TEXT, &compile->top, "name",
-               "Name of the top function, default the model's", NULL},
-              {"interface", FLAG_CHOICE, &options->interface, "axis|m_axi",
-               "Ports of the accelerator: streams (default) or memories", NULL},
-              {"weights", FLAG_CHOICE, &options->weights, "rom|load",
-               "Weights in ROMs (default), or in memories that are loaded at start-up", NULL},
-              {"folding", FLAG_TEXT, &compile->folding, "file",
-               "Choices that are given, as folding.json of a compiled project has them", NULL});
+    FLAGS_ADD(
+        flags,
+        {"top", FLAG_TEXT, &compile->top, "name", "Name of the top function, default the model's",
+         NULL},
+        {"interface", FLAG_CHOICE, &options->interface, "axis|m_axi",
+         "Ports of the accelerator: streams (default) or memories", NULL},
+        {"weights", FLAG_CHOICE, &options->weights, "rom|load",
+         "Weights in ROMs (default), or in memories that are loaded at start-up", NULL},
+        {"fifo-slack", FLAG_TEXT, &compile->fifo_slack, "exact|N%|default",
+         "How much deeper than predicted pipelines may be without losing the interval: not at "
+         "all, by N % and 8 cycles, by 50 % and 8 cycles",
+         NULL},
+        {"folding", FLAG_TEXT, &compile->folding, "file",
+         "Choices that are given, as folding.json of a compiled project has them", NULL});
     tool_add_model_flags(flags, &options->model);
     tool_add_quantize_flags(flags, &options->quantize);
     FLAGS_ADD(

@@ -20,6 +20,7 @@
 #include "schedule/schedule.h"
 #include "sim/design/design.h"
 #include "sim/hls/hls.h"
+#include "target/fifo/fifo.h"
 #include "tools/internal.h"
 
 enum { MAX_FRAMES = 256, DEFAULT_CHANGES = 4000000 };
@@ -28,7 +29,7 @@ typedef struct SimFlags {
     Texts inputs, outputs;
     bool timing_only, is_wide;
     int64_t frames, clock, seed;
-    const char *json, *vcd, *svg, *input_rate, *output_rate;
+    const char *json, *vcd, *svg, *input_rate, *output_rate, *perturb;
     Texts vcd_signals;
     int64_t vcd_from, vcd_to, vcd_limit;
 } SimFlags;
@@ -162,6 +163,25 @@ static bool run_data_frame(Simulation *s, int64_t frame)
     return ok;
 }
 
+/* Whether the interval is known after so many frames. Deep FIFOs take long to fill where processes
+ * are nearly as fast as the slowest one; then it is proven without following them. */
+static bool knows_interval(const Simulation *s, int64_t frames)
+{
+    enum { FEW = 16 };
+    if (hls_sim_period(s->sim).frames > 0 || s->options.is_random) return true;
+    bool is_full_rate =
+        s->options.input_rate == HLS_FULL_RATE && s->options.output_rate == HLS_FULL_RATE;
+    if (frames != FEW || !is_full_rate) return false;
+    int64_t best = fifo_best_interval(s->design);
+    int64_t *depths = xcalloc(s->design->streams.len, sizeof *depths);
+    for (size_t i = 0; i < s->design->streams.len; i++)
+        depths[i] = s->design->streams.data[i].depth;
+    bool keeps = fifo_keeps_interval(s->design, depths, best);
+    free(depths);
+    if (keeps) hls_sim_know_interval(s->sim, best);
+    return keeps;
+}
+
 /* So many frames as there is data for, as were asked for, or until they repeat. */
 static bool run_frames(Simulation *s)
 {
@@ -169,7 +189,7 @@ static bool run_frames(Simulation *s)
     int64_t most = wanted > 0 ? wanted : MAX_FRAMES;
     for (int64_t frame = 0; frame < most; frame++) {
         if (s->values ? !run_data_frame(s, frame) : !run_to(s, frame + 1)) return false;
-        if (wanted < 0 && (hls_sim_period(s->sim).frames > 0 || s->options.is_random)) break;
+        if (wanted < 0 && knows_interval(s, frame + 1)) break;
     }
     hls_sim_finish(s->sim);
     return true;
@@ -232,6 +252,19 @@ static bool init_options(Simulation *s)
     s->options.hooks = (HlsHooks){.user = s, .progress = report_progress};
     return read_rate(s->tool, "input-rate", s->flags->input_rate, &s->options.input_rate) &&
            read_rate(s->tool, "output-rate", s->flags->output_rate, &s->options.output_rate);
+}
+
+/* Makes the design's hardware later than predicted, as --perturb says. */
+static bool perturb(const Simulation *s)
+{
+    HlsPerturbation perturbation;
+    StrBuf why = {0};
+    if (!s->flags->perturb) return true;
+    bool ok = design_parse_perturbation(str_from(s->flags->perturb), &perturbation, &why) ||
+              tool_error(s->tool, "error: --perturb: %s", why.data);
+    strbuf_free(&why);
+    if (ok) design_perturb(s->design, &perturbation);
+    return ok;
 }
 
 static bool write_text(const Tool *tool, const char *path, const StrBuf *text)
@@ -336,7 +369,7 @@ static bool simulate(Simulation *s, const Op *module)
     bool has_data = s->flags->inputs.len > 0;
     s->clock = clock_mhz(s->flags, module);
     s->design = design_create(module, clock_of_module(module, s->clock));
-    bool ok = s->design && init_options(s);
+    bool ok = s->design && perturb(s) && init_options(s);
     if (ok && has_data && !s->flags->timing_only) {
         s->values = hls_sim_values_create(s->design);
         s->options.hooks.values = values_hook;
@@ -406,6 +439,8 @@ int ming_sim(int argc, char **argv)
          NULL},
         {"seed", FLAG_INT, &sim.seed, "n", "Pause ports at random instead of regularly", NULL},
         {"wide", FLAG_SWITCH, &sim.is_wide, NULL, "Names of the table in full, however wide", NULL},
+        {"perturb", FLAG_TEXT, &sim.perturb, "+1|x1.5+8|random:SEED|…",
+         "Let pipelines be deeper than predicted, and FIFOs slower (docs/simulation.md)", NULL},
         {"json", FLAG_TEXT, &sim.json, "file",
          "Write the numbers as JSON; - is standard output, in place of the table", NULL},
         {"vcd", FLAG_TEXT, &sim.vcd, "file", "Write states and FIFO levels as a waveform", NULL},

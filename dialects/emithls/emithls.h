@@ -46,7 +46,10 @@ enum {
 #define EMITHLS_ATTR_SHORTAGE "emithls.shortage"
 #define EMITHLS_ATTR_EXCESS "emithls.excess"
 
-/* Of EMITHLS_ATTR_TIMING; i64 but for deadlock_free, a unit. */
+/* Of EMITHLS_ATTR_TIMING; i64 but for deadlock_free, a unit, and fifo_slack, a string: how much
+ * deeper than predicted pipelines may be. With fifo_slack there is the interval that is kept then. */
+#define EMITHLS_TIMING_BOUND_INTERVAL "bound_interval_cycles"
+#define EMITHLS_TIMING_FIFO_SLACK "fifo_slack"
 #define EMITHLS_TIMING_CLOCK_MHZ "clock_mhz"
 #define EMITHLS_TIMING_DEADLOCK_FREE "deadlock_free"
 #define EMITHLS_TIMING_FIFO_BITS "fifo_bits"

@@ -5,7 +5,8 @@
  * design came with, at FIFOs of the pragmas' depths (ming_timeline.h); when none
  * can be made any more, the hardware hangs too, and an error says who waits for
  * what. At the end, the latency and the interval of the frames are printed.
- * The environment's MING_DEPTHS ("name=2 other=0", 0: unbounded) replaces depths.
+ * The environment's MING_DEPTHS ("name=2 other=0", 0: unbounded) replaces depths,
+ * and MING_FIFO_LATENCY the cycle that FIFOs between processes take.
  * cosim.awk puts the calls of this header into the sources.
  * Tested by test/csim and test/e2e/sizing_check.py. */
 #ifndef MING_COSIM_H
@@ -67,6 +68,7 @@ public:
             fifo.name = name;
             fifo.is_outside = depth == 0;
             fifo.set_depth(given_depth(name, depth));
+            fifo.latency = depth == 0 ? 1 : given_latency();
         }
         return &fifo;
     }
@@ -142,6 +144,12 @@ private:
             if (item.compare(0, name.size() + 1, name + "=") == 0)
                 depth = std::strtoll(item.c_str() + name.size() + 1, nullptr, 10);
         return depth;
+    }
+
+    static std::int64_t given_latency()
+    {
+        const char *given = std::getenv("MING_FIFO_LATENCY");
+        return given ? std::strtoll(given, nullptr, 10) : 1;
     }
 
     void leave()

@@ -68,6 +68,7 @@ struct Fifo {
 
     std::string name;
     std::int64_t depth = 0;            /* 0: unbounded */
+    std::int64_t latency = 1;          /* cycles that words and places take */
     bool is_outside = false;           /* a boundary without a plan: never blocks */
     std::deque<std::int64_t> words;    /* when each was written that is inside */
     std::deque<std::int64_t> places;   /* when each was freed that is empty */
@@ -85,8 +86,8 @@ struct Fifo {
     std::int64_t since(bool is_write) const
     {
         if (!is_write)
-            return words.front() + 1;
-        return depth > 0 ? places.front() + 1 : 0;
+            return words.front() + latency;
+        return depth > 0 ? places.front() + latency : 0;
     }
 
     void move(bool is_write, std::int64_t time)

@@ -174,10 +174,9 @@ static bool add_block(LoopBuilder *b, const Block *block)
     return ok;
 }
 
-/* Cycles of a frame that never waits. */
-static int64_t own_cycles(const HlsProcess *p)
+int64_t design_process_cycles(const HlsProcess *p)
 {
-    int64_t cycles = PROCESS_START;
+    int64_t cycles = PROCESS_START + p->start_late + p->end_late;
     for (size_t i = 0; i < p->loops.len; i++) {
         const HlsLoop *loop = &p->loops.data[i];
         if (loop->is_once) continue;
@@ -205,7 +204,7 @@ static bool build_process(HlsDesign *design, HlsProcess *process)
         if (process->streams[i] != HLS_NOBODY)
             ptrmap_put(&b.ports, body->args[i], (void *)(uintptr_t)(i + 1));
     bool ok = add_block(&b, body);
-    process->cycles = ok ? own_cycles(process) : 0;
+    process->cycles = ok ? design_process_cycles(process) : 0;
     process->is_once = works_once(process);
     ptrmap_free(&b.ports);
     return ok;
@@ -231,12 +230,25 @@ static void add_memories(HlsDesign *design, const Op *call)
     }
 }
 
+static HlsProcessKind kind_of(const Op *func)
+{
+    static const char *const others[] = {"converter", "fork", "reorder", "merge"};
+    const Attr *report = op_attr(func, DFG_ATTR_REPORT);
+    const Attr *class = report ? attr_dict_get_c(report, DFG_REPORT_CLASS) : NULL;
+    if (!class || class->kind != ATTR_STRING) return HLS_OTHER;
+    if (str_eq_c(class->u.string, "window")) return HLS_WINDOW;
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (str_eq_c(class->u.string, others[i])) return HLS_OTHER;
+    return HLS_KERNEL;
+}
+
 static bool add_call(HlsDesign *design, const Op *call, const PtrMap *streams)
 {
     HlsProcess *p = vec_push(&design->processes);
     *p = (HlsProcess){.func = symbol_lookup(call, op_attr(call, "callee")),
                       .port_count = call->operand_count};
     p->name = symbol_name(p->func)->str;
+    p->kind = kind_of(p->func);
     p->streams = ARENA_ARRAY(&design->arena, uint32_t, p->port_count);
     for (uint32_t i = 0; i < p->port_count; i++)
         p->streams[i] = (uint32_t)(uintptr_t)ptrmap_get(streams, op_operand(call, i)) - 1;

@@ -4,10 +4,11 @@
  *
  *   module ─▶ processes, loops ─▶ schedule (II, latency, cycle of each access) ─▶ access patterns
  *             design.c            op_schedule.c, memory_ports.c                access_pattern.c
+ *   perturbation ─▶ the same design on hardware that is later than predicted (perturb.c)
  *
  * A design borrows the module, which must stay as it is; all else lives in the design's arena and
- * its vectors, which design_free frees. It does not change once it is created. Times are cycles,
- * amounts words. sim/hls, target/cost (the two start-up constants), target/fifo and emit build on
+ * its vectors, which design_free frees. Once it is created, only design_perturb changes it. Times
+ * are cycles, amounts words. sim/hls, target/cost (the two start-up constants), target/fifo and emit build on
  * it.
  * Tests: lit/sim/design, lit/sim/hls, test/e2e/sizing_check.py */
 #ifndef MING_SIM_DESIGN_DESIGN_H
@@ -37,7 +38,9 @@ typedef struct HlsAccess {
     const Op *op;
     uint32_t port; /* of the process */
     bool is_write;
-    int64_t offset; /* cycle in the iteration */
+    int64_t offset; /* predicted cycle in the iteration */
+    int64_t late;   /* cycles behind it, by a perturbation */
+    int64_t early;  /* of a write, by a bound: cycles that it may come earlier than that */
     int64_t words;  /* per frame */
     HlsRuns runs;   /* over the iterations of a frame */
 } HlsAccess;
@@ -58,6 +61,7 @@ typedef struct HlsLoop {
     int64_t requested_ii, ii;
     const char *ii_reason; /* why ii is larger than what was asked for, or NULL */
     int64_t depth;         /* cycles of one iteration */
+    int64_t late;          /* how many of them are a perturbation's */
     VEC(HlsAccess) accesses;
 } HlsLoop;
 
@@ -73,8 +77,12 @@ typedef struct HlsStep {
 
 #define HLS_NOBODY UINT32_MAX
 
+/* Others move words: converters, forks, reorders and merges. */
+typedef enum HlsProcessKind { HLS_KERNEL, HLS_WINDOW, HLS_OTHER, HLS_PROCESS_KINDS } HlsProcessKind;
+
 typedef struct HlsProcess {
     Str name;
+    HlsProcessKind kind;
     const Op *func;    /* NULL: the world at a port of the design */
     bool is_source;    /* of a port: gives words to it, else takes them */
     bool is_once;      /* works in the first frame only */
@@ -82,7 +90,8 @@ typedef struct HlsProcess {
     uint32_t port_count;
     VEC(HlsLoop) loops;
     VEC(HlsStep) steps;
-    int64_t cycles; /* of a frame without waiting */
+    int64_t cycles;               /* of a frame without waiting */
+    int64_t start_late, end_late; /* by a perturbation: before the first loop, behind the last */
 } HlsProcess;
 
 typedef struct HlsStream {
@@ -93,6 +102,7 @@ typedef struct HlsStream {
     int64_t depth;           /* words; 0: unbounded */
     int64_t words;           /* per frame, or in the first one */
     bool is_once;            /* the first frame's */
+    int64_t late;            /* cycles that words and places take beyond one, by a perturbation */
     uint32_t writer, reader; /* processes */
 } HlsStream;
 
@@ -124,6 +134,9 @@ enum { PORT_DEPTH = 2 };
 HlsDesign *design_create(const Op *module, Clock clock) MUST_CHECK;
 void design_free(HlsDesign *design);
 
+/* Cycles of a frame of a process that never waits. */
+int64_t design_process_cycles(const HlsProcess *process);
+
 /* Position of a value among a loop's counters, or -1. */
 int design_counter_of(const HlsLoop *loop, const Value *value);
 
@@ -138,6 +151,45 @@ bool design_schedule(const HlsDesign *design, HlsLoop *loop) MUST_CHECK;
 
 /* Bits of a stream's word. */
 int64_t design_word_bits(const HlsStream *stream);
+
+/* Perturbations: what hardware may do later than predicted. Pipelines are deeper, so that writes
+ * come later behind the reads of their iteration; words and places take longer through FIFOs, ports
+ * excepted; processes begin and end their frames later.
+ * docs/simulation.md tells what is simulated, docs/streaming.md what FIFOs are sized for.
+ * Tests: lit/tools/ming-sim-perturb.mir */
+
+/* A depth d becomes d + d * permille / 1000 + cycles. */
+typedef struct HlsDeeper {
+    int64_t permille, cycles;
+} HlsDeeper;
+
+/* All zero: nothing is other than predicted. */
+typedef struct HlsPerturbation {
+    HlsDeeper kinds[HLS_PROCESS_KINDS];
+    int64_t start_late, end_late; /* of each process, in every frame */
+    int64_t fifo_late;            /* cycles beyond one */
+    bool is_random;               /* each is drawn between nothing and this much */
+    bool is_bound;                /* each may be anything between nothing and this much */
+    uint64_t seed;
+} HlsPerturbation;
+
+/* What FIFOs are sized for by default, and the most of it that a user may ask for. */
+enum {
+    HLS_BOUND_PERMILLE = 500,
+    HLS_BOUND_CYCLES = 8,
+    HLS_BOUND_LATE = 2,
+    HLS_BOUND_FIFO_LATE = 1
+};
+
+/* The bound up to which designs keep their interval, for pipelines that are so much deeper. */
+HlsPerturbation design_bound(int64_t permille);
+/* Reads a perturbation: items separated by commas, of `+8`, `x1.5` and `x1.5+8` for all pipelines,
+ * the same behind `kernel`, `window` or `other` for some, `fifo-latency=N`, `start=N`, `end=N` and
+ * `random:SEED`, which draws within the other items, or within the bound if there are none. False:
+ * *why, which the caller frees, says what is wrong. */
+bool design_parse_perturbation(Str text, HlsPerturbation *out, StrBuf *why) MUST_CHECK;
+/* Perturbs a design in place of any perturbation before; NULL: as predicted. */
+void design_perturb(HlsDesign *design, const HlsPerturbation *perturbation);
 
 /* Cursors: a walk through the iterations of a frame in which an access of a loop happens. They are
  * inline because simulations advance them once per word.
@@ -190,7 +242,7 @@ static inline void hls_cursor_advance_by(HlsCursor *c, int64_t count)
 static inline int64_t hls_cursor_tick(const HlsCursor *c, const HlsLoop *loop, int64_t base)
 {
     if (c->next >= base + loop->trips) return INT64_MAX;
-    return (c->next - base) * loop->ii + c->access->offset;
+    return (c->next - base) * loop->ii + c->access->offset + c->access->late;
 }
 
 /* The boundary of a design: where the elements of a frame are, in the words of a stream, in a

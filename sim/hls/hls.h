@@ -18,8 +18,8 @@
 #include "sim/design/design.h"
 
 /* FIFOs, as the times of their writes and reads. A word written in cycle w can be read from cycle
- * w + 1 on; the place it leaves in cycle r can be written from cycle r + 1 on. The word is inside
- * in the cycles w + 1 to r. Times are added in order at either end, but the ends need not be in
+ * w + 1 on; the place it leaves in cycle r can be written from cycle r + 1 on; both later if a
+ * perturbation says so. The word is inside in the cycles w + 1 to r. Times are added in order at either end, but the ends need not be in
  * step, since one process may be simulated further ahead than the other.
  * Tests: test/unit/sim/hls/fifo_test.c */
 
@@ -33,6 +33,7 @@ typedef struct HlsTimes {
 
 typedef struct HlsFifo {
     int64_t depth; /* 0: unbounded */
+    int64_t late;  /* cycles beyond one that words and places take */
     HlsTimes writes, reads;
     int64_t level; /* words inside after the merged events */
     int64_t max_level;
@@ -53,15 +54,16 @@ enum { HLS_UNKNOWN = -1 };
  * come that far. */
 static inline int64_t hls_fifo_readable(const HlsFifo *f)
 {
-    return f->reads.count < f->writes.count ? f->writes.times[f->reads.count & f->writes.mask] + 1
-                                            : HLS_UNKNOWN;
+    if (f->reads.count >= f->writes.count) return HLS_UNKNOWN;
+    return f->writes.times[f->reads.count & f->writes.mask] + 1 + f->late;
 }
 
 static inline int64_t hls_fifo_writable(const HlsFifo *f)
 {
     int64_t freed = f->writes.count - f->depth;
     if (f->depth == 0 || freed < 0) return 0;
-    return freed < f->reads.count ? f->reads.times[freed & f->reads.mask] + 1 : HLS_UNKNOWN;
+    return freed < f->reads.count ? f->reads.times[freed & f->reads.mask] + 1 + f->late
+                                  : HLS_UNKNOWN;
 }
 
 /* Adds the time of the next write or read: no earlier than the one before, and no earlier than
@@ -150,6 +152,9 @@ typedef struct HlsPeriod {
     int64_t frames, cycles;
 } HlsPeriod;
 HlsPeriod hls_sim_period(const HlsSim *sim);
+/* Says that an interval is known to be kept for good, though the state may take long to recur. */
+void hls_sim_know_interval(HlsSim *sim, int64_t interval);
+int64_t hls_sim_known_interval(const HlsSim *sim); /* 0: none is */
 /* Whether it is proven that no later frame takes longer than the input_interval: nothing was late
  * in as many frames as an event can depend on, hence by induction nothing ever is. */
 bool hls_sim_keeps_interval(const HlsSim *sim);

@@ -163,6 +163,7 @@ typedef struct HlsTimingResult {
                               frame */
     int64_t mean_interval; /* in hundredths: of the periodic state, else the same */
     int64_t cycles;        /* of all frames */
+    int64_t known;         /* interval that is kept for good; 0: not known */
     HlsPeriod period;      /* which all later frames repeat; zeros: not known */
     uint32_t bottleneck;   /* process that works most cycles a frame */
 } HlsTimingResult;

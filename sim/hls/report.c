@@ -63,7 +63,8 @@ HlsTimingResult hls_sim_timing_result(const HlsDesign *design, const HlsSim *sim
     r.cycles = hls_sim_frame_done(design, sim, last);
     if (r.frames > 1) r.interval = r.cycles - hls_sim_frame_done(design, sim, last - 1);
     r.period = hls_sim_period(sim);
-    r.mean_interval = r.interval * 100;
+    r.known = hls_sim_known_interval(sim);
+    r.mean_interval = (r.known > 0 ? r.known : r.interval) * 100;
     if (r.period.frames > 1)
         r.mean_interval = (r.period.cycles * 100 + r.period.frames / 2) / r.period.frames;
     for (uint32_t i = 1; i < design->processes.len; i++)
@@ -160,8 +161,10 @@ static void add_interval(StrBuf *out, const HlsTimingResult *r)
                       (long long)r->period.frames, (long long)r->period.cycles);
         return;
     }
-    strbuf_printf(out, "%lld cycles%s\n", (long long)r->interval,
-                  r->period.frames ? " (periodic: all later frames repeat it)" : "");
+    strbuf_printf(out, "%lld cycles%s\n", (long long)(r->mean_interval / 100),
+                  r->period.frames ? " (periodic: all later frames repeat it)"
+                  : r->known > 0   ? " (proven: FIFOs keep it while they fill, and later)"
+                                   : "");
 }
 
 void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, bool is_wide, StrBuf *out)
@@ -266,7 +269,7 @@ static void add_summary(JsonWriter *w, const HlsDesign *design, const HlsTimingR
     json_member_int(w, "latency_cycles", r->latency);
     json_member_int(w, "last_latency_cycles", r->last_latency);
     add_intervals(w, r);
-    json_member_bool(w, "periodic", r->period.frames != 0);
+    json_member_bool(w, "periodic", r->period.frames != 0 || r->known > 0);
     json_member_string(w, "bottleneck", design->processes.data[r->bottleneck].name);
 }
 

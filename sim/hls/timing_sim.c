@@ -54,6 +54,7 @@ struct HlsSim {
     int64_t frames; /* to do */
     int64_t events;
     bool is_stopped;
+    int64_t known_interval;
     int64_t *part_cycles; /* for hls_sim_period, of each part */
 };
 
@@ -268,7 +269,7 @@ static void begin_frame(HlsSim *sim, TimedProcess *p)
     }
     int64_t paced = sim->options.input_interval * (int64_t)p->frames.len;
     if (!p->has_inputs && p->model->func && paced > p->now) spend(sim, p, HLS_IDLE, paced);
-    if (p->model->func) spend(sim, p, HLS_IDLE, p->now + PROCESS_START);
+    if (p->model->func) spend(sim, p, HLS_IDLE, p->now + PROCESS_START + p->model->start_late);
 }
 
 /* As far as the times are known. */
@@ -279,6 +280,7 @@ static void run_process(HlsSim *sim, TimedProcess *p)
         if (!p->in_frame) begin_frame(sim, p);
         while (p->step < p->model->steps.len)
             if (!run_step(sim, p)) return;
+        spend(sim, p, HLS_IDLE, p->now + p->model->end_late);
         p->frame.end = p->now;
         *vec_push(&p->frames) = p->frame;
         p->in_frame = false;
@@ -355,6 +357,7 @@ HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options)
         fifo->index = i;
         hls_sim_fifo_init(&fifo->times,
                           options->depths ? options->depths[i] : design->streams.data[i].depth);
+        fifo->times.late = design->streams.data[i].late;
         fifo->times.user = fifo;
         fifo->times.watch = options->hooks.level ? watch_level : NULL;
     }
@@ -391,15 +394,21 @@ bool hls_sim_run(HlsSim *sim, int64_t frames)
         }
     }
     for (uint32_t i = 0; i < count; i++) done &= (int64_t)sim->processes[i].frames.len == frames;
+    for (uint32_t i = 0; i < sim->design->streams.len; i++)
+        hls_sim_fifo_merge(&sim->fifos[i].times);
     return done && !sim->is_stopped;
 }
 
-/* Frames back that an event can depend on through a FIFO's room, and at least the one before. */
+/* Frames back that an event can depend on through a FIFO's room, and at least the one before. A
+ * place that no word has taken so far is free without any read, and a state that recurs takes none
+ * of those either. */
 static int64_t memory_of(const HlsSim *sim)
 {
     int64_t most = 1;
     for (uint32_t i = 0; i < sim->design->streams.len; i++) {
-        int64_t words = sim->design->streams.data[i].words, depth = sim->fifos[i].times.depth;
+        const HlsFifo *fifo = &sim->fifos[i].times;
+        int64_t words = sim->design->streams.data[i].words;
+        int64_t depth = i64_min(fifo->depth, fifo->needed + fifo->late);
         int64_t frames = words > 0 ? (depth + words - 1) / words : 1;
         most = frames > most ? frames : most;
     }
@@ -436,6 +445,16 @@ HlsPeriod hls_sim_period(const HlsSim *sim)
         if (recurs(sim, (size_t)period.frames, (size_t)memory_of(sim) + 1, &period.cycles))
             return period;
     return (HlsPeriod){0};
+}
+
+void hls_sim_know_interval(HlsSim *sim, int64_t interval)
+{
+    sim->known_interval = interval;
+}
+
+int64_t hls_sim_known_interval(const HlsSim *sim)
+{
+    return sim->known_interval;
 }
 
 bool hls_sim_keeps_interval(const HlsSim *sim)

@@ -113,6 +113,8 @@ Str memory_kind_name(MemoryKind kind);
 void memory_cost(const Memory *memory, Cost *sum);
 /* What a FIFO is built of: shift registers, LUTRAM, block RAM or UltraRAM. */
 typedef enum FifoKind { FIFO_SRL, FIFO_LUTRAM, FIFO_BRAM, FIFO_URAM, FIFO_KINDS } FifoKind;
+
+enum { FIFO_MOST_SRL = 16 }; /* words of a FIFO that is a shift register */
 /* Adds the cost of a FIFO with its counters to a sum. */
 void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum);
 /* Sets the switches of a binding that make a difference to memories of a list. */

@@ -33,10 +33,10 @@ static int64_t conversion_interval(const Type *from, const Type *middle, const T
     return first.cycles > second.cycles ? first.cycles : second.cycles;
 }
 
-/* The cost of the shortest FIFO; which ones are longer is known once depths are. */
+/* The cost of a FIFO that is a shift register; which ones are longer is known once depths are. */
 static void add_fifo(const Type *word, Cost *sum)
 {
-    memory_fifo_cost(FIFO_SRL, dse_word_bits(word), FIFO_MIN_DEPTH, sum);
+    memory_fifo_cost(FIFO_SRL, dse_word_bits(word), FIFO_MOST_SRL, sum);
 }
 
 /* A conversion, and the FIFOs in front of and behind each of its converters. */

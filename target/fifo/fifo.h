@@ -50,11 +50,36 @@ SizingOutcome fifo_steady_state(const HlsDesign *design, const int64_t *depths, 
 /* Simulates the first frame only, for its latency. SIZING_PERIODIC or SIZING_DEADLOCK. */
 SizingOutcome fifo_first_frame(const HlsDesign *design, const int64_t *depths, int64_t *latency);
 
-/* Finds the smallest depths, at least HLS_MIN_DEPTH, that keep the interval. depths: one per
- * stream; *events: as above. When the events run out, the FIFOs that are left get the depths that
- * they need by then. SIZING_DEADLOCK: no depths help. SIZING_UNDECIDED: too few events for one
- * frame. In both cases the depths are arbitrary. */
-SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
+/* Finds the smallest depths that keep the interval, at least HLS_MIN_DEPTH and the floors' where
+ * there are any. depths, floors: one per stream; *events: as above. When the events run out, the
+ * FIFOs that are left get the depths that they need by then. SIZING_DEADLOCK: no depths help.
+ * SIZING_UNDECIDED: too few events for one frame. In both cases the depths are arbitrary. */
+SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *events,
+                        const int64_t *floors, int64_t *depths) MUST_CHECK;
+
+/* Whether the design keeps an interval with these depths, whatever it does at first; proven by times
+ * for a frame's events. False: it does not, or finding out takes too long. */
+bool fifo_keeps_interval(const HlsDesign *design, const int64_t *depths, int64_t interval)
     MUST_CHECK;
+
+/* What hardware may do other than predicted, without losing the interval or hanging: pipelines
+ * deeper by a share and HLS_BOUND_CYCLES, FIFOs and processes as much later as design_bound says.
+ * Exact: nothing. */
+typedef struct FifoSlack {
+    bool is_exact;
+    int64_t permille; /* of a pipeline's depth */
+} FifoSlack;
+
+/* "exact", "N%" or "default". False: it is none of them. */
+bool fifo_slack_parse(Str text, FifoSlack *out) MUST_CHECK;
+/* Cycles that the slowest process needs for a frame on the latest hardware there is slack for. */
+int64_t fifo_bound_interval(HlsDesign *design, FifoSlack slack);
+/* Whether the depths keep that interval on all hardware there is slack for. */
+bool fifo_keeps_slack(HlsDesign *design, FifoSlack slack, const int64_t *depths, int64_t interval)
+    MUST_CHECK;
+/* The same as fifo_size with slack. The design is perturbed meanwhile, and as predicted
+ * afterwards. */
+SizingOutcome fifo_size_with_slack(HlsDesign *design, FifoSlack slack, int64_t interval,
+                                   int64_t *events, int64_t *depths) MUST_CHECK;
 
 #endif

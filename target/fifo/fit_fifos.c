@@ -30,6 +30,8 @@ typedef struct FifoFitting {
     Cost others, limits; /* of the processes themselves; of the budget, -1 for none */
     int64_t clock_mhz;
     int64_t events; /* reads and writes to simulate for one interval */
+    FifoSlack slack;
+    bool has_fixed; /* depths of some streams are given */
 } FifoFitting;
 
 static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
@@ -68,8 +70,18 @@ static bool given_kind(const Op *stream, FifoKind *out)
     return impl && fifo_kind(impl->u.string, out);
 }
 
-/* Chooses what the FIFOs of these depths are built of, but for kinds that were given. Gives what
- * that takes beyond each limit, and the sum of it in shares of them: 0 if the design fits. */
+/* With slack, a FIFO gets what its storage holds anyway, unless its depth was given. */
+static void fill_storage(const FifoFitting *f)
+{
+    for (size_t i = 0; i < f->fifo_count && !f->slack.is_exact; i++) {
+        uint32_t stream = f->design->port_count + (uint32_t)i;
+        if (op_attr(stream_op(&f->design->streams.data[stream]), EMITHLS_ATTR_FIXED)) continue;
+        f->depths[stream] = f->fifos[i].depth = fifo_capacity(&f->fifos[i]);
+    }
+}
+
+/* Chooses what the FIFOs of these depths are built of, but for kinds that were given, and fills
+ * that. Gives what it takes beyond each limit, and the sum of it in shares of them: 0 if the design fits. */
 static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyond)
 {
     Cost total = f->others;
@@ -81,6 +93,7 @@ static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyon
         f->fifos[i].is_given = keeps_given && given_kind(stream_op(s), &f->fifos[i].kind);
     }
     fifo_choose_kinds(f->fifos, f->fifo_count, &f->others, &f->limits);
+    fill_storage(f);
     fifo_costs(f->fifos, f->fifo_count, &total);
     *beyond = (Cost){.items = {0}};
     for (int k = 0; k < COST_KINDS; k++) {
@@ -104,7 +117,11 @@ static bool keep_fixed(const FifoFitting *f)
     return holds;
 }
 
-/* Takes the words that FIFOs of the given depths hold at most. This is the last resort, because the
+static SizingOutcome size_fifos(const FifoFitting *f, int64_t interval, int64_t events,
+                                Cost *beyond, double *excess);
+
+/* Takes the words that FIFOs of the given depths hold at most, or with slack those that their
+ * interval needs. This is the last resort, because the
  * design was chosen within the budget with the given depths. */
 static bool take_given_depths(const FifoFitting *f, int64_t *interval)
 {
@@ -119,7 +136,10 @@ static bool take_given_depths(const FifoFitting *f, int64_t *interval)
         if (f->depths[i] < HLS_MIN_DEPTH) f->depths[i] = HLS_MIN_DEPTH;
     keep_fixed(f);
     *interval = steady.interval;
-    return true;
+    if (f->slack.is_exact) return true;
+    Cost beyond;
+    double excess;
+    return size_fifos(f, steady.interval, f->events, &beyond, &excess) == SIZING_PERIODIC;
 }
 
 /* Records what is beyond the budget at the top function; no attribute if nothing is. */
@@ -148,7 +168,7 @@ static void remark_excess(const FifoFitting *f, const Cost *beyond)
 static SizingOutcome size_fifos(const FifoFitting *f, int64_t interval, int64_t events,
                                 Cost *beyond, double *excess)
 {
-    SizingOutcome outcome = fifo_size(f->design, interval, &events, f->depths);
+    SizingOutcome outcome = fifo_size_with_slack(f->design, f->slack, interval, &events, f->depths);
     *excess = 0;
     if (outcome != SIZING_PERIODIC) return outcome;
     bool holds = keep_fixed(f);
@@ -254,21 +274,40 @@ static void set_fifos(const FifoFitting *f)
     }
 }
 
-static void record_timing(const FifoFitting *f, const SteadyState *steady)
+/* The interval that is kept on all hardware there is slack for; 0: it is not known to be. */
+static int64_t bound_interval(const FifoFitting *f, int64_t interval)
+{
+    if (f->slack.is_exact) return 0;
+    int64_t bound =
+        interval + fifo_bound_interval(f->design, f->slack) - fifo_best_interval(f->design);
+    if (!f->has_fixed || fifo_keeps_slack(f->design, f->slack, f->depths, bound)) return bound;
+    op_remark(f->design->top, "the FIFO depths that are given leave too little slack for hardware "
+                              "that is later than predicted");
+    return 0;
+}
+
+/* bound: as bound_interval has it. */
+static void record_timing(const FifoFitting *f, const SteadyState *steady, int64_t bound)
 {
     Context *ctx = f->design->ctx;
     int64_t bits = 0;
+    StrBuf slack = {0};
+    strbuf_printf(&slack, "%lld%%", (long long)f->slack.permille / 10);
     for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++)
         bits += f->depths[i] * design_word_bits(&f->design->streams.data[i]);
     const NamedAttr items[] = {
+        build_named_attr(ctx, EMITHLS_TIMING_BOUND_INTERVAL, attr_i64(ctx, bound)),
+        build_named_attr(ctx, EMITHLS_TIMING_FIFO_SLACK, attr_string(ctx, strbuf_str(&slack))),
         build_named_attr(ctx, EMITHLS_TIMING_CLOCK_MHZ, attr_i64(ctx, f->clock_mhz)),
         build_named_attr(ctx, EMITHLS_TIMING_DEADLOCK_FREE, attr_unit(ctx)),
         build_named_attr(ctx, EMITHLS_TIMING_FIFO_BITS, attr_i64(ctx, bits)),
         build_named_attr(ctx, EMITHLS_TIMING_INTERVAL, attr_i64(ctx, steady->interval)),
         build_named_attr(ctx, EMITHLS_TIMING_LATENCY, attr_i64(ctx, steady->latency)),
     };
+    const size_t of_slack = bound > 0 ? 0 : 2;
     op_set_attr((Op *)(uintptr_t)f->design->top, EMITHLS_ATTR_TIMING,
-                attr_dict(ctx, items, COUNT_OF(items)));
+                attr_dict(ctx, items + of_slack, COUNT_OF(items) - of_slack));
+    strbuf_free(&slack);
 }
 
 /* The chosen depths once more, with inputs as fast as they can be. The best interval is known after
@@ -283,7 +322,7 @@ static bool prove(const FifoFitting *f, int64_t interval)
                                 : fifo_steady_state(f->design, f->depths, &events, &steady, NULL);
     if (outcome == SIZING_DEADLOCK) return check_depths(f, &steady);
     if (outcome == SIZING_UNDECIDED) steady.interval = interval;
-    record_timing(f, &steady);
+    record_timing(f, &steady, bound_interval(f, interval));
     return true;
 }
 
@@ -309,7 +348,7 @@ static bool fit(Pass *pass, const FifoFitting *f)
         for (uint32_t i = 0; i < f->design->streams.len; i++)
             f->depths[i] = f->design->streams.data[i].depth;
         if (!check_depths(f, &steady)) return false;
-        record_timing(f, &steady);
+        record_timing(f, &steady, 0);
         return true;
     }
     SizingOutcome outcome = choose_depths(f, best_only, &interval);
@@ -332,12 +371,19 @@ static bool fit_fifos(Pass *pass, Op *module)
     FifoFitting f = {.module = module,
                      .events = pass_int(pass, "events"),
                      .clock_mhz = budget_item(module, DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ)};
+    if (!fifo_slack_parse(pass_string(pass, "slack"), &f.slack))
+        return op_error(module,
+                        "has FIFOs for an unknown slack '%.*s'; there are exact, N%% (up to "
+                        "1000%%) and default",
+                        STR_ARG(pass_string(pass, "slack")));
     f.design = design_create(module, clock_of_module(module, f.clock_mhz));
     if (!f.design) return false;
     f.depths = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
     f.fifo_count = f.design->streams.len - f.design->port_count;
     f.fifos = ARENA_ARRAY(&pass->scratch, FifoUse, f.fifo_count);
     find_budget(&f);
+    for (uint32_t i = f.design->port_count; i < f.design->streams.len; i++)
+        f.has_fixed |= op_attr(stream_op(&f.design->streams.data[i]), EMITHLS_ATTR_FIXED) != NULL;
     bool ok = fit(pass, &f);
     design_free(f.design);
     return ok;
@@ -347,11 +393,14 @@ const PassDef pass_fit_fifos = {
     .name = "fit-fifos",
     .summary = "Choose the smallest FIFO depths that keep the best interval, by simulation",
     .anchor = "builtin.module",
-    .options =
-        OPTIONS({"keep", OPTION_BOOL, "false", "check the given depths only"},
-                {"best-only", OPTION_BOOL, "false",
-                 "try no longer interval than the best, and prove it only within the budget"},
-                {"events", OPTION_INT, "16777216", "reads and writes to look at for one interval",
-                 1, INT64_MAX}),
+    .options = OPTIONS(
+        {"keep", OPTION_BOOL, "false", "check the given depths only"},
+        {"best-only", OPTION_BOOL, "false",
+         "try no longer interval than the best, and prove it only within the budget"},
+        {"slack", OPTION_STRING, "default",
+         "exact: for the predicted hardware alone; N%: for pipelines up to N % and 8 cycles "
+         "deeper, FIFOs and processes later; default: 50%"},
+        {"events", OPTION_INT, "16777216", "reads and writes to look at for one interval", 1,
+         INT64_MAX}),
     .run = fit_fifos,
 };

@@ -9,8 +9,10 @@
 /* An access of a loop, on its way through the iterations of a frame. */
 typedef struct WalkedAccess {
     HlsCursor at;
+    TickAccessKind kind;
+    int64_t early; /* cycles before the access */
     int64_t due;   /* cycle of the next access in this execution; INT64_MAX: it has none */
-    bool is_alone; /* no other access of the loop has its stream and direction */
+    bool is_alone; /* no other of the loop has its stream and kind */
 } WalkedAccess;
 
 /* Where a process is in its frame. */
@@ -19,12 +21,14 @@ typedef struct EventWalk {
     const HlsProcess *process;
     uint32_t row;
     int64_t now, last;        /* cycle; of the last tick */
-    WalkedAccess **accesses;  /* per loop, per access */
+    WalkedAccess **accesses;  /* per loop */
+    uint32_t *access_counts;  /* of them, per loop */
     WalkedAccess **due;       /* those of the next tick */
     uint32_t due_count;       /* of them */
     int64_t *base;            /* per loop: first iteration of the execution */
     int64_t *left;            /* per step: iterations to come of a plain loop */
     uint32_t *written, *read; /* words of each stream so far */
+    uint32_t *placed;
 } EventWalk;
 
 /* Ticks `step` cycles apart, each with the accesses that are due. */
@@ -46,21 +50,27 @@ static void add_access(const EventWalk *w, uint32_t at, uint32_t count)
 {
     FrameEvents *events = w->events;
     WalkedAccess *walked = w->due[at];
-    bool is_write = walked->at.access->is_write;
     uint32_t stream = w->process->streams[walked->at.access->port];
     Channel *c = &events->channels[stream];
-    uint32_t *words = &(is_write ? w->written : w->read)[stream];
-    uint32_t *ticks = (is_write ? c->writes : c->reads) + *words;
+    uint32_t *counts[] = {w->read, w->written, w->placed, w->written};
+    uint32_t *all[] = {c->reads, c->writes, c->places, c->writes};
+    uint32_t *words = &counts[walked->kind][stream], *ticks = all[walked->kind] + *words;
     TickAccess *accesses = events->accesses + events->access_count + at;
     assert(count <= c->words - *words);
     for (uint32_t i = 0; i < count; i++) {
         ticks[i] = events->tick_count + i;
         accesses[(size_t)i * w->due_count] =
-            (TickAccess){stream, (*words + i) & INT32_MAX, is_write};
+            (TickAccess){stream, (*words + i) & ((1u << TICK_WORD_BITS) - 1), walked->kind & 3u};
     }
-    *(is_write ? &c->writer : &c->reader) = w->row;
+    *(walked->kind == TICK_READ ? &c->reader : &c->writer) = w->row;
     *words += count;
     hls_cursor_advance_by(&walked->at, count);
+}
+
+static int64_t due_cycle(const WalkedAccess *walked, const HlsLoop *loop, int64_t base)
+{
+    int64_t tick = hls_cursor_tick(&walked->at, loop, base);
+    return tick < INT64_MAX ? tick - walked->early : tick;
 }
 
 /* Finds the accesses of the next tick. Gives its cycle, INT64_MAX if the execution has no more, and
@@ -69,11 +79,11 @@ static int64_t find_due(EventWalk *w, const HlsLoop *loop, WalkedAccess *accesse
 {
     int64_t next = INT64_MAX, others = INT64_MAX;
     int64_t end = w->base[loop - w->process->loops.data] + loop->trips;
-    for (size_t a = 0; a < loop->accesses.len; a++)
-        next = accesses[a].due < next ? accesses[a].due : next;
+    uint32_t all = w->access_counts[loop - w->process->loops.data];
+    for (uint32_t a = 0; a < all; a++) next = accesses[a].due < next ? accesses[a].due : next;
     w->due_count = 0;
     *count = INT64_MAX;
-    for (size_t a = 0; a < loop->accesses.len && next < INT64_MAX; a++) {
+    for (uint32_t a = 0; a < all && next < INT64_MAX; a++) {
         WalkedAccess *walked = &accesses[a];
         if (walked->due > next) {
             others = walked->due < others ? walked->due : others;
@@ -96,13 +106,13 @@ static void walk_loop(EventWalk *w, uint32_t index)
     WalkedAccess *accesses = w->accesses[index];
     int64_t base = w->base[index], next, count;
     w->now += loop->op ? LOOP_START : 0;
-    for (size_t a = 0; a < loop->accesses.len; a++)
-        accesses[a].due = hls_cursor_tick(&accesses[a].at, loop, base);
+    for (uint32_t a = 0; a < w->access_counts[index]; a++)
+        accesses[a].due = due_cycle(&accesses[a], loop, base);
     while ((next = find_due(w, loop, accesses, &count)) < INT64_MAX) {
         add_ticks(w, w->now + next, (uint32_t)count, loop->ii);
         for (uint32_t a = 0; a < w->due_count; a++) {
             add_access(w, a, (uint32_t)count);
-            w->due[a]->due = hls_cursor_tick(&w->due[a]->at, loop, base);
+            w->due[a]->due = due_cycle(w->due[a], loop, base);
         }
         w->events->tick_count += (uint32_t)count;
         w->events->access_count += (uint32_t)count * w->due_count;
@@ -136,15 +146,34 @@ static bool is_alone(const HlsLoop *loop, size_t access)
     return true;
 }
 
-static WalkedAccess *walked_accesses(const HlsLoop *loop, Arena *arena)
+/* Whether a word of the stream may be given later than it needs its place. */
+static bool is_split(const Channel *c)
 {
-    WalkedAccess *accesses = ARENA_ARRAY(arena, WalkedAccess, loop->accesses.len);
+    return c->places != c->writes;
+}
+
+/* The accesses of a loop, those that are split twice. */
+static void find_accesses(EventWalk *w, uint32_t index, Arena *arena)
+{
+    const HlsLoop *loop = &w->process->loops.data[index];
+    WalkedAccess *accesses = ARENA_ARRAY(arena, WalkedAccess, 2 * loop->accesses.len);
+    uint32_t count = 0;
     for (size_t a = 0; a < loop->accesses.len; a++) {
-        accesses[a] =
-            (WalkedAccess){.at.access = &loop->accesses.data[a], .is_alone = is_alone(loop, a)};
-        hls_cursor_reset(&accesses[a].at);
+        const HlsAccess *access = &loop->accesses.data[a];
+        WalkedAccess *walked = &accesses[count++];
+        *walked = (WalkedAccess){.at.access = access,
+                                 .kind = access->is_write ? TICK_WRITE : TICK_READ,
+                                 .is_alone = is_alone(loop, a)};
+        hls_cursor_reset(&walked->at);
+        if (!access->is_write || !is_split(&w->events->channels[w->process->streams[access->port]]))
+            continue;
+        walked->kind = TICK_WORD;
+        accesses[count] = *walked;
+        accesses[count].kind = TICK_PLACE;
+        accesses[count++].early = access->early;
     }
-    return accesses;
+    w->accesses[index] = accesses;
+    w->access_counts[index] = count;
 }
 
 static void add_row(EventWalk *w, uint32_t row)
@@ -154,19 +183,36 @@ static void add_row(EventWalk *w, uint32_t row)
     Arena scratch;
     arena_init(&scratch);
     w->row = row;
-    w->now = p->func ? PROCESS_START : 0;
+    w->now = p->func ? PROCESS_START + p->start_late : 0;
     w->last = 0;
     w->accesses = ARENA_ARRAY(&scratch, WalkedAccess *, p->loops.len);
     w->base = ARENA_ARRAY(&scratch, int64_t, p->loops.len);
     w->left = ARENA_ARRAY(&scratch, int64_t, p->steps.len);
-    for (size_t l = 0; l < p->loops.len; l++)
-        w->accesses[l] = walked_accesses(&p->loops.data[l], &scratch);
+    w->access_counts = ARENA_ARRAY(&scratch, uint32_t, p->loops.len);
+    for (uint32_t l = 0; l < p->loops.len; l++) find_accesses(w, l, &scratch);
     EventRange *range = &events->rows[row];
     range->begin = events->tick_count;
     for (size_t at = 0; at < p->steps.len && !p->is_once;) at = walk_step(w, at);
     range->end = events->tick_count;
+    w->now += p->end_late;
     if (range->end > range->begin) events->ticks[range->begin].gap += w->now - w->last;
     arena_free(&scratch);
+}
+
+/* Whether writes of a stream may be made earlier than they are, and have to wait for a place then.
+ * At a port they never do, because the world takes a word per cycle. */
+static bool may_be_early(const HlsDesign *design, uint32_t stream)
+{
+    uint32_t writer = design->streams.data[stream].writer;
+    if (writer == HLS_NOBODY || stream < design->port_count) return false;
+    const HlsProcess *p = &design->processes.data[writer];
+    for (size_t l = 0; l < p->loops.len; l++)
+        for (size_t a = 0; a < p->loops.data[l].accesses.len; a++) {
+            const HlsAccess *access = &p->loops.data[l].accesses.data[a];
+            if (access->is_write && access->early > 0 && p->streams[access->port] == stream)
+                return true;
+        }
+    return false;
 }
 
 static void add_channels(FrameEvents *events, const HlsDesign *design)
@@ -175,27 +221,32 @@ static void add_channels(FrameEvents *events, const HlsDesign *design)
         const HlsStream *s = &design->streams.data[i];
         Channel *c = &events->channels[i];
         c->words = s->is_once ? 0 : (uint32_t)s->words;
+        c->latency = 1 + s->late;
         c->writes = ARENA_ARRAY(&events->arena, uint32_t, c->words);
+        c->places =
+            may_be_early(design, i) ? ARENA_ARRAY(&events->arena, uint32_t, c->words) : c->writes;
         c->reads = ARENA_ARRAY(&events->arena, uint32_t, c->words);
     }
 }
 
 bool fifo_frame_events(const HlsDesign *design, int64_t max_accesses, FrameEvents *out)
 {
-    int64_t accesses = 0;
+    int64_t accesses = 0, all = 0; /* all: with those that are split */
     for (size_t i = 0; i < design->streams.len; i++) {
         accesses += 2 * design->streams.data[i].words;
-        if (accesses > max_accesses || accesses > INT32_MAX) return false;
+        all += (may_be_early(design, (uint32_t)i) ? 3 : 2) * design->streams.data[i].words;
+        if (accesses > max_accesses || accesses >> TICK_WORD_BITS > 0) return false;
     }
     *out = (FrameEvents){0};
     arena_init(&out->arena);
-    WalkedAccess *due[HLS_MAX_ACCESSES];
+    WalkedAccess *due[2 * HLS_MAX_ACCESSES];
     EventWalk w = {.events = out, .due = due};
-    out->ticks = ARENA_ARRAY(&out->arena, Tick, accesses + 1); /* each has an access */
-    out->accesses = ARENA_ARRAY(&out->arena, TickAccess, accesses);
+    out->ticks = ARENA_ARRAY(&out->arena, Tick, all + 1); /* each has an access */
+    out->accesses = ARENA_ARRAY(&out->arena, TickAccess, all);
     out->rows = ARENA_ARRAY(&out->arena, EventRange, design->processes.len);
     out->channels = ARENA_ARRAY(&out->arena, Channel, design->streams.len);
     w.written = ARENA_ARRAY(&out->arena, uint32_t, design->streams.len);
+    w.placed = ARENA_ARRAY(&out->arena, uint32_t, design->streams.len);
     w.read = ARENA_ARRAY(&out->arena, uint32_t, design->streams.len);
     add_channels(out, design);
     for (uint32_t i = 0; i < design->processes.len; i++) {

@@ -1,6 +1,7 @@
 /* The inside of FIFO sizing, for the sources of target/fifo only: the events of a frame
  * (frame_events.c), periodic schedules of them, which decide whether depths keep an interval
- * (periodic_schedule.c for sizing.c), and the storage of FIFOs (storage.c for fit_fifos.c). A schedule borrows its design, which must outlive it.
+ * (periodic_schedule.c for sizing.c), and the storage of FIFOs (storage.c for fit_fifos.c). A
+ * schedule borrows its design, which must outlive it.
  * Tests: test/unit/sim/hls/timing_sim_test.c, lit/target/fifo */
 #ifndef MING_TARGET_FIFO_INTERNAL_H
 #define MING_TARGET_FIFO_INTERNAL_H
@@ -22,10 +23,15 @@ typedef struct Tick {
     uint32_t via;   /* word of the tried stream that moved it in this trial, NO_WORD: none did */
 } Tick;
 
+/* What a tick does at a stream. A write that a bound lets come at various times needs its place at
+ * the first of them and gives its word at the last. */
+typedef enum TickAccessKind { TICK_READ, TICK_WRITE, TICK_PLACE, TICK_WORD } TickAccessKind;
+
+enum { TICK_WORD_BITS = 30 };
 typedef struct TickAccess {
     uint32_t stream;
-    uint32_t word : 31;
-    uint32_t is_write : 1;
+    uint32_t word : TICK_WORD_BITS;
+    uint32_t kind : 2; /* TickAccessKind */
 } TickAccess;
 
 /* Ticks begin to end - 1. */
@@ -34,10 +40,13 @@ typedef struct EventRange {
 } EventRange;
 
 typedef struct Channel {
-    uint32_t writer, reader;  /* processes */
-    uint32_t *writes, *reads; /* tick of each word of a frame */
+    uint32_t writer, reader; /* processes */
+    uint32_t *writes;        /* tick of each word of a frame: when it is given */
+    uint32_t *places;        /* when it needs its place; the same array unless that is earlier */
+    uint32_t *reads;
     uint32_t words;
-    int64_t depth; /* 0: unbounded */
+    int64_t depth;   /* 0: unbounded */
+    int64_t latency; /* cycles that words and places take */
     bool reader_waits, writer_waits;
 } Channel;
 
@@ -62,6 +71,9 @@ bool fifo_frame_events(const HlsDesign *design, int64_t max_accesses, FrameEvent
  *   time of a read   >= write of its word + 1
  *   time of a write  >= read that makes room (a frame back: - T) + 1
  *
+ * (in a design that is perturbed: + the latency of the FIFO, and a write is two events: it needs
+ * its place when it was predicted, and gives its word when the perturbation lets it)
+ *
  * Such times exist unless a cycle of these conditions takes longer than the frames it spans. They
  * also show that nothing deadlocks, because a network that does everything as early as it can is
  * never behind them. A smaller depth only adds conditions, so the times that are there are
@@ -75,9 +87,11 @@ typedef struct PeriodicSchedule PeriodicSchedule;
 PeriodicSchedule *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses) MUST_CHECK;
 void fifo_periodic_free(PeriodicSchedule *sched);
 
-/* Finds times for an interval, with all FIFOs unbounded but those of the ports. False: there are
- * none, or finding them takes too long; depths must not be set then. */
-bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval) MUST_CHECK;
+/* Finds times for an interval, with FIFOs of these depths, one per stream; NULL: all unbounded but
+ * those of the ports. False: there are none, or finding them takes too long; depths must not be set
+ * then. */
+bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval, const int64_t *depths)
+    MUST_CHECK;
 /* The least depth of a stream with which the times are possible as they are. */
 int64_t fifo_periodic_needed(const PeriodicSchedule *sched, uint32_t stream);
 /* Sets the depth of one stream (0: unbounded) and leaves the others as they are. PERIODIC_LOST: the
@@ -96,13 +110,12 @@ int64_t fifo_periodic_events(
  * FIFOs of up to FIFO_MOST_SRL words are shift registers. Deeper ones may be LUTRAM (up to 64
  * words, 1,024 bits, or MEMORY_MOST_LUTRAM bits), block RAM, or UltraRAM where one UltraRAM is
  * worth at least two block RAMs; UltraRAM will do because FIFOs need no contents at the start.
- * FIFOs begin as block RAM, small ones as LUTRAM. Then a greedy search changes one FIFO after the
+ * FIFOs begin as block RAM, small ones as LUTRAM, which they stay unless a limit is exceeded: blocks
+ * hold hundreds of words. Then a greedy search changes one FIFO after the
  * other, always the one that most lowers the largest share that the design takes of its limits of
  * LUTs, block RAM and UltraRAM, as long as one does. So memory goes where it is not scarce. Without
  * a limit for LUTs, LUTRAM only replaces blocks that are not there.
  * Tests: test/unit/target/cost/memory_test.c, lit/target/fifo/fit-fifos-storage.mir */
-
-enum { FIFO_MOST_SRL = 16 };
 
 typedef struct FifoUse {
     int64_t width, depth; /* bits of a word, words */
@@ -118,6 +131,10 @@ bool fifo_kind(Str name, FifoKind *out);
 /* Sets the kinds that are not given. others: the costs of the rest of the design; limits: per
  * resource, negative for none. */
 void fifo_choose_kinds(FifoUse *fifos, size_t count, const Cost *others, const Cost *limits);
+
+/* Words that the storage of a FIFO holds in any case: a FIFO that is so deep costs no more memory
+ * than one of the given depth. */
+int64_t fifo_capacity(const FifoUse *fifo);
 
 /* Adds the costs of all FIFOs to a sum. */
 void fifo_costs(const FifoUse *fifos, size_t count, Cost *sum);

@@ -123,10 +123,20 @@ static void pass_on_place(PeriodicSchedule *sched, const Channel *c, uint32_t wo
 {
     int64_t next = word + c->depth;
     if (next < c->words)
-        pass_on(sched, c->writer, c->writes[next], time + 1);
+        pass_on(sched, c->writer, c->places[next], time + c->latency);
     else
-        pass_on_later(sched, c->writer, c->writes[next % c->words],
-                      time + 1 - next / c->words * sched->interval);
+        pass_on_later(sched, c->writer, c->places[next % c->words],
+                      time + c->latency - next / c->words * sched->interval);
+}
+
+static bool needs_word(const TickAccess *access)
+{
+    return access->kind == TICK_READ;
+}
+
+static bool gives_word(const TickAccess *access)
+{
+    return access->kind == TICK_WRITE || access->kind == TICK_WORD;
 }
 
 static void pass_on_tick(PeriodicSchedule *sched, uint32_t row, uint32_t tick)
@@ -140,11 +150,16 @@ static void pass_on_tick(PeriodicSchedule *sched, uint32_t row, uint32_t tick)
     for (uint32_t a = t[0].first; a < t[1].first; a++) {
         const TickAccess *access = &sched->accesses[a];
         const Channel *c = &sched->channels[access->stream];
-        if (access->is_write)
-            pass_on(sched, c->reader, c->reads[access->word], t->time + 1);
-        else if (c->depth > 0)
+        if (gives_word(access))
+            pass_on(sched, c->reader, c->reads[access->word], t->time + c->latency);
+        else if (needs_word(access) && c->depth > 0)
             pass_on_place(sched, c, access->word, t->time);
     }
+}
+
+static bool needs_place(const TickAccess *access)
+{
+    return access->kind == TICK_WRITE || access->kind == TICK_PLACE;
 }
 
 static inline void wait_until(Tick *t, int64_t time, uint32_t via)
@@ -165,13 +180,13 @@ static inline bool wait_for(PeriodicSchedule *sched, uint32_t tick, const TickAc
 {
     Tick *ticks = sched->ticks, *t = &ticks[tick];
     Channel *c = &sched->channels[access->stream];
-    if (!access->is_write) {
+    if (needs_word(access)) {
         uint32_t write = c->writes[access->word];
         c->reader_waits = is_ahead(&sched->rows[c->writer], write);
-        if (!c->reader_waits) wait_until(t, ticks[write].time + 1, ticks[write].via);
+        if (!c->reader_waits) wait_until(t, ticks[write].time + c->latency, ticks[write].via);
         return !c->reader_waits;
     }
-    if (c->depth == 0) return true;
+    if (c->depth == 0 || !needs_place(access)) return true;
     int64_t freed = access->word - c->depth, frames = 0;
     if (freed < 0) {
         frames = (c->words - 1 - freed) / c->words;
@@ -180,7 +195,7 @@ static inline bool wait_for(PeriodicSchedule *sched, uint32_t tick, const TickAc
     uint32_t read = c->reads[freed];
     c->writer_waits = frames == 0 && is_ahead(&sched->rows[c->reader], read);
     if (!c->writer_waits)
-        wait_until(t, ticks[read].time + 1 - frames * sched->interval,
+        wait_until(t, ticks[read].time + c->latency - frames * sched->interval,
                    access->stream == sched->tried ? (uint32_t)freed : ticks[read].via);
     return !c->writer_waits;
 }
@@ -192,8 +207,8 @@ static inline void wake(PeriodicSchedule *sched, uint32_t tick)
     for (uint32_t a = t[0].first; a < t[1].first; a++) {
         const TickAccess *access = &sched->accesses[a];
         const Channel *c = &sched->channels[access->stream];
-        if (access->is_write && c->reader_waits) enqueue(sched, c->reader);
-        if (!access->is_write && c->writer_waits) enqueue(sched, c->writer);
+        if (gives_word(access) && c->reader_waits) enqueue(sched, c->reader);
+        if (needs_word(access) && c->writer_waits) enqueue(sched, c->writer);
     }
 }
 
@@ -228,9 +243,9 @@ static inline void pass_on_first(PeriodicSchedule *sched, const Tick *t, const T
                                  bool is_moved)
 {
     const Channel *c = &sched->channels[access->stream];
-    if (access->is_write ? c->reader_waits : c->writer_waits)
-        enqueue(sched, access->is_write ? c->reader : c->writer);
-    if (is_moved && !access->is_write && c->depth > 0 && access->word + c->depth >= c->words)
+    if (gives_word(access) && c->reader_waits) enqueue(sched, c->reader);
+    if (needs_word(access) && c->writer_waits) enqueue(sched, c->writer);
+    if (is_moved && needs_word(access) && c->depth > 0 && access->word + c->depth >= c->words)
         pass_on_place(sched, c, access->word, t->time);
 }
 
@@ -238,9 +253,9 @@ static inline void pass_on_first(PeriodicSchedule *sched, const Tick *t, const T
 static inline bool wait_for_first(PeriodicSchedule *sched, uint32_t tick, const TickAccess *access)
 {
     Channel *c = &sched->channels[access->stream];
-    if (access->is_write) return c->depth == 0 || wait_for(sched, tick, access);
+    if (!needs_word(access)) return c->depth == 0 || wait_for(sched, tick, access);
     uint32_t write = c->writes[access->word];
-    int64_t time = sched->ticks[write].time + 1;
+    int64_t time = sched->ticks[write].time + c->latency;
     c->reader_waits = write >= sched->rows[c->writer].now.begin;
     if (sched->ticks[tick].time < time && !c->reader_waits) sched->ticks[tick].time = time;
     return !c->reader_waits;
@@ -341,8 +356,9 @@ static PeriodicOutcome settle(PeriodicSchedule *sched, int64_t max_steps)
     do {
         outcome = run_round(sched, most);
         sched->is_first_round = false;
-    } while (outcome == PERIODIC_KEPT && next_round(sched));
-    return outcome;
+        if (outcome != PERIODIC_KEPT || !next_round(sched)) return outcome;
+    } while (sched->tried != HLS_NOBODY || sched->steps <= most); /* a trial finds its cycle */
+    return PERIODIC_UNKNOWN;
 }
 
 static void drop_ranges(PeriodicSchedule *sched)
@@ -369,12 +385,12 @@ static void end_trial(PeriodicSchedule *sched, bool ok)
     drop_ranges(sched);
 }
 
-bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval)
+bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval, const int64_t *depths)
 {
     sched->interval = interval;
     sched->tried = HLS_NOBODY;
     for (uint32_t i = 0; i < sched->channel_count; i++)
-        sched->channels[i].depth = i < sched->port_count ? PORT_DEPTH : 0;
+        sched->channels[i].depth = depths ? depths[i] : i < sched->port_count ? PORT_DEPTH : 0;
     for (uint32_t i = 0; i < sched->row_count; i++) {
         ConstraintRow *r = &sched->rows[i];
         int64_t time = 0;
@@ -401,8 +417,8 @@ int64_t fifo_periodic_needed(const PeriodicSchedule *sched, uint32_t stream)
     int64_t needed = 0, frame = 0;
     uint32_t write = 0;
     for (uint32_t word = 0; word < c->words; word++) {
-        int64_t read = sched->ticks[c->reads[word]].time;
-        while (sched->ticks[c->writes[write]].time + frame * sched->interval <= read) {
+        int64_t freed = sched->ticks[c->reads[word]].time + c->latency;
+        while (sched->ticks[c->places[write]].time + frame * sched->interval < freed) {
             write = write + 1 == c->words ? 0 : write + 1;
             frame += write == 0;
         }

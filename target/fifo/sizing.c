@@ -88,6 +88,7 @@ SizingOutcome fifo_first_frame(const HlsDesign *design, const int64_t *depths, i
 typedef struct DepthSearch {
     const HlsDesign *design;
     PeriodicSchedule *sched;
+    const int64_t *floors; /* NULL: none */
     int64_t *depths;
     int64_t *low;    /* too small for each stream, whatever becomes of the others */
     uint32_t *order; /* streams, widest words first */
@@ -101,11 +102,16 @@ static bool is_over(const DepthSearch *s)
     return fifo_periodic_steps(s->sched) >= s->limit;
 }
 
+static int64_t floor_of(const int64_t *floors, uint32_t stream)
+{
+    return floors && floors[stream] > HLS_MIN_DEPTH ? floors[stream] : HLS_MIN_DEPTH;
+}
+
 /* Depth with which the present times are possible. */
 static int64_t least_depth(const DepthSearch *s, uint32_t stream)
 {
     int64_t needed = fifo_periodic_needed(s->sched, stream);
-    return needed > HLS_MIN_DEPTH ? needed : HLS_MIN_DEPTH;
+    return i64_max(needed, floor_of(s->floors, stream));
 }
 
 /* The smallest depth beside the others' that tries of the present effort find. Times that were
@@ -163,9 +169,26 @@ static void sort_streams(DepthSearch *s)
     }
 }
 
+/* Words that a FIFO holds beyond those of a simulation if each of its writes needs its place when it
+ * was predicted: those written while the pipeline makes up for it, and while places take longer. */
+static int64_t early_words(const HlsDesign *design, uint32_t stream)
+{
+    const HlsStream *s = &design->streams.data[stream];
+    int64_t most = 0;
+    if (s->writer == HLS_NOBODY) return 0;
+    const HlsProcess *p = &design->processes.data[s->writer];
+    for (size_t l = 0; l < p->loops.len; l++)
+        for (size_t a = 0; a < p->loops.data[l].accesses.len; a++) {
+            const HlsAccess *access = &p->loops.data[l].accesses.data[a];
+            if (access->is_write && p->streams[access->port] == stream)
+                most = i64_max(most, access->early + s->late);
+        }
+    return most;
+}
+
 /* Sizes without a search: takes the words that unbounded FIFOs hold in the periodic state. */
 static SizingOutcome take_needed(const HlsDesign *design, int64_t interval, int64_t *events,
-                                 int64_t *depths)
+                                 const int64_t *floors, int64_t *depths)
 {
     int64_t *unbounded = xcalloc(design->streams.len, sizeof *unbounded);
     const HlsSimOptions options = {.input_interval = interval, .depths = unbounded};
@@ -173,25 +196,36 @@ static SizingOutcome take_needed(const HlsDesign *design, int64_t interval, int6
     for (uint32_t i = 0; i < design->port_count; i++) unbounded[i] = PORT_DEPTH;
     SizingOutcome outcome = run_to_period(design, &options, FIRST_FRAMES, events, &steady, depths);
     for (uint32_t i = 0; i < design->streams.len; i++)
-        if (i < design->port_count || depths[i] < HLS_MIN_DEPTH) depths[i] = HLS_MIN_DEPTH;
+        depths[i] = i < design->port_count
+                        ? PORT_DEPTH
+                        : i64_max(depths[i] + early_words(design, i), floor_of(floors, i));
     free(unbounded);
     return outcome == SIZING_PERIODIC && steady.interval > interval ? SIZING_UNDECIDED : outcome;
 }
 
-SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
+bool fifo_keeps_interval(const HlsDesign *design, const int64_t *depths, int64_t interval)
 {
-    DepthSearch s = {.design = design, .depths = depths, .limit = *events};
+    PeriodicSchedule *sched = fifo_periodic_create(design, MAX_ACCESSES);
+    bool keeps = sched && fifo_periodic_start(sched, interval, depths);
+    fifo_periodic_free(sched);
+    return keeps;
+}
+
+SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *events,
+                        const int64_t *floors, int64_t *depths)
+{
+    DepthSearch s = {.design = design, .floors = floors, .depths = depths, .limit = *events};
     int64_t accesses =
         *events < MAX_ACCESSES / ACCESSES_PER_EVENT ? ACCESSES_PER_EVENT * *events : MAX_ACCESSES;
     s.sched = fifo_periodic_create(design, accesses);
-    if (!s.sched || !fifo_periodic_start(s.sched, interval)) {
+    if (!s.sched || !fifo_periodic_start(s.sched, interval, NULL)) {
         fifo_periodic_free(s.sched);
-        return take_needed(design, interval, events, depths);
+        return take_needed(design, interval, events, floors, depths);
     }
     for (uint32_t i = 0; i < design->port_count; i++) depths[i] = PORT_DEPTH;
     s.order = xcalloc(design->streams.len, sizeof *s.order);
     s.low = xcalloc(design->streams.len, sizeof *s.low);
-    for (uint32_t i = 0; i < design->streams.len; i++) s.low[i] = HLS_MIN_DEPTH - 1;
+    for (uint32_t i = 0; i < design->streams.len; i++) s.low[i] = floor_of(floors, i) - 1;
     sort_streams(&s);
     fix_all(&s);
     *events -= fifo_periodic_steps(s.sched);

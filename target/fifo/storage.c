@@ -45,13 +45,14 @@ static double largest_share(const Cost *sum, const Cost *limits)
     return most;
 }
 
-static bool may_be(const FifoUse *fifo, FifoKind kind, const Cost *limits)
+static bool may_be(const FifoUse *fifo, FifoKind kind, const Cost *limits, bool is_beyond)
 {
     enum { WORTH = 2 };
     if (fifo->is_given || fifo->depth <= FIFO_MOST_SRL || kind == FIFO_SRL) return false;
     if (kind == FIFO_LUTRAM)
         return memory_is_small(fifo->width, fifo->depth) ||
                fifo->width * fifo->depth <= MEMORY_MOST_LUTRAM;
+    if (memory_is_small(fifo->width, fifo->depth) && !is_beyond) return false;
     return kind == FIFO_BRAM ||
            (limits->uram > 0 && memory_blocks18(fifo->width, fifo->depth) >=
                                     WORTH * memory_blocks_uram(fifo->width, fifo->depth));
@@ -82,7 +83,7 @@ static bool improve(FifoUse *fifos, size_t count, const Cost *limits, Cost *sum)
     FifoKind best_kind = FIFO_SRL;
     for (size_t i = 0; i < count; i++)
         for (FifoKind kind = FIFO_LUTRAM; kind < FIFO_KINDS; kind++) {
-            if (kind == fifos[i].kind || !may_be(&fifos[i], kind, limits) ||
+            if (kind == fifos[i].kind || !may_be(&fifos[i], kind, limits, least > 1) ||
                 (kind == FIFO_LUTRAM && !may_take_luts))
                 continue;
             Cost with = changed(sum, &fifos[i], kind);

@@ -3,7 +3,7 @@
 
     sizing_check.py --tools=DIR [--seed=N] [--count=N] [--cosim=N]
 
-For each graph (gen_sizing.py), compiled for a random budget:
+For each graph (gen_sizing.py), compiled for a random budget with --fifo-slack=exact:
 
 - the sized design has the interval that unbounded FIFOs have, the numbers that
   stand in the IR and in report.json, and the exact values;
@@ -253,7 +253,7 @@ def compile_graph(tools, folder, dsp):
     """With that many DSP, or those that are named if no design fits them."""
     try:
         command(tools / "ming", "compile", folder / "model.mlir", "-o", folder / "hls", "--top=net",
-                f"--dsp={dsp}", "--bram=4000")
+                "--fifo-slack=exact", f"--dsp={dsp}", "--bram=4000")
     except Failure as failure:
         needed = re.search(r"the smallest design needs (\d+) DSP", str(failure))
         if not needed and " error: " in str(failure):

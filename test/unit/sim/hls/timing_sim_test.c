@@ -169,7 +169,7 @@ static void script_loop(Script *s, const HlsLoop *loop, int64_t execution)
     for (int64_t i = 0; i < loop->trips; i++)
         for (size_t a = 0; a < loop->accesses.len; a++) {
             const HlsAccess *access = &loop->accesses.data[a];
-            int64_t tick = s->length + i * loop->ii + access->offset;
+            int64_t tick = s->length + i * loop->ii + access->offset + access->late;
             if (happens_in(access, execution * loop->trips + i))
                 s->ticks[tick].accesses[s->ticks[tick].count++] = access;
         }
@@ -180,9 +180,10 @@ static void script_loop(Script *s, const HlsLoop *loop, int64_t execution)
 static Script *script_of(const HlsProcess *p)
 {
     Script *s = calloc(1, sizeof *s);
-    s->length = p->func ? PROCESS_START : 0;
+    s->length = p->func ? PROCESS_START + p->start_late : 0;
     for (int64_t e = 0; e < p->loops.data[0].executions; e++)
         for (size_t l = 0; l < p->loops.len; l++) script_loop(s, &p->loops.data[l], e);
+    s->length += p->end_late;
     return s;
 }
 
@@ -301,7 +302,7 @@ static void check_sizes(const HlsDesign *d, int64_t *depths)
     enum { EVENTS = 1 << 22 };
     int64_t best = fifo_best_interval(d), events = EVENTS;
     SteadyState steady;
-    assert_int_equal(fifo_size(d, best, &events, depths), SIZING_PERIODIC);
+    assert_int_equal(fifo_size(d, best, &events, NULL, depths), SIZING_PERIODIC);
     events = EVENTS;
     assert_int_equal(fifo_steady_state(d, depths, &events, &steady, NULL), SIZING_PERIODIC);
     assert_int_equal(steady.interval, best);
@@ -331,6 +332,100 @@ static void sizes_are_minimal(void **state)
         free_design(&design);
     }
     context_destroy(ctx);
+}
+
+/* On hardware that is later than predicted, too. FIFOs are as predicted, because the simulation by
+ * steps knows no others. */
+static void perturbed_networks_are_exact(void **state)
+{
+    enum { ROUNDS = 200 };
+    Random random = {17};
+    int done = 0;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        HlsDesign design;
+        HlsPerturbation later = design_bound(HLS_BOUND_PERMILLE);
+        random_design(&random, &design);
+        later.is_bound = false;
+        later.is_random = true;
+        later.seed = random_u64(&random);
+        later.fifo_late = 0;
+        design_perturb(&design, &later);
+        done += compare(&design);
+        free_design(&design);
+    }
+    assert_in_range(done, ROUNDS / 10, ROUNDS - ROUNDS / 10);
+}
+
+/* Sized with slack, a network keeps the interval of the latest hardware on all hardware before. */
+static void check_slack(Random *random, HlsDesign *d, FifoSlack slack, const int64_t *depths)
+{
+    enum { EVENTS = 1 << 22, SEEDS = 12 };
+    HlsPerturbation later = design_bound(slack.permille);
+    int64_t bound = fifo_bound_interval(d, slack);
+    later.is_bound = false;
+    for (int i = 0; i < SEEDS; i++) {
+        int64_t events = EVENTS;
+        SteadyState steady;
+        later.seed = random_u64(random);
+        design_perturb(d, &later);
+        assert_true(fifo_best_interval(d) <= bound);
+        assert_true(fifo_keeps_interval(d, depths, bound));
+        assert_int_equal(fifo_steady_state(d, depths, &events, &steady, NULL), SIZING_PERIODIC);
+        assert_true(steady.interval <= bound);
+        later.is_random = true; /* the first is the latest hardware */
+    }
+    design_perturb(d, NULL);
+}
+
+static void slack_covers_all_hardware(void **state)
+{
+    enum { ROUNDS = 150, EVENTS = 1 << 22 };
+    Random random = {29};
+    Context *ctx = context_create();
+    int deeper = 0;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        HlsDesign d;
+        FifoSlack slack;
+        int64_t events = EVENTS, best;
+        SteadyState steady;
+        random_design(&random, &d);
+        assert_true(fifo_slack_parse(STR("default"), &slack));
+        slack.permille = 250 * random_below(&random, 5);
+        d.port_count = 1;
+        for (size_t i = 0; i < d.streams.len; i++)
+            d.streams.data[i].word = type_i(ctx, 1 + random_below(&random, 16));
+        int64_t *depths = ARENA_ARRAY(&d.arena, int64_t, d.streams.len);
+        int64_t *least = ARENA_ARRAY(&d.arena, int64_t, d.streams.len);
+        best = fifo_best_interval(&d);
+        assert_int_equal(fifo_size_with_slack(&d, slack, best, &events, depths), SIZING_PERIODIC);
+        assert_true(fifo_keeps_slack(&d, slack, depths, fifo_bound_interval(&d, slack)));
+        check_slack(&random, &d, slack, depths);
+        events = EVENTS;
+        assert_int_equal(fifo_steady_state(&d, depths, &events, &steady, NULL), SIZING_PERIODIC);
+        assert_int_equal(steady.interval, best);
+        events = EVENTS;
+        assert_int_equal(fifo_size(&d, best, &events, NULL, least), SIZING_PERIODIC);
+        for (size_t i = 0; i < d.streams.len; i++) deeper += depths[i] > least[i];
+        free_design(&d);
+    }
+    assert_true(deeper > ROUNDS);
+    context_destroy(ctx);
+}
+
+static void slack_is_read(void **state)
+{
+    FifoSlack slack;
+    (void)state;
+    assert_true(fifo_slack_parse(STR("exact"), &slack) && slack.is_exact);
+    assert_true(fifo_slack_parse(STR("20%"), &slack) && !slack.is_exact);
+    assert_int_equal(slack.permille, 200);
+    assert_true(fifo_slack_parse(STR("1000%"), &slack));
+    assert_false(fifo_slack_parse(STR("1001%"), &slack));
+    assert_false(fifo_slack_parse(STR("%"), &slack));
+    assert_false(fifo_slack_parse(STR("20"), &slack));
+    assert_false(fifo_slack_parse(STR(""), &slack));
 }
 
 typedef struct Progress {
@@ -374,6 +469,9 @@ int main(void)
         cmocka_unit_test(networks_are_exact_to_the_cycle),
         cmocka_unit_test(periods_last),
         cmocka_unit_test(sizes_are_minimal),
+        cmocka_unit_test(perturbed_networks_are_exact),
+        cmocka_unit_test(slack_covers_all_hardware),
+        cmocka_unit_test(slack_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
