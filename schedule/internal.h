@@ -37,6 +37,14 @@ bool sched_compute_order(ComputeSchedule *sched) MUST_CHECK;
 /* Whether the words of all streams hold multiples of the factors. */
 bool sched_words_hold(const ComputeSchedule *sched, const int64_t *unroll);
 
+/* Fills what a schedule says of tiles, and the digits of the result's words, whose `address` is the
+ * number of a tile. False, no diagnostic: the map does more than order, drop and repeat dimensions,
+ * it fills, or there would be too many memories. */
+bool sched_reorder_tiles(const Op *reorder, const int64_t *in_word, const int64_t *out_word,
+                         ReorderSchedule *p, MoveDigits *d) MUST_CHECK;
+/* The numbers of the first and the last word of the source in each tile. */
+void sched_tile_words(const ReorderSchedule *p, int64_t *first, int64_t *last);
+
 /* Whether a value is a frame that the process pulls, reshaped or not. */
 bool sched_is_pulled(const Value *value);
 

@@ -28,12 +28,35 @@ static int64_t product(const int64_t *extents, uint32_t begin, uint32_t end)
     return result;
 }
 
-/* For each result word the source word that it copies, or -1 if it is filled. */
+/* For each result word the source word (the tile) that it copies, or -1 if it is filled. */
 typedef struct ReorderWalk {
     int32_t *source; /* out_words entries */
-    int64_t *last;   /* in_words entries: iteration of the last use, -1: none */
+    int64_t *last;   /* `slots` entries: iteration of the last use, -1: none */
     int64_t in_words, out_words;
+    int64_t slots;        /* source words, or tiles */
+    int64_t *begin, *end; /* of each tile, its first and its last word; NULL: words */
 } ReorderWalk;
+
+/* The word that completes a slot. */
+static int64_t last_word(const ReorderWalk *walk, int64_t slot)
+{
+    return walk->end ? walk->end[slot] : slot;
+}
+
+/* Slots of which one of the first `words` words is a part. Tiles begin in their order. */
+static int64_t slots_begun(const ReorderWalk *walk, int64_t words)
+{
+    int64_t low = 0, high = walk->slots;
+    if (!walk->begin) return words;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (walk->begin[middle] < words)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 static bool is_inside(const MoveDigits *d, const int64_t *at)
 {
@@ -91,7 +114,7 @@ static int64_t least_delay(const ReorderSchedule *p, const ReorderWalk *walk)
         for (int64_t i = 0; i < p->out_burst; i++, o++) {
             int64_t source = walk->source[o];
             if (source < 0) continue;
-            int64_t ready = read_time(p, source) + REORDER_SLOT_DISTANCE;
+            int64_t ready = read_time(p, last_word(walk, source)) + REORDER_SLOT_DISTANCE;
             late = i64_max(late, ready - (block * p->step_trips + i));
         }
     return ceil_div(late, p->step_trips);
@@ -106,19 +129,22 @@ static int64_t handy_depth(int64_t least, int64_t words)
     return words <= limit ? words : power <= limit ? power : least;
 }
 
-/* Slot of word w is w modulo the depth, so every word must be used up before word w + depth. */
+/* Slot of word w is w modulo the depth, so every word must be used up before word w + depth. The
+ * same for tiles. */
 static int64_t least_depth(const ReorderSchedule *p, const ReorderWalk *walk)
 {
     int64_t depth = 1, o = 0;
-    for (int64_t w = 0; w < walk->in_words; w++) walk->last[w] = -1;
+    for (int64_t w = 0; w < walk->slots; w++) walk->last[w] = -1;
     for (int64_t block = 0; block < p->out_blocks; block++)
         for (int64_t i = 0; i < p->out_burst; i++, o++)
             if (walk->source[o] >= 0)
                 walk->last[walk->source[o]] = (block + p->delay) * p->step_trips + i;
-    for (int64_t w = 0; w < walk->in_words; w++)
-        if (walk->last[w] >= 0)
-            depth = i64_max(depth, words_read(p, walk->last[w] + REORDER_SLOT_DISTANCE - 1) - w);
-    return handy_depth(i64_min(depth, walk->in_words), walk->in_words);
+    for (int64_t w = 0; w < walk->slots; w++)
+        if (walk->last[w] >= 0) {
+            int64_t words = words_read(p, walk->last[w] + REORDER_SLOT_DISTANCE - 1);
+            depth = i64_max(depth, slots_begun(walk, words) - w);
+        }
+    return handy_depth(i64_min(depth, walk->slots), walk->slots);
 }
 
 static void cut_frames(const MoveDigits *d, const ReorderWalk *walk, ReorderSchedule *p)
@@ -196,15 +222,31 @@ static void choose_blocks(const MoveDigits *d, const int64_t *source, uint32_t r
 {
     ReorderWalk walk = {.in_words = product(source, 0, rank),
                         .out_words = product(d->extents, 0, d->count)};
+    if (!p->is_tiled) p->tiles = walk.in_words;
+    walk.slots = p->tiles;
     Cuts cuts = {.digits = d, .walk = &walk};
     Arena arena;
     arena_init(&arena);
     walk.source = ARENA_ARRAY(&arena, int32_t, walk.out_words);
-    walk.last = ARENA_ARRAY(&arena, int64_t, walk.in_words);
+    walk.last = ARENA_ARRAY(&arena, int64_t, walk.slots);
+    if (p->is_tiled) {
+        walk.begin = ARENA_ARRAY(&arena, int64_t, walk.slots);
+        walk.end = ARENA_ARRAY(&arena, int64_t, walk.slots);
+        sched_tile_words(p, walk.begin, walk.end);
+    }
     walk_words(d, &walk);
     list_bursts(&cuts, source, rank);
     choose_cut(&cuts, p);
     arena_free(&arena);
+}
+
+static void take_digits(const MoveDigits *d, ReorderSchedule *out)
+{
+    out->digit_count = d->count;
+    memcpy(out->digits, d->extents, d->count * sizeof *d->extents);
+    out->address = d->address.expr;
+    out->bound_count = d->bound_count;
+    for (uint32_t i = 0; i < d->bound_count; i++) out->bounds[i] = d->bounds[i].expr;
 }
 
 static bool schedule_words(const Op *reorder, int64_t lanes, ReorderSchedule *out, MoveDigits *d)
@@ -216,12 +258,9 @@ static bool schedule_words(const Op *reorder, int64_t lanes, ReorderSchedule *ou
     for (uint32_t i = 0; i < rank; i++)
         words[i] = source->u.shaped.dims[i] / (i + 1 == rank ? lanes : 1);
     out->reorder = reorder;
-    out->lanes = lanes;
-    out->digit_count = d->count;
-    memcpy(out->digits, d->extents, d->count * sizeof *d->extents);
-    out->address = d->address.expr;
-    out->bound_count = d->bound_count;
-    for (uint32_t i = 0; i < d->bound_count; i++) out->bounds[i] = d->bounds[i].expr;
+    out->lanes = out->in_lanes = lanes;
+    out->parts = 1;
+    take_digits(d, out);
     choose_blocks(d, words, rank, out);
     return true;
 }
@@ -242,6 +281,33 @@ bool sched_reorder_packed(const Op *process, int64_t lanes, ReorderSchedule *out
     return check_sizes(reorder, lanes) && schedule_words(reorder, lanes, out, &digits);
 }
 
+static bool schedule_tiles(const Op *reorder, const int64_t *in_word, const int64_t *out_word,
+                           ReorderSchedule *out, MoveDigits *d)
+{
+    if (!sched_reorder_tiles(reorder, in_word, out_word, out, d)) return false;
+    take_digits(d, out);
+    choose_blocks(d, out->grid, out->source_rank, out);
+    return true;
+}
+
+bool sched_reorder_tiled(const Op *process, const int64_t *in_word, const int64_t *out_word,
+                         ReorderSchedule *out)
+{
+    MoveDigits digits;
+    const Op *reorder = find_reorder(process);
+    *out = (ReorderSchedule){.process = process};
+    return check_sizes(reorder, 1) && schedule_tiles(reorder, in_word, out_word, out, &digits);
+}
+
+/* Elements per word where all words are as many of the innermost dimension; 0: they are not. */
+static int64_t common_lanes(const Type *type, const int64_t *word)
+{
+    uint32_t rank = type->u.shaped.rank;
+    for (uint32_t i = 0; i + 1 < rank; i++)
+        if (word[i] != 1) return 0;
+    return rank ? word[rank - 1] : 1;
+}
+
 bool sched_reorder(const Op *process, ReorderSchedule *out)
 {
     const Op *reorder = find_reorder(process);
@@ -249,7 +315,6 @@ bool sched_reorder(const Op *process, ReorderSchedule *out)
     MoveDigits digits;
     *out = (ReorderSchedule){.process = process};
     const Type *source = op_operand(reorder, 0)->type, *result = op_result(reorder, 0)->type;
-    int64_t lanes = dfg_word_elems(dfg_port(process, 0)->type);
     if (dfg_input_count(process) != 1 || dfg_output_count(process) != 1)
         return op_error(process, "reorders one input into one output");
     const Op *pull = value_def(reshape_source(op_operand(reorder, 0)));
@@ -258,16 +323,17 @@ bool sched_reorder(const Op *process, ReorderSchedule *out)
     if (!sched_port_word(process, 0, dfg_port(process, 0)->type, source, in) ||
         !sched_port_word(process, 1, dfg_port(process, 1)->type, result, to))
         return false;
-    for (uint32_t i = 0; i + 1 < source->u.shaped.rank; i++) lanes = in[i] == 1 ? lanes : 0;
-    for (uint32_t i = 0; i + 1 < result->u.shaped.rank; i++) lanes = to[i] == 1 ? lanes : 0;
-    if (lanes == 0 || dfg_word_elems(dfg_port(process, 1)->type) != lanes)
-        return op_error(process, "reorders words that differ or are not parts of the innermost "
-                                 "dimension");
-    if (!check_sizes(reorder, lanes))
+    int64_t lanes = common_lanes(source, in);
+    if (!check_sizes(reorder, lanes ? lanes : 1))
         return op_error(reorder, "moves more than 2^26 words, too many to plan a buffer for");
-    return schedule_words(reorder, lanes, out, &digits) ||
-           op_error(reorder, "map %s does not keep words of %lld elements together",
-                    map_str(process->ctx, dfg_reorder_map(reorder)), (long long)lanes);
+    if (lanes && lanes == common_lanes(result, to) && schedule_words(reorder, lanes, out, &digits))
+        return true;
+    *out = (ReorderSchedule){.process = process};
+    return schedule_tiles(reorder, in, to, out, &digits) ||
+           op_error(reorder, "map %s cannot regroup words of %lld elements to words of %lld",
+                    map_str(process->ctx, dfg_reorder_map(reorder)),
+                    (long long)dfg_word_elems(dfg_port(process, 0)->type),
+                    (long long)dfg_word_elems(dfg_port(process, 1)->type));
 }
 
 int64_t sched_reorder_trips(const ReorderSchedule *sched)

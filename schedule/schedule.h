@@ -325,17 +325,22 @@ enum {
     MOVE_MAX_DIGITS = 24,
     /* A slot of a reorder's buffer is read at least this many iterations after it was written, and
      * written as many after it was read. */
-    REORDER_SLOT_DISTANCE = 2
+    REORDER_SLOT_DISTANCE = 2,
+    REORDER_MAX_PARTS = 128 /* memories of a reorder by tiles */
 };
 
 /* Frames are cut into blocks: the source into in_blocks of in_burst words, the result into
  * out_blocks of out_burst words. A step of the outer loop reads one block of the source and writes
  * the block of the result that is `delay` steps behind; the inner loops walk the result's digits
  * from `level` on. Digits are the result's dimensions, split where the map divides and joined where
- * it does not tell them apart (schedule/delinearize.c). */
+ * it does not tell them apart (schedule/delinearize.c).
+ *
+ * With is_tiled the words of both ends may be any boxes. The buffer then holds tiles of the source
+ * in place of its words; a tile is `parts` words, each in a memory of its own, and the fields of
+ * tiles say where an element is (schedule/reorder_tiles.c). */
 typedef struct ReorderSchedule {
     const Op *process, *reorder;
-    int64_t lanes; /* elements per word */
+    int64_t lanes; /* elements per word of the result */
     uint32_t digit_count, level;
     int64_t digits[MOVE_MAX_DIGITS]; /* extents, outermost first */
     int64_t inner[MOVE_MAX_DIGITS];  /* extents of the inner loops, of digits from `level` on; the
@@ -347,8 +352,18 @@ typedef struct ReorderSchedule {
     int64_t in_blocks, in_burst, out_blocks, out_burst;
     int64_t delay;             /* steps */
     int64_t steps, step_trips; /* of the outer loop; iterations of the inner loops */
-    int64_t depth;             /* words of the circular buffer: those that are alive at once, or a
-                                  quarter more if that makes addresses simpler */
+    int64_t depth; /* words (tiles) of the circular buffer: those that are alive at once,
+                                  or a quarter more if that makes addresses simpler */
+    int64_t tiles; /* words (tiles) of the source */
+    bool is_tiled;
+    int64_t parts, in_lanes; /* words of the source per tile; elements per such word */
+    uint32_t source_rank, result_rank;
+    int64_t in_word[DFG_MAX_RANK], out_word[DFG_MAX_RANK]; /* extents of the words */
+    int64_t grid[DFG_MAX_RANK];                            /* words of the source, per dimension */
+    int64_t tile[DFG_MAX_RANK];             /* elements of a tile, per dimension of the source */
+    int lane_of[DFG_MAX_RANK];              /* the result's dimension that it is; -1: none */
+    const AffineExpr *inside[DFG_MAX_RANK]; /* where a word of the result begins in its tile, over
+                                               the digits */
 } ReorderSchedule;
 
 /* False: diagnosed. */
@@ -356,6 +371,12 @@ bool sched_reorder(const Op *process, ReorderSchedule *out) MUST_CHECK;
 /* The same at `lanes` elements per word in place of those of the ports. False, no diagnostic: words
  * of that many elements do not stay together. */
 bool sched_reorder_packed(const Op *process, int64_t lanes, ReorderSchedule *out) MUST_CHECK;
+/* The same with words of these extents, of the source and of the result inside the process, which
+ * divide theirs. */
+bool sched_reorder_tiled(const Op *process, const int64_t *in_word, const int64_t *out_word,
+                         ReorderSchedule *out) MUST_CHECK;
+/* Places of a tile among which the elements of a word of the result are chosen. */
+int64_t sched_reorder_choices(const ReorderSchedule *sched);
 /* Iterations for one frame. */
 int64_t sched_reorder_trips(const ReorderSchedule *sched);
 

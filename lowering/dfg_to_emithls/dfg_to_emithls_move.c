@@ -76,8 +76,39 @@ static const AffineExpr *step_position(const ReorderLowering *r)
 
 static const AffineExpr *slot(const ReorderLowering *r, const AffineExpr *word)
 {
-    bool wraps = r->sched.depth < r->sched.in_blocks * r->sched.in_burst;
+    bool wraps = r->sched.depth < r->sched.tiles;
     return wraps ? affine_mod(word, affine_const(r->ctx, r->sched.depth)) : word;
+}
+
+/* Coordinate i of the word that is being read, among those of the source. Blocks are whole inner
+ * dimensions, so each coordinate follows from the step alone or from the position in it. */
+static const AffineExpr *read_coordinate(const ReorderLowering *r, uint32_t i)
+{
+    const ReorderSchedule *p = &r->sched;
+    uint32_t first = p->source_rank, begin;
+    for (int64_t words = 1; words < p->in_burst && first > 0;) words *= p->grid[--first];
+    bool is_inside = i >= first;
+    const AffineExpr *at = is_inside ? step_position(r) : step_counter(r);
+    for (uint32_t k = (is_inside ? p->source_rank : first); k-- > i + 1;)
+        at = affine_floordiv(at, affine_const(r->ctx, p->grid[k]));
+    for (begin = is_inside ? first : 0; begin < i && p->grid[begin] == 1;) begin++;
+    if (p->grid[i] == 1) return affine_const(r->ctx, 0);
+    return begin < i ? affine_mod(at, affine_const(r->ctx, p->grid[i])) : at;
+}
+
+/* Slot and part of the tile in which the word lies that is being read. */
+static void read_place(const ReorderLowering *r, const AffineExpr **place)
+{
+    const ReorderSchedule *p = &r->sched;
+    const AffineExpr *tile = affine_const(r->ctx, 0), *part = tile;
+    for (uint32_t i = 0; i < p->source_rank; i++) {
+        int64_t parts = p->tile[i] / p->in_word[i];
+        const AffineExpr *at = read_coordinate(r, i), *count = affine_const(r->ctx, parts);
+        tile = affine_add(affine_mul_c(tile, p->grid[i] / parts), affine_floordiv(at, count));
+        part = affine_add(affine_mul_c(part, parts), affine_mod(at, count));
+    }
+    place[0] = slot(r, tile);
+    place[1] = part;
 }
 
 static void read_block(ReorderLowering *r)
@@ -91,8 +122,9 @@ static void read_block(ReorderLowering *r)
     Value *word = emithls_nest_read(nest, to_emithls_port_stream(r->l, 0));
     const AffineExpr *number =
         affine_add(affine_mul_c(step_counter(r), r->sched.in_burst), position);
-    number = slot(r, number);
-    emithls_nest_store(nest, word, r->buffer, &number, 1);
+    const AffineExpr *place[2] = {slot(r, number), NULL};
+    if (r->sched.is_tiled) read_place(r, place);
+    emithls_nest_store(nest, word, r->buffer, place, r->sched.parts > 1 ? 2 : 1);
     emithls_nest_close(nest, mark);
 }
 
@@ -122,6 +154,58 @@ static Value *load_slot(ReorderLowering *r)
     return emithls_nest_load(&r->l->nest, r->buffer, &number, 1);
 }
 
+/* Part of the tile and element of its word where a lane of the result's word is. */
+static void lane_place(const ReorderLowering *r, const AffineExpr *const *lanes,
+                       const AffineExpr **part, const AffineExpr **element)
+{
+    const ReorderSchedule *p = &r->sched;
+    *part = *element = affine_const(r->ctx, 0);
+    for (uint32_t i = 0; i < p->source_rank; i++) {
+        const AffineExpr *size = affine_const(r->ctx, p->in_word[i]);
+        const AffineExpr *at = over_digits(r, p->inside[i]);
+        if (p->lane_of[i] >= 0) at = affine_add(at, lanes[p->lane_of[i]]);
+        *element = affine_mul_c(*element, p->in_word[i]);
+        if (p->tile[i] == p->in_word[i]) {
+            *element = affine_add(*element, at);
+            continue;
+        }
+        *part =
+            affine_add(affine_mul_c(*part, p->tile[i] / p->in_word[i]), affine_floordiv(at, size));
+        *element = affine_add(*element, affine_mod(at, size));
+    }
+}
+
+/* A word of the result, gathered from the parts of its tile. */
+static Value *gather_tile(ReorderLowering *r, const Type *word)
+{
+    static const char *const names[] = {"lane", "lane2", "lane3", "lane4"};
+    EmithlsNest *nest = &r->l->nest;
+    const ReorderSchedule *p = &r->sched;
+    const AffineExpr *lanes[DFG_MAX_RANK], *place[3], *part, *element;
+    const AffineExpr *flat = affine_const(r->ctx, 0);
+    LoopSpec loops[DFG_MAX_RANK];
+    uint32_t count = 0, rank = 1;
+    Value *result = emithls_nest_variable(nest, "result", word, NULL, 0);
+    for (uint32_t j = 0; j < p->result_rank; j++) {
+        lanes[j] = affine_const(r->ctx, 0);
+        if (p->out_word[j] == 1) continue;
+        lanes[j] = affine_dim(r->ctx, nest->count + count);
+        loops[count] = (LoopSpec){names[count < COUNT_OF(names) ? count : 0], p->out_word[j]};
+        count++;
+        flat = affine_add(affine_mul_c(flat, p->out_word[j]), lanes[j]);
+    }
+    NestMark mark = {nest->b.block, nest->b.before, nest->count};
+    if (count) mark = emithls_nest_open(nest, "gather", loops, count, LOOP_UNROLLED, -1, -1);
+    place[0] = slot(r, over_digits(r, p->address));
+    lane_place(r, lanes, &part, &element);
+    if (p->parts > 1) place[rank++] = part;
+    if (p->in_lanes > 1) place[rank++] = element;
+    emithls_nest_store(nest, emithls_nest_load(nest, r->buffer, place, rank), result, &flat,
+                       p->lanes > 1);
+    emithls_nest_close(nest, mark);
+    return emithls_nest_load(nest, result, NULL, 0);
+}
+
 /* The word where the source has it, else the fill value. */
 static Value *load_or_fill(ReorderLowering *r, const Type *word)
 {
@@ -147,8 +231,10 @@ static void write_block(ReorderLowering *r)
     require_between(&where, step_counter(r), p->steps, p->delay, p->delay + p->out_blocks - 1);
     require_between(&where, inner_counter(r, 0), p->inner[0], 0, p->out_burst / row - 1);
     NestMark mark = open_where(nest, &where);
-    Value *word =
-        p->bound_count ? load_or_fill(r, emithls_stream_word(stream->type)) : load_slot(r);
+    const Type *type = emithls_stream_word(stream->type);
+    Value *word = p->is_tiled      ? gather_tile(r, type)
+                  : p->bound_count ? load_or_fill(r, type)
+                                   : load_slot(r);
     emithls_nest_write(nest, word, stream);
     emithls_nest_close(nest, mark);
 }
@@ -174,7 +260,9 @@ bool to_emithls_reorder(EmithlsLowering *l)
     ReorderLowering r = {.l = l, .ctx = l->process->ctx};
     if (!sched_reorder(l->process, &r.sched)) return false;
     const Type *word = emithls_stream_word(to_emithls_port_stream(l, 0)->type);
-    r.buffer = emithls_nest_variable(&l->nest, "buffer", word, &r.sched.depth, 1);
+    const int64_t dims[2] = {r.sched.depth, r.sched.parts};
+    r.buffer = emithls_nest_variable(&l->nest, "buffer", word, dims, r.sched.parts > 1 ? 2 : 1);
+    if (r.sched.parts > 1) emithls_nest_partition(&l->nest, r.buffer, 2);
     emithls_nest_bind(&l->nest, r.buffer, "ram_s2p", to_emithls_storage_of(r.sched.reorder, 0));
     emithls_nest_dependence(&l->nest, r.buffer, REORDER_SLOT_DISTANCE);
     NestMark mark = open_steps(&r);

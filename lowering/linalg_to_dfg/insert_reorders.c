@@ -60,6 +60,8 @@ static bool fit_kernels(Block *body)
             ok &= to_dfg_fit_kernel(op);
     FOR_EACH_OP_SAFE(op, body)
         if (op->def == DFG(REORDER)) to_dfg_join_reorders(op);
+    FOR_EACH_OP_SAFE(op, body)
+        if (ok && op->def == LINALG(GENERIC)) to_dfg_regroup_product(op);
     return ok;
 }
 

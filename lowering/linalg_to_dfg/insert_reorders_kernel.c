@@ -441,6 +441,78 @@ static bool replace_copy(OrderFitting *f)
     return true;
 }
 
+static bool is_matrix(const OrderFitting *f, const OperandStream *stream)
+{
+    return f->count > 1 && f->kernel.class != KERNEL_PURE_PARALLEL && !f->has_window &&
+           stream->order.count > 1;
+}
+
+static bool is_reorder(const Op *op)
+{
+    return op && op->def == DFG(REORDER);
+}
+
+/* A reorder that moves nothing. */
+static Value *build_regrouping(Builder *b, Value *x)
+{
+    const Type *type = x->type;
+    const AffineMap *map = map_identity(b->ctx, type->u.shaped.rank);
+    const NamedAttr attr = build_named_attr(b->ctx, "map", attr_map(map));
+    return op_result(build(b, DFG(REORDER), &x, 1, &type, 1, &attr, 1), 0);
+}
+
+/* Whether a kernel continues the one before it element by element, so that one process runs both. */
+static bool is_epilogue(const Op *op, const Value *flow)
+{
+    uint32_t inputs, streams = 0;
+    if (op->def != LINALG(GENERIC)) return false;
+    inputs = linalg_input_count(op);
+    for (uint32_t i = 0; i < linalg_loop_count(op); i++)
+        if (linalg_is_reduction(op, i)) return false;
+    for (uint32_t i = 0; i < inputs; i++) {
+        if (!to_dfg_is_constant_value(op_operand(op, i))) streams++;
+        if (op_operand(op, i) == flow &&
+            linalg_operand_map(op, i) != linalg_operand_map(op, inputs))
+            return false;
+    }
+    return streams == 1;
+}
+
+/* A product of matrices works on blocks of them, in which they do not come and its result does not
+ * go. Reorders that move nothing let the search choose such words; where it does not, they are left
+ * out of the design. */
+static void regroup_result(Value *result)
+{
+    while (value_has_one_use(result) && is_epilogue(result->uses->owner, result))
+        result = op_result(result->uses->owner, 0);
+    FOR_EACH_USE(use, result)
+        if (is_reorder(use->owner)) return;
+    Builder b = builder_after(value_def(result));
+    Value *moved = build_regrouping(&b, result);
+    value_replace_all(result, moved);
+    op_set_operand(value_def(moved), 0, result);
+}
+
+void to_dfg_regroup_product(Op *generic)
+{
+    OrderFitting f;
+    uint32_t matrices = 0;
+    DiagHold hold;
+    diag_hold_begin(&hold, generic->ctx);
+    bool ok = read_kernel(generic, &f);
+    diag_hold_drop(&hold);
+    if (!ok) return;
+    for (uint32_t s = 0; s < f.count; s++) matrices += is_matrix(&f, &f.streams[s]);
+    if (matrices < 2) return;
+    for (uint32_t s = 0; s < f.count; s++) {
+        uint32_t operand = f.streams[s].operand;
+        Builder b = builder_before(generic);
+        if (is_matrix(&f, &f.streams[s]) && !is_reorder(value_def(op_operand(generic, operand))))
+            op_set_operand(generic, operand, build_regrouping(&b, op_operand(generic, operand)));
+    }
+    if (f.out.count > 1) regroup_result(op_result(generic, 0));
+}
+
 bool to_dfg_fit_kernel(Op *generic)
 {
     OrderFitting f;

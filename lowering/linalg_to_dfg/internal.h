@@ -102,5 +102,8 @@ void to_dfg_join_reorders(Op *reorder);
 /* Makes every streamed operand of a linalg.generic arrive in the order of its loops, and its result
  * leave in the order in which it is computed. False: diagnosed. */
 bool to_dfg_fit_kernel(Op *generic) MUST_CHECK;
+/* Puts reorders that move nothing around a product of two matrices that stream, so that its words
+ * may be blocks. */
+void to_dfg_regroup_product(Op *generic);
 
 #endif

@@ -291,13 +291,16 @@ void cost_window(const WindowSchedule *sched, const Binding *binding, const Cost
     out->ff += word + sched->lanes * element;
 }
 
-/* Addresses: a counter for writing, sums of the digits for reading. */
+/* Addresses: a counter for writing, sums of the digits for reading. A word of the result that is
+ * less than a tile is chosen from it. */
 void cost_reorder(const ReorderSchedule *sched, const Binding *binding, const CostTarget *target,
                   Cost *out)
 {
     MemoryList memories = {0};
-    int64_t bits = sched->lanes * cost_element_bits(type_elem(op_result(sched->reorder, 0)->type));
-    *out = (Cost){.ff = 2 * bits};
+    int64_t element = cost_element_bits(type_elem(op_result(sched->reorder, 0)->type));
+    int64_t bits = sched->lanes * element;
+    *out = (Cost){.lut = choice_luts(bits, sched_reorder_choices(sched)),
+                  .ff = bits + sched->in_lanes * element};
     memory_of_reorder(sched, binding, &memories);
     CostPipeline pipeline = cost_pipeline_reorder(sched, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);

@@ -287,7 +287,10 @@ void memory_of_window(const WindowSchedule *sched, const Binding *binding, Memor
 void memory_of_reorder(const ReorderSchedule *sched, const Binding *binding, MemoryList *out)
 {
     int64_t bits = cost_element_bits(type_elem(op_result(sched->reorder, 0)->type));
-    const Memory memory = {.width = sched->lanes * bits, .depth = sched->depth, .readers = 1};
+    const Memory memory = {.width = sched->in_lanes * bits,
+                           .depth = sched->depth,
+                           .readers = 1,
+                           .banks = sched->parts};
     add_memory(out, binding, &memory, find_op(sched->process, sched->reorder), 0);
 }
 

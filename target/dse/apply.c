@@ -194,6 +194,33 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node,
     write_report(process, &shape, &cost);
 }
 
+/* The channel in front of an idle process, or that behind it, joins what is at its two ends. */
+static void bypass(Op *instantiate)
+{
+    Op *before = value_def(op_operand(instantiate, 0));
+    Op *behind = value_def(op_operand(instantiate, 1));
+    Value *joined = op_operand(instantiate, behind ? 0 : 1);
+    Op *channel = behind ? behind : before;
+    Use *use = op_result(channel, behind ? 1 : 0)->uses;
+    op_set_operand(use->owner, use_index(use), joined);
+    op_erase(instantiate);
+    op_erase(channel);
+}
+
+/* One that is connected to ports of the accelerator only stays. */
+static void drop_idle_processes(Op *region)
+{
+    FOR_EACH_OP_SAFE(op, region_entry(op_region(region, 0))) {
+        Op *process = op->def == DFG(INSTANTIATE) ? symbol_lookup(op, op_attr(op, "callee")) : NULL;
+        if (!process || op->operand_count != 2 ||
+            !dse_is_idle(process, dfg_port(process, 0)->type, dfg_port(process, 1)->type))
+            continue;
+        if (!value_def(op_operand(op, 0)) && !value_def(op_operand(op, 1))) continue;
+        bypass(op);
+        op_erase(process);
+    }
+}
+
 void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *chosen)
 {
     PtrMap nodes = {0};
@@ -206,6 +233,7 @@ void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *ch
             apply_node(op, space, node, &node->configs.data[chosen[node - space->nodes.data]]);
     }
     dse_apply_converters(module, space, chosen);
+    drop_idle_processes(region);
     set_graph_words(region);
     ptrmap_free(&nodes);
 }

@@ -66,11 +66,20 @@ static int output_loop(const ComputeSchedule *sched, uint32_t from_inside)
     return -1;
 }
 
+/* Whether streams lack loops that others have, as those of a product of matrices. Then words are
+ * boxes, which lanes along another loop do not make larger. */
+static bool has_partial_streams(const ComputeSchedule *sched)
+{
+    for (uint32_t s = 1; s < sched->stream_count; s++)
+        if (sched->moves[s] != sched->moves[0]) return true;
+    return false;
+}
+
 /* A reduction unrolls if its elements arrive in one word: it is the stream's innermost dimension, a
  * window's kernel dimension (whole in every word), or not streamed at all. */
 static bool arrives_together(const ComputeSchedule *sched, uint32_t loop)
 {
-    if (sched->stream_count == 0) return true;
+    if (sched->stream_count == 0 || has_partial_streams(sched)) return true;
     const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
     const Type *tensor = op_operand(sched->main, sched->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];
@@ -98,7 +107,8 @@ static bool candidate_fits(const Candidates *c, const Type *const *ends)
     int64_t parallel = 1, scale = dse_scale(&c->space->target);
     for (uint32_t i = 0; i < c->base.kernel.loop_count; i++) parallel *= c->unroll[i];
     return parallel <= MAX_PARALLEL_ELEMENTS * scale &&
-           (c->pixel_loop < 0 || c->unroll[c->pixel_loop] <= MAX_PIXELS * scale) &&
+           (c->pixel_loop < 0 || c->unroll[c->pixel_loop] <= MAX_PIXELS * scale ||
+            has_partial_streams(&c->base)) &&
            dse_words_fit(c->node, ends);
 }
 

@@ -41,6 +41,10 @@ bool dse_move_configs(DseSpace *space, DseNode *node) MUST_CHECK;
 /* Those of node `number`, once the edges and the other processes' configurations are known. */
 bool dse_fork_configs(DseSpace *space, uint32_t number, const Op *instantiate) MUST_CHECK;
 
+/* Whether a reorder moves nothing and has the same words at both ends. Such a process is left out of
+ * the design. */
+bool dse_is_idle(const Op *process, const Type *from, const Type *to);
+
 /* Puts a node on every channel. Its configurations are the conversions between words of the
  * channel's ends; that between equal words converts nothing. */
 void dse_add_converters(DseSpace *space);
