@@ -93,7 +93,8 @@ static void add_port(StrBuf *out, const EmitPort *port)
         add_list(out, port->word_extents, port->rank);
         strbuf_add_char(out, ')');
     }
-    bool is_signed = port->quant ? port->quant->is_signed : type_width(elem) > 1;
+    bool is_signed =
+        port->quant ? port->quant->is_signed : type_width(elem) > 1 && !port->is_unsigned;
     if (type_is_float(elem))
         strbuf_printf(out, "%s.floats(%u)", indent, type_width(elem));
     else

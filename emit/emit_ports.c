@@ -78,6 +78,9 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
         return false;
     if (q->divisor < 1) return op_error(top, "dfg.quant: 'divisor' must be positive");
     q->is_signed = is_signed != 0;
+    port->is_unsigned = !q->is_signed && bits == MAX_PORT_WIDTH && bits == type_width(elem) &&
+                        q->scale == 1.0 && q->zero_point == 0 && q->divisor == 1;
+    if (port->is_unsigned) return true;
     if (bits < 1 || bits > type_width(elem) || (bits == MAX_PORT_WIDTH && !q->is_signed))
         return op_error(top, "dfg.quant: %lld bits do not fit the port's %s", (long long)bits,
                         type_str(e->ctx, elem));

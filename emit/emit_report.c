@@ -196,14 +196,15 @@ static void add_fifos(Emitter *e, JsonWriter *w)
 }
 
 /* The element type of the arrays that the testbench takes and gives. */
-static void add_dtype(JsonWriter *w, const EmitPort *port)
+static void add_dtype(const Emitter *e, JsonWriter *w, const EmitPort *port)
 {
     const Type *elem = emithls_scalar(port->word);
     StrBuf name = {0};
     if (port->quant)
         strbuf_add_c(&name, "float");
     else
-        type_print(&name, elem);
+        type_print(&name,
+                   port->is_unsigned ? type_integer(e->ctx, type_width(elem), UNSIGNED) : elem);
     json_member_string(w, "dtype", strbuf_str(&name));
     strbuf_free(&name);
 }
@@ -221,7 +222,7 @@ static void add_ports(Emitter *e, JsonWriter *w)
         json_member_array(w, "shape");
         for (uint32_t d = 0; d < port->rank; d++) json_write_int(w, port->shape[d]);
         json_end_array(w);
-        add_dtype(w, port);
+        add_dtype(e, w, port);
         json_end_object(w);
     }
     json_write_line(w, 2);

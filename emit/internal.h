@@ -29,6 +29,7 @@ typedef struct EmitPort {
     const Type *bus;   /* of a memory, or NULL */
     int64_t bus_words; /* of a memory, per frame */
     bool is_weights;   /* what loaded tables come through */
+    bool is_unsigned;  /* of 64 bits, which stand for themselves; has no quantizer */
     uint32_t rank;
     int64_t *shape;        /* in the model */
     uint32_t *order;       /* model dimension behind each dimension of the stream */

@@ -346,6 +346,8 @@ inline void decode(std::uint64_t bits, Array &array, std::size_t i, const Port &
     const std::int64_t q = read_bits(static_cast<std::int64_t>(bits), port);
     if (port.is_quantized)
         array.set_double(i, (static_cast<double>(q) - port.zero_point) * port.scale / port.divisor);
+    else if (!port.sign && array.kind == 'u')
+        array.set_uint(i, static_cast<std::uint64_t>(q)); /* 64 bits have no sign to spare */
     else
         array.set_int(i, q);
 }

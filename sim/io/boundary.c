@@ -40,8 +40,11 @@ static bool read_quantizer(const Op *func, const Attr *quant, Boundary *b)
         return false;
     if (bits < 1 || bits > width || b->divisor < 1)
         return op_error(func, "dfg.quant: 'bits' must fit the type, 'divisor' be positive");
-    b->is_quantized = true;
     b->is_signed = is_signed != 0;
+    /* Unsigned integers of 64 bits that stand for themselves: no float holds them. */
+    bool is_whole =
+        !b->is_signed && bits == 64 && b->scale == 1.0 && b->zero == 0 && b->divisor == 1;
+    b->is_quantized = !is_whole;
     b->is_bipolar = is_bipolar != 0;
     set_range(b, bits, is_narrow != 0);
     if (!b->is_bipolar) return true;

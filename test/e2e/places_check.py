@@ -48,14 +48,7 @@ NO_ROW = {"NoValue": "stands for an operand that is absent; no file has it"}
 REFUSED = {}
 
 # Cases that fail: a regular expression for the name, and the reason.
-UINT64 = "a result of 64 unsigned bits has a dfg.quant that its port cannot hold, and comes back " \
-    "from linalg as floats, negative ones for large numbers"
-KNOWN = {
-    r"Cast-uint64-(u?int(8|16|32|64)|bool|float64)@alone": UINT64,
-    r"(Add|Sub|Mul|Div|Div-constant|Mod|Mod-constant|Mod-fmod|Min|Max|Sign|Abs|Clip|Concat|"
-    r"Transpose|Pad|ReduceSum|ReduceMean|ReduceProd|MatMul|Gemm|Where)"
-    r"-uint64@alone": UINT64,
-}
+KNOWN = {}
 
 
 class Failure(Exception):
