@@ -78,6 +78,12 @@ static void layers_of_report(Check *check, const ImportReport *report)
     }
 }
 
+static bool is_network(const Op *func)
+{
+    return op_has_trait(func, TRAIT_FUNCTION) && func_entry(func) && !func_entry(func)->next &&
+           block_terminator(func_entry(func));
+}
+
 static bool collect_node(Op *op, void *user)
 {
     OpVec *nodes = user;
@@ -85,23 +91,42 @@ static bool collect_node(Op *op, void *user)
     return true;
 }
 
-/* Layers are the onnx ops of a module, which get the locations of their numbers. */
+/* The onnx ops of a module or, where there are none, the ops of its functions that compute. */
+static void collect_layers(Op *module, OpVec *layers)
+{
+    op_walk(module, collect_node, layers);
+    if (layers->len > 0) return;
+    FOR_EACH_INNER(func, module) {
+        if (!is_network(func)) continue;
+        FOR_EACH_OP(op, func_entry(func))
+            if (driver_is_layer(op)) *vec_push(layers) = op;
+    }
+}
+
+/* The layers of a module get the locations of their numbers. */
 static bool layers_of_module(Check *check, Op *module)
 {
-    OpVec nodes = {0};
-    op_walk(module, collect_node, &nodes);
-    add_layers(check, nodes.len);
+    OpVec ops = {0};
+    StrBuf name = {0};
+    collect_layers(module, &ops);
+    add_layers(check, ops.len);
     check->file = ident_get_c(check->ctx, "layers");
-    for (size_t i = 0; i < nodes.len; i++) {
-        Op *op = nodes.data[i];
+    check->has_nodes = ops.len > 0 && onnx_is_node(ops.data[0]);
+    for (size_t i = 0; i < ops.len; i++) {
+        Op *op = ops.data[i];
         CheckLayer *layer = &check->layers[i];
-        layer->name = keep(check, onnx_node_name(op));
-        layer->op_type = str_from(op->def->name);
+        strbuf_clear(&name);
+        driver_layer_name(op, i, &name);
+        layer->name = keep(check, strbuf_str(&name));
+        layer->op_type = check->has_nodes ? str_from(op->def->name)
+                                          : opinfo_of_def(check->ctx, op->def)->name->str;
         op->loc = loc_name(ident_get(check->ctx, layer->name),
                            loc_file(check->ctx, check->file, (uint32_t)(i + 1), 0));
     }
-    vec_free(&nodes);
-    return check->count > 0 || op_emit_error(module, "there are no onnx ops to check");
+    vec_free(&ops);
+    strbuf_free(&name);
+    return check->count > 0 ||
+           op_emit_error(module, "there are no ops of onnx, linalg, tosa or tensor to check");
 }
 
 static void add_result(Op *ret, Value *value)
@@ -138,7 +163,7 @@ static void cut_node(Check *check, Op *op, const CheckLayer *layer)
     }
     for (uint32_t i = 0; i < op->operand_count; i++) {
         Value *value = op_operand(op, i);
-        if (value_def(value) && onnx_is_node(value_def(value)) && value_has_one_use(value))
+        if (value_def(value) && driver_is_layer(value_def(value)) && value_has_one_use(value))
             add_result(ret, value);
     }
     op_erase(op);
@@ -166,12 +191,6 @@ static void tidy_function(Op *func)
     free_ptr((void **)&types);
 }
 
-static bool is_network(const Op *func)
-{
-    return op_has_trait(func, TRAIT_FUNCTION) && func_entry(func) && !func_entry(func)->next &&
-           block_terminator(func_entry(func));
-}
-
 /* Takes the layers out of the module that cannot be checked further. */
 static void cut_layers(Check *check, Op *module)
 {
@@ -179,7 +198,7 @@ static void cut_layers(Check *check, Op *module)
         if (!is_network(func)) continue;
         FOR_EACH_OP_SAFE(op, func_entry(func)) {
             const CheckLayer *layer = driver_check_layer(check, op->loc);
-            if (layer && onnx_is_node(op) && is_out(layer)) cut_node(check, op, layer);
+            if (layer && driver_is_layer(op) && is_out(layer)) cut_node(check, op, layer);
         }
         tidy_function(func);
     }
@@ -315,7 +334,10 @@ static void check_stages(Check *check, Op **module)
     if (has_cuts(check)) cut_layers(check, *module);
     check->is_complete = run_stage(check, module, fold);
     if (!check->is_complete) return;
-    driver_check_count(check, *module);
+    if (check->has_nodes)
+        driver_check_count(check, *module);
+    else
+        driver_check_count_kernels(check, *module);
     check->is_complete = run_stage(check, module, lower);
     settle(check);
 }
@@ -329,6 +351,7 @@ void driver_check_model(Check *check, const char *path, Str bytes, const ModelOp
     check->is_complete = module != NULL;
     if (report->nodes || !module) {
         check->report = report;
+        check->has_nodes = true;
         layers_of_report(check, report);
         check->file = module ? module->loc->u.loc_file.file : NULL;
     } else {

@@ -205,9 +205,11 @@ static void remark_reserve(const Op *design, const SearchOptions *first,
                   (long long)chosen->reserved_lut);
 }
 
-static void print_pipeline(const Compile *compile, const SearchOptions *search, StrBuf *out)
+static void print_pipeline(const Compile *compile, const SearchOptions *search, bool has_tosa,
+                           StrBuf *out)
 {
-    const StageOptions options = stage_options(compile, search);
+    StageOptions options = stage_options(compile, search);
+    options.has_tosa = has_tosa;
     driver_add_stages(out, STAGES_ALL, &options);
 }
 
@@ -217,6 +219,7 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
     SearchOptions chosen = options->search;
     DseNeed need = {0};
     Compile compile = {options, target, verify_semantics_create(options->verify_semantics), &need};
+    const bool has_tosa = driver_has_tosa(*module);
     const StageOptions front = stage_options(&compile, &chosen);
     ModelNotes *notes = driver_notes_begin(*module);
     bool is_network = driver_run_stages(*module, STAGES_FRONT, &front, compile.semantics);
@@ -227,7 +230,7 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
     if (design) remark_reserve(design, &options->search, &chosen);
     if (is_network && !design && need.least > 0)
         driver_advise(*module, options, target, need.kind, need.least);
-    if (pipeline) print_pipeline(&compile, &chosen, pipeline);
+    if (pipeline) print_pipeline(&compile, &chosen, has_tosa, pipeline);
     if (!design) return false;
     op_erase(*module);
     *module = design;

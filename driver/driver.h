@@ -188,7 +188,8 @@ typedef struct Widths {
     uint32_t int_low, int_high, float_low, float_high;
 } Widths;
 
-/* A layer is a node of an ONNX file, or an onnx op of a module. */
+/* A layer is a node of an ONNX file, an onnx op of a module or, in a module without any, an op of
+ * linalg, tosa or tensor. */
 typedef struct CheckLayer {
     Str name, op_type;
     LayerStatus status;
@@ -224,6 +225,7 @@ struct ImportReport;
 typedef struct Check {
     Context *ctx;
     struct ImportReport *report; /* of an ONNX file, in the arena; or NULL */
+    bool has_nodes;              /* layers are nodes or onnx ops, else ops of linalg and tosa */
     const Ident *file;           /* in which the lines are layers */
     CheckLayer *layers;
     size_t count;

@@ -32,12 +32,15 @@ typedef struct StageOptions {
     const SearchOptions *search; /* of STAGE_CHOOSE, in place of compile's */
     const DeviceTarget *target;  /* of STAGE_CHOOSE */
     bool keeps_going;            /* conversion tells of all nodes that are not supported */
+    bool has_tosa;               /* tosa ops come before linalg */
     bool fits_best_only;         /* FIFOs that do not fit lead to no longer interval */
 } StageOptions;
 
 /* The pipeline of a set of stages on a builtin.module, as text. */
 void driver_add_stages(StrBuf *out, unsigned stages, const StageOptions *options);
-/* Runs it. semantics: NULL, or checks each pass. False: diagnosed. */
+/* Whether there is a tosa op; the stages before linalg have passes for them then. */
+bool driver_has_tosa(Op *module);
+/* Runs it, with tosa's passes as the module needs them. semantics: NULL, or checks each pass. False: diagnosed. */
 bool driver_run_stages(Op *module, unsigned stages, const StageOptions *options,
                        VerifySemantics *semantics) MUST_CHECK;
 
@@ -78,6 +81,11 @@ void driver_check_widths_add(Widths *to, const Widths *more);
 const char *driver_check_status(const CheckLayer *layer);
 void driver_check_hint(const Check *check, const CheckLayer *layer, StrBuf *out);
 void driver_check_widths_print(const Widths *widths, StrBuf *out);
+/* Whether an op of a module is a layer; what it is called as number `number`. */
+bool driver_is_layer(const Op *op);
+void driver_layer_name(const Op *op, size_t number, StrBuf *out);
+/* driver_check_count for a module without onnx ops (check_kernels.c). */
+void driver_check_count_kernels(Check *check, Op *module);
 struct TensorReport;
 /* Enters where the network can be cut at layers that do not compile (check_cuts.c). */
 void driver_check_cuts(Check *check);

@@ -1,14 +1,17 @@
 /* The order of the passes, from a loaded model to an emithls design: one table, of which the stages
  * that compile, check and explore need are run or printed.
  * Tests: lit/driver/ming-compile.mir, test/unit/driver/compile_test.c */
+#include "dialects/tosa/tosa.h"
 #include "driver/internal.h"
 #include "lowering/dfg_to_emithls/dfg_to_emithls.h"
 #include "lowering/linalg_to_dfg/linalg_to_dfg.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
 #include "passes/common/passes.h"
 #include "passes/dfg/passes.h"
 #include "passes/linalg/passes.h"
 #include "passes/onnx/passes.h"
+#include "passes/tosa/passes.h"
 #include "target/dse/dse.h"
 #include "target/fifo/fifo.h"
 
@@ -16,6 +19,12 @@ static bool add_keep_going(StrBuf *out, const StageOptions *options)
 {
     if (options->keeps_going) strbuf_add_c(out, "keep-going");
     return true;
+}
+
+static bool wants_tosa(StrBuf *out, const StageOptions *options)
+{
+    (void)out;
+    return options->has_tosa;
 }
 
 static bool add_top(StrBuf *out, const StageOptions *options)
@@ -86,6 +95,17 @@ static const Step steps[] = {
     {STAGE_FOLD, on_functions, &pass_onnx_fold_constants, NULL},
     {STAGE_FOLD, on_functions, &pass_onnx_infer_shapes, NULL},
     {STAGE_TO_LINALG, on_functions, &pass_convert_onnx_to_linalg, add_keep_going},
+    {STAGE_TO_LINALG, on_functions, &pass_tosa_optional_decompositions, wants_tosa},
+    {STAGE_TO_LINALG, on_functions, &pass_canonicalize, wants_tosa},
+    {STAGE_TO_LINALG, on_functions, &pass_tosa_infer_shapes, wants_tosa},
+    {STAGE_TO_LINALG, on_functions, &pass_tosa_make_broadcastable, wants_tosa},
+    {STAGE_TO_LINALG, on_functions, &pass_tosa_to_linalg_named, wants_tosa},
+    {STAGE_TO_LINALG, on_functions, &pass_canonicalize, wants_tosa},
+    {STAGE_TO_LINALG, on_functions, &pass_tosa_make_broadcastable, wants_tosa},
+    {STAGE_TO_LINALG, on_functions, &pass_tosa_to_linalg, wants_tosa},
+    {STAGE_TO_LINALG, NULL, &pass_tosa_to_arith, wants_tosa},
+    {STAGE_TO_LINALG, NULL, &pass_tosa_to_tensor, wants_tosa},
+    {STAGE_TO_LINALG, NULL, &pass_canonicalize, wants_tosa},
     {STAGE_GENERALIZE, on_functions, &pass_name_layers, NULL},
     {STAGE_GENERALIZE, on_functions, &pass_linalg_generalize_named_ops, NULL},
     {STAGE_STREAM, on_functions, &pass_simplify_kernels, NULL},
@@ -183,10 +203,27 @@ bool driver_run_passes(Op *op, Str pipeline)
     return run_text(op, pipeline, NULL, NULL);
 }
 
-bool driver_run_stages(Op *module, unsigned stages, const StageOptions *options,
+static bool find_tosa(Op *op, void *user)
+{
+    bool *found = user;
+    *found |= op->def && op->def->dialect == &tosa_dialect;
+    return !*found;
+}
+
+bool driver_has_tosa(Op *module)
+{
+    bool found = false;
+    op_walk(module, find_tosa, &found);
+    return found;
+}
+
+bool driver_run_stages(Op *module, unsigned stages, const StageOptions *given,
                        VerifySemantics *semantics)
 {
     StrBuf text = {0};
+    StageOptions with_tosa = *given;
+    const StageOptions *options = &with_tosa;
+    with_tosa.has_tosa = (stages & STAGE_TO_LINALG) && driver_has_tosa(module);
     driver_add_stages(&text, stages, options);
     const DriverProgress *progress = options->compile ? options->compile->progress : NULL;
     bool ok = run_text(module, strbuf_str(&text), semantics, progress);

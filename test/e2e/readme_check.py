@@ -109,6 +109,7 @@ def prepare(folder, page):
         np.save(folder / "x.npy", np.random.default_rng(3).normal(size=(1, 3, 8, 8)))
     elif page.name == "check.md":
         float_network(folder, "model.onnx", [1, 3, 224, 224])
+        np.save(folder / "x.npy", np.random.default_rng(4).normal(size=(1, 3, 224, 224)))
     else:
         shutil.copy(EXAMPLE / "model.onnx", folder / "model.onnx")
     shutil.copy(folder / "model.onnx", folder / "MODEL.onnx")

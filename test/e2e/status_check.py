@@ -59,6 +59,8 @@ def cases(folder):
     yield True, ["ming", "explore", good, "--points=2", f"--svg={folder}/f.svg"]
     yield False, ["ming", "explore", good, "--points=2", f"--svg={none}/f.svg"]
     yield True, ["ming", "check", network]
+    yield True, ["ming", "check", good]
+    yield False, ["ming", "check", good, f"--partition-out={folder}/p.json"]
     yield True, ["ming", "check", network, "--json"]
     yield True, ["ming", "run", good, f"--input={x}", f"--output={folder}/y.npy"]
     yield True, ["ming", "devices"]
