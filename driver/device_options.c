@@ -1,6 +1,7 @@
 /* Finds the device that options name, and what of it a design may use. */
 #include <ctype.h>
 #include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -34,20 +35,59 @@ static void find_description(const char *name, const char *folder, StrBuf *found
     strbuf_free(&best);
 }
 
-/* Path of a description: `name` from the folder, whatever its case, or the file it names itself. */
-static bool device_path(const char *name, const char *folder, DriverErrors errors, StrBuf *out)
+static int is_description(const struct dirent *entry)
+{
+    return str_ends_with(str_from(entry->d_name), ".xml");
+}
+
+/* The devices with a part of that name, whatever its case: their names, and the path of the last
+ * one. Returns how many there are. */
+static int find_part(Context *ctx, const char *part, const char *folder, StrBuf *path,
+                     StrBuf *names)
+{
+    struct dirent **entries = NULL;
+    StrBuf schema = {0}, own = {0};
+    Device device;
+    int found = 0, count = scandir(folder, &entries, is_description, alphasort);
+    strbuf_printf(&schema, "%s/device.xsd", folder);
+    for (int i = 0; i < count; i++) {
+        strbuf_clear(&own);
+        strbuf_printf(&own, "%s/%s", folder, entries[i]->d_name);
+        if (device_read(ctx, own.data, schema.data, &device) &&
+            strcasecmp(device.part.data, part) == 0) {
+            strbuf_printf(names, "%s%.*s", found++ ? ", " : "", STR_ARG(device.name));
+            strbuf_clear(path);
+            strbuf_add_str(path, strbuf_str(&own));
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    strbuf_free(&schema);
+    strbuf_free(&own);
+    return found;
+}
+
+/* Path of a description: `name` from the folder, whatever its case, or the only device with a part
+ * of that name, or the file it names itself. */
+static bool device_path(Context *ctx, const char *name, const char *folder, DriverErrors errors,
+                        StrBuf *out)
 {
     if (str_ends_with(str_from(name), ".xml")) {
         strbuf_add_c(out, name);
         return true;
     }
-    StrBuf hint = {0};
+    StrBuf hint = {0}, owners = {0};
     if (!strchr(name, '/')) find_description(name, folder, out, &hint);
-    bool ok =
-        out->len > 0 || driver_error(errors, DRIVER_ERROR_DEVICE, "there is no device '%s'%.*s",
-                                     name, STR_ARG(strbuf_str(&hint)));
+    int count = out->len > 0 ? 1 : find_part(ctx, name, folder, out, &owners);
+    if (count == 0)
+        driver_error(errors, DRIVER_ERROR_DEVICE, "there is no device '%s'%.*s", name,
+                     STR_ARG(strbuf_str(&hint)));
+    if (count > 1)
+        driver_error(errors, DRIVER_ERROR_DEVICE, "several devices have the part '%s': %s", name,
+                     owners.data);
     strbuf_free(&hint);
-    return ok;
+    strbuf_free(&owners);
+    return count == 1;
 }
 
 static bool read_by_name(Context *ctx, const char *name, DriverErrors errors, Device *out)
@@ -59,7 +99,7 @@ static bool read_by_name(Context *ctx, const char *name, DriverErrors errors, De
                      "the device descriptions are not installed: none of %s is there", folder.data);
     if (ok) {
         strbuf_printf(&schema, "%s/device.xsd", folder.data);
-        ok = device_path(name, folder.data, errors, &path) &&
+        ok = device_path(ctx, name, folder.data, errors, &path) &&
              device_read(ctx, path.data, schema.data, out);
     }
     strbuf_free(&folder);

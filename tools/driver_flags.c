@@ -48,7 +48,7 @@ void tool_add_device_flags(Flags *flags, DeviceOptions *options)
 {
     FLAGS_ADD(flags,
               {"device", FLAG_TEXT, &options->device, "name",
-               "Device as 'ming devices' lists them, or an .xml file that describes one, "
+               "Device as 'ming devices' lists them, its part, or an .xml file that describes one, "
                "default " DEFAULT_DEVICE,
                NULL},
               {"clock", FLAG_INT, &options->clock, "MHz", "Clock, default the device's", NULL},
