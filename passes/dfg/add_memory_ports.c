@@ -6,7 +6,8 @@
  * A memory holds one frame: its words in order, each in a slot of a power of two of elements, each
  * element in an integer of 8, 16, 32 or 64 bits or in a float. Elements are packed into bus words:
  * several slots in one bus word if slots are narrower, one slot in several bus words if it is
- * wider.
+ * wider. Then a process of its own stands between words and bus words, so that readers and writers
+ * access the memory in every iteration: synthesis makes bursts of accesses without conditions only.
  * Requires: a top function of streams.
  * Changes: the top function's arguments, except for the port of weights.
  * Tests: lit/passes/dfg/add-memory-ports.mir, test/e2e */
@@ -69,12 +70,16 @@ static void choose_bus(MemoryPort *port)
     }
 }
 
+static const Type *bus_type(const MemoryPort *port)
+{
+    return port->bus_lanes == 1 ? port->element
+                                : type_vector(port->element, &port->bus_lanes, 1, NULL);
+}
+
 static const Type *memory_type(const MemoryPort *port)
 {
     int64_t count = port->words / port->slots * port->chunks;
-    const Type *bus = port->bus_lanes == 1 ? port->element
-                                           : type_vector(port->element, &port->bus_lanes, 1, NULL);
-    return emithls_array(bus, &count, 1);
+    return emithls_array(bus_type(port), &count, 1);
 }
 
 /* Whether the calls that take a stream read it. */
@@ -116,58 +121,6 @@ static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
     return true;
 }
 
-/* One end of the process: a variable that holds a word of the stream or of the bus. */
-typedef struct End {
-    Value *variable, *source;  /* source: the stream or the memory */
-    const AffineExpr *index;   /* element of the variable, by counters */
-    const AffineExpr *address; /* in the memory; NULL: a stream */
-    int64_t parts;             /* iterations that one word lasts */
-    int64_t lanes;
-} End;
-
-typedef struct PortProcess {
-    const MemoryPort *port;
-    EmithlsNest nest;
-    End bus, word;
-    const AffineExpr *part; /* counter over slots or chunks, or 0 */
-} PortProcess;
-
-static void declare_variable(PortProcess *p, End *end, const char *name, const Type *type)
-{
-    end->variable = emithls_nest_variable(&p->nest, name, type, NULL, 0);
-}
-
-/* Opens a condition on the first or last part of what lasts several iterations. */
-static NestMark open_part(PortProcess *p, const End *end, bool last)
-{
-    EmithlsNest *nest = &p->nest;
-    const AffineExpr *at = last ? affine_add_c(p->part, 1 - end->parts) : p->part;
-    const bool is_eq = true;
-    if (end->parts == 1) return (NestMark){nest->b.block, nest->b.before, nest->count};
-    return emithls_nest_open_if(nest, &at, &is_eq, 1);
-}
-
-static void take_word(PortProcess *p, const End *end)
-{
-    NestMark mark = open_part(p, end, false);
-    Value *word = end->address ? emithls_nest_load(&p->nest, end->source, &end->address, 1)
-                               : emithls_nest_read(&p->nest, end->source);
-    const AffineExpr *none = NULL;
-    emithls_nest_store(&p->nest, word, end->variable, &none, 0);
-    emithls_nest_close(&p->nest, mark);
-}
-
-static void give_word(PortProcess *p, const End *end)
-{
-    NestMark mark = open_part(p, end, true);
-    Value *word = emithls_nest_load(&p->nest, end->variable, NULL, 0);
-    if (end->address)
-        emithls_nest_store(&p->nest, word, end->source, &end->address, 1);
-    else
-        emithls_nest_write(&p->nest, word, end->source);
-    emithls_nest_close(&p->nest, mark);
-}
-
 static Value *resize(EmithlsNest *nest, Value *value, const Type *to)
 {
     uint32_t from = type_width(value->type);
@@ -175,70 +128,172 @@ static Value *resize(EmithlsNest *nest, Value *value, const Type *to)
     return build_unary(&nest->b, from > type_width(to) ? ARITH(TRUNCI) : ARITH(EXTSI), to, value);
 }
 
-/* One element from end to end for each lane that an iteration moves. */
-static void move_lanes(PortProcess *p, const End *from, End *to)
+/* to[to_index] = from[from_index], in the width of the element stored. */
+static void copy_element(EmithlsNest *nest, Value *from, const AffineExpr *const *from_index,
+                         uint32_t from_rank, Value *to, const AffineExpr *const *to_index,
+                         uint32_t to_rank)
+{
+    Value *value = emithls_nest_load(nest, from, from_index, from_rank);
+    value = resize(nest, value, emithls_scalar(emithls_array_elem(to->type)));
+    emithls_nest_store(nest, value, to, to_index, to_rank);
+}
+
+static bool has_parts(const MemoryPort *port)
+{
+    return port->slots * port->chunks > 1;
+}
+
+/* A word per bus word: an iteration moves it from one to the other. */
+static void copy_lanes(EmithlsNest *nest, const MemoryPort *port, Value *from, Value *to)
+{
+    LoopSpec loop = {"lane", port->lanes};
+    const AffineExpr *lane = affine_dim(nest->b.ctx, nest->count);
+    NestMark mark = {nest->b.block, nest->b.before, nest->count};
+    if (port->lanes > 1) mark = emithls_nest_open(nest, "lanes", &loop, 1, LOOP_UNROLLED, -1, -1);
+    uint32_t from_rank = emithls_array_elem(from->type)->kind == TYPE_VECTOR;
+    uint32_t to_rank = emithls_array_elem(to->type)->kind == TYPE_VECTOR;
+    if (port->lanes == 1) lane = affine_const(nest->b.ctx, 0);
+    copy_element(nest, from, &lane, from_rank, to, &lane, to_rank);
+    emithls_nest_close(nest, mark);
+}
+
+/* The reader or the writer. Without parts it converts elements as well, else it only copies. */
+static void build_access(EmithlsNest *nest, const MemoryPort *port, Value *memory, Value *stream)
+{
+    const AffineExpr *i = affine_dim(nest->b.ctx, 0);
+    LoopSpec loop = {"i", port->words / port->slots * port->chunks};
+    const char *const names[2] = {"bus_word", "word"};
+    int from = port->is_input ? 0 : 1;
+    NestMark mark = emithls_nest_open(nest, "words", &loop, 1, LOOP_PIPELINED, -1, -1);
+    Value *variables[2] = {NULL, NULL}, *word;
+    if (!has_parts(port)) {
+        const Type *types[2] = {bus_type(port), port->word};
+        variables[from] = emithls_nest_variable(nest, names[from], types[from], NULL, 0);
+    }
+    word =
+        port->is_input ? emithls_nest_load(nest, memory, &i, 1) : emithls_nest_read(nest, stream);
+    if (!has_parts(port)) {
+        const Type *types[2] = {bus_type(port), port->word};
+        emithls_nest_store(nest, word, variables[from], NULL, 0);
+        variables[1 - from] =
+            emithls_nest_variable(nest, names[1 - from], types[1 - from], NULL, 0);
+        copy_lanes(nest, port, variables[from], variables[1 - from]);
+        word = emithls_nest_load(nest, variables[1 - from], NULL, 0);
+    }
+    if (port->is_input)
+        emithls_nest_write(nest, word, stream);
+    else
+        emithls_nest_store(nest, word, memory, &i, 1);
+    emithls_nest_close(nest, mark);
+}
+
+/* Between words and bus words: a shift register of the smaller ones that make a larger one. */
+typedef struct PartsProcess {
+    const MemoryPort *port;
+    EmithlsNest nest;
+    Value *in, *out, *parts;
+    bool joins;
+    int64_t count;         /* of parts */
+    int64_t lanes, stride; /* elements of a part; from one part to the next in the larger word */
+    bool is_ragged;        /* the last part is not full */
+    const Type *small, *large;
+} PartsProcess;
+
+/* Elements of the larger word <-> elements of its parts. The last part need not be full. */
+static void copy_parts(PartsProcess *p, Value *large)
 {
     EmithlsNest *nest = &p->nest;
-    const MemoryPort *port = p->port;
-    int64_t moved = port->chunks > 1 ? port->bus_lanes : port->lanes;
-    LoopSpec loop = {"lane", moved};
-    NestMark mark = {nest->b.block, nest->b.before, nest->count}, guard = mark;
-    if (moved > 1) mark = emithls_nest_open(nest, "lanes", &loop, 1, LOOP_UNROLLED, -1, -1);
-    if (port->chunks * moved > port->lanes) {
-        const AffineExpr *inside = affine_add_c(affine_neg(p->word.index), port->lanes - 1);
+    Context *ctx = nest->b.ctx;
+    LoopSpec loops[2] = {{"part", p->count}, {"lane", p->lanes}};
+    const AffineExpr *index[2] = {affine_dim(ctx, nest->count), affine_dim(ctx, nest->count + 1)};
+    NestMark mark =
+        emithls_nest_open(nest, "elements", loops, p->lanes > 1 ? 2 : 1, LOOP_UNROLLED, -1, -1);
+    NestMark guard = {nest->b.block, nest->b.before, nest->count};
+    if (p->lanes == 1) index[1] = affine_const(ctx, 0);
+    const AffineExpr *place = affine_add(affine_mul_c(index[0], p->stride), index[1]);
+    if (p->is_ragged) {
+        const AffineExpr *inside = affine_add_c(affine_neg(place), emithls_lanes(p->large) - 1);
         const bool is_eq = false;
         guard = emithls_nest_open_if(nest, &inside, &is_eq, 1);
     }
-    Value *value = emithls_nest_load(nest, from->variable, &from->index, from->lanes > 1);
-    value = resize(nest, value, emithls_scalar(emithls_array_elem(to->variable->type)));
-    emithls_nest_store(nest, value, to->variable, &to->index, to->lanes > 1);
-    if (port->chunks * moved > port->lanes) emithls_nest_close(nest, guard);
+    uint32_t rank = p->small->kind == TYPE_VECTOR ? 2 : 1;
+    if (p->joins)
+        copy_element(nest, p->parts, index, rank, large, &place, 1);
+    else
+        copy_element(nest, large, &place, 1, p->parts, index, rank);
+    emithls_nest_close(nest, guard);
     emithls_nest_close(nest, mark);
 }
 
-static void build_process(PortProcess *p, const Type *bus)
+/* parts[i] = parts[i + 1] */
+static void shift_parts(PartsProcess *p)
+{
+    EmithlsNest *nest = &p->nest;
+    LoopSpec loop = {"k", p->count - 1};
+    const AffineExpr *to = affine_dim(nest->b.ctx, nest->count), *from = affine_add_c(to, 1);
+    NestMark mark = emithls_nest_open(nest, "shift", &loop, 1, LOOP_UNROLLED, -1, -1);
+    emithls_nest_store(nest, emithls_nest_load(nest, p->parts, &from, 1), p->parts, &to, 1);
+    emithls_nest_close(nest, mark);
+}
+
+static void join_parts(PartsProcess *p, const AffineExpr *part)
+{
+    EmithlsNest *nest = &p->nest;
+    const AffineExpr *last = affine_add_c(part, 1 - p->count),
+                     *newest = affine_const(nest->b.ctx, p->count - 1);
+    const bool is_eq = true;
+    emithls_nest_store(nest, emithls_nest_read(nest, p->in), p->parts, &newest, 1);
+    NestMark complete = emithls_nest_open_if(nest, &last, &is_eq, 1);
+    Value *large = emithls_nest_variable(nest, "large", p->large, NULL, 0);
+    copy_parts(p, large);
+    emithls_nest_write(nest, emithls_nest_load(nest, large, NULL, 0), p->out);
+    emithls_nest_close(nest, complete);
+}
+
+static void split_parts(PartsProcess *p, const AffineExpr *part)
+{
+    EmithlsNest *nest = &p->nest;
+    const AffineExpr *oldest = affine_const(nest->b.ctx, 0);
+    const bool is_eq = true;
+    NestMark first = emithls_nest_open_if(nest, &part, &is_eq, 1);
+    Value *large = emithls_nest_variable(nest, "large", p->large, NULL, 0);
+    emithls_nest_store(nest, emithls_nest_read(nest, p->in), large, NULL, 0);
+    copy_parts(p, large);
+    emithls_nest_close(nest, first);
+    emithls_nest_write(nest, emithls_nest_load(nest, p->parts, &oldest, 1), p->out);
+}
+
+static void build_parts(PartsProcess *p)
 {
     const MemoryPort *port = p->port;
-    Context *ctx = port->top->ctx;
     EmithlsNest *nest = &p->nest;
-    LoopSpec loops[2] = {{"i", port->words / port->slots}, {"part", port->slots * port->chunks}};
-    bool has_parts = loops[1].extent > 1;
-    const AffineExpr *i = affine_dim(ctx, 0), *lane = affine_dim(ctx, has_parts ? 2 : 1);
-    p->part = has_parts ? affine_dim(ctx, 1) : affine_const(ctx, 0);
-    p->bus.parts = port->slots;
-    p->word.parts = port->chunks;
-    p->bus.lanes = port->bus_lanes;
-    p->word.lanes = port->lanes;
-    if (port->lanes == 1) lane = affine_const(ctx, 0);
-    p->bus.index = affine_add(affine_mul_c(p->part, port->slot), lane);
-    p->word.index = lane;
-    p->bus.address = i;
-    if (port->chunks > 1) {
-        p->bus.index = lane;
-        p->word.index = affine_add(affine_mul_c(p->part, port->bus_lanes), lane);
-        p->bus.address = affine_add(affine_mul_c(i, port->chunks), p->part);
-    }
-    if (p->bus.parts > 1) declare_variable(p, &p->bus, "bus_word", bus);
-    if (p->word.parts > 1) declare_variable(p, &p->word, "word", port->word);
-    NestMark mark =
-        emithls_nest_open(nest, "words", loops, has_parts ? 2 : 1, LOOP_PIPELINED, -1, -1);
-    if (!p->bus.variable) declare_variable(p, &p->bus, "bus_word", bus);
-    if (!p->word.variable) declare_variable(p, &p->word, "word", port->word);
-    End *from = port->is_input ? &p->bus : &p->word, *to = port->is_input ? &p->word : &p->bus;
-    take_word(p, from);
-    move_lanes(p, from, to);
-    give_word(p, to);
+    bool has_chunks = port->chunks > 1;
+    p->count = port->slots * port->chunks;
+    p->joins = port->is_input == has_chunks;
+    p->lanes = has_chunks ? port->bus_lanes : port->lanes;
+    p->stride = has_chunks ? port->bus_lanes : port->slot;
+    p->small = has_chunks ? bus_type(port) : port->word;
+    p->large = has_chunks ? port->word : bus_type(port);
+    p->is_ragged = (p->count - 1) * p->stride + p->lanes > emithls_lanes(p->large);
+    p->parts = emithls_nest_variable(nest, "parts", p->small, &p->count, 1);
+    emithls_nest_partition(nest, p->parts, 1);
+    if (!p->is_ragged) emithls_nest_temporary(nest, p->parts); /* else what is not used stays 0 */
+    LoopSpec loops[2] = {{"i", port->words / port->slots}, {"part", p->count}};
+    const AffineExpr *part = affine_dim(nest->b.ctx, 1);
+    NestMark mark = emithls_nest_open(nest, "words", loops, 2, LOOP_PIPELINED, -1, -1);
+    shift_parts(p);
+    (p->joins ? join_parts : split_parts)(p, part);
     emithls_nest_close(nest, mark);
 }
 
-static const Attr *process_report(const MemoryPort *port)
+/* trips: iterations, each of which moves so many lanes. */
+static const Attr *process_report(const MemoryPort *port, const char *class, int64_t trips,
+                                  int64_t lanes)
 {
     Context *ctx = port->top->ctx;
-    int64_t trips = port->words * port->chunks, trip_counts[2] = {port->words, port->lanes};
-    int64_t unroll[2] = {1, port->chunks > 1 ? port->bus_lanes : port->lanes};
+    const int64_t trip_counts[2] = {trips, lanes}, unroll[2] = {1, lanes};
     const NamedAttr items[] = {
-        build_named_attr(ctx, DFG_REPORT_CLASS,
-                         attr_string_c(ctx, port->is_input ? "reader" : "writer")),
+        build_named_attr(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, class)),
         build_named_attr(ctx, DFG_REPORT_TRIP_COUNTS, attr_i64_array(ctx, trip_counts, 2)),
         build_named_attr(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, unroll, 2)),
         build_named_attr(ctx, DFG_COST_CYCLES, attr_i64(ctx, trips)),
@@ -251,27 +306,19 @@ static const Attr *process_report(const MemoryPort *port)
     return attr_dict(ctx, items, COUNT_OF(items));
 }
 
-/* The function "read_x" of (memory, out) or "write_x" of (in, memory), before `place`. */
-static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *place)
+/* A function of two arguments, before `place`; the body is empty. */
+static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *place, const char *name,
+                          const Attr *report, const Type *const *types, const char *const *names)
 {
     Context *ctx = port->top->ctx;
-    const Type *memory = memory_type(port);
-    const Type *types[2] = {memory, port->stream->type};
-    const Attr *names[2] = {attr_string_c(ctx, "memory"), attr_string_c(ctx, "out")};
-    StrBuf name = {0};
-    uint32_t bus = port->is_input ? 0 : 1;
-    if (!port->is_input) {
-        types[0] = port->stream->type, types[1] = memory;
-        names[0] = attr_string_c(ctx, "in"), names[1] = attr_string_c(ctx, "memory");
-    }
-    strbuf_printf(&name, "%s_%.*s", port->is_input ? "read" : "write", STR_ARG(port->name));
+    const Attr *arg_names[2] = {attr_string_c(ctx, names[0]), attr_string_c(ctx, names[1])};
     const NamedAttr attrs[] = {
-        build_named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
-        build_named_attr(ctx, "function_type", attr_type(type_function(ctx, types, 2, NULL, 0))),
-        build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, names, 2)),
-        build_named_attr(ctx, DFG_ATTR_REPORT, process_report(port)),
+        build_named_attr(ctx, "sym_name", attr_string_c(ctx, name)),
+        build_named_attr(ctx, "function_type",
+                         attr_type(type_function(ctx, (const Type **)types, 2, NULL, 0))),
+        build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, arg_names, 2)),
+        build_named_attr(ctx, DFG_ATTR_REPORT, report),
     };
-    strbuf_free(&name);
     OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name,
                      .loc = port->top->loc,
                      .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs)),
@@ -281,11 +328,49 @@ static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *plac
     symtab_insert(symbols, func);
     Block *body = region_add_block(op_region(func, 0));
     for (uint32_t i = 0; i < 2; i++) block_add_arg(body, types[i], port->top->loc);
-    PortProcess p = {.port = port,
-                     .nest = {.b = builder_at_end(body, port->top->loc)},
-                     .bus = {.source = body->args[bus]},
-                     .word = {.source = body->args[1 - bus]}};
-    build_process(&p, emithls_array_elem(memory));
+    return func;
+}
+
+/* "read_x" of (memory, out) or "write_x" of (in, memory). */
+static Op *create_access(SymbolTable *symbols, const MemoryPort *port, Op *place)
+{
+    const Type *stream = has_parts(port) ? emithls_stream(bus_type(port)) : port->stream->type;
+    const Type *memory = memory_type(port);
+    const Type *types[2] = {port->is_input ? memory : stream, port->is_input ? stream : memory};
+    const char *const read[2] = {"memory", "out"}, *const write[2] = {"in", "memory"};
+    StrBuf name = {0};
+    strbuf_printf(&name, "%s_%.*s", port->is_input ? "read" : "write", STR_ARG(port->name));
+    const Attr *report = process_report(port, port->is_input ? "reader" : "writer",
+                                        port->words / port->slots * port->chunks,
+                                        has_parts(port) ? port->bus_lanes : port->lanes);
+    Op *func = create_process(symbols, port, place, name.data, report, types,
+                              port->is_input ? read : write);
+    strbuf_free(&name);
+    Block *body = region_entry(op_region(func, 0));
+    EmithlsNest nest = {.b = builder_at_end(body, port->top->loc)};
+    uint32_t bus = port->is_input ? 0 : 1;
+    build_access(&nest, port, body->args[bus], body->args[1 - bus]);
+    return func;
+}
+
+/* "read_x_words" or "write_x_words", between bus words and words. */
+static Op *create_parts(SymbolTable *symbols, const MemoryPort *port, Op *place)
+{
+    const Type *bus = emithls_stream(bus_type(port)), *words = port->stream->type;
+    const Type *types[2] = {port->is_input ? bus : words, port->is_input ? words : bus};
+    const char *const names[2] = {"in", "out"};
+    StrBuf name = {0};
+    strbuf_printf(&name, "%s_%.*s_words", port->is_input ? "read" : "write", STR_ARG(port->name));
+    const Attr *report = process_report(port, "converter", port->words * port->chunks,
+                                        port->chunks > 1 ? port->bus_lanes : port->lanes);
+    Op *func = create_process(symbols, port, place, name.data, report, types, names);
+    strbuf_free(&name);
+    Block *body = region_entry(op_region(func, 0));
+    PartsProcess p = {.port = port,
+                      .nest = {.b = builder_at_end(body, port->top->loc)},
+                      .in = body->args[0],
+                      .out = body->args[1]};
+    build_parts(&p);
     return func;
 }
 
@@ -328,18 +413,18 @@ static void set_interface(const MemoryPort *port, Value *memory, const Places *p
     build(&b, EMITHLS(INTERFACE), &memory, 1, NULL, 0, attrs, 3);
 }
 
-/* The stream that takes the argument's place among the processes. */
-static Value *add_stream(const MemoryPort *port, Places *places)
+static Value *add_stream(const MemoryPort *port, Places *places, const char *suffix,
+                         const Type *type)
 {
     Context *ctx = port->top->ctx;
     Builder b = builder_after(places->stream);
     StrBuf name = {0};
-    strbuf_printf(&name, "%.*s_words", STR_ARG(port->name));
+    strbuf_printf(&name, "%.*s_%s", STR_ARG(port->name), suffix);
     const NamedAttr attrs[3] = {build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
                                 build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, STREAM_DEPTH)),
                                 build_named_attr(ctx, EMITHLS_ATTR_FIXED, attr_unit(ctx))};
     strbuf_free(&name);
-    places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &port->stream->type, 1, attrs, 3);
+    places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, 3);
     return op_result(places->stream, 0);
 }
 
@@ -351,20 +436,34 @@ static void erase_interface(Value *argument)
     if (interface) op_erase(interface);
 }
 
-static void connect_port(SymbolTable *symbols, const MemoryPort *port, Places *places)
+/* Calls a process: readers in front of the others, writers behind them. */
+static void add_call(const MemoryPort *port, const Places *places, const Op *process, Value *from,
+                     Value *to)
 {
-    Op *process = create_process(symbols, port, port->is_input ? places->process : port->top);
-    Value *memory = port->stream, *stream = add_stream(port, places);
-    erase_interface(memory);
-    value_replace_all(memory, stream);
-    memory->type = memory_type(port);
-    set_interface(port, memory, places);
-    Value *args[2] = {port->is_input ? memory : stream, port->is_input ? stream : memory};
+    Value *args[2] = {from, to};
     NamedAttr callee = build_named_attr(port->top->ctx, "callee",
                                         attr_symbol(port->top->ctx, symbol_name(process)));
     Builder b = builder_at_end(places->call->block, places->call->loc);
     if (port->is_input) builder_set_before(&b, places->call);
     build(&b, EMITHLS(CALL), args, 2, NULL, 0, &callee, 1);
+}
+
+static void connect_port(SymbolTable *symbols, const MemoryPort *port, Places *places)
+{
+    Op *place = port->is_input ? places->process : port->top, *access = NULL, *parts = NULL;
+    if (port->is_input) access = create_access(symbols, port, place);
+    if (has_parts(port)) parts = create_parts(symbols, port, place);
+    if (!port->is_input) access = create_access(symbols, port, place);
+    Value *memory = port->stream, *words = add_stream(port, places, "words", memory->type);
+    Value *bus = parts ? add_stream(port, places, "bus", emithls_stream(bus_type(port))) : words;
+    erase_interface(memory);
+    value_replace_all(memory, words);
+    memory->type = memory_type(port);
+    set_interface(port, memory, places);
+    if (port->is_input) add_call(port, places, access, memory, bus);
+    if (parts)
+        add_call(port, places, parts, port->is_input ? bus : words, port->is_input ? words : bus);
+    if (!port->is_input) add_call(port, places, access, bus, memory);
 }
 
 static void set_function_type(Op *top)

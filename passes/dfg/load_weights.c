@@ -79,6 +79,18 @@ static void rebind(Op *bind)
     op_set_attr(bind, "type", attr_string_c(bind->ctx, "ram_s2p"));
 }
 
+/* The lanes of a LUTRAM become banks, because the stores of single lanes of a word would have to be
+ * merged. */
+static void separate_lanes(const Value *array)
+{
+    const Op *bind = pragma_of(array, EMITHLS(BIND_STORAGE));
+    Op *lanes = pragma_of(array, EMITHLS(ARRAY_RESHAPE));
+    if (!lanes || !str_eq_c(op_attr(bind, EMITHLS_ATTR_IMPL)->u.string, "lutram")) return;
+    EmithlsNest nest = {.b = builder_before(lanes)};
+    emithls_nest_partition(&nest, op_operand(lanes, 0), attr_int_value(op_attr(lanes, "dim")));
+    op_erase(lanes);
+}
+
 static void declare_variable(LoadChain *chain, Op *func, Op *get)
 {
     Context *ctx = chain->ctx;
@@ -164,11 +176,14 @@ static Value *declare_row(const Loaded *loaded)
     uint32_t rank = emithls_array_rank(type);
     int64_t lanes = emithls_array_dim(type, rank - 1);
     StrBuf name = {0};
-    if (!pragma_of(loaded->variable, EMITHLS(ARRAY_RESHAPE))) return NULL;
+    if (!pragma_of(loaded->variable, EMITHLS(ARRAY_RESHAPE)) &&
+        !pragma_of(loaded->variable, EMITHLS(ARRAY_PARTITION)))
+        return NULL;
     EmithlsNest nest = {.b = builder_before(first_loop(loaded->func))};
     strbuf_printf(&name, "%.*s_row", STR_ARG(symbol_name(loaded->table)->str));
     Value *row = emithls_nest_variable(&nest, name.data, emithls_array_elem(type), &lanes, 1);
     emithls_nest_partition(&nest, row, 1);
+    emithls_nest_temporary(&nest, row);
     strbuf_free(&name);
     return row;
 }
@@ -243,6 +258,7 @@ static void load_function(LoadChain *chain, size_t first, size_t end, int64_t re
     Value *chain_in = add_argument(func, "weights_in", stream, NULL);
     Value *chain_out = rest ? add_argument(func, "weights_out", stream, NULL) : NULL;
     VEC(Value *) rows = {0};
+    for (size_t i = first; i < end; i++) separate_lanes(chain->tables.data[i].variable);
     for (size_t i = first; i < end; i++) *vec_push(&rows) = declare_row(&chain->tables.data[i]);
     Builder b = builder_before(first_loop(func));
     OpState state = {.name = opinfo_of_def(chain->ctx, EMITHLS(ONCE))->name,

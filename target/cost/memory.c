@@ -182,8 +182,11 @@ static void add_table(const ComputeSchedule *sched, const Binding *binding, cons
     const Type *elem = type_elem(op_operand(generic, operand)->type);
     int64_t bits = cost_element_bits(elem);
     bool is_loaded = binding->loads_tables && memory_is_loadable(elem);
-    const Memory memory = {
-        .width = layout.lanes * bits, .depth = layout.depth, .readers = 1, .is_rom = !is_loaded};
+    const Memory memory = {.width = layout.lanes * bits,
+                           .depth = layout.depth,
+                           .readers = 1,
+                           .is_rom = !is_loaded,
+                           .parts = layout.lanes};
     MemoryUse *use = add_memory(out, binding, &memory, holder, 0);
     use->reader = generic;
     use->operand = operand;
