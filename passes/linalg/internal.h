@@ -81,6 +81,8 @@ void fuse_add_constants(PatternSet *set);
 void fuse_add_elementwise_constants(PatternSet *set);
 /* Transposes of constants become constants (fuse_constants.c). */
 void fuse_add_transpose_constants(PatternSet *set);
+/* Element-wise ops on constants become constants (fold_constant_kernels.c). */
+void fuse_add_constant_kernels(PatternSet *set);
 /* Operands and results that are unused or given twice are dropped (fuse_operands.c). */
 void fuse_add_drop_operands(PatternSet *set);
 /* Structured ops run on the larger shape of a reshape beside them (fuse_reshape.c). */

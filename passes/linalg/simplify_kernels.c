@@ -2,9 +2,10 @@
  * kernel is element-wise, goes before kernels become processes:
  *   generic(copy(constant))  ->  generic(constant), indexed through the copy
  *   transpose(constant)      ->  constant
+ *   generic(constants), element-wise  ->  constant
  *   generic(x, equal numbers), element-wise  ->  a number in its payload
  *   x[0, i], element-wise    ->  x[d, i] of the loop d that runs once; a copy may then be x itself
- * Nothing that computes is fused: in the payload of a sum or window it would run once per term
+ * Nothing that computes on streams is fused: in the payload of a sum or window it would run once per term
  * instead of once per element, and a requantizer would leave the sum that it is the epilogue of.
  * Requires: named ops generalized.
  * Changes: linalg.generic on tensors, and constants.
@@ -119,6 +120,7 @@ static bool run(Pass *pass, Op *func)
     pattern_add(&set, "index-unit-dims", LINALG(GENERIC), 1, index_unit_dims);
     fuse_add_elementwise_constants(&set);
     fuse_add_transpose_constants(&set);
+    fuse_add_constant_kernels(&set);
     LINALG(GENERIC)->canonicalize(&set);
     (void)rewrite_greedy(func, &set, NULL, NULL);
     patterns_free(&set);

@@ -102,7 +102,8 @@ static int inner_dim(const Type *type, uint32_t from_inside)
     return -1;
 }
 
-/* Elements of a tile, all of which may be chosen from in one cycle. */
+/* Elements of a tile, all of which may be chosen from in one cycle, and are registers if there is
+ * only one tile. */
 static int64_t tile_elements(const TileSearch *t, const TileWords *w)
 {
     int64_t elements = 1;
@@ -118,7 +119,7 @@ static void add_tiles(TileSearch *t, const TileWords *w)
     const Type *ends[2];
     MoveConfigs move;
     const TileWords shape = *w;
-    if (tile_elements(t, w) > MAX_PARALLEL_ELEMENTS * dse_scale(&t->space->target)) return;
+    if (tile_elements(t, w) > MAX_PARALLEL_ELEMENTS) return;
     ends[0] = sched_port_end(t->node->process, 0, t->source, shape.in);
     ends[1] = sched_port_end(t->node->process, 1, t->result, shape.out);
     if (ends[0] && ends[1] && dse_words_fit(t->node, ends) &&
