@@ -101,7 +101,7 @@ static uint8_t *unpack_numbers(const uint8_t *bytes, size_t count, uint32_t widt
     *size = count;
     uint8_t *out = xcalloc(count + 1, 1);
     for (size_t i = 0; i < count; i++)
-        out[i] = (uint8_t)(bytes[i / each] >> i % each * width & ((1u << width) - 1));
+        out[i] = (uint8_t)((uint32_t)bytes[i / each] >> i % each * width & ((1u << width) - 1));
     return out;
 }
 
