@@ -25,6 +25,15 @@ Value *to_dfg_build_reorder(Builder *b, Value *source, const Type *type, const A
     return op_result(build(b, DFG(REORDER), &source, 1, &type, 1, attrs, fill ? 2 : 1), 0);
 }
 
+/* Whether a reorder gives each element of its source once: it neither drops nor adds any. */
+static bool is_bijection(const Op *reorder)
+{
+    int64_t from, to;
+    return map_is_permutation(dfg_reorder_map(reorder)) && !op_attr(reorder, "fill") &&
+           type_element_count(op_operand(reorder, 0)->type, &from) &&
+           type_element_count(op_result(reorder, 0)->type, &to) && from == to;
+}
+
 /* reorder(reorder(x)) -> reorder(x), where what lies outside of the middle is filled in the same
  * way as what lies outside of x. */
 void to_dfg_join_reorders(Op *reorder)
@@ -33,7 +42,7 @@ void to_dfg_join_reorders(Op *reorder)
     if (!inner || inner->def != DFG(REORDER) || !value_has_one_use(op_result(inner, 0))) return;
     const AffineMap *map = dfg_reorder_map(reorder), *inner_map = dfg_reorder_map(inner);
     const Attr *fill = op_attr(reorder, "fill");
-    if (fill && !(map_is_permutation(inner_map) && !op_attr(inner, "fill"))) return;
+    if (fill && !is_bijection(inner)) return;
     Builder b = builder_before(reorder);
     Value *joined = to_dfg_build_reorder(&b, op_operand(inner, 0), op_result(reorder, 0)->type,
                                          map_simplify(map_compose(inner_map, map)),
