@@ -269,8 +269,9 @@ static void add_summary(JsonWriter *w, const HlsDesign *design, const HlsTimingR
     json_member_int(w, "latency_cycles", r->latency);
     json_member_int(w, "last_latency_cycles", r->last_latency);
     add_intervals(w, r);
-    json_member_bool(w, "periodic", r->period.frames != 0 || r->known > 0);
+    json_member_bool(w, "periodic", r->period.frames != 0);
     json_member_string(w, "bottleneck", design->processes.data[r->bottleneck].name);
+    json_member_bool(w, "proven", r->period.frames != 0 || r->known > 0);
 }
 
 void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
