@@ -235,12 +235,12 @@ struct Case {
 static int failures = 0;
 
 template <int W, bool S>
-static std::string show(const ap_int_base<W, S> &v)
+[[maybe_unused]] static std::string show(const ap_int_base<W, S> &v)
 {
     return (S ? "i" : "u") + std::to_string(W) + ":" + v.to_string(16);
 }
-static std::string show(bool v) { return v ? "b:1" : "b:0"; }
-static std::string show(double v)
+[[maybe_unused]] static std::string show(bool v) { return v ? "b:1" : "b:0"; }
+[[maybe_unused]] static std::string show(double v)
 {
     unsigned long long bits;
     char text[20];
@@ -248,13 +248,13 @@ static std::string show(double v)
     std::snprintf(text, sizeof text, "d:%016llx", bits);
     return text;
 }
-static std::string show(long v) { return "l:" + std::to_string(v); }
-static std::string show(unsigned long v) { return "l:" + std::to_string(v); }
-static std::string show(int v) { return show(long(v)); }
-static std::string show(unsigned char v) { return show(long(v)); }
+[[maybe_unused]] static std::string show(long v) { return "l:" + std::to_string(v); }
+[[maybe_unused]] static std::string show(unsigned long v) { return "l:" + std::to_string(v); }
+[[maybe_unused]] static std::string show(int v) { return show(long(v)); }
+[[maybe_unused]] static std::string show(unsigned char v) { return show(long(v)); }
 
 /* Two values, shown already. */
-static std::string show(const std::string &v) { return v; }
+[[maybe_unused]] static std::string show(const std::string &v) { return v; }
 
 /* The value that an implicit conversion gives. */
 template <bool S>
