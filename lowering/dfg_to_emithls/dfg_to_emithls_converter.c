@@ -116,7 +116,6 @@ static void declare_parts(ConverterLowering *c)
     c->parts =
         emithls_nest_variable(nest, "parts", word_of(c, c->sched.joins ? 0 : 1), &c->part_count, 1);
     emithls_nest_partition(nest, c->parts, 1);
-    emithls_nest_temporary(nest, c->parts);
 }
 
 /* parts[i] = parts[i + 1] */

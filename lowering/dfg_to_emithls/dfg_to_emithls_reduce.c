@@ -56,7 +56,6 @@ static void declare_turns(ComputeLowering *c)
     uint32_t rank = c->sched.lanes > 1 ? 2 : 1;
     c->turns = emithls_nest_variable(nest, "turns", sum_type(c, 0), dims, rank);
     for (uint32_t i = 1; i <= rank; i++) emithls_nest_partition(nest, c->turns, i);
-    emithls_nest_temporary(nest, c->turns);
 }
 
 static void declare_sums(ComputeLowering *c)
