@@ -90,13 +90,23 @@ static void take_kept(ComputeLowering *c, uint32_t stream)
     emithls_nest_close(nest, mark);
 }
 
+/* A stream whose elements the payload does not look at is read all the same. */
+static bool is_looked_at(const ComputeLowering *c, uint32_t stream)
+{
+    return c->kept[stream] ||
+           value_has_uses(linalg_body(c->sched.main)->args[c->sched.stream_operand[stream]]);
+}
+
 static void read_word(ComputeLowering *c, uint32_t stream)
 {
     const AffineExpr *index[SCHED_MAX_LOOPS];
     EmithlsNest *nest = &c->l->nest;
-    Value *whole = to_emithls_open_word(c, stream);
-    Value *word =
-        emithls_nest_read(nest, to_emithls_port_stream(c->l, c->sched.stream_port[stream]));
+    Value *from = to_emithls_port_stream(c->l, c->sched.stream_port[stream]);
+    if (!is_looked_at(c, stream)) {
+        emithls_nest_read(nest, from);
+        return;
+    }
+    Value *whole = to_emithls_open_word(c, stream), *word = emithls_nest_read(nest, from);
     emithls_nest_store(nest, word, whole, NULL, 0);
     to_emithls_hold_word(c, stream, whole);
     if (!c->kept[stream]) return;
@@ -182,9 +192,9 @@ static void declare_kept(ComputeLowering *c, uint32_t stream)
 static bool declare_words(ComputeLowering *c)
 {
     for (uint32_t s = 0; s < c->sched.stream_count; s++) {
-        to_emithls_declare_word(c, s);
         if (!sched_compute_input_word(&c->sched, s, c->word[s])) return false;
         declare_kept(c, s);
+        if (is_looked_at(c, s)) to_emithls_declare_word(c, s);
     }
     return true;
 }

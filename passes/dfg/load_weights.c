@@ -183,7 +183,6 @@ static Value *declare_row(const Loaded *loaded)
     strbuf_printf(&name, "%.*s_row", STR_ARG(symbol_name(loaded->table)->str));
     Value *row = emithls_nest_variable(&nest, name.data, emithls_array_elem(type), &lanes, 1);
     emithls_nest_partition(&nest, row, 1);
-    emithls_nest_temporary(&nest, row);
     strbuf_free(&name);
     return row;
 }
