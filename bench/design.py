@@ -11,6 +11,7 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEVIATION = 0.01        # of the simulated interval from the predicted one
+LUT_ERROR = 0.25        # of our LUTs, which are estimates (docs/cost-model.md)
 
 
 @dataclasses.dataclass
@@ -26,6 +27,13 @@ class Published:
         """Options of ming compile for those of these resources that are known."""
         options = {"dsp": self.dsp, "bram": self.bram18, "uram": self.uram, "lut": self.lut}
         return {name: options[name] for name in resources if options[name] is not None}
+
+
+def lut_claim(published, lut):
+    """What is to be said of fewer LUTs than the published ones: whether they still are fewer when
+    the estimate errs as far as it may."""
+    undecided = published.lut is not None and lut <= published.lut < lut * (1 + LUT_ERROR)
+    return ", LUT within the error" if undecided else ""
 
 
 def arguments(doc):
