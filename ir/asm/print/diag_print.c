@@ -26,6 +26,22 @@ static const Attr *callsite_of(const Attr *loc)
 
 enum { TAB_STOP = 8 };
 
+/* What a terminal would take as a command. */
+static bool is_control(char c)
+{
+    return ((unsigned char)c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
+}
+
+/* Messages quote what files hold. */
+static void add_text(StrBuf *out, Str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (is_control(text.data[i]))
+            strbuf_printf(out, "\\%02X", (unsigned char)text.data[i]);
+        else
+            strbuf_add_char(out, text.data[i]);
+}
+
 /* Adds c as wide as the source line's character above it. */
 static void add_aligned(StrBuf *out, char c, char above, uint32_t *column)
 {
@@ -43,7 +59,7 @@ static void add_line_and_caret(StrBuf *out, Str line, size_t at)
     for (size_t i = 0; i < line.len; i++) {
         char c = line.data[i];
         is_ascii = is_ascii && (unsigned char)c < 0x80;
-        add_aligned(out, c == '\t' ? ' ' : c, c, &column);
+        add_aligned(out, c == '\t' ? ' ' : is_control(c) ? '?' : c, c, &column);
     }
     strbuf_add_char(out, '\n');
     if (!is_ascii) return;
@@ -91,7 +107,7 @@ static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const
     if (!is_whole_file) strbuf_printf(out, ":%u:%u", number, col);
     strbuf_printf(out, ": %s: ", kind_names[kind]);
     if (is_whole_file) add_name(out, whole, text);
-    strbuf_add_str(out, text);
+    add_text(out, text);
     strbuf_add_char(out, '\n');
     if (!with_line || col == 0 || !diag_source_line(ctx, file, number, &line)) return;
     if (col <= line.len + 1) add_line_and_caret(out, line, col - 1);
@@ -110,7 +126,7 @@ static void render(StrBuf *out, const Context *ctx, DiagKind kind, const Attr *l
         loc_print(out, loc, false);
         strbuf_add_c(out, ": ");
     }
-    strbuf_add_str(out, text);
+    add_text(out, text);
     strbuf_add_char(out, '\n');
 }
 
