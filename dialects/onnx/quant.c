@@ -120,8 +120,20 @@ static bool rounds_away(Rounding mode, int64_t whole, double rest, bool negative
     }
 }
 
+/* The sum with 1.5 * 2^52 has no bits behind the point: the processor rounds it, half to even. */
+static bool half_even(double x, int64_t *out)
+{
+    const double most = 2251799813685248.0 /* 2^51 */, shift = 3 * most;
+    if (!(x > -most && x < most)) return false;
+    volatile double sum = x + shift; /* not to be simplified */
+    *out = (int64_t)(sum - shift);
+    return true;
+}
+
 int64_t onnx_rounding_apply(Rounding mode, double x)
 {
+    int64_t rounded;
+    if (mode == ROUND_HALF_EVEN && half_even(x, &rounded)) return rounded;
     bool negative = x < 0;
     double size = negative ? -x : x;
     int64_t whole = (int64_t)size;

@@ -26,6 +26,19 @@ static void rounding_modes_round(void **state)
             assert_int_equal(onnx_rounding_apply((Rounding)mode, inputs[i]), want[mode][i]);
 }
 
+/* Around 2^51, where half even changes its way. */
+static void large_numbers_round(void **state)
+{
+    (void)state;
+    const double most = 2251799813685248.0;
+    assert_int_equal(onnx_rounding_apply(ROUND_HALF_EVEN, most - 0.5), (int64_t)most);
+    assert_int_equal(onnx_rounding_apply(ROUND_HALF_EVEN, most - 1.5), (int64_t)most - 2);
+    assert_int_equal(onnx_rounding_apply(ROUND_HALF_EVEN, -most + 0.5), -(int64_t)most);
+    assert_int_equal(onnx_rounding_apply(ROUND_HALF_EVEN, most + 0.5), (int64_t)most);
+    assert_int_equal(onnx_rounding_apply(ROUND_HALF_EVEN, most + 1.5), (int64_t)most + 2);
+    assert_int_equal(onnx_rounding_apply(ROUND_HALF_EVEN, 2 * most + 1), 2 * (int64_t)most + 1);
+}
+
 static void rounding_names_parse(void **state)
 {
     (void)state;
@@ -99,9 +112,9 @@ static void inputs_quantize(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounding_modes_round),    cmocka_unit_test(rounding_names_parse),
-        cmocka_unit_test(powers_of_two_are_exact), cmocka_unit_test(floats_split),
-        cmocka_unit_test(inputs_quantize),
+        cmocka_unit_test(rounding_modes_round), cmocka_unit_test(large_numbers_round),
+        cmocka_unit_test(rounding_names_parse), cmocka_unit_test(powers_of_two_are_exact),
+        cmocka_unit_test(floats_split),         cmocka_unit_test(inputs_quantize),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
