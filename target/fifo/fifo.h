@@ -77,9 +77,11 @@ int64_t fifo_bound_interval(HlsDesign *design, FifoSlack slack);
 /* Whether the depths keep that interval on all hardware there is slack for. */
 bool fifo_keeps_slack(HlsDesign *design, FifoSlack slack, const int64_t *depths, int64_t interval)
     MUST_CHECK;
-/* The same as fifo_size with slack. The design is perturbed meanwhile, and as predicted
+/* The same as fifo_size for the latest hardware that there is slack for (not exact), whose interval
+ * is longer than `interval` by what its slowest process is. No smaller depths do for it; the
+ * predicted hardware may need larger ones. The design is perturbed meanwhile, and as predicted
  * afterwards. */
-SizingOutcome fifo_size_with_slack(HlsDesign *design, FifoSlack slack, int64_t interval,
-                                   int64_t *events, int64_t *depths) MUST_CHECK;
+SizingOutcome fifo_size_for_bound(HlsDesign *design, FifoSlack slack, int64_t interval,
+                                  int64_t *events, int64_t *depths) MUST_CHECK;
 
 #endif

@@ -9,6 +9,8 @@
  * not deadlock.
  * Preserves: depths of `fixed` streams, and kinds that are there.
  * Tests: lit/target/fifo/fit-fifos.mir */
+#include <string.h>
+
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
@@ -117,7 +119,7 @@ static bool keep_fixed(const FifoFitting *f)
     return holds;
 }
 
-static SizingOutcome size_fifos(const FifoFitting *f, int64_t interval, int64_t events,
+static SizingOutcome size_fifos(const FifoFitting *f, int64_t interval, int64_t events, bool stops,
                                 Cost *beyond, double *excess);
 
 /* Takes the words that FIFOs of the given depths hold at most, or with slack those that their
@@ -139,7 +141,7 @@ static bool take_given_depths(const FifoFitting *f, int64_t *interval)
     if (f->slack.is_exact) return true;
     Cost beyond;
     double excess;
-    return size_fifos(f, steady.interval, f->events, &beyond, &excess) == SIZING_PERIODIC;
+    return size_fifos(f, steady.interval, f->events, false, &beyond, &excess) == SIZING_PERIODIC;
 }
 
 /* Records what is beyond the budget at the top function; no attribute if nothing is. */
@@ -163,16 +165,41 @@ static void remark_excess(const FifoFitting *f, const Cost *beyond)
                       (long long)f->limits.items[k], cost_names[k].title);
 }
 
-/* Sizes FIFOs for an interval and chooses what they are built of. *excess: as choose_storage has
- * it, and above 0 where fixed depths are too small. */
-static SizingOutcome size_fifos(const FifoFitting *f, int64_t interval, int64_t events,
+static double storage_beyond(const FifoFitting *f, Cost *beyond)
+{
+    bool holds = keep_fixed(f);
+    return choose_storage(f, true, beyond) + (holds ? 0 : 1);
+}
+
+/* Depths for the latest hardware there is slack for, if there is to be any, and from there for the
+ * predicted one. *excess: as choose_storage has it, and above 0 where fixed depths are too small. With
+ * `stops`, the first are enough if they exceed the budget: the others only add to them. */
+static SizingOutcome size_in_steps(const FifoFitting *f, int64_t interval, int64_t events,
+                                   bool stops, int64_t *floors, Cost *beyond, double *excess)
+{
+    SizingOutcome outcome = SIZING_PERIODIC;
+    int64_t left = events;
+    *excess = 0;
+    if (floors) outcome = fifo_size_for_bound(f->design, f->slack, interval, &left, floors);
+    if (outcome == SIZING_PERIODIC && floors && stops) {
+        memcpy(f->depths, floors, f->design->streams.len * sizeof *floors);
+        *excess = storage_beyond(f, beyond);
+        if (*excess > 0) return outcome;
+    }
+    if (outcome == SIZING_PERIODIC)
+        outcome = fifo_size(f->design, interval, &events, floors, f->depths);
+    if (outcome == SIZING_PERIODIC) *excess = storage_beyond(f, beyond);
+    return outcome;
+}
+
+/* Sizes FIFOs for an interval and chooses what they are built of. */
+static SizingOutcome size_fifos(const FifoFitting *f, int64_t interval, int64_t events, bool stops,
                                 Cost *beyond, double *excess)
 {
-    SizingOutcome outcome = fifo_size_with_slack(f->design, f->slack, interval, &events, f->depths);
-    *excess = 0;
-    if (outcome != SIZING_PERIODIC) return outcome;
-    bool holds = keep_fixed(f);
-    *excess = choose_storage(f, true, beyond) + (holds ? 0 : 1);
+    size_t bytes = f->design->streams.len * sizeof(int64_t);
+    int64_t *floors = f->slack.is_exact ? NULL : xcalloc(bytes, 1);
+    SizingOutcome outcome = size_in_steps(f, interval, events, stops, floors, beyond, excess);
+    free_ptr((void **)&floors);
     return outcome;
 }
 
@@ -182,9 +209,9 @@ static SizingOutcome size_for_best(const FifoFitting *f, int64_t best, bool only
                                    double *excess)
 {
     enum { MORE = 4 };
-    SizingOutcome outcome = size_fifos(f, best, f->events, beyond, excess);
+    SizingOutcome outcome = size_fifos(f, best, f->events, only_best, beyond, excess);
     if (outcome == SIZING_PERIODIC && *excess > 0 && !only_best)
-        outcome = size_fifos(f, best, MORE * f->events, beyond, excess);
+        outcome = size_fifos(f, best, MORE * f->events, false, beyond, excess);
     if (outcome == SIZING_PERIODIC) record_beyond(f, EMITHLS_ATTR_SHORTAGE, beyond);
     return outcome;
 }
@@ -200,7 +227,8 @@ static int64_t find_interval(const FifoFitting *f, int64_t best)
     Cost beyond;
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
         interval = best * eighths[i] / 8;
-        if (size_fifos(f, interval, f->events / LESS, &beyond, &excess) != SIZING_PERIODIC) break;
+        if (size_fifos(f, interval, f->events / LESS, false, &beyond, &excess) != SIZING_PERIODIC)
+            break;
         if (excess <= 0) return interval;
         if (i > 0 && excess >= before && excess < 1) break;
         before = excess;
@@ -220,7 +248,7 @@ static SizingOutcome choose_depths(const FifoFitting *f, bool only_best, int64_t
         *interval = find_interval(f, best);
         if (*interval > 0) return SIZING_PERIODIC;
         *interval = best;
-        outcome = size_fifos(f, best, f->events, &beyond, &excess);
+        outcome = size_fifos(f, best, f->events, false, &beyond, &excess);
     }
     record_beyond(f, EMITHLS_ATTR_EXCESS, &beyond);
     remark_excess(f, &beyond);

@@ -7,8 +7,6 @@
  * bound, so a second search raises the depths, where it has to, for the predicted interval.
  * Tests: lit/target/fifo/fit-fifos-slack.mir, test/unit/sim/hls/timing_sim_test.c,
  * test/e2e/perturb_check.py */
-#include <stdlib.h>
-
 #include "target/fifo/internal.h"
 
 enum { PERMILLE_OF_PERCENT = 10, MOST_PERCENT = 1000 };
@@ -47,19 +45,14 @@ bool fifo_keeps_slack(HlsDesign *design, FifoSlack slack, const int64_t *depths,
     return keeps;
 }
 
-SizingOutcome fifo_size_with_slack(HlsDesign *design, FifoSlack slack, int64_t interval,
-                                   int64_t *events, int64_t *depths)
+SizingOutcome fifo_size_for_bound(HlsDesign *design, FifoSlack slack, int64_t interval,
+                                  int64_t *events, int64_t *depths)
 {
-    if (slack.is_exact) return fifo_size(design, interval, events, NULL, depths);
     HlsPerturbation bound = design_bound(slack.permille);
     int64_t later = fifo_bound_interval(design, slack) - fifo_best_interval(design);
-    int64_t left = *events;
-    int64_t *floors = xcalloc(design->streams.len, sizeof *floors);
     design_perturb(design, &bound);
-    SizingOutcome outcome = fifo_size(design, interval + later, &left, NULL, floors);
+    SizingOutcome outcome = fifo_size(design, interval + later, events, NULL, depths);
     design_perturb(design, NULL);
-    if (outcome == SIZING_PERIODIC) outcome = fifo_size(design, interval, events, floors, depths);
-    free(floors);
     return outcome;
 }
 

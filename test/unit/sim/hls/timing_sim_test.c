@@ -399,7 +399,9 @@ static void slack_covers_all_hardware(void **state)
         int64_t *depths = ARENA_ARRAY(&d.arena, int64_t, d.streams.len);
         int64_t *least = ARENA_ARRAY(&d.arena, int64_t, d.streams.len);
         best = fifo_best_interval(&d);
-        assert_int_equal(fifo_size_with_slack(&d, slack, best, &events, depths), SIZING_PERIODIC);
+        assert_int_equal(fifo_size_for_bound(&d, slack, best, &events, least), SIZING_PERIODIC);
+        events = EVENTS;
+        assert_int_equal(fifo_size(&d, best, &events, least, depths), SIZING_PERIODIC);
         assert_true(fifo_keeps_slack(&d, slack, depths, fifo_bound_interval(&d, slack)));
         check_slack(&random, &d, slack, depths);
         events = EVENTS;
