@@ -344,12 +344,16 @@ static void record_timing(const FifoFitting *f, const SteadyState *steady, int64
 static bool prove(const FifoFitting *f, int64_t interval)
 {
     SteadyState steady = {.interval = interval};
-    int64_t events = f->events;
-    SizingOutcome outcome = interval == fifo_best_interval(f->design)
+    int64_t events = f->events, best = fifo_best_interval(f->design);
+    SizingOutcome outcome = interval == best
                                 ? fifo_first_frame(f->design, f->depths, &steady.latency)
                                 : fifo_steady_state(f->design, f->depths, &events, &steady, NULL);
     if (outcome == SIZING_DEADLOCK) return check_depths(f, &steady);
     if (outcome == SIZING_UNDECIDED) steady.interval = interval;
+    if (interval > best && steady.interval > best)
+        op_remark(f->design->top,
+                  "takes %lld cycles from frame to frame: FIFOs for %lld exceed the budget",
+                  (long long)steady.interval, (long long)best);
     record_timing(f, &steady, bound_interval(f, interval));
     return true;
 }
