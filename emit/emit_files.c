@@ -344,6 +344,19 @@ static void leave_place(OutputPlace *place, bool keeps_parents)
     strbuf_free(&place->old_top);
 }
 
+/* The temporary directory, and the lock that says that it is in use. Whoever collects abandoned ones
+ * waits until it has its lock. */
+static bool take_temporary(OutputPlace *place, StrBuf *why)
+{
+    int guard = place->kind == PLACE_NEW ? -1 : open(place->dir, O_RDONLY | O_DIRECTORY);
+    if (guard >= 0) (void)flock(guard, LOCK_SH);
+    bool ok = make_temporary(place->dir, place->kind, &place->temporary, why);
+    if (ok) place->lock = open(place->temporary.data, O_RDONLY | O_DIRECTORY);
+    if (place->lock >= 0) (void)flock(place->lock, LOCK_EX | LOCK_NB);
+    if (guard >= 0) close(guard);
+    return ok;
+}
+
 /* False: *why says why, and nothing is left behind. Else leave_place ends it. */
 static bool enter_place(const char *dir, OutputPlace *out, StrBuf *why)
 {
@@ -352,9 +365,7 @@ static bool enter_place(const char *dir, OutputPlace *out, StrBuf *why)
     bool ok = out->kind != PLACE_WRONG;
     if (ok && out->kind == PLACE_NEW)
         ok = make_parents(out->dir, &out->made) || file_error(why, "create", out->dir);
-    ok = ok && make_temporary(out->dir, out->kind, &out->temporary, why);
-    if (ok) out->lock = open(out->temporary.data, O_RDONLY | O_DIRECTORY);
-    if (out->lock >= 0) (void)flock(out->lock, LOCK_EX | LOCK_NB);
+    ok = ok && take_temporary(out, why);
     if (!ok) leave_place(out, false);
     return ok;
 }
