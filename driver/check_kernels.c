@@ -20,21 +20,10 @@ bool driver_is_layer(const Op *op)
            (op->def->dialect == &tensor_dialect && op->def != TENSOR(EMPTY));
 }
 
-/* The name that a location gives; an empty Str: none. */
-static Str name_of(const Attr *loc)
-{
-    if (loc->kind == ATTR_LOC_NAME) return loc->u.loc_name.name->str;
-    for (uint32_t i = 0; loc->kind == ATTR_LOC_FUSED && i < loc->u.loc_fused.count; i++) {
-        Str name = name_of(loc->u.loc_fused.locs[i]);
-        if (name.len > 0) return name;
-    }
-    return STR("");
-}
-
 void driver_layer_name(const Op *op, size_t number, StrBuf *out)
 {
     Str name = layer_name_source(op);
-    if (name.len == 0) name = name_of(op->loc);
+    if (name.len == 0) name = loc_find_name(op->loc);
     if (onnx_is_node(op))
         strbuf_add_str(out, onnx_node_name(op));
     else if (name.len > 0)

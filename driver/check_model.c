@@ -139,7 +139,7 @@ static void give_up_users(Check *check, const Value *value, const CheckLayer *ca
 {
     StrBuf why = {0};
     strbuf_add_c(&why, "needs a result of ");
-    onnx_add_quoted(&why, cause->name);
+    strbuf_add_quoted(&why, cause->name);
     strbuf_add_c(&why, ", whose shape depends on what is not supported");
     FOR_EACH_USE(use, value) {
         CheckLayer *layer = driver_check_layer(check, use->owner->loc);
@@ -227,7 +227,7 @@ static Str without_node(const CheckLayer *layer, Str text)
 {
     StrBuf prefix = {0};
     strbuf_add_c(&prefix, "node ");
-    onnx_add_quoted(&prefix, layer->name);
+    strbuf_add_quoted(&prefix, layer->name);
     strbuf_printf(&prefix, " (%.*s): ", STR_ARG(layer->op_type));
     if (str_starts_with(text, prefix.data))
         text = (Str){text.data + prefix.len, text.len - prefix.len};

@@ -25,8 +25,8 @@ static void add_titles(TextTable *table)
 
 static void add_layer(TextTable *table, const CheckLayer *layer)
 {
-    onnx_add_escaped(text_table_cell(table), layer->name);
-    onnx_add_escaped(text_table_cell(table), layer->op_type);
+    strbuf_add_escaped(text_table_cell(table), layer->name);
+    strbuf_add_escaped(text_table_cell(table), layer->op_type);
     text_table_add(table, driver_check_status(layer));
     add_costs(table, layer);
 }

@@ -92,7 +92,7 @@ static void warn_batch(const ModelNotes *notes, const Op *func)
         const Attr *name = attr_dict_get_c(func_arg_attrs(func, i), DFG_ATTR_NAME);
         strbuf_add_c(&options, " --input-shape=");
         if (name) {
-            onnx_add_escaped(&options, name->u.string);
+            strbuf_add_escaped(&options, name->u.string);
             strbuf_add_char(&options, ':');
         }
         add_shape(&options, type->u.function.types[i], true);
@@ -312,7 +312,7 @@ static void add_names(StrBuf *out, const Layers *layers)
     enum { SHOWN = 3 };
     for (size_t i = 0; i < layers->names.len && i < SHOWN; i++) {
         strbuf_add_c(out, i ? ", " : " ");
-        onnx_add_quoted(out, layers->names.data[i]->str);
+        strbuf_add_quoted(out, layers->names.data[i]->str);
     }
     if (layers->names.len > SHOWN) strbuf_printf(out, " and %zu more", layers->names.len - SHOWN);
 }

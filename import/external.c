@@ -19,7 +19,7 @@ typedef struct External {
 static bool fail(StrBuf *why, const char *what, Str location)
 {
     strbuf_printf(why, "%s ", what);
-    onnx_add_quoted(why, location);
+    strbuf_add_quoted(why, location);
     return false;
 }
 

@@ -36,7 +36,7 @@ bool import_error(Importer *im, const char *what, Str name)
     StrBuf text = {0};
     strbuf_add_c(&text, what);
     strbuf_add_char(&text, ' ');
-    onnx_add_quoted(&text, name);
+    strbuf_add_quoted(&text, name);
     strbuf_add_char(&text, ' ');
     strbuf_add_str(&text, strbuf_str(&im->why));
     diag_error(im->ctx, im->file, "%s", text.data);
@@ -47,7 +47,7 @@ bool import_error(Importer *im, const char *what, Str name)
 bool import_why_name(Importer *im, const char *before, Str name, const char *after)
 {
     strbuf_add_c(&im->why, before);
-    onnx_add_quoted(&im->why, name);
+    strbuf_add_quoted(&im->why, name);
     strbuf_add_c(&im->why, after);
     return false;
 }

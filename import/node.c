@@ -32,7 +32,7 @@ static void add_domain(Importer *im, const Onnx__NodeProto *node)
     Str domain = import_text(node->domain);
     int64_t version = version_of(im, domain);
     strbuf_add_c(&im->why, " (domain ");
-    onnx_add_quoted(&im->why, domain.len > 0 ? domain : STR("ai.onnx"));
+    strbuf_add_quoted(&im->why, domain.len > 0 ? domain : STR("ai.onnx"));
     if (version > 0) strbuf_printf(&im->why, ", version %lld", (long long)version);
     strbuf_add_char(&im->why, ')');
 }
@@ -386,9 +386,9 @@ static bool node_error(Importer *im, const Onnx__NodeProto *node, Str name)
 {
     StrBuf text = {0};
     strbuf_add_c(&text, "node ");
-    onnx_add_quoted(&text, name);
+    strbuf_add_quoted(&text, name);
     strbuf_add_c(&text, " (");
-    onnx_add_escaped(&text, import_text(node->op_type));
+    strbuf_add_escaped(&text, import_text(node->op_type));
     strbuf_add_c(&text, "): ");
     strbuf_add_str(&text, strbuf_str(&im->why));
     if (im->row)

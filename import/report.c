@@ -187,7 +187,7 @@ static bool knows_inputs(Importer *im, const Onnx__NodeProto *node)
         const Ident *name = import_ident(im, node->input[i]);
         if (!ptrmap_has(&im->unknown, name)) continue;
         strbuf_add_c(&why, "needs ");
-        onnx_add_quoted(&why, name->str);
+        strbuf_add_quoted(&why, name->str);
         strbuf_add_c(&why, ", which stands behind what is not supported");
     }
     im->row->why = keep(im, strbuf_str(&why));

@@ -43,7 +43,7 @@ static bool read_term(Str text, size_t *at, Term *out, StrBuf *why)
         }
         if (number < 0 || out->count == ONNX_MAX_RANK) {
             onnx_why(why, "the equation ");
-            onnx_add_quoted(why, text);
+            strbuf_add_quoted(why, text);
             return onnx_why(why, " is wrong at character %zu", *at + 1);
         }
         out->letters[out->count++] = (uint8_t)number;

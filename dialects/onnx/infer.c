@@ -115,7 +115,7 @@ bool onnx_check_choice(const Op *op, const char *name, const char *const *choice
     for (*out = 0; *out < count; ++*out)
         if (str_eq_c(given, choices[*out])) return true;
     onnx_why(why, "unknown %s ", name);
-    onnx_add_quoted(why, given);
+    strbuf_add_quoted(why, given);
     return false;
 }
 

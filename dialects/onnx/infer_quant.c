@@ -9,7 +9,7 @@ static bool check_quant_attrs(const Op *op, StrBuf *why)
     Rounding rounding;
     if (mode && !onnx_rounding_parse(mode->u.string, &rounding)) {
         strbuf_add_c(why, "unknown rounding mode ");
-        onnx_add_quoted(why, mode->u.string);
+        strbuf_add_quoted(why, mode->u.string);
         return false;
     }
     return onnx_check_flag(op, "signed", why) && onnx_check_flag(op, "narrow", why);

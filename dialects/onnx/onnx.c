@@ -45,29 +45,11 @@ Str onnx_node_name(const Op *op)
     return name && name->kind == ATTR_STRING ? name->u.string : str_from(op->def->name);
 }
 
-void onnx_add_escaped(StrBuf *out, Str name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.data[i];
-        if (c < ' ' || c == 0x7f || c == '\\' || c == '\'')
-            strbuf_printf(out, "\\%02X", c);
-        else
-            strbuf_add_char(out, (char)c);
-    }
-}
-
-void onnx_add_quoted(StrBuf *out, Str name)
-{
-    strbuf_add_char(out, '\'');
-    onnx_add_escaped(out, name);
-    strbuf_add_char(out, '\'');
-}
-
 bool onnx_error(const Op *op, const char *fmt, ...)
 {
     StrBuf text = {0};
     strbuf_add_c(&text, "node ");
-    onnx_add_quoted(&text, onnx_node_name(op));
+    strbuf_add_quoted(&text, onnx_node_name(op));
     strbuf_printf(&text, " (%s): ", op->def->name);
     va_list args;
     va_start(args, fmt);

@@ -64,10 +64,6 @@ Value *onnx_build_constant(Builder *b, const Attr *value);
 bool onnx_error(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* The name of the op's node; if it has none, the op's name without the dialect. */
 Str onnx_node_name(const Op *op);
-/* Append a name from a file to a message, plain or in quotes. Characters that are not printable are
- * escaped, because files are not trusted. */
-void onnx_add_escaped(StrBuf *out, Str name);
-void onnx_add_quoted(StrBuf *out, Str name);
 
 /* The geometry of a convolution or pooling with static operand types. A kernel element that lies on
  * padding contributes nothing. Arrays have `spatial` entries. */

@@ -492,6 +492,8 @@ const Attr *loc_callsite(const Attr *callee, const Attr *caller);
 /* The first place in a file inside a location, the callee of a call before its caller; NULL: there
  * is none. */
 const Attr *loc_find_file(const Attr *loc);
+/* The first name inside a location; an empty Str: there is none. */
+Str loc_find_name(const Attr *loc);
 bool attr_is_loc(const Attr *attr);
 
 /* Reading attributes. */

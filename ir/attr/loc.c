@@ -100,3 +100,13 @@ const Attr *loc_find_file(const Attr *loc)
     default: return NULL;
     }
 }
+
+Str loc_find_name(const Attr *loc)
+{
+    if (loc->kind == ATTR_LOC_NAME) return loc->u.loc_name.name->str;
+    for (uint32_t i = 0; loc->kind == ATTR_LOC_FUSED && i < loc->u.loc_fused.count; i++) {
+        Str name = loc_find_name(loc->u.loc_fused.locs[i]);
+        if (name.len > 0) return name;
+    }
+    return STR("");
+}

@@ -82,6 +82,24 @@ void strbuf_clear(StrBuf *buf)
     if (buf->data) buf->data[0] = '\0';
 }
 
+void strbuf_add_escaped(StrBuf *buf, Str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.data[i];
+        if (c < ' ' || c == 0x7f || c == '\\' || c == '\'')
+            strbuf_printf(buf, "\\%02X", c);
+        else
+            strbuf_add_char(buf, (char)c);
+    }
+}
+
+void strbuf_add_quoted(StrBuf *buf, Str name)
+{
+    strbuf_add_char(buf, '\'');
+    strbuf_add_escaped(buf, name);
+    strbuf_add_char(buf, '\'');
+}
+
 void strbuf_add_uint(StrBuf *buf, uint64_t value)
 {
     char digits[20]; /* of the largest 64-bit number */

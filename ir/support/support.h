@@ -196,6 +196,10 @@ static inline void strbuf_add_str(StrBuf *buf, Str s)
     strbuf_add(buf, s.data, s.len);
 }
 
+/* A name that a file gives, with \XX for control characters, quotes and backslashes. */
+void strbuf_add_escaped(StrBuf *buf, Str name);
+/* The same between single quotes. */
+void strbuf_add_quoted(StrBuf *buf, Str name);
 void strbuf_add_uint(StrBuf *buf, uint64_t value);
 void strbuf_add_int(StrBuf *buf, int64_t value);
 void strbuf_printf(StrBuf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);

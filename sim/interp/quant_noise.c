@@ -133,7 +133,7 @@ enum { NAME_WIDTH = 24, OPERATOR_WIDTH = 20 };
 static void add_padded(StrBuf *out, Str text, size_t width)
 {
     size_t begin = out->len;
-    onnx_add_escaped(out, text);
+    strbuf_add_escaped(out, text);
     do strbuf_add_char(out, ' ');
     while (out->len - begin < width);
 }

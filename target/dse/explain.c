@@ -139,7 +139,7 @@ static bool report_slowest(const DseTask *task, const Op *process, int64_t short
     strbuf_printf(&text, "'%.*s'", STR_ARG(symbol_name(process)->str));
     if (layer.len > 0) {
         strbuf_add_c(&text, " of layer ");
-        onnx_add_quoted(&text, layer);
+        strbuf_add_quoted(&text, layer);
     }
     strbuf_add_c(&text, " takes at least ");
     add_rate(&text, task, shortest);

@@ -14,16 +14,12 @@ import dataclasses
 import json
 import os
 import pathlib
-import random
 import subprocess
 import sys
 import tempfile
 
-import gen_graphs
-import gen_kernels
-import gen_linalg
+from design_cases import named_models, random_models
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARE, FEW_CYCLES = 0.01, 3             # that a prediction may be off
 NETWORKS = ("two_layers", "resnet8_a8w8b16", "TFC_1W1A")
 OPTIONS = ((), ("--clock=125",), ("--dsp=40",), ("--clock=300",))
@@ -90,28 +86,14 @@ def run_case(tools, case, verbose):
 
 
 def named_cases():
-    models = {path.name: path / "model.onnx" for path in (ROOT / "examples").iterdir()
-              if (path / "model.onnx").exists()}
-    if os.environ.get("MING_MODELS"):
-        folder = pathlib.Path(os.environ["MING_MODELS"])
-        models |= {name: folder / name / "model.onnx" for name in NETWORKS}
-    if os.environ.get("MING_MLIR"):
-        folder = pathlib.Path(os.environ["MING_MLIR"]) / "kernels"
-        models |= {path.name: path / "model.mlir" for path in sorted(folder.iterdir())}
-    for name, model in models.items():
+    for name, model in named_models(NETWORKS).items():
         for options in OPTIONS:
             yield Case(f"{name} {' '.join(options)}".strip(), model, options)
 
 
 def random_cases(args, scratch):
-    for generator in (gen_kernels, gen_graphs):
-        for index in range(args.count):
-            model = generator.generate(args.seed, index)
-            folder = scratch / model.name
-            gen_linalg.write_model(model, folder)
-            options = random.Random(f"{args.seed} {model.name}").choice(OPTIONS)
-            yield Case(f"{model.name} {' '.join(options)}".strip(), folder / "model.mlir", options,
-                       True)
+    for name, model, options in random_models(scratch, args.seed, args.count, OPTIONS):
+        yield Case(name, model, options, True)
 
 
 def parse_args():

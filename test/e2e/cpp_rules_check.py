@@ -20,17 +20,13 @@ import collections
 import concurrent.futures
 import os
 import pathlib
-import random
 import re
 import subprocess
 import sys
 import tempfile
 
-import gen_graphs
-import gen_kernels
-import gen_linalg
+from design_cases import named_models, random_models
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 LARGE = ("--device=zcu102",)            # every network fits
 OPTIONS = (LARGE, ("--dsp=40",), (*LARGE, "--interface=m_axi", "--weights=load"),
            ("--dsp=0", "--clock=300"))
@@ -172,24 +168,10 @@ def run_case(tools, name, model, options):
 
 
 def cases(args, scratch):
-    models = {path.name: path / "model.onnx" for path in (ROOT / "examples").iterdir()
-              if (path / "model.onnx").exists()}
-    for variable, pattern in (("MING_MODELS", "*/model.onnx"), ("MING_MLIR", "kernels/*/model.mlir")):
-        if os.environ.get(variable):
-            found = sorted(pathlib.Path(os.environ[variable]).glob(pattern))
-            models |= {path.parent.name: path for path in found}
-        else:
-            print(f"note: {variable} is not set; its models are left out")
-    for name, model in models.items():
+    for name, model in named_models().items():
         for options in OPTIONS:
             yield f"{name} {' '.join(options)}".strip(), model, options
-    for generator in (gen_kernels, gen_graphs):
-        for index in range(args.count):
-            model = generator.generate(args.seed, index)
-            folder = scratch / model.name
-            gen_linalg.write_model(model, folder)
-            options = random.Random(f"{args.seed} {model.name}").choice(OPTIONS)
-            yield f"{model.name} {' '.join(options)}".strip(), folder / "model.mlir", options
+    yield from random_models(scratch, args.seed, args.count, OPTIONS)
 
 
 # Each rule is broken once.

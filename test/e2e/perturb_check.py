@@ -35,9 +35,9 @@ import gen_kernels
 import gen_linalg
 import gen_networks
 import gen_sizing
+from design_cases import REFUSED, ROOT, Refusal, judge
 from run_check import Failure
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "bench"))
 from residual_networks import write_residual  # noqa: E402, pylint: disable=wrong-import-position
 
@@ -120,10 +120,6 @@ def all_cases(args):
                         ("--device=zcu102",))
     for path in sorted(pathlib.Path(mlir).glob("kernels/*/model.mlir")) if mlir else ():
         yield file_case(path)
-
-
-class Refusal(Exception):
-    """A model that does not compile to a design."""
 
 
 class Design:
@@ -312,17 +308,10 @@ def check_case(args, case, folder):
 
 
 def run_case(args, case, folder):
-    """True, or a list of costs: passed. None: failed. False: refused."""
-    try:
-        costs = check_case(args, case, folder / case.name)
+    costs = judge(case.name, lambda: check_case(args, case, folder / case.name))
+    if costs not in (None, REFUSED):
         print("{}: {} LUT and {} BRAM18, without slack {} and {}".format(case.name, *costs), flush=True)
-        return costs
-    except Refusal as refusal:
-        print(f"REFUSED {case.name}: {refusal}", flush=True)
-        return False
-    except (Failure, OSError, ValueError, KeyError, subprocess.TimeoutExpired) as failure:
-        print(f"FAIL {case.name}: {failure}", flush=True)
-        return None
+    return costs
 
 
 def parse_args():
@@ -350,7 +339,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ming-perturb-") as scratch:
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             results = list(pool.map(lambda case: run_case(args, case, pathlib.Path(scratch)), cases))
-    failed, refused = results.count(None), results.count(False)
+    failed, refused = results.count(None), results.count(REFUSED)
     if refused > max(1, len(cases) // 5):
         print("FAIL refusals: too many to say anything")
         failed += 1

@@ -33,6 +33,7 @@ import numpy as np
 
 import gen_linalg
 import gen_sizing
+from design_cases import REFUSED, Refusal, judge
 from run_check import Failure, check_equal, command
 
 BUDGETS = (1, 8, 32, 128)               # DSP
@@ -46,11 +47,7 @@ STREAM = re.compile(r'(emithls\.stream "(\w+)" depth\()(\d+)\)')
 NEEDED = re.compile(r"a depth of (\d+) of '(\w+)' would break the cycle")
 
 
-REFUSED, MAX_REFUSED = -1, 0.05
-
-
-class Refusal(Exception):
-    """A graph that does not stream."""
+MAX_REFUSED = 0.05
 
 
 @dataclasses.dataclass(frozen=True)
@@ -283,14 +280,7 @@ def check_graph(args, index, folder):
 
 def run_graph(args, index, folder):
     name = gen_sizing.generate(args.seed, index).name
-    try:
-        return check_graph(args, index, folder / name)
-    except Refusal as refusal:
-        print(f"REFUSED {name}: {refusal}", flush=True)
-        return REFUSED
-    except (Failure, OSError, ValueError, KeyError, subprocess.TimeoutExpired) as failure:
-        print(f"FAIL {name}: {failure}", flush=True)
-        return None
+    return judge(name, lambda: check_graph(args, index, folder / name))
 
 
 def parse_args():

@@ -68,31 +68,13 @@ static void add_line_and_caret(StrBuf *out, Str line, size_t at)
     strbuf_add_c(out, "^\n");
 }
 
-/* The first name in a location; an empty Str: it has none. */
-static Str name_of(const Attr *loc)
-{
-    if (loc->kind == ATTR_LOC_NAME) return loc->u.loc_name.name->str;
-    for (uint32_t i = 0; loc->kind == ATTR_LOC_FUSED && i < loc->u.loc_fused.count; i++) {
-        Str name = name_of(loc->u.loc_fused.locs[i]);
-        if (name.len > 0) return name;
-    }
-    return STR("");
-}
-
 /* "'conv1': ", where nothing else says what of a file without lines a message is about. */
 static void add_name(StrBuf *out, const Attr *loc, Str text)
 {
-    Str name = name_of(loc);
+    Str name = loc_find_name(loc);
     if (name.len == 0 || str_starts_with(text, "node '")) return;
-    strbuf_add_char(out, '\'');
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.data[i];
-        if (c < ' ' || c == 0x7f || c == '\'' || c == '\\')
-            strbuf_printf(out, "\\%02X", c);
-        else
-            strbuf_add_char(out, (char)c);
-    }
-    strbuf_add_c(out, "': ");
+    strbuf_add_quoted(out, name);
+    strbuf_add_c(out, ": ");
 }
 
 static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const Attr *whole,

@@ -235,7 +235,7 @@ bool lower_is_quantizer(const Op *op)
 void lower_warn_plain(OnnxLowering *lw, const char *why)
 {
     StrBuf name = {0};
-    onnx_add_quoted(&name, onnx_node_name(lw->node));
+    strbuf_add_quoted(&name, onnx_node_name(lw->node));
     diag_warning(lw->ctx, lw->node->loc, "node %s (%s): is computed in floating point: %s",
                  name.data, lw->node->def->name, why);
     strbuf_free(&name);
