@@ -52,6 +52,9 @@ dialects/dfg                    dfg
 dialects/dlti                   dlti
 dialects/emithls                emithls
 dialects/func                   func
+dialects/hw                     hw HW
+dialects/comb                   comb
+dialects/seq                    seq
 dialects/index                  index
 dialects/ml_program             ml_program
 dialects/onnx                   onnx

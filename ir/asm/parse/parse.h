@@ -130,6 +130,9 @@ void parser_add_result(OpParser *p, const Type *type);
 void parser_infer_results(OpParser *p, uint32_t count);
 /* The number of results that the text names on the left of "=". */
 uint32_t parser_result_count(OpParser *p);
+/* The name that the text gives the op's first result, without %; empty if it has none or a
+ * number. */
+Str parser_result_name(OpParser *p);
 bool parser_successor(OpParser *p) MUST_CHECK; /* ^bb into the op's successors */
 
 /* Regions and their arguments: "%a: type attr-dict? loc?". */

@@ -404,6 +404,14 @@ uint32_t parser_result_count(OpParser *p)
     return count;
 }
 
+Str parser_result_name(OpParser *p)
+{
+    if (p->op->result_name_count == 0) return (Str){0};
+    Str name = p->result_names.data[p->op->result_names].name;
+    bool is_number = isdigit((unsigned char)name.data[1]) != 0;
+    return is_number ? (Str){0} : (Str){name.data + 1, name.len - 1};
+}
+
 bool parser_successor(OpParser *p)
 {
     Block *block;

@@ -67,8 +67,6 @@ void write_hex(AsmWriter *w, const uint8_t *data, size_t size);
 void write_string_escaped(StrBuf *out, Str text);
 /* @name or @"odd name". */
 void write_symbol_name(StrBuf *out, Str name);
-/* A bare identifier, or the escaped string if it is none: names of attributes, resource keys. */
-void write_attr_name(StrBuf *out, Str name);
 /* !ns.body or !ns<body>, whichever upstream prints (sigil '!' or '#'). */
 void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body);
 

@@ -42,6 +42,10 @@ bool op_print_to(const TextSink *sink, Op *op, const PrintOptions *options) MUST
 /* Appends one op as a message shows it: in local scope, without a newline at the end. */
 void op_print_inline(StrBuf *out, Op *op);
 
+/* A bare identifier, or the escaped string if it is none: names of attributes, resource keys,
+ * ports. */
+void write_attr_name(StrBuf *out, Str name);
+
 /* For print hooks: each function appends to the text of the op being printed. */
 
 StrBuf *printer_out(OpPrinter *p);
