@@ -106,8 +106,11 @@ static bool candidate_fits(const Candidates *c, const Type *const *ends)
 {
     int64_t parallel = 1, scale = dse_scale(&c->space->target);
     for (uint32_t i = 0; i < c->base.kernel.loop_count; i++) parallel *= c->unroll[i];
-    return parallel <= MAX_PARALLEL_ELEMENTS * scale &&
-           (c->pixel_loop < 0 || c->unroll[c->pixel_loop] <= MAX_PIXELS * scale ||
+    if (parallel > MAX_PARALLEL_ELEMENTS * scale) {
+        c->node->most_parallel = MAX_PARALLEL_ELEMENTS * scale;
+        return false;
+    }
+    return (c->pixel_loop < 0 || c->unroll[c->pixel_loop] <= MAX_PIXELS * scale ||
             has_partial_streams(&c->base)) &&
            dse_words_fit(c->node, ends);
 }

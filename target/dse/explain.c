@@ -132,7 +132,7 @@ static void add_rate(StrBuf *out, const DseTask *task, int64_t interval)
         strbuf_printf(out, " (%.1f frames/s)", (double)task->clock * 1e6 / (double)interval);
 }
 
-static bool report_slowest(const DseTask *task, const Op *process, int64_t shortest)
+static void report_slowest(const DseTask *task, const Op *process, int64_t shortest)
 {
     StrBuf text = {0};
     Str layer = layer_name_source(process);
@@ -147,7 +147,6 @@ static bool report_slowest(const DseTask *task, const Op *process, int64_t short
     add_rate(&text, task, task->interval);
     op_error(process, "%s", text.data);
     strbuf_free(&text);
-    return false;
 }
 
 /* Whether each process alone can reach the rate. */
@@ -160,7 +159,14 @@ static bool explain_slowest(const DseSpace *space, const DseTask *task)
             slowest = node;
     }
     if (!slowest || shortest_interval(slowest) <= task->interval) return true;
-    return report_slowest(task, slowest->process, shortest_interval(slowest));
+    report_slowest(task, slowest->process, shortest_interval(slowest));
+    if (slowest->most_parallel > 0)
+        op_note(
+            slowest->process,
+            "at most %lld elements in parallel are tried for a process; a folding file may give "
+            "it factors beyond that (--folding=FILE, 'unroll')",
+            (long long)slowest->most_parallel);
+    return false;
 }
 
 /* Notes the best rate that the limits allow instead. */

@@ -34,6 +34,7 @@ typedef struct DseNode {
     uint32_t port_count;
     bool *at_boundary; /* per port of a process: connected to a port of the region */
     VEC(Config) configs;
+    int64_t most_parallel; /* elements, where that limit left configurations out; else 0 */
 } DseNode;
 
 /* Two ports of nodes that must have equal words. channel: that between them, NULL behind a
