@@ -249,11 +249,28 @@ static bool has_results(OnnxLowering *lw, const Op *op)
     return true;
 }
 
+/* A node that was applied in front of another one; its operand has the result already. */
+static bool lower_absorbed(OnnxLowering *lw, uint32_t operand)
+{
+    QuantizerSpec spec;
+    const Fixed *result = lower_fixed(lw, operand);
+    assert(result);
+    if (!lower_is_quantizer(lw->node))
+        lower_result(lw, result);
+    else if (quantizer_spec_of(lw, &spec))
+        quantizer_record(lw, &spec, result);
+    else
+        return onnx_error(lw->node, "%s", lw->why.data);
+    return true;
+}
+
 static bool lower_node(OnnxLowering *lw, Op *op)
 {
     lw->node = op;
     lw->b.loc = op->loc;
     if (is_done(lw, op)) return true;
+    uintptr_t absorbed = (uintptr_t)ptrmap_get(&lw->absorbed, op);
+    if (absorbed) return lower_absorbed(lw, (uint32_t)absorbed - 1);
     for (uint32_t i = 0; i < op->result_count; i++)
         if (!type_is_static(op_result(op, i)->type))
             return onnx_error(op, "has a result whose shape is not known");
@@ -384,6 +401,7 @@ static bool convert_onnx_to_linalg(Pass *pass, Op *func)
     for (size_t i = 0; i < lw.arrays.len; i++) array_unref(lw.arrays.entries[i].value);
     ptrmap_free(&lw.arrays);
     ptrmap_free(&lw.values);
+    ptrmap_free(&lw.absorbed);
     strbuf_free(&lw.why);
     return ok;
 }

@@ -149,7 +149,8 @@ static void lower_indices(OnnxLowering *lw, const ConvGeometry *g, Value *x, Val
     lower_record_fixed(lw, of, &result);
 }
 
-static bool max_integers(OnnxLowering *lw, const ConvGeometry *g, const Fixed *x)
+static bool max_integers(OnnxLowering *lw, const ConvGeometry *g, const Fixed *x,
+                         const QuantizerMirror *mirror)
 {
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, type_elem(x->value->type));
     uint32_t width = type_width(type_elem(type));
@@ -157,8 +158,9 @@ static bool max_integers(OnnxLowering *lw, const ConvGeometry *g, const Fixed *x
     Fixed result = *x;
     result.value = pool(lw, g, x->value, type, x->is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI), least,
                         x->is_unsigned);
-    lower_result(lw, &result);
     if (wants_indices(lw->node)) lower_indices(lw, g, x->value, result.value, least);
+    quantizer_mirror_back(lw, mirror, &result);
+    lower_result(lw, &result);
     return true;
 }
 
@@ -333,25 +335,33 @@ static void global_geometry(const Op *op, ConvGeometry *g)
     }
 }
 
-/* The input as integers; with an epilogue only where the quantizer behind can be moved before. */
-static bool pool_input(OnnxLowering *lw, bool is_max, Fixed *out)
+/* The input of a maximum as integers: those of the quantizer behind, if it can be moved before. */
+static bool max_input(OnnxLowering *lw, Fixed *out, QuantizerMirror *mirror)
 {
+    bool pooled[ONNX_MAX_RANK];
     const Fixed *x = lower_fixed(lw, 0);
+    for (uint32_t i = 0; i < ONNX_MAX_RANK; i++) pooled[i] = i >= 2;
+    *mirror = (QuantizerMirror){.axis = -1};
     if (!x) return false;
     *out = *x;
-    if (!x->epilogue) return true;
-    Op *quantizer = is_max ? quantizer_find(op_result(lw->node, 0)) : NULL;
-    return quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out);
+    /* The places of the largest levels are not those of the largest numbers. */
+    if (wants_indices(lw->node)) return !x->epilogue;
+    return quantizer_move_before(lw, pooled, out, mirror) || !x->epilogue;
 }
 
-static bool lower_window(OnnxLowering *lw, const ConvGeometry *g, bool is_max)
+static bool lower_max(OnnxLowering *lw, const ConvGeometry *g)
+{
+    Fixed x;
+    QuantizerMirror mirror;
+    return max_input(lw, &x, &mirror) ? max_integers(lw, g, &x, &mirror) : max_plain(lw, g);
+}
+
+static bool lower_average(OnnxLowering *lw, const ConvGeometry *g)
 {
     bool with_padding = onnx_int(lw->node, "count_include_pad", 0) != 0;
-    Fixed x;
-    bool is_fixed = pool_input(lw, is_max, &x);
-    if (is_max) return is_fixed ? max_integers(lw, g, &x) : max_plain(lw, g);
-    int64_t count = is_fixed ? common_count(g, with_padding) : 0;
-    if (count > 0) return average_integers(lw, g, &x, count, with_padding);
+    const Fixed *x = lower_fixed_bare(lw, 0);
+    int64_t count = x ? common_count(g, with_padding) : 0;
+    if (count > 0) return average_integers(lw, g, x, count, with_padding);
     return average_plain(lw, g, with_padding);
 }
 
@@ -361,12 +371,12 @@ bool onnx_lower_pool(OnnxLowering *lw)
     strbuf_clear(&lw->why);
     if (!onnx_pool_geometry(lw->node, &g, &lw->why))
         return onnx_error(lw->node, "%s", lw->why.data);
-    return lower_window(lw, &g, lw->node->def == ONNX(MAX_POOL));
+    return lw->node->def == ONNX(MAX_POOL) ? lower_max(lw, &g) : lower_average(lw, &g);
 }
 
 bool onnx_lower_global_pool(OnnxLowering *lw)
 {
     ConvGeometry g;
     global_geometry(lw->node, &g);
-    return lower_window(lw, &g, lw->node->def == ONNX(GLOBAL_MAX_POOL));
+    return lw->node->def == ONNX(GLOBAL_MAX_POOL) ? lower_max(lw, &g) : lower_average(lw, &g);
 }

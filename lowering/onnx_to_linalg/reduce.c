@@ -244,7 +244,8 @@ static bool reduce_sum(OnnxLowering *lw, const Axes *axes, const Fixed *x)
     return true;
 }
 
-static bool reduce_extreme(OnnxLowering *lw, const Axes *axes, const Fixed *x)
+static bool reduce_extreme(OnnxLowering *lw, const Axes *axes, const Fixed *x,
+                           const QuantizerMirror *mirror)
 {
     bool is_max = lw->node->def == ONNX(REDUCE_MAX);
     int width = (int)type_width(type_elem(x->value->type));
@@ -255,21 +256,36 @@ static bool reduce_extreme(OnnxLowering *lw, const Axes *axes, const Fixed *x)
     Fixed result = *x;
     result.value = reduce(lw, axes, x->value, is_max ? max : min, is_max ? least : most);
     result.value = onnx_lower_build_reshape(lw, result.value, op_result(lw->node, 0)->type);
+    quantizer_mirror_back(lw, mirror, &result);
     lower_result(lw, &result);
     return true;
+}
+
+/* A maximum or minimum of integers: those of the quantizer behind, if it can be moved before.
+ * *done: whether there are such. */
+static bool lower_extreme(OnnxLowering *lw, const Axes *axes, bool *done)
+{
+    QuantizerMirror mirror;
+    const Fixed *operand = is_extreme(lw->node) ? lower_fixed(lw, 0) : NULL;
+    *done = operand != NULL;
+    if (!operand) return true;
+    Fixed x = *operand;
+    bool is_moved = quantizer_move_before(lw, axes->reduced, &x, &mirror);
+    *done = (is_moved || !x.epilogue) && type_width(type_elem(x.value->type)) <= 53;
+    return !*done || reduce_extreme(lw, axes, &x, &mirror);
 }
 
 bool onnx_lower_reduce(OnnxLowering *lw)
 {
     Axes axes;
-    if (!find_axes(lw, &axes)) return false;
+    bool done;
+    if (!find_axes(lw, &axes) || !lower_extreme(lw, &axes, &done)) return false;
+    if (done) return true;
     const Fixed *x = lower_fixed_bare(lw, 0);
     /* The mean of the network's own integers is an integer, whose scale cannot take the divisor. */
     bool is_cut = lw->node->def == ONNX(REDUCE_MEAN) &&
                   !type_is_float(type_elem(op_result(lw->node, 0)->type));
     if (x && x->zero == 0 && is_sum(lw->node) && !is_cut) return reduce_sum(lw, &axes, x);
-    if (x && is_extreme(lw->node) && type_width(type_elem(x->value->type)) <= 53)
-        return reduce_extreme(lw, &axes, x);
     Value *plain = lower_plain(lw, 0);
     if (!plain) return false;
     bool is_float = type_is_float(type_elem(plain->type));

@@ -4,7 +4,7 @@
     places_check.py --tools=DIR [--seed=N] [--filter=REGEX] [--csim=all|some|none]
                     [--quick] [--keep=DIR]
 
-Each row of places_rows.py and places_sums.py stands at a graph's input, between a quantizer or a
+Each row of places_rows.py, places_sums.py and places_streamline.py stands at a graph's input, between a quantizer or a
 sum of quantized products and a quantizer, and at the output; rows on plain
 element types stand alone. The same random frames go through `ming run`, as
 exported and as linalg, through `ming compile` and `ming sim`, and, many graphs
@@ -29,6 +29,7 @@ import numpy as np
 
 import onnx_file
 import places_rows
+import places_streamline  # pylint: disable=unused-import (adds rows)
 import places_sums  # pylint: disable=unused-import (adds rows)
 from networks_check import LOWERING
 from places_graph import Graph, PLACES, QUANT_LAST, Redraw, SUM_LAST
@@ -38,6 +39,7 @@ TOLERANCE, LEVEL = 1e-5, 1e-6           # of the largest element: floats, quanti
 TIMEOUT = 300                           # seconds per command
 GROUP = 12                              # graphs in a model
 SHARE = 24                              # csim=some takes one of so many models
+FLOAT_TYPE = re.compile(r"\b(float|double|half)\b")
 AMPLE = ("--dsp=100000", "--bram=100000", "--uram=10000", "--lut=100000000", "--ff=100000000")
 
 # Operators that no row needs to cover.
@@ -143,6 +145,13 @@ class Project:
     def compile(self, *options):
         run(self.ming, "compile", self.model, "-o", self.out, *options)
 
+    def check_integers(self):
+        """The emitted C++ of rows that are integers has no floating-point types."""
+        for path in sorted(self.out.glob("*.cpp")):
+            found = FLOAT_TYPE.search(path.read_text(encoding="utf-8"))
+            if found and not path.name.endswith("_tb.cpp") and self.cases[0].row.integers:
+                raise Failure(f"{path.name} computes with {found[1]}")
+
     def csim(self):
         paths = [f"{kind}{i + 1 if i else ''}={flag.rsplit('=', 1)[1]}"
                  for kind, flags in (("INPUT", self.inputs), ("OUTPUT", self.outputs))
@@ -195,6 +204,7 @@ class Suite:
             if self.args.refusals:
                 print(f"refused {case.name}: {refusal}")
             return
+        project.check_integers()
         project.run("sim", project.out)
         project.check("ming sim", exact)
         if with_csim:
@@ -247,6 +257,7 @@ class Suite:
             project.run("run", project.model, f"--pass-pipeline={LOWERING}")
             project.check("as linalg", exact)
             project.compile(*AMPLE)
+            project.check_integers()
             project.run("sim", project.out)
             project.check("ming sim", exact)
         if rest and with_csim:
@@ -259,7 +270,8 @@ class Suite:
         """In groups; those of a group that fails one by one, then by the C++."""
         by_opset = collections.defaultdict(list)
         for case in cases:
-            by_opset[case.graph.opset, listed(KNOWN, case.name) is None].append(case)
+            by_opset[case.graph.opset, case.row.integers,
+                     listed(KNOWN, case.name) is None].append(case)
         groups = [group[i:i + GROUP] for group in by_opset.values()
                   for i in range(0, len(group), GROUP)]
         chosen = range(len(groups)) if self.args.csim == "all" else \

@@ -135,6 +135,10 @@ class Graph(QonnxBuilder):
 
     # Quantizers.
 
+    @staticmethod
+    def redraw():
+        raise Redraw()
+
     def watch(self, x, scale, zero, bits):
         """Values must keep away from ties unless arithmetic is exact there."""
         for frame in x.frames:

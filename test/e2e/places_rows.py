@@ -17,12 +17,14 @@ from places_graph import (CHANNELS_LAST, F32, F64, FRAMES, HALVES, I64, LIMITS, 
 @dataclasses.dataclass
 class Row:
     """`exact`: results are the same in every order of summation; `places`: where the row's
-    nodes can stand; `operators`: those of the table that it covers."""
+    nodes can stand; `operators`: those of the table that it covers; `integers`: whether the
+    design must have no floating-point arithmetic."""
     name: str
     build: object
     operators: tuple
     exact: bool = False
     places: tuple = PLACES
+    integers: bool = False
 
 
 ROWS = []
@@ -30,8 +32,8 @@ ALONE = ("alone",)
 POSITIVE = {"low": 0.25}
 
 
-def add(name, build, *operators, exact=False, places=PLACES):
-    ROWS.append(Row(name, build, operators or (name.split("-")[0],), exact, places))
+def add(name, build, *operators, exact=False, places=PLACES, integers=False):
+    ROWS.append(Row(name, build, operators or (name.split("-")[0],), exact, places, integers))
 
 
 # Element by element, one operand.

@@ -56,6 +56,11 @@ typedef struct LevelChanges {
     VEC(LevelChange) list;
 } LevelChanges;
 
+/* Lowers the quantizer lw->node, whose meaning is `spec`, on v. False: diagnosed, or with *exact
+ * unset not to be done in integers. */
+bool quantizer_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out,
+                     bool *exact) MUST_CHECK;
+
 /* Evaluation. */
 
 /* A (1, channels, count) array of integers for the caller to fill in, a new reference. */

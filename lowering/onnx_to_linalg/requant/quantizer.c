@@ -129,9 +129,8 @@ static bool is_on_grid(const Fixed *v, const QuantizerSpec *spec)
            v->low >= quant->low - quant->zero && v->high <= quant->high - quant->zero;
 }
 
-/* Lowers the quantizer on v. False: diagnosed, or with *exact unset not to be done in integers. */
-static bool quantize_fixed(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out,
-                           bool *exact)
+bool quantizer_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out,
+                     bool *exact)
 {
     *exact = true;
     if (is_on_grid(v, spec)) {
@@ -277,104 +276,13 @@ bool quantizer_lower(OnnxLowering *lw)
     bool exact = false;
     if (!quantizer_spec_of(lw, &spec)) return onnx_error(lw->node, "%s", lw->why.data);
     const Fixed *v = lower_fixed(lw, 0);
-    if (v && !quantize_fixed(lw, v, &spec, &result, &exact)) return false;
+    if (v && !quantizer_build(lw, v, &spec, &result, &exact)) return false;
     if (v && !exact) lower_warn_plain(lw, "the integers before it are too many to try");
     if (!exact) {
         Value *x = lower_plain(lw, 0);
         if (!x || !quantize_plain(lw, x, &spec, &result)) return false;
     }
     quantizer_record(lw, &spec, &result);
-    return true;
-}
-
-static bool same_constant(const Value *a, const Value *b)
-{
-    const Attr *left = onnx_constant(a), *right = onnx_constant(b);
-    return a == b || (left && left == right);
-}
-
-/* Same node but for name and input. */
-static bool same_quantizer(const Op *a, const Op *b)
-{
-    if (a->def != b->def || a->operand_count != b->operand_count) return false;
-    for (uint32_t i = 1; i < a->operand_count; i++)
-        if (!same_constant(op_operand(a, i), op_operand(b, i))) return false;
-    return a->props == b->props;
-}
-
-static bool only_moves(const Op *op)
-{
-    switch (op->def - onnx_ops) {
-    case ONNX_CONCAT:
-    case ONNX_DEPTH_TO_SPACE:
-    case ONNX_DROPOUT:
-    case ONNX_EXPAND:
-    case ONNX_FLATTEN:
-    case ONNX_IDENTITY:
-    case ONNX_MAX_POOL:
-    case ONNX_RESHAPE:
-    case ONNX_SLICE:
-    case ONNX_SPACE_TO_DEPTH:
-    case ONNX_SQUEEZE:
-    case ONNX_TILE:
-    case ONNX_TRANSPOSE:
-    case ONNX_UNSQUEEZE: return true;
-    case ONNX_RESIZE:
-    case ONNX_UPSAMPLE: return str_eq_c(onnx_string(op, "mode", "nearest"), "nearest");
-    default: return false;
-    }
-}
-
-Op *quantizer_find(const Value *value)
-{
-    for (;;) {
-        Op *found = NULL;
-        const Op *mover = NULL;
-        FOR_EACH_USE(use, value) {
-            bool quantizes = use_index(use) == 0 && lower_is_quantizer(use->owner);
-            if (quantizes && (!found || same_quantizer(found, use->owner)))
-                found = use->owner;
-            else if (only_moves(use->owner) && value_has_one_use(value))
-                mover = use->owner;
-            else
-                return NULL;
-        }
-        if (!mover) return found;
-        value = op_result(mover, 0);
-    }
-}
-
-bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer, Fixed *out)
-{
-    const Fixed *v = lower_fixed(lw, index);
-    Op *node = lw->node;
-    QuantizerSpec spec;
-    bool exact = false;
-    lw->node = quantizer;
-    bool done = v && quantizer_spec_of(lw, &spec) && spec.has_grid &&
-                quantize_fixed(lw, v, &spec, out, &exact);
-    lw->node = node;
-    return done && exact;
-}
-
-bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, int64_t *out)
-{
-    Op *node = lw->node;
-    QuantizerSpec spec;
-    const int64_t dims[] = {1, 1, 1};
-    const Type *elem = type_elem(op_operand(quantizer, 0)->type);
-    lw->node = quantizer;
-    bool known = quantizer_spec_of(lw, &spec) && spec.has_grid;
-    lw->node = node;
-    const EpilogueOp *step = known ? epilogue_append_op(lw, NULL, quantizer, 0) : NULL;
-    if (!step) return false;
-    Array *x = array_new(type_tensor(elem, dims, COUNT_OF(dims), NULL));
-    array_set_f64(x, 0, number);
-    Array *y = epilogue_apply(lw, step, x);
-    if (!y) return false;
-    *out = array_is_float(y) ? llround(array_get_f64(y, 0) / spec.scale)
-                             : array_get_i64(y, 0) - spec.zero;
-    array_unref(y);
     return true;
 }
 

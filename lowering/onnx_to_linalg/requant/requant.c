@@ -14,6 +14,11 @@
 
 #include "lowering/onnx_to_linalg/requant/internal.h"
 
+static bool is_mirrored(const QuantizerMirror *mirror, int64_t channel)
+{
+    return mirror->has && mirror->has[mirror->channels == 1 ? 0 : channel];
+}
+
 int64_t *requant_levels(Requant *r, const Array *q)
 {
     OnnxLowering *lw = r->lw;
@@ -22,10 +27,12 @@ int64_t *requant_levels(Requant *r, const Array *q)
     int64_t *levels = xmalloc((size_t)y->count * sizeof *levels);
     double step = fixed_scale(&r->spec->real);
     bool is_float = type_is_float(y->elem);
+    int64_t count = y->count / r->channels;
     for (int64_t i = 0; i < y->count; i++) {
         double real = is_float ? array_get_f64(y, i) : 0.0;
         r->is_undefined |= !(fabs(real) < 1e300);
         levels[i] = is_float ? llround(real / step) : array_get_i64(y, i) - r->spec->zero;
+        if (is_mirrored(&r->spec->mirror, i / count)) levels[i] = r->spec->mirror.sum - levels[i];
     }
     array_unref(y);
     return levels;

@@ -2,6 +2,7 @@
  * network's floating point does, for every input, or reports that it cannot.
  *
  *   quantizer.c     what the integers of a node mean, and which of the ways below it takes
+ *   quantizer_ahead.c  which quantizer stands behind a node, and how it is applied before the node
  *   requant_shift.c shifts, where the units are equal
  *   requant.c       any other function of one tensor, with its forms (internal.h)
  *   requant_add.c   functions of two tensors, as at the end of residual branches
@@ -15,6 +16,14 @@
 
 #include "lowering/onnx_to_linalg/values/values.h"
 
+/* Channels in which a requantizer gives `sum` less the level instead of the level: `has` for each
+ * channel along dimension `axis`, or for all (channels 1, axis -1). NULL: in none. */
+typedef struct QuantizerMirror {
+    const bool *has;
+    int64_t channels, sum;
+    int axis;
+} QuantizerMirror;
+
 /* A quantizer node: Quant, IntQuant, BipolarQuant, Trunc, MultiThreshold, QuantizeLinear. */
 typedef struct QuantizerSpec {
     Fixed real;      /* meaning of its integers: unit, exponent, is_unsigned */
@@ -22,6 +31,7 @@ typedef struct QuantizerSpec {
     bool has_grid;   /* rounds to a uniform grid as `quant` says; else only evaluating it tells */
     Quantizer quant; /* rounding, range; zero point of a Quant */
     double scale;
+    QuantizerMirror mirror; /* of a node's own spec none */
 } QuantizerSpec;
 
 /* The meaning of the integers of lw->node, a quantizer. False: lw->why tells what is not
@@ -60,6 +70,15 @@ Op *quantizer_find(const Value *value);
  * False: it cannot be done in integers. */
 bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer, Fixed *out)
     MUST_CHECK;
+/* lw->node takes the maximum or the minimum of x, its operand, over the dimensions `pooled`. If
+ * between it and a quantizer there are only functions of constants that rise or fall in each channel,
+ * and the quantizer has fewer levels than x integers or x an epilogue, lowers the quantizer on x
+ * together with the functions. *x gets the levels; the nodes behind are entered into lw->absorbed;
+ * the result of lw->node is to be given to quantizer_mirror_back. False: x is as before. */
+bool quantizer_move_before(OnnxLowering *lw, const bool *pooled, Fixed *x, QuantizerMirror *mirror)
+    MUST_CHECK;
+/* Makes the levels themselves of those in which channels are mirrored. */
+void quantizer_mirror_back(OnnxLowering *lw, const QuantizerMirror *mirror, Fixed *x);
 /* The integer that such a quantizer makes of a number. False: it makes none. */
 bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, int64_t *out)
     MUST_CHECK;

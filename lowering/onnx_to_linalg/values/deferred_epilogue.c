@@ -151,6 +151,29 @@ static bool join(OnnxLowering *lw, uint32_t index, const Fixed *x, const Fixed *
     return true;
 }
 
+bool epilogue_takes(OnnxLowering *lw, uint32_t index, int *axis)
+{
+    *axis = -1;
+    return is_scalar_function(lw->node, index) && find_axis(lw, index, axis);
+}
+
+bool epilogue_extend(OnnxLowering *lw, const Fixed *x, uint32_t index, Fixed *out)
+{
+    int axis = x->epilogue ? x->epilogue->axis : -1, old = axis;
+    if (!find_axis(lw, index, &axis)) return false;
+    EpilogueOp *step = epilogue_append_op(lw, last_step(x), lw->node, index);
+    if (!step) return false;
+    Epilogue *epilogue = ARENA_NEW(&lw->pass->scratch, Epilogue);
+    *epilogue = x->epilogue ? *x->epilogue : (Epilogue){.axis = -1, .channels = 1};
+    set_monotonicity(lw, epilogue, step);
+    epilogue->last = step;
+    epilogue->axis = axis;
+    if (axis != old) epilogue->channels = op_result(lw->node, 0)->type->u.shaped.dims[axis];
+    *out = *x;
+    out->epilogue = epilogue;
+    return true;
+}
+
 bool epilogue_append(OnnxLowering *lw, uint32_t index)
 {
     const Fixed *operand = lower_fixed(lw, index);
@@ -161,18 +184,8 @@ bool epilogue_append(OnnxLowering *lw, uint32_t index)
         bool is_longer = last && (!last_step(beside) || last->size > last_step(beside)->size);
         return is_longer ? join(lw, 1 - index, beside, operand) : join(lw, index, operand, beside);
     }
-    int axis = operand->epilogue ? operand->epilogue->axis : -1;
-    if (!find_axis(lw, index, &axis)) return false;
-    EpilogueOp *step = epilogue_append_op(lw, last, lw->node, index);
-    if (!step) return false;
-    Fixed result = *operand;
-    Epilogue *epilogue = ARENA_NEW(&lw->pass->scratch, Epilogue);
-    *epilogue = operand->epilogue ? *operand->epilogue : (Epilogue){.axis = -1};
-    set_monotonicity(lw, epilogue, step);
-    epilogue->last = step;
-    epilogue->axis = axis;
-    epilogue->channels = axis < 0 ? 1 : op_result(lw->node, 0)->type->u.shaped.dims[axis];
-    result.epilogue = epilogue;
+    Fixed result;
+    if (!epilogue_extend(lw, operand, index, &result)) return false;
     lower_result(lw, &result);
     return true;
 }

@@ -53,7 +53,6 @@ static Monotonicity first_operand_monotonicity(OnnxLowering *lw, double *extremu
     case ONNX_NEG:
     case ONNX_RELU:
     case ONNX_ROUND:
-    case ONNX_SELU:
     case ONNX_SIGMOID:
     case ONNX_SIGN:
     case ONNX_SOFTPLUS:
@@ -61,6 +60,7 @@ static Monotonicity first_operand_monotonicity(OnnxLowering *lw, double *extremu
     case ONNX_TANH: return MONOTONE;
     case ONNX_ABS: return unimodal_at(0.0, extremum);
     case ONNX_ELU: return by_slope(onnx_float(op, "alpha", 1.0) >= 0.0, extremum);
+    case ONNX_SELU: return by_slope(onnx_float(op, "alpha", 1.6732632423543772) >= 0.0, extremum);
     case ONNX_LEAKY_RELU: return by_slope(onnx_float(op, "alpha", 0.01) >= 0.0, extremum);
     case ONNX_PRELU:
         return by_slope(all_at_least_zero(lower_array(lw, op_operand(op, 1))), extremum);
@@ -138,4 +138,30 @@ Monotonicity monotonicity_of_product(OnnxLowering *lw, const EpilogueOp *x, cons
     if (is_two && f->node->def == ONNX(CLIP) && inner->node->def == ONNX(ADD))
         return clipped_monotonicity(lw, f->node, inner->node, extremum);
     return NOT_MONOTONE;
+}
+
+/* The constant of a channel that multiplies or divides the operand. */
+static double factor(OnnxLowering *lw, uint32_t index, int64_t channel)
+{
+    const Op *op = lw->node;
+    if (op->def == ONNX(HARD_SIGMOID)) return onnx_float(op, "alpha", 0.2);
+    if (op->def == ONNX(SELU)) return onnx_float(op, "gamma", 1.0507009873554805);
+    if (op->def == ONNX(NEG) || (op->def == ONNX(SUB) && index == 1)) return -1.0;
+    if (op->def != ONNX(BATCH_NORMALIZATION) && op->def != ONNX(MUL) && op->def != ONNX(DIV))
+        return 1.0;
+    const Array *array = lower_array(lw, op_operand(op, index == 0 ? 1 : 0));
+    return array_get_f64(array, array->count == 1 ? 0 : channel);
+}
+
+bool monotonicity_has_direction(OnnxLowering *lw, uint32_t index)
+{
+    double extremum;
+    const Op *op = lw->node;
+    return (op->def != ONNX(DIV) || index == 0) &&
+           monotonicity_of_node(lw, index, &extremum) == MONOTONE;
+}
+
+bool monotonicity_falls(OnnxLowering *lw, uint32_t index, int64_t channel)
+{
+    return factor(lw, index, channel) < 0.0;
 }

@@ -89,11 +89,12 @@ typedef struct OnnxLowering {
     Pass *pass;
     Context *ctx;
     Op *func;
-    Op *node;      /* being lowered */
-    Builder b;     /* in the new body */
-    PtrMap values; /* Value* of the network -> Lowered* */
-    PtrMap arrays; /* Value* of a constant of the network -> Array*, owned */
-    StrBuf why;    /* scratch for messages */
+    Op *node;        /* being lowered */
+    Builder b;       /* in the new body */
+    PtrMap values;   /* Value* of the network -> Lowered* */
+    PtrMap arrays;   /* Value* of a constant of the network -> Array*, owned */
+    PtrMap absorbed; /* Op* that was applied earlier: its result is an operand; -> its number + 1 */
+    StrBuf why;      /* scratch for messages */
 } OnnxLowering;
 
 /* Operands and results of lw->node (value_map.c). */
@@ -163,6 +164,12 @@ Value *constant_build(OnnxLowering *lw, const FixedConstant *constant, const int
 /* Records the result of the node as operand `index` with one more deferred op. False, no
  * diagnostic: the node does not work index by index with constants. */
 bool epilogue_append(OnnxLowering *lw, uint32_t index) MUST_CHECK;
+/* Whether the node works index by index on operand `index`, the others being constants. *axis gets
+ * the dimension along which these differ, -1: none. */
+bool epilogue_takes(OnnxLowering *lw, uint32_t index, int *axis) MUST_CHECK;
+/* *out gets x with the node as one more deferred op, of which x is operand `index`. False, no
+ * diagnostic: the constants go along another dimension than the epilogue, or it is too long. */
+bool epilogue_extend(OnnxLowering *lw, const Fixed *x, uint32_t index, Fixed *out) MUST_CHECK;
 /* A deferred op behind `before`. NULL: there are too many. */
 EpilogueOp *epilogue_append_op(OnnxLowering *lw, const EpilogueOp *before, const Op *node,
                                uint32_t operand);
@@ -183,6 +190,12 @@ Array *epilogue_first(const Fixed *fixed, const Type *elem, const Array *q);
 /* Builds the epilogue as floating-point arithmetic, for where a plain tensor of type `like` is
  * needed. NULL: diagnosed. */
 Value *epilogue_build(OnnxLowering *lw, const Fixed *fixed, const Type *like);
+
+/* The direction of a node of which epilogue_takes holds, as operand `index` grows (monotonicity.c).
+ * Whether it is the same everywhere in a channel; and, if so, whether the result falls in a channel
+ * of the constants. */
+bool monotonicity_has_direction(OnnxLowering *lw, uint32_t index) MUST_CHECK;
+bool monotonicity_falls(OnnxLowering *lw, uint32_t index, int64_t channel) MUST_CHECK;
 
 /* Kernels and tensors under construction (kernels.c). */
 
