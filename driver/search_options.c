@@ -14,6 +14,8 @@
 const DriverOption driver_search_options[] = {
     {"objective", DRIVER_CHOICE, SEARCH_FIELD(objective), "throughput|latency|pipeline-latency|fps",
      "What the design is best at, default throughput; fps is what --fps=n asks for"},
+    {"epilogues", DRIVER_CHOICE, SEARCH_FIELD(epilogues), "auto|fused",
+     "fused: keep requantizers in the process of their sums; auto: or in one of fewer lanes"},
     {"fps", DRIVER_NUMBER, SEARCH_FIELD(fps), "n", "Frames per second, with least resources"},
     {"time-limit", DRIVER_NUMBER, SEARCH_FIELD(time_limit), "seconds",
      "Search that long; without, the answer does not depend on the machine"},

@@ -34,8 +34,6 @@ bool delinearize_map(const AffineMap *map, const Type *result, const Type *sourc
 
 /* Steps of sched_compute (compute_order.c): fills loops, loop_count and moves. False: diagnosed. */
 bool sched_compute_order(ComputeSchedule *sched) MUST_CHECK;
-/* Whether the words of all streams hold multiples of the factors. */
-bool sched_words_hold(const ComputeSchedule *sched, const int64_t *unroll);
 
 /* Fills what a schedule says of tiles, and the digits of the result's words, whose `address` is the
  * number of a tile. False, no diagnostic: the map does more than order, drop and repeat dimensions,

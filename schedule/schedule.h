@@ -201,6 +201,9 @@ bool sched_compute_base(const Op *process, ComputeSchedule *out) MUST_CHECK;
  * stream hold multiples of them, else without unrolling, because then the words are still to be
  * chosen. False: diagnosed. */
 bool sched_compute_now(const Op *process, ComputeSchedule *out) MUST_CHECK;
+/* Whether the words of all streams hold multiples of the factors. False also where a port's words
+ * are none of the tensor inside; no diagnostic. */
+bool sched_words_hold(const ComputeSchedule *sched, const int64_t *unroll);
 /* Factors of main's loops by its attribute dfg.unroll, ones without. False: diagnosed. */
 bool sched_compute_unroll_attr(const ComputeSchedule *sched, int64_t *unroll) MUST_CHECK;
 

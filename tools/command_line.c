@@ -32,9 +32,10 @@ void tool_open_standard_files(void)
 
 int tool_exit_status(const Tool *tool, bool ok)
 {
+    int earlier = ferror(stdout) && errno ? errno : EIO; /* if nothing else has failed since */
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return ok ? EXIT_SUCCESS : EXIT_FAILURE;
-    int reason = errno ? errno : EIO; /* an earlier write failed, and its reason is lost */
+    int reason = errno ? errno : earlier;
     if (ok) tool_error(tool, "cannot write '-': %s", strerror(reason));
     return EXIT_FAILURE;
 }

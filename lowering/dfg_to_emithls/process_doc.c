@@ -108,9 +108,12 @@ static const char *reduction_word(const Op *main)
     return !word ? "reduction" : strcmp(word, "add") == 0 ? "sum" : word;
 }
 
-static bool multiplies(const Op *main)
+/* Whether a reduction is one of products. What an element-wise kernel multiplies is among its
+ * steps. */
+static bool multiplies(const ComputeSchedule *sched)
 {
-    FOR_EACH_OP(op, linalg_body(main))
+    if (sched->kernel.class == KERNEL_PURE_PARALLEL) return false;
+    FOR_EACH_OP(op, linalg_body(sched->main))
         if (op->def == ARITH(MULI) || op->def == ARITH(MULF)) return true;
     return false;
 }
@@ -123,7 +126,7 @@ static void add_operands(StrBuf *out, const ComputeSchedule *sched)
     for (uint32_t i = 0; i < linalg_input_count(sched->main); i++) {
         bool is_stream = stream < sched->stream_count && sched->stream_operand[stream] == i;
         if (!linalg_reads_operand(sched->main, i)) continue;
-        if (!first) strbuf_add_c(out, multiplies(sched->main) ? " * " : ", ");
+        if (!first) strbuf_add_c(out, multiplies(sched) ? " * " : ", ");
         first = false;
         if (is_stream && sched->stream_count > 1)
             strbuf_printf(out, "in%u", stream);

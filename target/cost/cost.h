@@ -49,9 +49,10 @@ void cost_add(Cost *sum, const Cost *part);
 typedef struct CostTarget {
     Clock clock;
     bool has_uram;
-    bool loads_tables; /* at start-up, rather than with the bitstream */
-    bool counts_luts;  /* LUTs have a limit. Without one nothing is moved into LUTs, because they
+    bool loads_tables;    /* at start-up, rather than with the bitstream */
+    bool counts_luts;     /* LUTs have a limit. Without one nothing is moved into LUTs, because they
                           would look free */
+    bool fuses_epilogues; /* no epilogue becomes a process of its own */
     int64_t dsp; /* to spend; 0: not told. Large devices get more in parallel in one process */
 } CostTarget;
 

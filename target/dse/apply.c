@@ -194,6 +194,40 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node,
     write_report(process, &shape, &cost);
 }
 
+/* The instantiate that runs a process. */
+static Op *instantiate_of(const Op *region, const Op *process)
+{
+    FOR_EACH_OP(op, region_entry(op_region(region, 0)))
+        if (op->def == DFG(INSTANTIATE) && symbol_lookup(op, op_attr(op, "callee")) == process)
+            return op;
+    return NULL;
+}
+
+/* Two processes in place of one. */
+static void apply_split(SymbolTable *symbols, Op *region, Op *process, const DseSpace *space,
+                        const DseNode *node, const Split *split)
+{
+    Op *epilogue = dse_split_epilogue(symbols, instantiate_of(region, process));
+    const DseNode behind = {.process = epilogue, .kind = PROCESS_COMPUTE, .port_count = 2};
+    apply_node(process, space, node, &split->main);
+    apply_node(epilogue, space, &behind, &split->epilogue);
+}
+
+static void apply_nodes(SymbolTable *symbols, Op *region, const DseSpace *space,
+                        const uint32_t *chosen)
+{
+    for (size_t i = 0; i < space->nodes.len; i++) {
+        const DseNode *node = &space->nodes.data[i];
+        const Config *config = &node->configs.data[chosen[i]];
+        if (!node->process) continue;
+        Op *process = symtab_get(symbols, symbol_name(node->process));
+        if (config->split)
+            apply_split(symbols, region, process, space, node, config->split);
+        else
+            apply_node(process, space, node, config);
+    }
+}
+
 /* The channel in front of an idle process, or that behind it, joins what is at its two ends. */
 static void bypass(Op *instantiate)
 {
@@ -223,17 +257,11 @@ static void drop_idle_processes(Op *region)
 
 void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *chosen)
 {
-    PtrMap nodes = {0};
-    for (size_t i = 0; i < space->nodes.len; i++)
-        if (space->nodes.data[i].process)
-            ptrmap_put(&nodes, space->nodes.data[i].process, &space->nodes.data[i]);
-    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
-        const DseNode *node = ptrmap_get(&nodes, op);
-        if (node)
-            apply_node(op, space, node, &node->configs.data[chosen[node - space->nodes.data]]);
-    }
-    dse_apply_converters(module, space, chosen);
+    SymbolTable symbols;
+    symtab_init(&symbols, module);
+    apply_nodes(&symbols, region, space, chosen);
+    dse_apply_converters(&symbols, space, chosen);
     drop_idle_processes(region);
     set_graph_words(region);
-    ptrmap_free(&nodes);
+    symtab_free(&symbols);
 }

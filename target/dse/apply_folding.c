@@ -1,7 +1,8 @@
 /* apply-folding: pins what a folding file says of the processes: unroll factors, words, memories
  * and multipliers. Everything else is left to choose-unroll.
  * Requires: processes as convert-linalg-to-dfg leaves them.
- * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes. If something
+ * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes; an epilogue
+ * that the file has factors of its own for becomes a process (epilogue.c). If something
  * cannot be pinned, the pass fails with a diagnostic at its place in the file.
  * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
 #include <string.h>
@@ -24,6 +25,7 @@ typedef struct FoldingUse {
     Arena *arena;
     PtrMap keys;         /* process -> key of its entry */
     PtrMap instantiates; /* process -> op that runs it */
+    SymbolTable symbols; /* of the module */
 } FoldingUse;
 
 /* An entry of the file and the process that it is about. */
@@ -173,7 +175,7 @@ static bool pin_words(FoldingLayer *layer, const char *key, const json_t *value)
 {
     Context *ctx = layer->folding->ctx;
     uint32_t ports = dfg_input_count(layer->process) + dfg_output_count(layer->process);
-    if (layer->kind == PROCESS_COMPUTE)
+    if (layer->kind == PROCESS_COMPUTE && layer->base.kernel.class != KERNEL_PURE_PARALLEL)
         return value_error(layer, key, value, "follow from its factors and are not given");
     if (json_array_size(value) != ports)
         return value_error(layer, key, value,
@@ -253,20 +255,38 @@ static bool pin_storage(FoldingLayer *layer, const char *key, const json_t *valu
     return ok && check_pinned(layer, key, value);
 }
 
-static bool pin_key(FoldingLayer *layer, const char *key, const json_t *value)
+typedef struct FoldingKey {
+    const char *key;
+    bool (*pin)(FoldingLayer *layer, const char *key, const json_t *value);
+} FoldingKey;
+
+/* In the order in which they are pinned: words may hold more than factors take. */
+static const FoldingKey folding_keys[] = {
+    {"layer", check_source},          {"loops", check_loops},
+    {DFG_FOLDING_UNROLL, pin_unroll}, {DFG_FOLDING_MULTIPLIER, pin_multiplier},
+    {DFG_FOLDING_WORDS, pin_words},   {DFG_FOLDING_STORAGE, pin_storage},
+};
+
+static bool check_key(const FoldingUse *f, const char *key)
 {
-    static const struct {
-        const char *key;
-        bool (*pin)(FoldingLayer *layer, const char *key, const json_t *value);
-    } rows[] = {
-        {"layer", check_source},          {"loops", check_loops},
-        {DFG_FOLDING_UNROLL, pin_unroll}, {DFG_FOLDING_MULTIPLIER, pin_multiplier},
-        {DFG_FOLDING_WORDS, pin_words},   {DFG_FOLDING_STORAGE, pin_storage},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (strcmp(rows[i].key, key) == 0) return rows[i].pin(layer, key, value);
-    return diag_error(layer->folding->ctx, folding_key_place(layer->folding->file, key),
-                      "nothing of a layer is called '%s'", key);
+    for (size_t i = 0; i < COUNT_OF(folding_keys); i++)
+        if (strcmp(folding_keys[i].key, key) == 0) return true;
+    return diag_error(f->ctx, folding_key_place(f->file, key), "nothing of a layer is called '%s'",
+                      key);
+}
+
+static bool pin_keys(FoldingLayer *layer, const json_t *entry)
+{
+    const char *key;
+    json_t *value;
+    bool ok = true;
+    json_object_foreach((json_t *)(uintptr_t)entry, key, value) ok =
+        ok && check_key(layer->folding, key);
+    for (size_t i = 0; ok && i < COUNT_OF(folding_keys); i++) {
+        value = json_object_get(entry, folding_keys[i].key);
+        ok = !value || folding_keys[i].pin(layer, folding_keys[i].key, value);
+    }
+    return ok;
 }
 
 /* The process of that name; else the one that computes the layer that the network calls so. */
@@ -292,8 +312,6 @@ static Op *find_process(const FoldingUse *f, const char *key)
 
 static bool pin_layer(FoldingUse *f, const char *key, const json_t *entry)
 {
-    const char *member;
-    json_t *value;
     FoldingLayer layer = {.folding = f, .key = key, .process = find_process(f, key)};
     if (!layer.process || !sched_process_kind(layer.process, &layer.kind) ||
         (layer.kind == PROCESS_COMPUTE && !sched_compute_base(layer.process, &layer.base)))
@@ -302,11 +320,10 @@ static bool pin_layer(FoldingUse *f, const char *key, const json_t *entry)
     if (before)
         return diag_error(f->ctx, folding_key_place(f->file, key), "layer '%s' is the same as '%s'",
                           key, before);
-    bool ok = json_is_object(entry) || diag_error(f->ctx, folding_value_place(f->file, entry, key),
-                                                  "layer '%s' must be an object", key);
-    json_object_foreach((json_t *)(uintptr_t)entry, member, value) ok =
-        ok && pin_key(&layer, member, value);
-    return ok;
+    if (!json_is_object(entry))
+        return diag_error(f->ctx, folding_value_place(f->file, entry, key),
+                          "layer '%s' must be an object", key);
+    return pin_keys(&layer, entry);
 }
 
 /* The process at a channel's end and its port; NULL: the region's. */
@@ -361,6 +378,27 @@ static bool each_graph_op(FoldingUse *f, const OpDef *def,
     return ok;
 }
 
+/* An entry of a process's epilogue says that it is a process of its own. False: diagnosed. */
+static bool split_epilogue(FoldingUse *f, const char *key)
+{
+    ComputeSchedule base;
+    ProcessKind kind;
+    Str name = str_from(key);
+    if (symtab_get(&f->symbols, ident_get(f->ctx, name)) ||
+        !str_ends_with(name, DSE_EPILOGUE_SUFFIX))
+        return true;
+    name.len -= strlen(DSE_EPILOGUE_SUFFIX);
+    Op *process = symtab_get(&f->symbols, ident_get(f->ctx, name));
+    Op *instantiate = process ? ptrmap_get(&f->instantiates, process) : NULL;
+    if (!instantiate || !sched_process_kind(process, &kind)) return !instantiate;
+    if (kind != PROCESS_COMPUTE) return true;
+    if (!sched_compute_base(process, &base)) return false;
+    if (!dse_has_epilogue(&base)) return true;
+    Op *epilogue = dse_split_epilogue(&f->symbols, instantiate);
+    ptrmap_put(&f->instantiates, epilogue, instantiate->next);
+    return true;
+}
+
 static bool apply_folding(Pass *pass, Op *module)
 {
     const char *key;
@@ -373,13 +411,17 @@ static bool apply_folding(Pass *pass, Op *module)
                     .file = &file,
                     .arena = &pass->scratch,
                     .target = {.clock = clock_of_period(PERIOD_PS),
+                               .fuses_epilogues = true,
                                .has_uram = true,
                                .loads_tables = pass_bool(pass, "loads-weights")}};
+    symtab_init(&f.symbols, module);
     bool ok = each_graph_op(&f, DFG(INSTANTIATE), note_instantiate);
+    json_object_foreach(file.layers, key, entry) ok = ok && split_epilogue(&f, key);
     json_object_foreach(file.layers, key, entry) ok = ok && pin_layer(&f, key, entry);
     ok = ok && each_graph_op(&f, DFG(CHANNEL), check_channel);
     ptrmap_free(&f.keys);
     ptrmap_free(&f.instantiates);
+    symtab_free(&f.symbols);
     folding_free(&file);
     return ok;
 }

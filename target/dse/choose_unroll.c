@@ -20,6 +20,8 @@ static const char *const objective_names[] = {[DSE_LATENCY] = "latency",
                                               [DSE_FPS] = "fps",
                                               NULL};
 
+static const char *const epilogue_names[] = {"auto", "fused", NULL};
+
 static Op *find_region(Op *module)
 {
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
@@ -183,6 +185,7 @@ static bool choose_unroll(Pass *pass, Op *module)
                                .loads_tables = pass_bool(pass, "loads-weights"),
                                .has_uram = limits.uram > 0,
                                .counts_luts = limits.lut >= 0,
+                               .fuses_epilogues = str_eq_c(pass_string(pass, "epilogues"), "fused"),
                                .dsp = limits.dsp > 0 ? limits.dsp : 0};
     if (!region || !dse_space(region, &target, &pass->scratch, &space)) return false;
     DseState state = dse_state(&space);
@@ -208,6 +211,9 @@ const PassDef pass_choose_unroll = {
     .options = OPTIONS(
         {"objective", OPTION_STRING, "latency", "what the design is best at",
          .choices = objective_names},
+        {"epilogues", OPTION_STRING, "auto",
+         "fused: what follows a sum stays in its process; auto: it may be a process of fewer lanes",
+         .choices = epilogue_names},
         {"fps", OPTION_INT, "0", "frames per second, of the objective fps", 0, INT64_MAX},
         {"interval", OPTION_INT, "0", "the same as cycles from frame to frame", 0, INT64_MAX},
         {"time-limit", OPTION_INT, "0",

@@ -3,6 +3,8 @@
  * unroll are those of reductions and those of the two innermost dimensions of the output, channels
  * and pixels. Factors given beforehand (dfg.unroll) are kept.
  * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-unroll-pinned.mir */
+#include <string.h>
+
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
@@ -14,12 +16,13 @@ typedef struct Candidates {
     ComputeSchedule base;
     uint32_t loops[KERNEL_MAX_LOOPS]; /* that may be unrolled */
     uint32_t count;
-    int pixel_loop; /* of the output's second dimension from inside, or -1 */
+    int pixel_loop;        /* of the output's second dimension from inside, or -1 */
+    DseEpilogue *epilogue; /* that may be split off, or NULL */
     int64_t unroll[KERNEL_MAX_LOOPS];
 } Candidates;
 
 /* Whether the kernel was given its factors beforehand (dfg.unroll). */
-static bool dse_is_pinned(const ComputeSchedule *sched)
+static bool is_pinned(const ComputeSchedule *sched)
 {
     return op_attr(sched->main, DFG_ATTR_UNROLL) != NULL;
 }
@@ -47,16 +50,14 @@ static const Type *output_end(const ComputeSchedule *base, const int64_t *unroll
     return sched_port_end(base->process, base->output_port, op_result(base->main, 0)->type, word);
 }
 
-static bool compute_ends(const ComputeSchedule *base, const int64_t *unroll, const Type **ends)
+bool dse_compute_ends(const ComputeSchedule *base, const int64_t *unroll, const Type **ends)
 {
     for (uint32_t s = 0; s < base->stream_count; s++)
         if (!(ends[base->stream_port[s]] = input_end(base, s, unroll))) return false;
     return (ends[base->output_port] = output_end(base, unroll)) != NULL;
 }
 
-/* Loop of the output's dimension that is number `from_inside` among those of more than one
- * element. */
-static int output_loop(const ComputeSchedule *sched, uint32_t from_inside)
+int dse_output_loop(const ComputeSchedule *sched, uint32_t from_inside)
 {
     const AffineMap *map = sched_compute_output_map(sched);
     for (uint32_t r = map->result_count; r-- > 0;) {
@@ -91,8 +92,8 @@ static bool arrives_together(const ComputeSchedule *sched, uint32_t loop)
 static void select_loops(Candidates *c)
 {
     const ComputeSchedule *sched = &c->base;
-    int channel_loop = output_loop(sched, 0);
-    c->pixel_loop = output_loop(sched, 1);
+    int channel_loop = dse_output_loop(sched, 0);
+    c->pixel_loop = dse_output_loop(sched, 1);
     for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
         bool wanted = sched->kernel.is_reduction[i]
                           ? arrives_together(sched, i)
@@ -115,6 +116,31 @@ static bool candidate_fits(const Candidates *c, const Type *const *ends)
            dse_words_fit(c->node, ends);
 }
 
+/* The same factors with the epilogue split off. */
+static bool add_splits(Candidates *c, const Type *const *ends)
+{
+    ComputeSchedule sched;
+    Binding binding, choices;
+    Cost cost;
+    int64_t word[DFG_MAX_RANK];
+    const Type *sums[SCHED_MAX_STREAMS + 1];
+    memcpy(sums, ends, c->node->port_count * sizeof(*ends));
+    if (!sched_compute(c->node->process, c->unroll, sums, &sched)) return false;
+    sched.stage_count = 0;
+    sched_compute_output_word(&sched, word);
+    const Type *end = dfg_end_type(&dfg_type_input, op_result(sched.main, 0)->type, word);
+    sums[sched.output_port] = end;
+    if (dse_word_bits(end) > MAX_WORD_BITS) return true;
+    cost_compute_choices(&sched, &c->space->target, &choices);
+    for (uint32_t n = 0; n < BINDING_COUNT; n++) {
+        if (!dse_binding_variant(&choices, n, &binding)) continue;
+        cost_compute(&sched, &binding, &c->space->target, &cost);
+        Config main = dse_config(c->space, c->node, &cost, sums, c->unroll, &binding);
+        if (!dse_add_splits(c->epilogue, c->node, &main, end, sched.accumulators)) return false;
+    }
+    return true;
+}
+
 static bool add_candidate(Candidates *c, const Type *const *ends)
 {
     ComputeSchedule sched;
@@ -127,7 +153,7 @@ static bool add_candidate(Candidates *c, const Type *const *ends)
         cost_compute(&sched, &binding, &c->space->target, &cost);
         dse_add_config(c->space, c->node, &cost, ends, c->unroll, &binding);
     }
-    return true;
+    return !c->epilogue || add_splits(c, ends);
 }
 
 /* A divisor of the extent, or a factor whose parts overlap by less than a quarter of it. */
@@ -144,7 +170,7 @@ static bool enumerate(Candidates *c, uint32_t depth)
 {
     const Type *ends[SCHED_MAX_STREAMS + 1];
     if (depth == c->count)
-        return !compute_ends(&c->base, c->unroll, ends) || !candidate_fits(c, ends) ||
+        return !dse_compute_ends(&c->base, c->unroll, ends) || !candidate_fits(c, ends) ||
                add_candidate(c, ends);
     uint32_t loop = c->loops[depth];
     for (int64_t u = 1; u <= c->base.kernel.extents[loop] && u <= MAX_PARALLEL_ELEMENTS; u++) {
@@ -156,11 +182,23 @@ static bool enumerate(Candidates *c, uint32_t depth)
     return true;
 }
 
+/* The words that were given beforehand, of which those of the output follow from the factors.
+ * False: diagnosed. */
+static bool given_ends(const ComputeSchedule *base, const int64_t *unroll, const Type **ends)
+{
+    for (uint32_t i = 0; i <= base->stream_count; i++)
+        if (!(ends[i] = dse_given_end(base->process, i))) return false;
+    return ends[base->output_port] == output_end(base, unroll) ||
+           op_error(base->process, "has words for port %u that its factors do not give",
+                    base->output_port);
+}
+
 /* Those factors, KERNEL_MAX_LOOPS entries, and the types that the ports need. False: diagnosed. */
-static bool dse_pinned_ends(const ComputeSchedule *base, int64_t *unroll, const Type **ends)
+static bool pinned_ends(const ComputeSchedule *base, int64_t *unroll, const Type **ends)
 {
     if (!sched_compute_unroll_attr(base, unroll)) return false;
-    return compute_ends(base, unroll, ends) ||
+    if (dse_has_given_words(base->process)) return given_ends(base, unroll, ends);
+    return dse_compute_ends(base, unroll, ends) ||
            op_error(base->main, "has unroll factors that the words at its process's ports cannot "
                                 "follow: a reshaped frame packs its innermost dimension only");
 }
@@ -175,8 +213,8 @@ bool dse_pinned_end(const Op *process, uint32_t port, const Type **end)
     if (!sched_process_kind(process, &kind)) return false;
     if (kind != PROCESS_COMPUTE) return true;
     if (!sched_compute_base(process, &base)) return false;
-    if (!dse_is_pinned(&base)) return true;
-    if (!dse_pinned_ends(&base, unroll, ends)) return false;
+    if (!is_pinned(&base)) return true;
+    if (!pinned_ends(&base, unroll, ends)) return false;
     *end = ends[port];
     return true;
 }
@@ -186,8 +224,10 @@ bool dse_compute_configs(DseSpace *space, DseNode *node)
     Candidates c = {.space = space, .node = node};
     const Type *ends[SCHED_MAX_STREAMS + 1];
     if (!sched_compute_base(node->process, &c.base)) return false;
-    if (dse_is_pinned(&c.base))
-        return dse_pinned_ends(&c.base, c.unroll, ends) && add_candidate(&c, ends);
+    if (is_pinned(&c.base)) return pinned_ends(&c.base, c.unroll, ends) && add_candidate(&c, ends);
     select_loops(&c);
-    return enumerate(&c, 0);
+    c.epilogue = dse_epilogue_create(space, node, &c.base);
+    bool ok = enumerate(&c, 0);
+    dse_epilogue_free(c.epilogue);
+    return ok;
 }

@@ -33,10 +33,14 @@ static int64_t conversion_interval(const Type *from, const Type *middle, const T
     return first.cycles > second.cycles ? first.cycles : second.cycles;
 }
 
-/* The cost of a FIFO that is a shift register; which ones are longer is known once depths are. */
-static void add_fifo(const Type *word, Cost *sum)
+/* A shift register, unless bursts are longer; what else FIFOs hold is known once they are sized. */
+void dse_add_fifo(const Type *word, int64_t burst, Cost *sum)
 {
-    memory_fifo_cost(FIFO_SRL, dse_word_bits(word), FIFO_MOST_SRL, sum);
+    int64_t bits = dse_word_bits(word);
+    FifoKind kind = burst <= FIFO_MOST_SRL               ? FIFO_SRL
+                    : burst * bits <= MEMORY_MOST_LUTRAM ? FIFO_LUTRAM
+                                                         : FIFO_BRAM;
+    memory_fifo_cost(kind, bits, i64_max(burst, FIFO_MOST_SRL), sum);
 }
 
 /* A conversion, and the FIFOs in front of and behind each of its converters. */
@@ -51,11 +55,11 @@ static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t
         if (conversion == CONVERSION_NONE) return;
         if (conversion == CONVERSION_BY_WAY_OF) config.middle = dse_word(space, middle);
         cost_conversion(a, middle, b, &space->target, &config.cost);
-        add_fifo(b, &config.cost);
+        dse_add_fifo(b, 1, &config.cost);
         config.interval = conversion_interval(a, middle, b, &space->target);
     }
-    if (config.middle >= 0) add_fifo(middle, &config.cost);
-    add_fifo(a, &config.cost);
+    if (config.middle >= 0) dse_add_fifo(middle, 1, &config.cost);
+    dse_add_fifo(a, 1, &config.cost);
     *vec_push(&node->configs) = config;
 }
 
@@ -116,29 +120,20 @@ static Op *build_process(SymbolTable *symbols, Op *reader, const Type *from, con
 static void insert_converter(SymbolTable *symbols, Op *channel, const Type *from, const Type *to,
                              const CostTarget *target)
 {
-    Context *ctx = channel->ctx;
     Use *use = op_result(channel, 1)->uses;
     Op *reader = use->owner;
     uint32_t operand = use_index(use);
     Op *process = symtab_get(symbols, op_attr(reader, "callee")->u.symbol.names[0]);
     Op *converter = build_process(symbols, process, from, to, target);
     const Type *ends[2] = {end_of(to, &dfg_type_input), end_of(to, &dfg_type_output)};
-    int32_t segments[2] = {1, 1};
-    const NamedAttr attrs[2] = {
-        build_named_attr(ctx, "callee", attr_symbol(ctx, symbol_name(converter))),
-        build_named_attr(ctx, "operandSegmentSizes",
-                         attr_dense_array(type_i(ctx, 32), segments, 2))};
     Builder b = builder_before(reader);
     Op *next = build(&b, DFG(CHANNEL), NULL, 0, ends, 2, NULL, 0);
-    Value *operands[2] = {op_result(channel, 1), op_result(next, 0)};
     op_set_operand(reader, operand, op_result(next, 1));
-    build(&b, DFG(INSTANTIATE), operands, 2, NULL, 0, attrs, 2);
+    dse_instantiate(&b, converter, op_result(channel, 1), op_result(next, 0));
 }
 
-void dse_apply_converters(Op *module, const DseSpace *space, const uint32_t *chosen)
+void dse_apply_converters(SymbolTable *symbols, const DseSpace *space, const uint32_t *chosen)
 {
-    SymbolTable symbols;
-    symtab_init(&symbols, module);
     for (size_t n = 0; n < space->nodes.len; n++) {
         const DseNode *node = &space->nodes.data[n];
         if (node->process) continue;
@@ -147,9 +142,8 @@ void dse_apply_converters(Op *module, const DseSpace *space, const uint32_t *cho
         const Type *to = space->words.data[config->word[1]];
         const Type *middle = config->middle < 0 ? NULL : space->words.data[config->middle];
         if (middle) /* the second one first: it stands at the channel's end */
-            insert_converter(&symbols, node->channel, middle, to, &space->target);
+            insert_converter(symbols, node->channel, middle, to, &space->target);
         if (from != to)
-            insert_converter(&symbols, node->channel, from, middle ? middle : to, &space->target);
+            insert_converter(symbols, node->channel, from, middle ? middle : to, &space->target);
     }
-    symtab_free(&symbols);
 }

@@ -79,6 +79,19 @@ static const Attr *port_words(const Op *process)
     return list;
 }
 
+/* Whether words of a stream hold more than an iteration takes, as those of sums in front of an
+ * epilogue may. A reduction's follow from its factors. */
+static bool has_words_of_its_own(const ComputeSchedule *sched)
+{
+    bool takes_turns = false;
+    for (uint32_t s = 0; s < sched->stream_count; s++) {
+        WordTurns turns;
+        sched_word_turns(sched, s, &turns);
+        takes_turns |= turns.turns > 1;
+    }
+    return takes_turns && sched->kernel.class == KERNEL_PURE_PARALLEL;
+}
+
 static const Attr *process_folding(Op *process)
 {
     Context *ctx = process->ctx;
@@ -92,6 +105,8 @@ static const Attr *process_folding(Op *process)
         assert(ok);
         add_item(&items, ctx, DFG_FOLDING_UNROLL, op_attr(sched.main, DFG_ATTR_UNROLL));
         add_item(&items, ctx, DFG_FOLDING_MULTIPLIER, op_attr(sched.main, DFG_ATTR_MULTIPLIER));
+        if (has_words_of_its_own(&sched))
+            add_item(&items, ctx, DFG_FOLDING_WORDS, port_words(process));
     } else if (kind != PROCESS_CONVERTER) {
         add_item(&items, ctx, DFG_FOLDING_WORDS, port_words(process));
     }

@@ -18,8 +18,7 @@ int64_t dse_scale(const CostTarget *target);
 /* Number of an end's word in space->words, to which it is added if it is new. Sending and receiving
  * ends of the same frame and word have the same number. */
 int64_t dse_word(DseSpace *space, const Type *end);
-/* Adds the configuration with these port types; its interval is its cycles. unroll and binding may
- * be NULL. */
+/* Adds that of dse_config. */
 void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
                     const int64_t *unroll, const Binding *binding);
 /* Binding number 0 to BINDING_COUNT - 1, of which 0 is the default. False: it is not to be tried,
@@ -33,6 +32,41 @@ int64_t dse_word_bits(const Type *end);
  * the accelerator's ports they must also be contiguous in the frame's row-major order, because that
  * is how users send them. */
 bool dse_words_fit(const DseNode *node, const Type *const *ends);
+
+/* Epilogues that are split off (epilogue.c, configs_epilogue.c). The epilogue of `conv` is the
+ * process `conv_epilogue`. */
+#define DSE_EPILOGUE_SUFFIX "_epilogue"
+/* Whether a process does something to sums once they are complete. */
+bool dse_has_epilogue(const ComputeSchedule *sched);
+/* A detached process that does it, which the caller erases or inserts. */
+Op *dse_epilogue_process(const Op *process, const ComputeSchedule *sched);
+/* Splits the epilogue off the process of an instantiate, both in the module and in the graph.
+ * Returns the new process, in words of one element. */
+Op *dse_split_epilogue(SymbolTable *symbols, Op *instantiate);
+/* Runs a process of one input and one output on these ends. */
+void dse_instantiate(Builder *b, const Op *process, Value *input, Value *output);
+/* Of one process, the epilogue by itself and its configurations by the words that it reads. */
+typedef struct DseEpilogue DseEpilogue;
+/* NULL: the process has none to split off. */
+DseEpilogue *dse_epilogue_create(DseSpace *space, const DseNode *node, const ComputeSchedule *base);
+void dse_epilogue_free(DseEpilogue *epilogue);
+/* Adds the configurations of a process whose epilogue is split off: `main` with words `sums` at its
+ * output. burst: words of sums that follow each other without a pause. False: diagnosed. */
+bool dse_add_splits(DseEpilogue *epilogue, DseNode *node, const Config *main, const Type *sums,
+                    int64_t burst) MUST_CHECK;
+/* The types of a compute process's ports that follow from its factors. False, no diagnostic: the
+ * frames outside have no such words. */
+bool dse_compute_ends(const ComputeSchedule *base, const int64_t *unroll, const Type **ends)
+    MUST_CHECK;
+/* Loop of the output's dimension that is number `from_inside` among those of more than one element;
+ * -1: it has fewer. */
+int dse_output_loop(const ComputeSchedule *sched, uint32_t from_inside);
+/* A configuration with these port types; its interval is its cycles. unroll and binding may be
+ * NULL. */
+Config dse_config(DseSpace *space, const DseNode *node, const Cost *cost, const Type *const *ends,
+                  const int64_t *unroll, const Binding *binding);
+/* Keeps the configurations that no other one of the same words dominates in costs and interval. */
+void dse_keep_best(DseNode *node);
 
 /* Add the configurations of one process. False: diagnosed. */
 bool dse_compute_configs(DseSpace *space, DseNode *node) MUST_CHECK;
@@ -48,8 +82,10 @@ bool dse_is_idle(const Op *process, const Type *from, const Type *to);
 /* Puts a node on every channel. Its configurations are the conversions between words of the
  * channel's ends; that between equal words converts nothing. */
 void dse_add_converters(DseSpace *space);
+/* The cost of a FIFO on a channel of such words, which holds bursts of so many words. */
+void dse_add_fifo(const Type *word, int64_t burst, Cost *sum);
 /* Builds the chosen converters into the graph. */
-void dse_apply_converters(Op *module, const DseSpace *space, const uint32_t *chosen);
+void dse_apply_converters(SymbolTable *symbols, const DseSpace *space, const uint32_t *chosen);
 
 void dse_set_converter_report(Op *process, const Type *from, const Type *to,
                               const CostTarget *target);

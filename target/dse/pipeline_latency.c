@@ -111,10 +111,12 @@ static const Config *config_of(const TimingGraph *f, uint32_t node)
     return &f->space->nodes.data[node].configs.data[f->chosen[node]];
 }
 
-/* Where words need no conversion, nothing is handed over. */
+/* Where words need no conversion, nothing is handed over. An epilogue that is split off hands
+ * over once more. */
 static double handover(const Config *config)
 {
-    return config->cost.fill < HANDOVER ? (double)config->cost.fill : HANDOVER;
+    int64_t most = config->split ? 2 * HANDOVER : HANDOVER;
+    return config->cost.fill < most ? (double)config->cost.fill : (double)most;
 }
 
 static double first_out(const Times *t, const DseOverlap *overlap, const Config *config,

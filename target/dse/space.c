@@ -61,17 +61,21 @@ bool dse_words_fit(const DseNode *node, const Type *const *ends)
     return true;
 }
 
-static void keep_pareto(DseNode *node)
+void dse_keep_best(DseNode *node)
 {
-    int64_t *costs = xcalloc(node->configs.len * COST_KINDS + 1, sizeof(*costs));
-    for (size_t c = 0; c < node->configs.len; c++)
-        memcpy(costs + c * COST_KINDS, node->configs.data[c].cost.items, sizeof(Cost));
-    dse_keep_pareto(node, costs, COST_KINDS);
-    free_ptr((void **)&costs);
+    enum { MEASURES = COST_KINDS + 1 };
+    int64_t *measures = xcalloc(node->configs.len * MEASURES + 1, sizeof(*measures));
+    for (size_t c = 0; c < node->configs.len; c++) {
+        const Config *config = &node->configs.data[c];
+        memcpy(measures + c * MEASURES, config->cost.items, sizeof(Cost));
+        measures[c * MEASURES + COST_KINDS] = config->interval;
+    }
+    dse_keep_pareto(node, measures, MEASURES);
+    free_ptr((void **)&measures);
 }
 
-void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
-                    const int64_t *unroll, const Binding *binding)
+Config dse_config(DseSpace *space, const DseNode *node, const Cost *cost, const Type *const *ends,
+                  const int64_t *unroll, const Binding *binding)
 {
     Config config = {.cost = *cost,
                      .interval = cost->cycles,
@@ -81,7 +85,13 @@ void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type
     for (uint32_t i = 0; i < node->port_count; i++) config.word[i] = dse_word(space, ends[i]);
     if (unroll)
         config.unroll = arena_copy(space->arena, unroll, KERNEL_MAX_LOOPS * sizeof(*unroll));
-    *vec_push(&node->configs) = config;
+    return config;
+}
+
+void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
+                    const int64_t *unroll, const Binding *binding)
+{
+    *vec_push(&node->configs) = dse_config(space, node, cost, ends, unroll, binding);
 }
 
 /* No default: the compiler says where a new kind is missing. */
@@ -103,7 +113,7 @@ static bool node_configs(DseSpace *space, uint32_t number, const Op *instantiate
 {
     DseNode *node = &space->nodes.data[number];
     bool ok = configs_of_kind(space, number, instantiate);
-    keep_pareto(node);
+    dse_keep_best(node);
     if (ok && dse_has_given_words(node->process)) return dse_keep_given_words(space, node);
     return ok && (node->configs.len > 0 ||
                   op_error(node->process, "needs words of more than %d bits", MAX_WORD_BITS));

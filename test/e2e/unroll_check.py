@@ -11,7 +11,8 @@ this file. Taps of windows also get factors that do not divide their number.
 Compute processes must take as many cycles as the trip counts divided by the
 factors, rounded up, and a pipeline's depth, and as many DSPs as the unrolled
 code has multiplications. Chains of sums whose words all differ need width
-converters; they also run with FIFOs of their real depths.
+converters; they also run with FIFOs of their real depths. So do sums whose
+epilogue is a process of its own, with words and factors of both by a folding file.
 
     unroll_check.py --tools=DIR [--seed=N] [--count=N] [--kind=NAME]
 
@@ -349,6 +350,88 @@ def check_chain(tools, folder, chain, seed):
                 raise RuntimeError(f"{target}: factors {factors} give other numbers")
 
 
+# Epilogues: y = clamp((w x + bias) scale >> SHIFT), with factors for the sums and for what follows.
+
+class Epilogues:
+    kind, COUNT, SHIFT = "epilogue", 4, 20
+    ROWS, OUTPUTS, TERMS = 6, 8, 6
+
+    def factors(self, rng):
+        """Factors of a product, the rows and outputs of a word of sums, and those of its epilogue:
+        rows of a word follow each other if they are whole."""
+        outputs = rng.choice([factor for factor in divisors(self.OUTPUTS) if factor > 1])
+        rows = rng.choice(divisors(self.ROWS)) if outputs == self.OUTPUTS else 1
+        parts = rng.choice(divisors(rows)), rng.choice(divisors(outputs))
+        return (rows, outputs, rng.choice(divisors(self.TERMS))), parts
+
+    def folding(self, factors):
+        layers = {}
+        for number, (unroll, parts) in enumerate(factors):
+            layers[f"k{number}"] = {"unroll": unroll}
+            layers[f"k{number}_epilogue"] = {"unroll": parts, "words": [unroll[:2], parts]}
+        return {"layers": layers}
+
+    def text(self, weights, biases, scales):
+        x, w = tensor([self.ROWS, self.TERMS], "i8"), tensor([self.OUTPUTS, self.TERMS], "i8")
+        sums, y = tensor([self.ROWS, self.OUTPUTS], "i32"), tensor([self.ROWS, self.OUTPUTS], "i8")
+        bias = tensor([self.OUTPUTS], "i32")
+        maps = [f"affine_map<(r, o, k) -> ({indices})>" for indices in ("r, k", "o, k", "r, o")]
+        rows = [f"affine_map<(r, o) -> ({indices})>" for indices in ("r, o", "o", "r, o")]
+        numbers = range(len(weights))
+        lines = [f"func.func @net({', '.join(f'%x{i}: {x}' for i in numbers)}) -> "
+                 f"({', '.join([y] * len(weights))}) {{",
+                 "%zero = arith.constant 0 : i32", f"%e = tensor.empty() : {sums}",
+                 f"%f = linalg.fill ins(%zero : i32) outs(%e : {sums}) -> {sums}",
+                 f"%g = tensor.empty() : {y}"]
+        for i in numbers:
+            lines += [
+                f"%w{i} = arith.constant dense<{dense(weights[i])}> : {w}",
+                f"%b{i} = arith.constant dense<{dense(biases[i])}> : {bias}",
+                f"%s{i} = linalg.generic {{indexing_maps = [{', '.join(maps)}], iterator_types = "
+                "[\"parallel\", \"parallel\", \"reduction\"]} "
+                f"ins(%x{i}, %w{i} : {x}, {w}) outs(%f : {sums}) attrs = {{dfg.name = \"k{i}\"}} {{",
+                "^bb0(%a: i8, %k: i8, %acc: i32):", "%ae = arith.extsi %a : i8 to i32",
+                "%ke = arith.extsi %k : i8 to i32", "%m = arith.muli %ae, %ke : i32",
+                "%s = arith.addi %acc, %m : i32", f"linalg.yield %s : i32 }} -> {sums}",
+                f"%y{i} = linalg.generic {{indexing_maps = [{', '.join(rows)}], iterator_types = "
+                "[\"parallel\", \"parallel\"]} "
+                f"ins(%s{i}, %b{i} : {sums}, {bias}) outs(%g : {y}) {{",
+                "^bb0(%a: i32, %b: i32, %o: i8):", "%t = arith.addi %a, %b : i32",
+                "%wide = arith.extsi %t : i32 to i64",
+                f"%scale = arith.constant {scales[i]} : i64", f"%by = arith.constant {self.SHIFT} : i64",
+                "%high = arith.constant 127 : i64", "%low = arith.constant -128 : i64",
+                "%p = arith.muli %wide, %scale : i64", "%d = arith.shrsi %p, %by : i64",
+                "%c0 = arith.maxsi %d, %low : i64", "%c1 = arith.minsi %c0, %high : i64",
+                "%r = arith.trunci %c1 : i64 to i8", f"linalg.yield %r : i8 }} -> {y}"]
+        names = ", ".join(f"%y{i}" for i in numbers)
+        return "\n".join([*lines, f"return {names} : {', '.join([y] * len(weights))}", "}"]) + "\n"
+
+
+def check_epilogues(tools, folder, epilogues, seed):
+    rng, data = random.Random(seed), np.random.default_rng(seed)
+    numbers = range(epilogues.COUNT)
+    factors = [epilogues.factors(rng) for _ in numbers]
+    weights = [data.integers(-128, 128, [epilogues.OUTPUTS, epilogues.TERMS]) for _ in numbers]
+    biases = [data.integers(-5000, 5000, [epilogues.OUTPUTS]) for _ in numbers]
+    scales = [int(data.integers(1000, 9000)) for _ in numbers]
+    frames = [data.integers(-128, 128, [FRAMES, epilogues.ROWS, epilogues.TERMS]).astype(np.int8)
+              for _ in numbers]
+    (folder / "net.mir").write_text(epilogues.text(weights, biases, scales))
+    (folder / "folding.json").write_text(json.dumps(epilogues.folding(factors)))
+    out = compiled(tools, folder, f"--folding={folder / 'folding.json'}")
+    report = json.loads((out / "report.json").read_text())
+    words = {process["name"]: process["unroll"] for process in report["processes"]}
+    for number, (unroll, parts) in enumerate(factors):
+        if (words[f"k{number}"], words[f"k{number}_epilogue"]) != (list(unroll), list(parts)):
+            raise RuntimeError(f"k{number} has other factors than {unroll} and {parts}")
+    for target in ("csim", "cosim"):
+        for i, got in enumerate(simulated(out, folder, frames, target)):
+            sums = frames[i].astype(np.int64) @ weights[i].T + biases[i]
+            want = np.clip(sums * scales[i] >> epilogues.SHIFT, -128, 127).ravel()
+            if got.size != want.size or (got != want).any():
+                raise RuntimeError(f"{target}: factors {factors[i]} give other numbers")
+
+
 # Running.
 
 def run(command):
@@ -360,9 +443,9 @@ def run(command):
         raise RuntimeError(f"{command[0]}: {(errors or [result.stdout[-300:]])[0]}")
 
 
-def compiled(tools, folder):
+def compiled(tools, folder, *options):
     out = folder / "out"
-    run([str(tools / "ming"), "compile", str(folder / "net.mir"), "-o", str(out),
+    run([str(tools / "ming"), "compile", str(folder / "net.mir"), "-o", str(out), *options,
          *(f"--{kind}=100000000" for kind in ("dsp", "bram", "uram", "lut", "ff"))])
     return out
 
@@ -470,6 +553,9 @@ def all_cases(tools, args):
         chain = Chain([random.Random(args.seed + number).choice([1, 2, 3]), 4, 6])
         yield (f"unroll-chain-{args.seed}-{number}", chain.kind,
                functools.partial(check_chain, tools, chain=chain, seed=args.seed + number))
+        yield (f"unroll-epilogue-{args.seed}-{number}", Epilogues.kind,
+               functools.partial(check_epilogues, tools, epilogues=Epilogues(),
+                                 seed=args.seed + number))
 
 
 def main():

@@ -24,7 +24,14 @@ typedef struct Config {
     int64_t *unroll;  /* compute processes: factor per loop of the main kernel; else NULL */
     Binding binding;  /* where memories go, what multiplies */
     int64_t middle;   /* converters: number of the word between two of them, -1 for none */
+    const struct Split *split; /* compute processes: the two that it becomes; NULL: it stays one */
 } Config;
+
+/* A compute process without its epilogue, and the epilogue. Between them are words of sums: the
+ * last word of `main`, the first one of `epilogue`. */
+typedef struct Split {
+    Config main, epilogue;
+} Split;
 
 /* A process, or the conversion of words on a channel between two processes. */
 typedef struct DseNode {
