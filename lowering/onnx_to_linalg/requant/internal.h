@@ -4,6 +4,7 @@
  *
  *   requant.c              finds the function, by bisection or by trying all integers
  *   requant_affine.c       clamp(floor((m * q + b) / 2^s)), per channel
+ *   requant_comparisons.c  few levels, by a comparison each
  *   requant_thresholds.c   thresholds, level changes, tables
  *   requant_bsearch.c      binary search among the level changes
  *
@@ -67,6 +68,8 @@ bool quantizer_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec
 Array *requant_candidates(const Requant *r, int64_t count) MUST_CHECK;
 /* The levels of candidates, which the caller frees; sets is_undefined. NULL: lw->why says. */
 int64_t *requant_levels(Requant *r, const Array *q) MUST_CHECK;
+/* Threshold of level least + 1 + i in channel c, in q or -q. */
+int64_t requant_threshold(const Requant *r, int64_t c, int64_t i);
 /* First and last of a row's q (or -q) in rising order. */
 int64_t requant_first(const Requant *r, int64_t row);
 int64_t requant_last(const Requant *r, int64_t row);
@@ -80,8 +83,13 @@ void requant_build_step_function(OnnxLowering *lw, const Fixed *v, const Quantiz
                                  const LevelChanges *changes, Fixed *out);
 
 /* clamp(floor((multiplier[c] * q + addend[c]) / 2^shift)), for a function of one row per channel.
- * NULL: no such form is exact. */
-Value *requant_build_affine(Requant *r);
+ * NULL: no such form is exact, or it needs products, which may not be. */
+Value *requant_build_affine(Requant *r, bool with_products);
+/* The comparisons of requant_build_comparisons, for a function of one row per channel; 0: it is
+ * constant or has more than three different thresholds, for which there is no such form. */
+uint32_t requant_comparison_count(const Requant *r);
+/* The sum of these comparisons. */
+Value *requant_build_comparisons(Requant *r);
 /* The number of thresholds that q has passed, for a function of one row per channel. */
 Value *requant_build_thresholds(Requant *r);
 /* The sum of the changes that q has passed. */

@@ -5,7 +5,8 @@
  *   clamp(floor((multiplier[c] * q + addend[c]) / 2^shift))
  * if that, perhaps with small corrections, gives every level exactly (requant_affine.c). Else it
  * becomes a table of few integers, a binary search among the level changes, or a count of few
- * thresholds (requant_thresholds.c, requant_bsearch.c). A unimodal function is searched on both
+ * thresholds (requant_thresholds.c, requant_bsearch.c). Few levels are compared with their thresholds
+ * at once (requant_comparisons.c). A unimodal function is searched on both
  * sides of its extremum; any other one is evaluated on all integers.
  * Tests: lit/lowering/onnx_to_linalg/requant, test/e2e/{import,qdq}_check.py */
 #include <assert.h>
@@ -249,11 +250,21 @@ static void set_meaning(Requant *r, Fixed *out)
     out->high = r->most;
 }
 
+/* Of n thresholds and sums of a bits, comparisons take n a / 2 LUTs a lane, a line a product of the
+ * sum and additions of the product's width (FINN-R, section 4.2.2). Up to three comparisons are
+ * cheaper than a product, one is cheaper than an addition. */
+static Value *build_cheapest(Requant *r)
+{
+    uint32_t comparisons = requant_comparison_count(r);
+    Value *line = comparisons != 1 ? requant_build_affine(r, comparisons == 0) : NULL;
+    return line || comparisons == 0 ? line : requant_build_comparisons(r);
+}
+
 /* The result of a monotone function whose levels and thresholds are known. */
 static void build_known(Requant *r, Fixed *out)
 {
     set_meaning(r, out);
-    out->value = requant_build_affine(r);
+    out->value = build_cheapest(r);
     if (!out->value && r->most - r->least > MAX_COMPARISONS) {
         LevelChanges changes = {0};
         level_changes_of_rows(r, &changes);

@@ -242,8 +242,16 @@ static Value *build_approx(Requant *r, const AffineApprox *approx)
     return generic_close(&k.generic, lower_build_resize(b, level(&k, q), type_elem(type)));
 }
 
-Value *requant_build_affine(Requant *r)
+static bool has_products(const Requant *r, const AffineApprox *approx)
+{
+    for (int64_t c = 0; c < r->channels; c++)
+        if (approx->of[c].multiplier != 1) return true;
+    return approx->correction_bits > 0;
+}
+
+Value *requant_build_affine(Requant *r, bool with_products)
 {
     AffineApprox approx;
-    return find_approx(r, &approx) ? build_approx(r, &approx) : NULL;
+    if (!find_approx(r, &approx) || (!with_products && has_products(r, &approx))) return NULL;
+    return build_approx(r, &approx);
 }

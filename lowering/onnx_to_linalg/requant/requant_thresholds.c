@@ -39,8 +39,7 @@ static bool any_falls(const Requant *r)
     return false;
 }
 
-/* Threshold of level least + 1 + i in channel c, in q or -q. */
-static int64_t threshold_at(const Requant *r, int64_t c, int64_t i)
+int64_t requant_threshold(const Requant *r, int64_t c, int64_t i)
 {
     int64_t level = r->least + 1 + i;
     if (level <= r->low[c]) return requant_first(r, c);
@@ -57,7 +56,7 @@ static Value *threshold_tensor(Requant *r, int64_t levels)
     int64_t low = r->v->low < -r->v->high ? r->v->low : -r->v->high;
     int64_t high = r->v->high > -r->v->low ? r->v->high : -r->v->low;
     for (int64_t i = 0; i < count; i++) {
-        values[i] = threshold_at(r, i / levels, i % levels);
+        values[i] = requant_threshold(r, i / levels, i % levels);
         low = values[i] < low ? values[i] : low;
         high = values[i] > high ? values[i] : high;
     }
