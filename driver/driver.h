@@ -58,8 +58,8 @@ bool driver_run_front(Op *module, const DriverProgress *progress) MUST_CHECK;
 
 /* Which part of an ONNX file is read, and how. All zero: the whole file, as it is. */
 typedef struct ModelOptions {
-    Texts input_shapes, from, to; /* as in ImportOptions */
-    struct ImportReport *report;  /* as there; only ONNX files fill it */
+    Texts input_shapes, input_types, from, to; /* as in ImportOptions */
+    struct ImportReport *report;               /* as there; only ONNX files fill it */
     const char *partition; /* a file of driver_partition_print that has the three lists; or NULL */
 } ModelOptions;
 /* Frees the lists, not their texts. */

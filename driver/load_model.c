@@ -23,6 +23,7 @@ static Str folder_of(const char *path)
 void driver_model_options_free(ModelOptions *options)
 {
     vec_free(&options->input_shapes);
+    vec_free(&options->input_types);
     vec_free(&options->from);
     vec_free(&options->to);
 }
@@ -33,6 +34,8 @@ static Op *load_part(Context *ctx, const char *path, Str bytes, const ModelOptio
         .folder = folder_of(path),
         .input_shapes = options->input_shapes.data,
         .input_shape_count = options->input_shapes.len,
+        .input_types = options->input_types.data,
+        .input_type_count = options->input_types.len,
         .from = options->from.data,
         .from_count = options->from.len,
         .to = options->to.data,
@@ -54,6 +57,8 @@ Op *driver_load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptio
     }
     arena_init(&arena);
     bool ok = driver_partition_read(ctx, options->partition, &arena, &part);
+    for (size_t i = 0; i < options->input_types.len; i++)
+        *vec_push(&part.input_types) = options->input_types.data[i];
     Op *module = ok ? load_part(ctx, path, bytes, &part) : NULL;
     driver_model_options_free(&part);
     arena_free(&arena);
@@ -79,6 +84,13 @@ Op *driver_load_model(Context *ctx, const char *path, Str bytes, const ModelOpti
         return driver_load_onnx(ctx, path, bytes, options);
     if (options->partition) {
         diag_error(ctx, loc_unknown(ctx), "'%s' is no ONNX file, of which a partition is",
+                   shown_name(path).data);
+        return NULL;
+    }
+    if (options->input_types.len > 0) {
+        diag_error(ctx, loc_unknown(ctx),
+                   "'%s' is no ONNX file, to whose inputs --input-type gives "
+                   "types",
                    shown_name(path).data);
         return NULL;
     }

@@ -48,8 +48,7 @@ static const Ident *start_of(Importer *im, const char *from)
     return start;
 }
 
-/* The only input of the part that is imported; NULL: there are others, or none. */
-static const Ident *only_input(Importer *im)
+const Ident *import_only_input(Importer *im)
 {
     const Ident *found = NULL;
     size_t count = 0;
@@ -78,7 +77,7 @@ static bool read_given_shape(Importer *im, Str text)
         return import_error(im, "input shape", text);
     }
     const Ident *name =
-        colon > 0 ? ident_get(im->ctx, (Str){text.data, colon - 1}) : only_input(im);
+        colon > 0 ? ident_get(im->ctx, (Str){text.data, colon - 1}) : import_only_input(im);
     if (!name) {
         strbuf_printf(&im->why, "names no input, and there are several; --input-shape=name:%.*s",
                       STR_ARG(text));
@@ -88,7 +87,7 @@ static bool read_given_shape(Importer *im, Str text)
     return true;
 }
 
-static void suggest_input(Importer *im, Str wanted)
+void import_suggest_input(Importer *im, Str wanted)
 {
     Suggestion near = {.wanted = wanted};
     for (size_t i = 0; i < im->graph->n_input; i++)
@@ -103,7 +102,7 @@ static bool check_given_shapes(Importer *im)
         const Ident *name = im->shapes.entries[i].key;
         if (ptrmap_has(&im->arguments, name)) continue;
         strbuf_add_c(&im->why, "is given for a tensor that is no input");
-        suggest_input(im, name->str);
+        import_suggest_input(im, name->str);
         return import_error(im, "input shape", name->str);
     }
     return true;
@@ -200,8 +199,9 @@ static const Attr *boundary_attrs(Importer *im, Str name)
 Value *import_argument(Importer *im, const Ident *name, const Type *type)
 {
     *vec_push(&im->arg_attrs) = boundary_attrs(im, name->str);
-    ptrmap_put(&im->arguments, name, im);
-    return block_add_arg(im->b.block, type, import_loc(im, name->str));
+    Value *arg = block_add_arg(im->b.block, type, import_loc(im, name->str));
+    ptrmap_put(&im->arguments, name, arg);
+    return arg;
 }
 
 static bool import_input(Importer *im, const Ident *name)
@@ -380,12 +380,14 @@ bool import_graph(Importer *im)
     if (im->graph->n_output == 0) return diag_error(im->ctx, im->file, "the graph has no outputs");
     for (size_t i = 0; i < im->options->input_shape_count; i++)
         if (!read_given_shape(im, str_from(im->options->input_shapes[i]))) return false;
+    for (size_t i = 0; i < im->options->input_type_count; i++)
+        if (!import_read_input_type(im, str_from(im->options->input_types[i]))) return false;
     add_infos(im, im->graph->value_info, im->graph->n_value_info);
     add_infos(im, im->graph->output, im->graph->n_output);
     add_infos(im, im->graph->input, im->graph->n_input);
     if (!import_cut_plan(im)) return false;
     if (!import_starts(im) || !import_inputs(im) || !check_given_shapes(im) ||
-        !import_initializers(im) || !import_nodes(im))
+        !import_initializers(im) || !import_nodes(im) || !import_check_input_types(im))
         return false;
     if (im->options->report) import_report_end(im);
     return finish_function(im);

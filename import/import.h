@@ -54,6 +54,10 @@ typedef struct ImportOptions {
     /* Texts "name:1x3x32x32" that give the shapes of graph inputs, or of tensors in `from`. */
     const char *const *input_shapes;
     size_t input_shape_count;
+    /* Texts "name=uint8:0.5:128" that make arguments of floats ones of integers, by a quantizer in
+     * front of their users: real = (integer - 128) * 0.5. */
+    const char *const *input_types;
+    size_t input_type_count;
     /* Names of tensors that become arguments, or of nodes whose inputs do. */
     const char *const *from;
     size_t from_count;

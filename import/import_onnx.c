@@ -152,6 +152,7 @@ static Op *import_model(Importer *im, const Onnx__ModelProto *model)
 static void importer_free(Importer *im)
 {
     ptrmap_free(&im->shapes);
+    ptrmap_free(&im->types);
     ptrmap_free(&im->arguments);
     ptrmap_free(&im->infos);
     ptrmap_free(&im->unknown);

@@ -74,7 +74,9 @@ typedef struct Importer {
     Value *no_value;    /* the one onnx.NoValue, once it is needed */
     size_t node_count;  /* imported so far, those of inlined functions included */
     PtrMap shapes;      /* Ident* of a name -> const GivenShape* (graph.c), from the options */
-    PtrMap arguments;   /* Ident* of the tensors that are arguments of the function -> im */
+    PtrMap types;       /* Ident* of a name -> const Datatype* (datatype.c), from the options */
+    PtrMap arguments;   /* Ident* of a tensor that is an argument of the function -> Value*, behind
+                           the quantizer to its datatype if it has one */
     PtrMap infos;       /* Ident* of a name -> const Onnx__ValueInfoProto* */
     Cut cut;
     Arena arena;
@@ -108,9 +110,21 @@ const Type *import_known_type(Importer *im, const Ident *name);
 /* Adds an argument to the function for the tensor of that name. */
 Value *import_argument(Importer *im, const Ident *name, const Type *type);
 
-/* The argument behind a quantizer to the datatype that the file annotates it with (datatype.c).
- * NULL: why tells. */
+/* The only input of the part that is imported; NULL: there are others, or none. */
+const Ident *import_only_input(Importer *im);
+/* Appends an input of a similar name to the message under construction, if there is one. */
+void import_suggest_input(Importer *im, Str wanted);
+
+/* Datatypes of arguments (datatype.c). */
+
+/* Reads a text of ImportOptions.input_types. False: diagnosed. */
+bool import_read_input_type(Importer *im, Str text) MUST_CHECK;
+/* The argument behind a quantizer to the datatype that the options give it or the file annotates it
+ * with. NULL: why tells. */
 Value *import_typed_argument(Importer *im, const Ident *name, Value *arg);
+/* Whether every type that the options give is an argument's, and no quantizer of the file on that
+ * gives other integers. False: diagnosed. */
+bool import_check_input_types(Importer *im) MUST_CHECK;
 
 /* Finds the part of the graph that the options ask for. False: diagnosed. */
 bool import_cut_plan(Importer *im) MUST_CHECK;

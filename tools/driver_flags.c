@@ -109,6 +109,10 @@ void tool_add_model_flags(Flags *flags, ModelOptions *options)
         flags,
         {"input-shape", FLAG_TEXTS, &options->input_shapes, "name:1x3x32x32",
          "Shape of an input that the file leaves open", NULL},
+        {"input-type", FLAG_TEXTS, &options->input_types, "name=uint8:scale:zero",
+         "Integers that an input of floats carries, (integer - zero) * scale, by default as they "
+         "are",
+         NULL},
         {"from", FLAG_TEXTS, &options->from, "name", "Tensor or node of the file to begin with",
          NULL},
         {"to", FLAG_TEXTS, &options->to, "name", "Tensor or node of the file to end with", NULL},

@@ -10,6 +10,7 @@ output may be off by 1e-6 of its largest element. Subjects are generated binary
 networks and TFC_1W1A in the folder that MING_MODELS names.
 """
 import argparse
+import json
 import os
 import pathlib
 import sys
@@ -109,6 +110,26 @@ def check(tools, path, frames, work):
     return len(layers)
 
 
+def check_typed(tools, path, frames, work):
+    """Inputs of 8 bits: the network's quantizers are integer arithmetic from the first one on."""
+    model, flag = onnx_file.read_model(path), f"--input-type=uint8:{1 / 255!r}"
+    frames = (np.rint(frames * 255) * np.float32(1 / 255)).astype(np.float32)
+    values = evaluate_all(model, frames)
+    layers = [node["output"][0] for node in model["graph"]["node"]
+              if node["op_type"] in QUANTIZERS and node["output"][0] in values]
+    for name in layers:
+        got = execute(tools, path, frames, name, work, flag,
+                      f"--pass-pipeline={networks_check.LOWERING}")
+        networks_check.compare(f"{name!r} of {flag}", values[name], got.reshape(values[name].shape),
+                               0.0)
+    report, _ = networks_check.run(tools / "ming", "check", path, flag, f"--to={layers[-1]}", "--json")
+    floats = [node["name"] for node in json.loads(report)["nodes"]
+              if "f" in f"{node['input']}{node['output']}"]
+    if floats:
+        raise networks_check.Failure(f"{flag} leaves floats in {floats}")
+    return len(layers)
+
+
 def subjects(seed, work):
     """Name, model file and frames of each."""
     families = list(gen_networks.FAMILIES)
@@ -134,6 +155,8 @@ def main():
         for title, path, frames in subjects(args.seed, work):
             try:
                 count = check(args.tools.resolve(), path, frames, work)
+                if frames.min() >= 0 and frames.max() <= 1:
+                    count += check_typed(args.tools.resolve(), path, frames, work)
             except networks_check.Failure as why:
                 print(f"FAIL {title}: {why}")
                 failed += 1
