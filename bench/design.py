@@ -73,7 +73,7 @@ class Design:
         self.dsp, self.bram18, self.uram, self.lut = (totals[name] for name in (
             "dsp", "bram18", "uram", "lut"))
         self.predicted = report["predicted"]["interval_cycles"]
-        self.latency, self.interval = timing["latency_cycles"], timing["interval_cycles"]
+        self.latency, self.interval = totals["latency_cycles"], timing["interval_cycles"]
         self.bottleneck = timing["bottleneck"]
 
     def exceeds(self, limits):

@@ -150,6 +150,7 @@ typedef struct CompileOptions {
     const char *folding; /* file of choices, no quotes or braces in its path; NULL: none is given */
     bool has_memory_ports; /* frames are in memories (m_axi), not streams */
     bool loads_weights;    /* weights are loaded at start-up, not part of the bitstream */
+    bool rewinds;          /* processes begin with the next frame before they have run empty */
     SearchOptions search;
     int64_t verify_semantics;       /* random inputs per function; 0: none */
     const DriverProgress *progress; /* or NULL */

@@ -225,6 +225,7 @@ void emit_hls_config(Emitter *e, StrBuf *out)
                  "syn.cflags=-std=c++17\n"
                  "tb.file=TOP_tb.cpp\n"
                  "tb.cflags=-std=c++17\n"
+                 "syn.compile.enable_auto_rewind=0\n"
                  "csim.O=true\n"
                  "package.output.format=ip_catalog\n"
                  "package.output.syn=false\n");
@@ -264,7 +265,8 @@ void emit_tcl(Emitter *e, StrBuf *out)
                  "add_files -tb TOP_tb.cpp -cflags \"-std=c++17\"\n"
                  "open_solution -reset solution1 -flow_target vivado\n"
                  "set_part {PART}\n"
-                 "create_clock -period PERIOD -name default\n\n"
+                 "create_clock -period PERIOD -name default\n"
+                 "config_compile -enable_auto_rewind=false\n\n"
                  "if {$simulate} {\n"
                  "    csim_design -O -argv $files\n"
                  "}\n"

@@ -18,7 +18,9 @@ typedef struct PrintedLoop {
 static void loop_pragma(Function *f, const Op *op, bool is_innermost)
 {
     const Attr *ii = op_attr(op, EMITHLS_ATTR_II);
-    if (ii) emit_pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
+    if (ii)
+        emit_pragma(f, "pipeline II=%lld%s", (long long)attr_int_value(ii),
+                    op_attr(op, EMITHLS_ATTR_REWIND) ? " rewind" : "");
     if (op_attr(op, EMITHLS_ATTR_UNROLL)) emit_pragma(f, "unroll");
     if (is_innermost && op_attr(op, EMITHLS_ATTR_ORDERED)) emit_pragma(f, "expression_balance off");
 }
@@ -87,6 +89,39 @@ static void print_carry(Function *f, const PrintedLoop *loop, size_t first)
     }
 }
 
+/* A loop that rewinds has nothing executed before it, so its counters last from frame to frame. */
+static void print_counters(Function *f, const PrintedLoop *loop, size_t first, const int64_t *start)
+{
+    bool rewinds = op_attr(loop->op, EMITHLS_ATTR_REWIND) != NULL;
+    for (size_t i = first; i < loop->count; i++) {
+        emit_line(f, "%sap_uint<%lld> %s = %lld;", rewinds ? "static " : "",
+                  (long long)i64_max(i64_log2_up(loop->extents[i]), 1), loop->names[i],
+                  (long long)start[i]);
+        if (rewinds) emit_pragma(f, "reset variable=%s", loop->names[i]);
+    }
+}
+
+/* Advances the counters; those that last are back at their start behind the last step. */
+static void print_advance(Function *f, const PrintedLoop *loop, size_t first, const int64_t *start,
+                          const char *step, int64_t trips)
+{
+    bool rewinds = op_attr(loop->op, EMITHLS_ATTR_REWIND) != NULL;
+    if (first == loop->count) return;
+    if (rewinds) {
+        emit_line(f, "if (%s == %lld) {", step, (long long)trips - 1);
+        f->depth++;
+        for (size_t i = first; i < loop->count; i++)
+            emit_line(f, "%s = %lld;", loop->names[i], (long long)start[i]);
+        f->depth--;
+        emit_line(f, "} else {");
+        f->depth++;
+    }
+    print_carry(f, loop, first);
+    if (!rewinds) return;
+    f->depth--;
+    emit_line(f, "}");
+}
+
 /* Part of a box: one flat loop whose counters are carried along. */
 static bool print_flat(Function *f, PrintedLoop *loop, int64_t begin, int64_t end)
 {
@@ -96,17 +131,14 @@ static bool print_flat(Function *f, PrintedLoop *loop, int64_t begin, int64_t en
         start[i] = i ? rest % loop->extents[i] : rest;
         rest /= loop->extents[i];
     }
-    for (size_t i = first; i < loop->count; i++)
-        emit_line(f, "ap_uint<%lld> %s = %lld;",
-                  (long long)i64_max(i64_log2_up(loop->extents[i]), 1), loop->names[i],
-                  (long long)start[i]);
+    print_counters(f, loop, first, start);
     const char *step = emit_function_name(f, STR("step"));
     emit_label(f, loop->label);
     emit_line(f, "for (int %s = 0; %s < %lld; ++%s) {", step, step, (long long)(end - begin), step);
     loop_pragma(f, loop->op, true);
     bool ok = emit_body(f, loop->op);
     f->depth++;
-    if (first < loop->count) print_carry(f, loop, first);
+    print_advance(f, loop, first, start, step, end - begin);
     f->depth--;
     emit_line(f, "}");
     return ok;

@@ -40,15 +40,15 @@ static bool has_schedule(const HlsDesign *design)
     return true;
 }
 
-static void add_loop(StrBuf *out, const HlsLoop *loop)
+static void add_loop(StrBuf *out, const HlsLoop *loop, bool rewinds)
 {
-    int64_t cycles = (loop->op ? LOOP_START : 0) + (loop->trips - 1) * loop->ii + loop->depth;
+    int64_t cycles = (loop->op ? LOOP_START : 0) + design_loop_cycles(loop);
     if (!is_marked(loop)) {
         strbuf_printf(out, "{cosim::Kind::CODE, %lld, 0, 0, 0, {}}", (long long)cycles);
         return;
     }
-    strbuf_printf(out, "{cosim::Kind::LOOP, %lld, %lld, %lld, 0, {", (long long)loop->trips,
-                  (long long)loop->ii, (long long)loop->depth);
+    strbuf_printf(out, "{cosim::Kind::%s, %lld, %lld, %lld, 0, {", rewinds ? "REWIND" : "LOOP",
+                  (long long)loop->trips, (long long)loop->ii, (long long)loop->depth);
     for (size_t i = 0; i < loop->accesses.len; i++)
         strbuf_printf(out, "%s{%u, %lld}", i ? ", " : "", loop->accesses.data[i].port,
                       (long long)loop->accesses.data[i].offset);
@@ -58,7 +58,7 @@ static void add_loop(StrBuf *out, const HlsLoop *loop)
 static void add_step(StrBuf *out, const HlsProcess *process, const HlsStep *step)
 {
     if (step->kind == STEP_LOOP)
-        add_loop(out, &process->loops.data[step->loop]);
+        add_loop(out, &process->loops.data[step->loop], process->rewinds);
     else if (step->kind == STEP_REPEAT)
         strbuf_printf(out, "{cosim::Kind::REPEAT, %lld, 0, 0, 0, {}}", (long long)step->count);
     else

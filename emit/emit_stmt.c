@@ -373,11 +373,14 @@ static bool print_variable(Function *f, Op *op)
     for (uint32_t i = 0; i < emithls_array_rank(type); i++)
         strbuf_printf(&dims, "[%lld]", (long long)emithls_array_dim(type, i));
     /* Arrays of the function are memories: static, so that nothing has to clear them. Temporary
-     * ones are written before they are read. */
+     * ones are written before they are read. Where a loop rewinds, all variables of the function
+     * last. */
     bool is_array = emithls_array_rank(type) > 0;
     if (first_store(op)) return true;
-    bool is_memory = is_array && block_parent_op(op->block)->def == EMITHLS(FUNC) &&
-                     !op_attr(op, EMITHLS_ATTR_TEMPORARY);
+    const Op *owner = block_parent_op(op->block);
+    bool is_memory =
+        owner->def == EMITHLS(FUNC) &&
+        ((is_array && !op_attr(op, EMITHLS_ATTR_TEMPORARY)) || emithls_rewound_loop(owner));
     emit_line(f, "%s%s %s%s%s;", is_memory ? "static " : "",
               cpp_type(f->e, emithls_array_elem(type)), name, dims.data ? dims.data : "",
               is_array ? "" : "{}");

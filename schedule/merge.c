@@ -111,6 +111,18 @@ int64_t sched_merge_trips(const MergeSchedule *sched)
     return trips;
 }
 
+bool sched_merge_reads_once(const MergeSchedule *sched)
+{
+    bool reads = false;
+    for (uint32_t i = 0; i < sched->source_count; i++) {
+        if (sched->port[i] < 0) continue;
+        reads = true;
+        for (uint32_t k = 0; k < i; k++)
+            if (sched->port[k] == sched->port[i]) return false;
+    }
+    return reads;
+}
+
 const Attr *sched_merge_constant(const MergeSchedule *sched, uint32_t source)
 {
     return fold_constant_of(op_operand(sched->merge, source));

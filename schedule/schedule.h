@@ -400,6 +400,8 @@ bool sched_merge(const Op *process, MergeSchedule *out) MUST_CHECK;
 bool sched_merge_packed(const Op *process, int64_t lanes, MergeSchedule *out) MUST_CHECK;
 /* Iterations for one frame. */
 int64_t sched_merge_trips(const MergeSchedule *sched);
+/* Whether it reads streams, each of them in one place. */
+bool sched_merge_reads_once(const MergeSchedule *sched);
 /* The elements of a constant source. */
 const Attr *sched_merge_constant(const MergeSchedule *sched, uint32_t source);
 /* Words of a source per frame. */

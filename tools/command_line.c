@@ -25,7 +25,9 @@ bool tool_error(const Tool *tool, const char *fmt, ...)
 
 void tool_open_standard_files(void)
 {
+    enum { BUFFER = 1 << 16 }; /* any help fits, so that only tool_exit_status writes it */
     static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    setvbuf(stdout, NULL, _IOFBF, BUFFER);
     for (int file = 0; file < (int)COUNT_OF(modes); file++)
         if (fcntl(file, F_GETFD) < 0 && open("/dev/null", modes[file]) != file) return;
 }

@@ -15,7 +15,7 @@
 #include "tools/internal.h"
 
 typedef struct CompileFlags {
-    const char *output_dir, *interface, *weights;
+    const char *output_dir, *interface, *weights, *rewind;
     bool dump_pipeline;
     EmitTable table;
     DeviceOptions device;
@@ -195,6 +195,10 @@ static void add_flags(CompileFlags *options, Flags *flags)
          "Ports of the accelerator: streams (default) or memories", NULL},
         {"weights", FLAG_CHOICE, &options->weights, "rom|load",
          "Weights in ROMs (default), or in memories that are loaded at start-up", NULL},
+        {"rewind", FLAG_CHOICE, &options->rewind, "on|off",
+         "Let processes begin with the next frame before they have run empty: frames follow each "
+         "other without a gap, but the end of one leaves with the beginning of the next",
+         NULL},
         {"fifo-slack", FLAG_TEXT, &compile->fifo_slack, "exact|N%|default",
          "How much deeper than predicted pipelines may be without losing the interval: not at "
          "all, by N % and 8 cycles, by 50 % and 8 cycles",
@@ -223,6 +227,7 @@ int ming_compile(int argc, char **argv)
     CompileFlags options = {.device = DEVICE_OPTIONS_DEFAULTS,
                             .interface = "axis",
                             .weights = "rom",
+                            .rewind = "off",
                             .compile.search.fps = LIMIT_NOT_GIVEN};
     Flags flags = {0};
     add_flags(&options, &flags);
@@ -241,6 +246,7 @@ int ming_compile(int argc, char **argv)
     if (options.compile.search.fps == LIMIT_NOT_GIVEN) options.compile.search.fps = 0;
     options.compile.has_memory_ports = strcmp(options.interface, "m_axi") == 0;
     options.compile.loads_weights = strcmp(options.weights, "load") == 0;
+    options.compile.rewinds = strcmp(options.rewind, "on") == 0;
     if (ok && args == ARGS_RUN) ok = compile_file(&tool, &options, inputs.data[0]);
     driver_model_options_free(&options.model);
     driver_quantize_options_free(&options.quantize);

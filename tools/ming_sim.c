@@ -135,14 +135,15 @@ static bool leave_outputs(Simulation *s, int64_t frame, Array *const *arrays)
     return ok;
 }
 
-static bool run_to(Simulation *s, int64_t frames)
+/* last: no other frame follows. */
+static bool run_to(const Simulation *s, HlsSim *sim, const HlsSimOptions *options, int64_t frames,
+                   bool last)
 {
-    if (hls_sim_run(s->sim, frames)) return true;
-    return !hls_sim_was_stopped(s->sim) &&
-           hls_sim_explain_deadlock(s->design, s->sim, &s->options, frames);
+    if (hls_sim_run(sim, frames) && (!last || hls_sim_drain(sim))) return true;
+    return !hls_sim_was_stopped(sim) && hls_sim_explain_deadlock(s->design, sim, options, frames);
 }
 
-static bool run_data_frame(Simulation *s, int64_t frame)
+static bool run_data_frame(Simulation *s, HlsSim *sim, const HlsSimOptions *options, int64_t frame)
 {
     uint32_t count = argument_count(s);
     Array **arrays = xcalloc(count, sizeof *arrays), **given = xcalloc(count, sizeof *given);
@@ -154,7 +155,7 @@ static bool run_data_frame(Simulation *s, int64_t frame)
         ok = arrays[arg] != NULL;
     }
     if (ok) hls_sim_values_begin_frame(s->values, arrays);
-    ok = ok && run_to(s, frame + 1);
+    ok = ok && run_to(s, sim, options, frame + 1, false);
     if (ok) hls_sim_values_end_frame(s->values);
     ok = ok && leave_outputs(s, frame, arrays);
     for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
@@ -187,12 +188,33 @@ static bool run_frames(Simulation *s)
 {
     int64_t wanted = s->flags->inputs.len > 0 ? s->inputs.frames : s->flags->frames; /* or none */
     int64_t most = wanted > 0 ? wanted : MAX_FRAMES;
-    for (int64_t frame = 0; frame < most; frame++) {
-        if (s->values ? !run_data_frame(s, frame) : !run_to(s, frame + 1)) return false;
-        if (wanted < 0 && knows_interval(s, frame + 1)) break;
+    bool is_last = false;
+    for (int64_t frame = 1; !is_last; frame++) {
+        if (!run_to(s, s->sim, &s->options, frame, false)) return false;
+        is_last = frame == most || (wanted < 0 && knows_interval(s, frame));
+        if (is_last && !run_to(s, s->sim, &s->options, frame, true)) return false;
     }
     hls_sim_finish(s->sim);
     return true;
+}
+
+static bool values_hook(void *user, uint32_t process, uint32_t loop, int64_t until)
+{
+    return hls_sim_values_advance(((Simulation *)user)->values, process, loop, until);
+}
+
+/* Values do not depend on timing, so a simulation of their own runs frame by frame. */
+static bool run_data(Simulation *s)
+{
+    const HlsSimOptions options = {
+        .drains = true,
+        .hooks = {.user = s, .values = values_hook, .progress = s->options.hooks.progress}};
+    HlsSim *sim = hls_sim_create(s->design, &options);
+    bool ok = true;
+    for (int64_t frame = 0; ok && frame < s->inputs.frames; frame++)
+        ok = run_data_frame(s, sim, &options, frame);
+    hls_sim_free(sim);
+    return ok;
 }
 
 static void report_progress(void *user, int64_t frames, int64_t cycle)
@@ -307,11 +329,6 @@ static bool write_results(Simulation *s)
     return ok;
 }
 
-static bool values_hook(void *user, uint32_t process, uint32_t loop, int64_t until)
-{
-    return hls_sim_values_advance(((Simulation *)user)->values, process, loop, until);
-}
-
 static void state_hook(void *user, uint32_t process, HlsState state, int64_t from, int64_t to)
 {
     hls_sim_trace_state(((Simulation *)user)->trace, process, state, from, to);
@@ -372,14 +389,13 @@ static bool simulate(Simulation *s, const Op *module)
     bool ok = s->design && perturb(s) && init_options(s);
     if (ok && has_data && !s->flags->timing_only) {
         s->values = hls_sim_values_create(s->design);
-        s->options.hooks.values = values_hook;
         ok = s->values != NULL;
     }
     ok = ok && (!has_data || open_data(s));
     ok = ok && init_trace(s);
     if (ok) {
         s->sim = hls_sim_create(s->design, &s->options);
-        ok = run_frames(s);
+        ok = run_frames(s) && (!s->values || run_data(s));
         progress_stop(s->tool->progress);
         ok = ok && finish_trace(s) && write_results(s);
     }

@@ -377,7 +377,9 @@ static bool verify_for(Op *op)
                         (long long)begin, (long long)end, (long long)total);
     const Attr *ii = op_attr(op, "ii");
     if (ii && attr_int_value(ii) < 1) return op_error(op, "initiation interval must be at least 1");
-    return !(ii && op_attr(op, "unroll")) || op_error(op, "cannot be both pipelined and unrolled");
+    if (ii && op_attr(op, "unroll")) return op_error(op, "cannot be both pipelined and unrolled");
+    const char *obstacle = op_attr(op, EMITHLS_ATTR_REWIND) ? emithls_rewind_obstacle(op) : NULL;
+    return !obstacle || op_error(op, "cannot rewind, because it %s", obstacle);
 }
 
 #define OP(ID, NAME, ...)                                                                          \

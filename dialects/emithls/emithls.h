@@ -68,6 +68,7 @@ enum {
 #define EMITHLS_ATTR_UNROLL "unroll"
 #define EMITHLS_ATTR_ORDERED "ordered"
 #define EMITHLS_ATTR_II "ii"
+#define EMITHLS_ATTR_REWIND "rewind"
 #define EMITHLS_ATTR_CONDITION "condition"
 #define EMITHLS_ATTR_BUNDLE "bundle"
 #define EMITHLS_ATTR_DISTANCE "distance"
@@ -90,6 +91,12 @@ const Type *emithls_scalar(const Type *word);
 size_t emithls_for_extents(const Op *loop, int64_t *extents, size_t max);
 void emithls_for_range(const Op *loop, int64_t *begin, int64_t *end);
 Op *emithls_top(const Op *module); /* the func marked `top`, or NULL */
+/* Ops that are no work of a process: declarations and pragmas. */
+bool emithls_is_declaration(const Op *op);
+/* Why a loop cannot rewind, as a verb and what follows it; NULL: it can. */
+const char *emithls_rewind_obstacle(const Op *loop);
+/* The loop of a process that rewinds; NULL: the process runs empty after each frame. */
+Op *emithls_rewound_loop(const Op *func);
 
 /* Building emithls bodies. The counters of the open loops are named by position, so that indices
  * and conditions are affine expressions in which affine_dim(ctx, i) means counter i. Each op gets

@@ -57,7 +57,20 @@ public:
         return scheduler;
     }
 
-    ~Scheduler() { print_times(); }
+    ~Scheduler()
+    {
+        for (const auto &one : timelines_)
+            one->finish();
+        for (const auto &one : timelines_)
+            advance(one.get());
+        const std::string why = plan_ ? describe_deadlock() : std::string();
+        if (!why.empty()) {
+            std::fprintf(stderr, "error: deadlock: %s\n", why.c_str());
+            std::fflush(nullptr);
+            std::_Exit(EXIT_FAILURE);
+        }
+        print_times();
+    }
 
     /* A stream of the region under the name that it has there; depth 0: a port. */
     Fifo *bind(const std::string &name, std::int64_t depth)
@@ -75,6 +88,9 @@ public:
 
     void add(std::string name, const std::string &arguments, std::function<void()> body)
     {
+        if (is_over_)
+            fibres_.clear();
+        is_over_ = false;
         auto fibre = std::make_unique<Fibre>();
         std::istringstream words(arguments);
         for (std::string word; words >> word;)
@@ -101,7 +117,7 @@ public:
         }
         current_ = nullptr;
         const std::string why = describe_deadlock();
-        fibres_.clear();
+        is_over_ = true;
         if (!why.empty()) {
             plan_ = nullptr;
             throw std::runtime_error("deadlock: " + why);
@@ -255,12 +271,21 @@ private:
         return nullptr;
     }
 
+    /* Whether what it waits for, in the end, comes with the next frame. */
+    bool is_held(const Fibre *fibre) const
+    {
+        std::size_t steps = 0;
+        while (fibre && awaited(fibre) && steps++ < fibres_.size())
+            fibre = other_end(fibre);
+        return fibre && !awaited(fibre) && fibre->timeline->is_held();
+    }
+
     /* The circle of processes that wait for each other; empty if all are done. */
     std::string describe_deadlock() const
     {
         Fibre *fibre = nullptr;
         for (const auto &one : fibres_)
-            if (awaited(one.get()) && !fibre)
+            if (awaited(one.get()) && !is_held(one.get()) && !fibre)
                 fibre = one.get();
         for (Fibre *next = fibre; next && !next->is_listed; next = other_end(next)) {
             fibre = next;
@@ -340,6 +365,7 @@ private:
     std::deque<Fibre *> ready_;
     const Plan *plan_ = nullptr;
     Fibre *current_ = nullptr;
+    bool is_over_ = false; /* the frame that the fibres ran */
     ucontext_t main_;
     std::exception_ptr failure_;
 };

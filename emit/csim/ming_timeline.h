@@ -2,7 +2,8 @@
  * are put in the order of its pipeline and made one after the other at FIFOs of
  * real depth: in the cycle that the plan says, or when the last word or room that
  * it waits for has come, one cycle after that was made. The pipeline stands still
- * as a whole meanwhile. So the order in which processes run is free, and nothing
+ * as a whole meanwhile. Where a loop rewinds, the last accesses of a frame lie behind
+ * the first iterations of the next one, and wait until that begins or the run ends. So the order in which processes run is free, and nothing
  * can be made any more exactly where the hardware hangs.
  * Tested by test/csim and test/e2e/sizing_check.py. */
 #ifndef MING_TIMELINE_H
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -27,6 +29,7 @@ constexpr std::int64_t PROCESS_START = 1, LOOP_START = 1;
 
 enum class Kind {
     LOOP,   /* pipelined; its iterations are marked */
+    REWIND, /* the same, but those of the next frame follow without a gap */
     CODE,   /* so many cycles without reads and writes */
     REPEAT, /* the steps up to END, count times */
     END,    /* of the REPEAT at `match` */
@@ -118,8 +121,10 @@ public:
 
     void begin_frame()
     {
-        step_ = 0;
         in_loop_ = false;
+        if (rewinds_)
+            return;
+        step_ = 0;
         clock_ += steps_ ? PROCESS_START : 0;
         known_ = clock_;
     }
@@ -163,12 +168,26 @@ public:
     {
         if (in_loop_)
             leave_loop();
+        frames_++;
+        if (rewinds_) {
+            insert({clock_ + step().depth - step().ii, nullptr, false});
+            return;
+        }
         while (steps_ && step_ < steps_->size())
             pass_step();
-        frames_++;
         insert({clock_, nullptr, false});
         known_ = clock_ + 1;
     }
+
+    /* No other frame follows, for which the last words of a loop that rewinds would wait. */
+    void finish()
+    {
+        is_finished_ = true;
+        known_ = std::numeric_limits<std::int64_t>::max();
+    }
+
+    /* Whether it goes on with the next frame. */
+    bool is_held() const { return rewinds_ && !is_finished_; }
 
     /* The frame of a port: a word per cycle. */
     void pass_words(Fifo *fifo, bool is_write, std::int64_t words)
@@ -192,7 +211,13 @@ public:
         while (is_known()) {
             std::size_t count = 0;
             std::int64_t time = events_.front().tick + stalled_;
-            for (; count < events_.size() && events_[count].tick == events_.front().tick; count++)
+            if (!events_.front().fifo) { /* which does not wait for what else the cycle has */
+                make(events_.front(), time, others);
+                events_.pop_front();
+                continue;
+            }
+            for (; count < events_.size() && events_[count].tick == events_.front().tick && events_[count].fifo;
+                 count++)
                 if (!wait_for(events_[count], time))
                     return;
             stalled_ = time - events_.front().tick;
@@ -224,18 +249,19 @@ private:
 
     void enter_loop()
     {
-        while (step().kind != Kind::LOOP)
+        while (step().kind != Kind::LOOP && step().kind != Kind::REWIND)
             pass_step();
-        clock_ += LOOP_START;
+        clock_ += rewinds_ ? 0 : LOOP_START;
+        rewinds_ = step().kind == Kind::REWIND;
         iteration_ = 0;
         in_loop_ = true;
     }
 
     void leave_loop()
     {
-        clock_ += (step().count - 1) * step().ii + step().depth;
+        clock_ += rewinds_ ? step().count * step().ii : (step().count - 1) * step().ii + step().depth;
         known_ = clock_;
-        step_++;
+        step_ += rewinds_ ? 0 : 1;
         in_loop_ = false;
     }
 
@@ -262,6 +288,7 @@ private:
             }
             break;
         case Kind::LOOP:
+        case Kind::REWIND:
             break;
         }
         step_++;
@@ -269,8 +296,6 @@ private:
 
     bool wait_for(const Event &event, std::int64_t &time)
     {
-        if (!event.fifo)
-            return true;
         if (!event.fifo->allows(event.is_write)) {
             blocked_ = event.fifo;
             is_writing_ = event.is_write;
@@ -306,6 +331,7 @@ private:
     std::int64_t iteration_ = 0, frames_ = 0;
     std::size_t step_ = 0;
     bool in_loop_ = false, is_begun_ = false, is_writing_ = false;
+    bool rewinds_ = false, is_finished_ = false;
     Fifo *blocked_ = nullptr;
 };
 

@@ -100,6 +100,11 @@ static bool lower_fork(EmithlsLowering *l)
     return true;
 }
 
+typedef struct RewindOptions {
+    bool rewinds;
+    bool loads_weights; /* tables are filled in the first frame, beside the loop */
+} RewindOptions;
+
 /* No default: the compiler says where a new kind is missing. */
 static bool lower_kind(EmithlsLowering *l, ProcessKind kind)
 {
@@ -114,7 +119,16 @@ static bool lower_kind(EmithlsLowering *l, ProcessKind kind)
     return false;
 }
 
-static Op *lower_process(SymbolTable *symbols, Op *process)
+/* Lets the loop of a process rewind if it can. Reorders cannot: the first words of a frame may go
+ * where the last ones of the frame before wait to be written (schedule/reorder.c). */
+static void rewind_process(const Op *func, ProcessKind kind)
+{
+    FOR_EACH_OP(op, region_entry(op_region(func, 0)))
+        if (op->def == EMITHLS(FOR) && kind != PROCESS_REORDER && !emithls_rewind_obstacle(op))
+            op_set_attr(op, EMITHLS_ATTR_REWIND, attr_unit(op->ctx));
+}
+
+static Op *lower_process(SymbolTable *symbols, Op *process, const RewindOptions *rewind)
 {
     Context *ctx = process->ctx;
     ProcessKind kind;
@@ -137,6 +151,8 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
         return NULL;
     }
     to_emithls_remark_size(l.func);
+    bool has_tables = kind == PROCESS_COMPUTE || kind == PROCESS_MERGE;
+    if (rewind->rewinds && !(rewind->loads_weights && has_tables)) rewind_process(l.func, kind);
     return l.func;
 }
 
@@ -321,14 +337,15 @@ static Op *find_region(Op *module)
 
 static bool convert_dfg_to_emithls(Pass *pass, Op *module)
 {
-    (void)pass;
+    const RewindOptions rewind = {.rewinds = pass_bool(pass, "rewind"),
+                                  .loads_weights = pass_bool(pass, "loads-weights")};
     SymbolTable symbols;
     bool ok = true;
     Op *region = find_region(module);
     if (!region) return false;
     symtab_init(&symbols, module);
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
-        if (op->def == DFG(PROCESS)) ok &= lower_process(&symbols, op) != NULL;
+        if (op->def == DFG(PROCESS)) ok &= lower_process(&symbols, op, &rewind) != NULL;
     ok = ok && lower_region(region);
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
         if (ok && (op->def == DFG(PROCESS) || op->def == DFG(REGION))) op_erase(op);
@@ -340,5 +357,10 @@ const PassDef pass_convert_dfg_to_emithls = {
     .name = "convert-dfg-to-emithls",
     .summary = "Turn processes into HLS functions and the graph into the top function",
     .anchor = "builtin.module",
+    .options = OPTIONS({"rewind", OPTION_BOOL, "false",
+                        "let processes that can begin with the next frame before they have run "
+                        "empty"},
+                       {"loads-weights", OPTION_BOOL, "false",
+                        "load-weights follows: processes with tables do not rewind"}),
     .run = convert_dfg_to_emithls,
 };

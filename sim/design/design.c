@@ -29,14 +29,6 @@ typedef struct LoopBuilder {
     bool is_once;
 } LoopBuilder;
 
-/* Ops that are no work of a process: declarations and pragmas. */
-static bool takes_no_time(const Op *op)
-{
-    return op->def == ARITH(CONSTANT) || op->def == EMITHLS(VARIABLE) || op->def == EMITHLS(GET) ||
-           op->def == EMITHLS(ARRAY_PARTITION) || op->def == EMITHLS(ARRAY_RESHAPE) ||
-           op->def == EMITHLS(BIND_STORAGE) || op->def == EMITHLS(DEPENDENCE);
-}
-
 static bool is_rolled_loop(const Op *op)
 {
     return op->def == EMITHLS(FOR) && !op_attr(op, EMITHLS_ATTR_UNROLL);
@@ -167,21 +159,26 @@ static bool add_block(LoopBuilder *b, const Block *block)
             continue;
         }
         bool works = false;
-        for (; end && !has_steps(end); end = end->next) works |= !takes_no_time(end);
+        for (; end && !has_steps(end); end = end->next) works |= !emithls_is_declaration(end);
         ok = !works || add_code(b, op, end);
         op = end;
     }
     return ok;
 }
 
+int64_t design_loop_cycles(const HlsLoop *loop)
+{
+    return (loop->trips - 1) * loop->ii + loop->depth;
+}
+
 int64_t design_process_cycles(const HlsProcess *p)
 {
+    if (p->rewinds) return p->loops.data[0].trips * p->loops.data[0].ii;
     int64_t cycles = PROCESS_START + p->start_late + p->end_late;
     for (size_t i = 0; i < p->loops.len; i++) {
         const HlsLoop *loop = &p->loops.data[i];
         if (loop->is_once) continue;
-        cycles += loop->executions *
-                  ((loop->op ? LOOP_START : 0) + (loop->trips - 1) * loop->ii + loop->depth);
+        cycles += loop->executions * ((loop->op ? LOOP_START : 0) + design_loop_cycles(loop));
     }
     return cycles;
 }
@@ -204,6 +201,7 @@ static bool build_process(HlsDesign *design, HlsProcess *process)
         if (process->streams[i] != HLS_NOBODY)
             ptrmap_put(&b.ports, body->args[i], (void *)(uintptr_t)(i + 1));
     bool ok = add_block(&b, body);
+    process->rewinds = emithls_rewound_loop(process->func) != NULL;
     process->cycles = ok ? design_process_cycles(process) : 0;
     process->is_once = works_once(process);
     ptrmap_free(&b.ports);

@@ -86,11 +86,12 @@ typedef struct HlsProcess {
     const Op *func;    /* NULL: the world at a port of the design */
     bool is_source;    /* of a port: gives words to it, else takes them */
     bool is_once;      /* works in the first frame only */
+    bool rewinds;      /* it is one loop, whose frames follow each other without a gap */
     uint32_t *streams; /* of each port; HLS_NOBODY: a memory */
     uint32_t port_count;
     VEC(HlsLoop) loops;
     VEC(HlsStep) steps;
-    int64_t cycles;               /* of a frame without waiting */
+    int64_t cycles;               /* from frame to frame without waiting */
     int64_t start_late, end_late; /* by a perturbation: before the first loop, behind the last */
 } HlsProcess;
 
@@ -134,8 +135,11 @@ enum { PORT_DEPTH = 2 };
 HlsDesign *design_create(const Op *module, Clock clock) MUST_CHECK;
 void design_free(HlsDesign *design);
 
-/* Cycles of a frame of a process that never waits. */
+/* Cycles from frame to frame of a process that never waits: of a whole frame, or of the iterations
+ * alone if it rewinds. */
 int64_t design_process_cycles(const HlsProcess *process);
+/* Cycles from the first iteration of a loop's execution until the last one has left the pipeline. */
+int64_t design_loop_cycles(const HlsLoop *loop);
 
 /* Position of a value among a loop's counters, or -1. */
 int design_counter_of(const HlsLoop *loop, const Value *value);

@@ -67,7 +67,7 @@ typedef struct DeadlockSearch {
 static bool runs_through(const DeadlockSearch *s)
 {
     HlsSim *sim = hls_sim_create(s->design, &s->options);
-    bool done = hls_sim_run(sim, s->frames);
+    bool done = hls_sim_run(sim, s->frames) && hls_sim_drain(sim);
     hls_sim_free(sim);
     return done;
 }
@@ -94,7 +94,8 @@ static bool find_enough(const DeadlockSearch *s)
 {
     for (;;) {
         HlsSim *sim = hls_sim_create(s->design, &s->options);
-        bool done = hls_sim_run(sim, s->frames), goes_on = !done && open_cycle(s, sim);
+        bool done = hls_sim_run(sim, s->frames) && hls_sim_drain(sim),
+             goes_on = !done && open_cycle(s, sim);
         if (done) hls_sim_finish(sim);
         for (uint32_t i = 0; done && i < s->design->streams.len; i++)
             if (s->depths[i] == 0)
@@ -136,12 +137,22 @@ static void note_depths(const DeadlockSearch *s)
     }
 }
 
+/* Frames in which depths are tried: where processes rewind, a cycle may close only when several
+ * frames are under way. */
+static int64_t frames_to_try(const HlsDesign *design, int64_t frames)
+{
+    enum { SEVERAL = 8 };
+    for (size_t i = 0; i < design->processes.len; i++)
+        if (design->processes.data[i].rewinds) return i64_max(frames, SEVERAL);
+    return frames;
+}
+
 static void suggest_depths(const HlsDesign *design, const HlsSim *sim, const HlsSimOptions *options,
                            int64_t frames)
 {
     size_t count = design->streams.len;
     int64_t *given = xcalloc(count, sizeof *given), *depths = xcalloc(count, sizeof *depths);
-    DeadlockSearch s = {design, *options, frames, given, depths};
+    DeadlockSearch s = {design, *options, frames_to_try(design, frames), given, depths};
     s.options.hooks = (HlsHooks){0};
     s.options.depths = depths;
     for (uint32_t i = 0; i < count; i++) given[i] = depths[i] = hls_sim_fifo(sim, i)->depth;

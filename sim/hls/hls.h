@@ -84,7 +84,9 @@ void hls_sim_fifo_finish(HlsFifo *fifo);
  *
  * so the order in which processes are simulated does not matter: each runs ahead as far as the
  * times at its FIFOs are known. Frames follow each other without a gap; a process begins the next
- * one when its pipeline has run empty.
+ * one when its pipeline has run empty, or, if it rewinds, behind the last iteration. Then the last
+ * words of a frame move on with the first iterations of the next one, and wait for what those wait
+ * for, unless no other frame is started.
  * Tests: lit/sim, test/e2e/sizing_check.py */
 
 typedef enum HlsState {
@@ -111,6 +113,7 @@ typedef struct HlsSimOptions {
     int64_t input_rate, output_rate; /* of the ports, in words per million cycles; 0: full */
     int64_t input_interval;          /* inputs give a frame evenly in so many cycles, and processes
                                         without inputs begin one; 0: by rate */
+    bool drains;                     /* processes run empty after each frame, also if they rewind */
     bool is_random;                  /* the ports pause at random, by seed */
     uint64_t seed;
     const int64_t *depths; /* of each stream, in place of the design's; borrowed; NULL: the
@@ -140,10 +143,14 @@ typedef struct HlsSim HlsSim;
 HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options);
 void hls_sim_free(HlsSim *sim);
 
-/* Runs until every process has done that many frames since the beginning. False: processes wait for
- * each other for good (hls_sim_explain_deadlock diagnoses it), or a hook ended the simulation
+/* Runs until every process has done that many frames since the beginning; those that rewind, and
+ * what depends on them, up to what waits for the next frame. False: processes wait for each other
+ * for good (hls_sim_explain_deadlock diagnoses it), or a hook ended the simulation
  * (hls_sim_was_stopped). */
 bool hls_sim_run(HlsSim *sim, int64_t frames) MUST_CHECK;
+/* Says that no other frame follows, and runs until every process has done those that were begun.
+ * False: as above. */
+bool hls_sim_drain(HlsSim *sim) MUST_CHECK;
 /* The periodic state. Once the state of the simulation recurs, so many frames take so many cycles,
  * and so do all later ones. Zeros: the state has not recurred yet, or its period is longer than
  * HLS_MAX_PERIOD frames. */

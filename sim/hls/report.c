@@ -65,7 +65,7 @@ HlsTimingResult hls_sim_timing_result(const HlsDesign *design, const HlsSim *sim
     r.period = hls_sim_period(sim);
     r.known = hls_sim_known_interval(sim);
     r.mean_interval = (r.known > 0 ? r.known : r.interval) * 100;
-    if (r.period.frames > 1)
+    if (r.period.frames > 0)
         r.mean_interval = (r.period.cycles * 100 + r.period.frames / 2) / r.period.frames;
     for (uint32_t i = 1; i < design->processes.len; i++)
         if (last_frame(sim, i)->cycles[HLS_BUSY] > last_frame(sim, r.bottleneck)->cycles[HLS_BUSY])

@@ -10,7 +10,8 @@
 /* Place of an access in its runs, and the stream it works on. */
 typedef struct LoopCursor {
     HlsCursor at;
-    int64_t due; /* hls_cursor_tick, in this execution of the loop */
+    int64_t due;   /* local clock of the next access; INT64_MAX: it is not in this execution */
+    int64_t frame; /* of a process that rewinds: of the access, since it has begun */
     uint32_t stream;
 } LoopCursor;
 
@@ -24,9 +25,11 @@ typedef struct TimedProcess {
     size_t step;
     bool in_frame, in_loop, has_begun; /* has_begun: the frame's first access was made */
     bool is_queued, has_inputs;
-    int64_t now, tick; /* cycle, and local clock in the loop, of the last event */
-    HlsFrame frame;    /* the current one */
-    HlsFrames frames;  /* those done */
+    bool rewinds;
+    int64_t first_frame; /* if it rewinds: that with which it has begun, and its clock */
+    int64_t now, tick;   /* cycle, and local clock in the loop, of the last event */
+    HlsFrame frame;      /* the current one */
+    HlsFrames frames;    /* those done */
     HlsBlock block;
     VEC(int64_t) ticks; /* with an input_interval: when accesses were made in the frame before */
     size_t tick_count;  /* of them, in this frame */
@@ -51,7 +54,9 @@ struct HlsSim {
     Fifo *fifos;
     uint32_t *queue; /* ring of processes that may go on */
     uint32_t queued, queue_first;
-    int64_t frames; /* to do */
+    int64_t frames;   /* to do */
+    bool is_last;     /* no others follow */
+    HlsPeriod period; /* that was found before the last frame */
     int64_t events;
     bool is_stopped;
     int64_t known_interval;
@@ -113,7 +118,11 @@ static void note_wait(TimedProcess *p, int64_t where, int64_t cycles)
 
 static void check_interval(TimedProcess *p, int64_t interval)
 {
-    if (p->tick_count == p->ticks.len) *vec_push(&p->ticks) = p->now;
+    if (p->rewinds && p->frames.len == 0) return; /* its span is longer than those of others */
+    if (p->tick_count == p->ticks.len) {
+        *vec_push(&p->ticks) = p->now;
+        p->frame.is_late |= p->frames.len > 0;
+    }
     int64_t *before = &p->ticks.data[p->tick_count++];
     p->frame.is_late |= p->frames.len > 0 && p->now > *before + interval;
     *before = p->now;
@@ -144,11 +153,34 @@ static void commit(HlsSim *sim, LoopCursor *c, int64_t time)
     }
 }
 
+/* Sets when the next access is due. A process that rewinds goes on to the next frame, if that has
+ * been started. */
+static void find_due(const HlsSim *sim, const TimedProcess *p, const HlsLoop *loop, LoopCursor *c)
+{
+    if (!p->rewinds) {
+        c->due = hls_cursor_tick(&c->at, loop, p->base[loop - p->model->loops.data]);
+        return;
+    }
+    if (c->at.next == INT64_MAX && c->at.access->runs.len > 0) {
+        hls_cursor_reset(&c->at);
+        c->frame++;
+    }
+    c->due = INT64_MAX;
+    if (c->at.next < INT64_MAX && p->first_frame + c->frame < sim->frames)
+        c->due = hls_cursor_tick(&c->at, loop, 0) + c->frame * loop->trips * loop->ii;
+}
+
+/* Where in its frame a process is: the same at each place of all frames. */
+static int64_t place_of(const TimedProcess *p, const HlsLoop *loop, int64_t tick)
+{
+    if (!p->rewinds) return p->base[loop - p->model->loops.data] * loop->ii + tick;
+    return tick - ((int64_t)p->frames.len - p->first_frame) * loop->trips * loop->ii;
+}
+
 /* All accesses of one tick of the local clock. False: a time is not known yet. */
 static bool run_tick(HlsSim *sim, TimedProcess *p, const HlsLoop *loop, LoopCursor *cursors,
                      int64_t tick)
 {
-    int64_t base = p->base[loop - p->model->loops.data];
     int64_t start = p->now + tick - p->tick, readable = start, writable = start;
     for (size_t i = 0; i < loop->accesses.len; i++) {
         LoopCursor *c = &cursors[i];
@@ -164,7 +196,7 @@ static bool run_tick(HlsSim *sim, TimedProcess *p, const HlsLoop *loop, LoopCurs
     if (readable > p->now) spend(sim, p, p->has_begun ? HLS_INPUT : HLS_IDLE, readable);
     if (writable > p->now) spend(sim, p, p->has_begun ? HLS_OUTPUT : HLS_IDLE, writable);
     if (!p->model->func) spend(sim, p, HLS_BUSY, port_turn(sim, p, p->now));
-    if (p->now > start) note_wait(p, base * loop->ii + tick, p->now - start);
+    if (p->now > start) note_wait(p, place_of(p, loop, tick), p->now - start);
     if (!p->has_begun) p->frame.begin = p->now;
     if (sim->options.input_interval > 0) check_interval(p, sim->options.input_interval);
     p->has_begun = true;
@@ -172,7 +204,7 @@ static bool run_tick(HlsSim *sim, TimedProcess *p, const HlsLoop *loop, LoopCurs
     for (size_t i = 0; i < loop->accesses.len; i++)
         if (cursors[i].due == tick) {
             commit(sim, &cursors[i], p->now);
-            cursors[i].due = hls_cursor_tick(&cursors[i].at, loop, base);
+            find_due(sim, p, loop, &cursors[i]);
         }
     return true;
 }
@@ -214,19 +246,18 @@ static bool run_loop(HlsSim *sim, TimedProcess *p, uint32_t index)
 {
     const HlsLoop *loop = &p->model->loops.data[index];
     LoopCursor *cursors = p->cursors[index];
-    int64_t base = p->base[index], tick;
+    int64_t tick;
     if (!p->in_loop) {
         p->in_loop = true;
         p->tick = loop->op ? -LOOP_START : 0;
-        for (size_t i = 0; i < loop->accesses.len; i++)
-            cursors[i].due = hls_cursor_tick(&cursors[i].at, loop, base);
+        for (size_t i = 0; i < loop->accesses.len; i++) find_due(sim, p, loop, &cursors[i]);
     }
     while ((tick = next_tick(loop, cursors)) != INT64_MAX)
         if (!run_tick(sim, p, loop, cursors, tick)) {
             if (p->tick >= 0) (void)pass_values(sim, p, index, known_iterations(p, loop, cursors));
             return false;
         }
-    int64_t end = (loop->trips - 1) * loop->ii + loop->depth;
+    int64_t end = design_loop_cycles(loop);
     spend(sim, p, p->has_begun ? HLS_BUSY : HLS_IDLE, p->now + end - p->tick);
     p->base[index] += loop->trips;
     p->in_loop = false;
@@ -255,6 +286,15 @@ static bool run_step(HlsSim *sim, TimedProcess *p)
     return true;
 }
 
+static void reset_cursors(TimedProcess *p)
+{
+    for (uint32_t l = 0; l < p->model->loops.len; l++) {
+        p->base[l] = 0;
+        for (size_t a = 0; a < p->model->loops.data[l].accesses.len; a++)
+            hls_cursor_reset(&p->cursors[l][a].at);
+    }
+}
+
 static void begin_frame(HlsSim *sim, TimedProcess *p)
 {
     p->in_frame = true;
@@ -262,27 +302,74 @@ static void begin_frame(HlsSim *sim, TimedProcess *p)
     p->step = 0;
     p->frame = (HlsFrame){.begin = p->now};
     p->tick_count = 0;
-    for (uint32_t l = 0; l < p->model->loops.len; l++) {
-        p->base[l] = 0;
-        for (size_t a = 0; a < p->model->loops.data[l].accesses.len; a++)
-            hls_cursor_reset(&p->cursors[l][a].at);
-    }
+    reset_cursors(p);
     int64_t paced = sim->options.input_interval * (int64_t)p->frames.len;
     if (!p->has_inputs && p->model->func && paced > p->now) spend(sim, p, HLS_IDLE, paced);
     if (p->model->func) spend(sim, p, HLS_IDLE, p->now + PROCESS_START + p->model->start_late);
+}
+
+static void end_frame(TimedProcess *p)
+{
+    p->frame.end = p->now;
+    *vec_push(&p->frames) = p->frame;
+}
+
+/* The cycle of the local clock behind the last iteration of the frame that a process is in. */
+static int64_t frame_end(const TimedProcess *p, const HlsLoop *loop)
+{
+    int64_t frames = (int64_t)p->frames.len - p->first_frame;
+    return frames * loop->trips * loop->ii + design_loop_cycles(loop);
+}
+
+/* Goes on with a loop that rewinds. Its frames overlap: one ends when its last iteration has left
+ * the pipeline, and each is what happens between two ends. The clock does not run beyond the
+ * iterations of the frames that were started, as long as others may follow, since what the next
+ * frame waits for would hold it up. */
+static void run_rewinding(HlsSim *sim, TimedProcess *p)
+{
+    const HlsLoop *loop = p->model->loops.data;
+    LoopCursor *cursors = p->cursors[0];
+    if (!p->in_frame) {
+        begin_frame(sim, p);
+        p->first_frame = (int64_t)p->frames.len;
+        p->tick = -LOOP_START;
+        for (size_t i = 0; i < loop->accesses.len; i++) cursors[i].frame = 0;
+    }
+    int64_t known = (sim->frames - p->first_frame) * loop->trips * loop->ii;
+    if (sim->is_last) known = INT64_MAX;
+    for (size_t i = 0; i < loop->accesses.len; i++) find_due(sim, p, loop, &cursors[i]);
+    while ((int64_t)p->frames.len < sim->frames) {
+        int64_t end = frame_end(p, loop), tick = next_tick(loop, cursors);
+        if (i64_min(tick, end) >= known) return;
+        if (tick < end) {
+            if (!run_tick(sim, p, loop, cursors, tick)) return;
+            continue;
+        }
+        spend(sim, p, p->has_begun ? HLS_BUSY : HLS_IDLE, p->now + end - p->tick);
+        p->tick = end;
+        end_frame(p);
+        p->frame = (HlsFrame){.begin = p->now};
+        p->tick_count = 0;
+    }
+    if (!sim->is_last) return;
+    spend(sim, p, HLS_IDLE, p->now + p->model->end_late);
+    p->in_frame = false;
 }
 
 /* As far as the times are known. */
 static void run_process(HlsSim *sim, TimedProcess *p)
 {
     p->block.stream = HLS_NOBODY;
+    if (p->rewinds && (p->in_frame || (int64_t)p->frames.len < sim->frames)) {
+        run_rewinding(sim, p);
+        return;
+    }
     while (p->in_frame || (int64_t)p->frames.len < sim->frames) {
         if (!p->in_frame) begin_frame(sim, p);
         while (p->step < p->model->steps.len)
             if (!run_step(sim, p)) return;
         spend(sim, p, HLS_IDLE, p->now + p->model->end_late);
-        p->frame.end = p->now;
-        *vec_push(&p->frames) = p->frame;
+        end_frame(p);
         p->in_frame = false;
     }
 }
@@ -303,6 +390,7 @@ static void init_process(HlsSim *sim, uint32_t index)
     *p = (TimedProcess){.model = model,
                         .index = index,
                         .block = {HLS_NOBODY, false, 0},
+                        .rewinds = model->rewinds && !options->drains,
                         .rate = rate > 0 ? rate : HLS_FULL_RATE,
                         .random = hash_combine(options->seed, index)};
     p->cursors = ARENA_ARRAY(&sim->arena, LoopCursor *, model->loops.len);
@@ -376,14 +464,27 @@ void hls_sim_free(HlsSim *sim)
     free(sim);
 }
 
-bool hls_sim_run(HlsSim *sim, int64_t frames)
+/* Whether a process will go on with the next frame: it has no more to do before that begins, or
+ * the one that it waits for in the end has not. */
+static bool is_held(const HlsSim *sim, uint32_t process)
+{
+    for (size_t i = 0; i < sim->design->processes.len; i++) {
+        const TimedProcess *p = &sim->processes[process];
+        if (p->block.stream == HLS_NOBODY) return p->rewinds && !sim->is_last;
+        const HlsStream *stream = &sim->design->streams.data[p->block.stream];
+        process = p->block.is_full ? stream->reader : stream->writer;
+    }
+    return false;
+}
+
+/* All processes, as far as the times are known. False: as hls_sim_run. */
+static bool run_all(HlsSim *sim)
 {
     enum { EVENTS_PER_REPORT = 1 << 18 };
     uint32_t count = (uint32_t)sim->design->processes.len;
     const HlsHooks *hooks = &sim->options.hooks;
     int64_t reported = sim->events;
     bool done = true;
-    sim->frames = frames;
     for (uint32_t i = 0; i < count; i++) enqueue(sim, i);
     while (sim->queued > 0 && !sim->is_stopped) {
         TimedProcess *p = dequeue(sim);
@@ -393,15 +494,54 @@ bool hls_sim_run(HlsSim *sim, int64_t frames)
             hooks->progress(hooks->user, (int64_t)sim->processes[count - 1].frames.len, p->now);
         }
     }
-    for (uint32_t i = 0; i < count; i++) done &= (int64_t)sim->processes[i].frames.len == frames;
+    for (uint32_t i = 0; i < count; i++)
+        done &= (int64_t)sim->processes[i].frames.len == sim->frames || is_held(sim, i);
     for (uint32_t i = 0; i < sim->design->streams.len; i++)
         hls_sim_fifo_merge(&sim->fifos[i].times);
     return done && !sim->is_stopped;
 }
 
+bool hls_sim_run(HlsSim *sim, int64_t frames)
+{
+    sim->frames = frames;
+    sim->is_last = false;
+    return run_all(sim);
+}
+
+bool hls_sim_drain(HlsSim *sim)
+{
+    sim->period = hls_sim_period(sim);
+    sim->is_last = true;
+    return run_all(sim);
+}
+
+/* Frames that a process of the design has in flight at most, beyond one. */
+static int64_t overlap_of(const HlsSim *sim)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < sim->design->processes.len; i++) {
+        const TimedProcess *p = &sim->processes[i];
+        if (p->rewinds)
+            most =
+                i64_max(most, ceil_div(design_loop_cycles(p->model->loops.data), p->model->cycles));
+    }
+    return most;
+}
+
+/* By how many frames some processes are ahead of others. */
+static int64_t spread_of(const HlsSim *sim)
+{
+    int64_t least = INT64_MAX, most = 0;
+    for (uint32_t i = 0; i < sim->design->processes.len; i++) {
+        least = i64_min(least, (int64_t)sim->processes[i].frames.len);
+        most = i64_max(most, (int64_t)sim->processes[i].frames.len);
+    }
+    return most - least;
+}
+
 /* Frames back that an event can depend on through a FIFO's room, and at least the one before. A
  * place that no word has taken so far is free without any read, and a state that recurs takes none
- * of those either. */
+ * of those either. Where processes rewind, words of a frame come in later ones. */
 static int64_t memory_of(const HlsSim *sim)
 {
     int64_t most = 1;
@@ -412,7 +552,7 @@ static int64_t memory_of(const HlsSim *sim)
         int64_t frames = words > 0 ? (depth + words - 1) / words : 1;
         most = frames > most ? frames : most;
     }
-    return most;
+    return most + overlap_of(sim) + spread_of(sim);
 }
 
 /* Whether the last `equal` frames of every process are those `period` before, all of a part as much
@@ -441,6 +581,7 @@ HlsPeriod hls_sim_period(const HlsSim *sim)
 {
     HlsPeriod period = {0};
     if (sim->options.is_random) return period;
+    if (sim->is_last) return sim->period;
     for (period.frames = 1; period.frames <= HLS_MAX_PERIOD; period.frames++)
         if (recurs(sim, (size_t)period.frames, (size_t)memory_of(sim) + 1, &period.cycles))
             return period;

@@ -39,8 +39,9 @@ static int64_t choice_luts(int64_t bits, int64_t choices)
     return bits * ceil_div(choices - 1, 3); /* 4:1 per LUT */
 }
 
-static void add_pipeline(const CostPipeline *pipeline, Cost *sum)
+static void add_pipeline(CostPipeline *pipeline, bool rewinds, Cost *sum)
 {
+    pipeline->rewinds = rewinds;
     sum->cycles += cost_pipeline_cycles(pipeline);
     sum->fill += cost_pipeline_fill(pipeline);
     sum->lut += PROCESS_LUT;
@@ -48,11 +49,17 @@ static void add_pipeline(const CostPipeline *pipeline, Cost *sum)
 }
 
 /* A pipeline and the memories that it was scheduled with, which are freed. */
-static void add_schedule(const CostPipeline *pipeline, MemoryList *memories, Cost *sum)
+static void add_schedule(CostPipeline *pipeline, bool rewinds, MemoryList *memories, Cost *sum)
 {
-    add_pipeline(pipeline, sum);
+    add_pipeline(pipeline, rewinds, sum);
     for (size_t i = 0; i < memories->len; i++) memory_cost(&memories->data[i].memory, sum);
     vec_free(memories);
+}
+
+/* Whether a process that may have tables rewinds: not where it fills them in its first frame. */
+static bool table_rewinds(const CostTarget *target)
+{
+    return target->rewinds && !target->loads_tables;
 }
 
 /* A word of a stream is held, or built, in registers. */
@@ -244,7 +251,7 @@ void cost_compute(const ComputeSchedule *sched, const Binding *binding, const Co
     *out = (Cost){.cycles = 0};
     memory_of_compute(sched, binding, &memories);
     CostPipeline pipeline = cost_pipeline_compute(sched, &memories, in_luts, target->clock);
-    add_schedule(&pipeline, &memories, out);
+    add_schedule(&pipeline, table_rewinds(target), &memories, out);
     add_kernel(sched, in_luts, target->clock, out);
     for (uint32_t s = 0; s < sched->stage_count; s++)
         cost_payload(sched->stages[s], sched->lanes, false, target->clock, out);
@@ -277,7 +284,7 @@ void cost_window(const WindowSchedule *sched, const Binding *binding, const Cost
     *out = (Cost){.cycles = 0};
     memory_of_window(sched, binding, &memories);
     CostPipeline pipeline = cost_pipeline_window(sched, &memories, target->clock);
-    add_schedule(&pipeline, &memories, out);
+    add_schedule(&pipeline, target->rewinds && sched->outer == 1, &memories, out);
     for (uint32_t level = 0; level < sched->params.count; level++) {
         outputs *= sched->params.kernel[level] * sched->dim[level].outputs;
         if (sched_window_row_words(sched, level) == 1)
@@ -303,7 +310,7 @@ void cost_reorder(const ReorderSchedule *sched, const Binding *binding, const Co
                   .ff = bits + sched->in_lanes * element};
     memory_of_reorder(sched, binding, &memories);
     CostPipeline pipeline = cost_pipeline_reorder(sched, &memories, target->clock);
-    add_schedule(&pipeline, &memories, out);
+    add_schedule(&pipeline, false, &memories, out);
     add_counter(sched->steps, out);
     for (uint32_t i = 0; i < sched->inner_count; i++) add_counter(sched->inner[i], out);
     for (uint32_t i = 0; i < sched->digit_count; i++)
@@ -318,7 +325,8 @@ void cost_merge(const MergeSchedule *sched, const Binding *binding, const CostTa
     *out = (Cost){.lut = choice_luts(bits, sched->source_count), .ff = bits};
     memory_of_merge(sched, binding, &memories);
     CostPipeline pipeline = cost_pipeline_merge(sched, &memories, target->clock);
-    add_schedule(&pipeline, &memories, out);
+    bool rewinds = table_rewinds(target) && sched_merge_reads_once(sched);
+    add_schedule(&pipeline, rewinds, &memories, out);
     for (uint32_t d = 0; d < sched->rank; d++) add_counter(sched->extents[d], out);
 }
 
@@ -327,7 +335,7 @@ void cost_fork(const Type *word, const CostTarget *target, Cost *out)
     int64_t words = dfg_words_per_frame(word);
     CostPipeline pipeline = cost_pipeline_fork(words, target->clock);
     *out = (Cost){.cycles = 0};
-    add_pipeline(&pipeline, out);
+    add_pipeline(&pipeline, target->rewinds, out);
     add_counter(words, out);
 }
 
@@ -340,7 +348,7 @@ static void add_converter(const Type *from, const Type *to, const CostTarget *ta
     const Type *large = joins ? to : from, *small = joins ? from : to;
     int64_t words = joins ? out : in, parts = (joins ? in : out) / words;
     CostPipeline pipeline = cost_pipeline_converter(words, parts, joins, target->clock);
-    add_pipeline(&pipeline, sum);
+    add_pipeline(&pipeline, target->rewinds, sum);
     add_counter(words, sum);
     add_counter(parts, sum);
     add_word(large, sum);

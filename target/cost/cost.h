@@ -19,7 +19,7 @@
 /* Costs, and what they depend on: the device and the binding. */
 
 typedef enum CostKind {
-    COST_CYCLES, /* of a frame, while the process never waits for others */
+    COST_CYCLES, /* from frame to frame, while the process never waits for others */
     COST_DSP,    /* DSP48E2 */
     COST_BRAM18, /* RAMB18 */
     COST_URAM,   /* URAM288 */
@@ -49,7 +49,8 @@ void cost_add(Cost *sum, const Cost *part);
 typedef struct CostTarget {
     Clock clock;
     bool has_uram;
-    bool loads_tables;    /* at start-up, rather than with the bitstream */
+    bool loads_tables; /* at start-up, rather than with the bitstream */
+    bool rewinds; /* processes begin with the next frame before they have run empty, if they can */
     bool counts_luts;     /* LUTs have a limit. Without one nothing is moved into LUTs, because they
                           would look free */
     bool fuses_epilogues; /* no epilogue becomes a process of its own */

@@ -16,9 +16,10 @@ typedef struct CostPipeline {
     int64_t depth;      /* cycles of an iteration */
     int64_t first;      /* iteration that writes the first word */
     int64_t write;      /* cycle of an iteration in which it writes */
+    bool rewinds;       /* frames follow each other without a gap */
 } CostPipeline;
 
-/* Cycles of a frame that never waits; cycles from its first iteration until its first word has
+/* Cycles from frame to frame of a process that never waits; cycles from its first iteration until its first word has
  * left. The latter leave the loop's start-up out, because the loop has started by the time the
  * first word comes in. */
 int64_t cost_pipeline_cycles(const CostPipeline *pipeline);

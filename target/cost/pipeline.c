@@ -6,6 +6,7 @@
 
 int64_t cost_pipeline_cycles(const CostPipeline *p)
 {
+    if (p->rewinds) return p->trips * p->ii;
     return PROCESS_START + p->executions * (LOOP_START + (p->trips - 1) * p->ii + p->depth);
 }
 

@@ -183,6 +183,7 @@ static bool choose_unroll(Pass *pass, Op *module)
     Cost limits = given_limits(pass);
     const CostTarget target = {.clock = clock_of_module(module, pass_int(pass, "clock")),
                                .loads_tables = pass_bool(pass, "loads-weights"),
+                               .rewinds = pass_bool(pass, "rewind"),
                                .has_uram = limits.uram > 0,
                                .counts_luts = limits.lut >= 0,
                                .fuses_epilogues = str_eq_c(pass_string(pass, "epilogues"), "fused"),
@@ -235,7 +236,9 @@ const PassDef pass_choose_unroll = {
          "delays of the speed grade, in percent of UltraScale+ -2", 1, 1000},
         {"clock", OPTION_INT, STRINGIFY(CLOCK_DEFAULT_MHZ), "clock in MHz", 1, 2000},
         {"loads-weights", OPTION_BOOL, "false",
-         "tables are memories that load-weights fills at start-up"}),
+         "tables are memories that load-weights fills at start-up"},
+        {"rewind", OPTION_BOOL, "false",
+         "processes that can begin with the next frame before they have run empty"}),
     .stats = STATS({"configurations", "of all processes, to choose from"},
                    {"search-us", "processor time of the search in microseconds"}),
     .run = choose_unroll,

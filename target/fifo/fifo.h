@@ -35,7 +35,7 @@ typedef enum SizingOutcome {
 } SizingOutcome;
 
 typedef struct SteadyState {
-    int64_t interval, latency; /* of the periodic state, a mean, rounded up; of the first frame */
+    int64_t interval, latency; /* of the periodic state, a mean, rounded up; of a frame alone */
 } SteadyState;
 
 /* Cycles that the slowest process or port needs for a frame. */

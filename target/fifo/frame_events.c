@@ -1,5 +1,7 @@
 /* Lists the events of a frame by walking through the loops of each process. Where the same accesses
- * recur in every iteration, all their ticks are written at once.
+ * recur in every iteration, all their ticks are written at once. The ticks of a process that
+ * rewinds are those of one frame after another: first the words of the frame before that are still
+ * in the pipeline, then the frame's own up to its last iteration.
  * Tests: test/unit/sim/hls/timing_sim_test.c, lit/target/fifo/fit-fifos.mir */
 #include <assert.h>
 
@@ -13,6 +15,8 @@ typedef struct WalkedAccess {
     int64_t early; /* cycles before the access */
     int64_t due;   /* cycle of the next access in this execution; INT64_MAX: it has none */
     bool is_alone; /* no other of the loop has its stream and kind */
+    int64_t shift; /* of a process that rewinds: cycles before the frame of the ticks */
+    int64_t left;  /* words to come */
 } WalkedAccess;
 
 /* Where a process is in its frame. */
@@ -54,7 +58,9 @@ static void add_access(const EventWalk *w, uint32_t at, uint32_t count)
     Channel *c = &events->channels[stream];
     uint32_t *counts[] = {w->read, w->written, w->placed, w->written};
     uint32_t *all[] = {c->reads, c->writes, c->places, c->writes};
-    uint32_t *words = &counts[walked->kind][stream], *ticks = all[walked->kind] + *words;
+    uint32_t *words = &counts[walked->kind][stream];
+    if (*words == c->words) *words = 0; /* of the next frame, where a process rewinds */
+    uint32_t *ticks = all[walked->kind] + *words;
     TickAccess *accesses = events->accesses + events->access_count + at;
     assert(count <= c->words - *words);
     for (uint32_t i = 0; i < count; i++) {
@@ -64,13 +70,31 @@ static void add_access(const EventWalk *w, uint32_t at, uint32_t count)
     }
     *(walked->kind == TICK_READ ? &c->reader : &c->writer) = w->row;
     *words += count;
+    walked->left -= count;
     hls_cursor_advance_by(&walked->at, count);
 }
 
 static int64_t due_cycle(const WalkedAccess *walked, const HlsLoop *loop, int64_t base)
 {
     int64_t tick = hls_cursor_tick(&walked->at, loop, base);
-    return tick < INT64_MAX ? tick - walked->early : tick;
+    return tick < INT64_MAX ? tick - walked->early - walked->shift : tick;
+}
+
+/* The same for a process that rewinds: behind the frame's words that are later than its end come
+ * those of the next one. */
+static int64_t due_again(WalkedAccess *walked, const HlsProcess *process)
+{
+    if (walked->left == 0) return INT64_MAX;
+    if (walked->at.next == INT64_MAX) {
+        hls_cursor_reset(&walked->at);
+        walked->shift -= process->cycles;
+    }
+    return due_cycle(walked, process->loops.data, 0);
+}
+
+static int64_t next_due(const EventWalk *w, WalkedAccess *walked, const HlsLoop *loop, int64_t base)
+{
+    return w->process->rewinds ? due_again(walked, w->process) : due_cycle(walked, loop, base);
 }
 
 /* Finds the accesses of the next tick. Gives its cycle, INT64_MAX if the execution has no more, and
@@ -91,6 +115,7 @@ static int64_t find_due(EventWalk *w, const HlsLoop *loop, WalkedAccess *accesse
         }
         int64_t most =
             walked->at.left < end - walked->at.next ? walked->at.left : end - walked->at.next;
+        if (w->process->rewinds) most = i64_min(most, walked->left);
         if (!walked->is_alone) most = 1;
         *count = most < *count ? most : *count;
         w->due[w->due_count++] = walked;
@@ -107,19 +132,19 @@ static void walk_loop(EventWalk *w, uint32_t index)
     int64_t base = w->base[index], next, count;
     w->now += loop->op ? LOOP_START : 0;
     for (uint32_t a = 0; a < w->access_counts[index]; a++)
-        accesses[a].due = due_cycle(&accesses[a], loop, base);
+        accesses[a].due = next_due(w, &accesses[a], loop, base);
     while ((next = find_due(w, loop, accesses, &count)) < INT64_MAX) {
         add_ticks(w, w->now + next, (uint32_t)count, loop->ii);
         for (uint32_t a = 0; a < w->due_count; a++) {
             add_access(w, a, (uint32_t)count);
-            w->due[a]->due = due_cycle(w->due[a], loop, base);
+            w->due[a]->due = next_due(w, w->due[a], loop, base);
         }
         w->events->tick_count += (uint32_t)count;
         w->events->access_count += (uint32_t)count * w->due_count;
         w->last = w->now + next + (count - 1) * loop->ii;
     }
     w->base[index] += loop->trips;
-    w->now += (loop->trips - 1) * loop->ii + loop->depth;
+    w->now += design_loop_cycles(loop);
 }
 
 /* Index of the step behind one. */
@@ -152,6 +177,31 @@ static bool is_split(const Channel *c)
     return c->places != c->writes;
 }
 
+/* Moves an access of a process that rewinds to the first word that is later than the end of its
+ * frame, or of the later frame behind which only some of the words are. */
+static void rotate(EventWalk *w, WalkedAccess *walked)
+{
+    const HlsProcess *p = w->process;
+    uint32_t stream = p->streams[walked->at.access->port], word = 0;
+    Channel *c = &w->events->channels[stream];
+    uint32_t *counts[] = {w->read, w->written, w->placed, w->written};
+    WordLag *lags[] = {&c->read_lag, &c->write_lag, &c->place_lag, &c->write_lag};
+    WordLag *lag = lags[walked->kind];
+    walked->left = c->words;
+    if (c->words == 0) return;
+    lag->frames = (int32_t)(due_cycle(walked, p->loops.data, 0) / p->cycles);
+    int64_t end = (lag->frames + 1) * p->cycles;
+    for (; due_cycle(walked, p->loops.data, 0) < end; word++) hls_cursor_advance(&walked->at);
+    if (word < c->words) {
+        counts[walked->kind][stream] = lag->wrap = word;
+        walked->shift = end;
+    } else {
+        hls_cursor_reset(&walked->at);
+        walked->shift = end - p->cycles;
+    }
+    if (walked->kind == TICK_WRITE) c->place_lag = c->write_lag;
+}
+
 /* The accesses of a loop, those that are split twice. */
 static void find_accesses(EventWalk *w, uint32_t index, Arena *arena)
 {
@@ -174,6 +224,7 @@ static void find_accesses(EventWalk *w, uint32_t index, Arena *arena)
     }
     w->accesses[index] = accesses;
     w->access_counts[index] = count;
+    for (uint32_t a = 0; a < count && w->process->rewinds; a++) rotate(w, &accesses[a]);
 }
 
 static void add_row(EventWalk *w, uint32_t row)
@@ -194,7 +245,7 @@ static void add_row(EventWalk *w, uint32_t row)
     range->begin = events->tick_count;
     for (size_t at = 0; at < p->steps.len && !p->is_once;) at = walk_step(w, at);
     range->end = events->tick_count;
-    w->now += p->end_late;
+    w->now = p->rewinds ? p->cycles : w->now + p->end_late;
     if (range->end > range->begin) events->ticks[range->begin].gap += w->now - w->last;
     arena_free(&scratch);
 }
@@ -226,6 +277,7 @@ static void add_channels(FrameEvents *events, const HlsDesign *design)
         c->places =
             may_be_early(design, i) ? ARENA_ARRAY(&events->arena, uint32_t, c->words) : c->writes;
         c->reads = ARENA_ARRAY(&events->arena, uint32_t, c->words);
+        c->write_lag.wrap = c->place_lag.wrap = c->read_lag.wrap = NO_WORD;
     }
 }
 

@@ -34,6 +34,19 @@ typedef struct TickAccess {
     uint32_t kind : 2; /* TickAccessKind */
 } TickAccess;
 
+/* Of a process that rewinds, accesses behind the end of the frame are ticks of a later frame: those
+ * of words before `wrap` so many frames later, those of the others one more. All zero but for
+ * `wrap`, which is NO_WORD, for other processes. */
+typedef struct WordLag {
+    uint32_t wrap;
+    int32_t frames;
+} WordLag;
+
+static inline int64_t word_lag(const WordLag *lag, uint32_t word)
+{
+    return lag->frames + (word >= lag->wrap);
+}
+
 /* Ticks begin to end - 1. */
 typedef struct EventRange {
     uint32_t begin, end;
@@ -44,6 +57,7 @@ typedef struct Channel {
     uint32_t *writes;        /* tick of each word of a frame: when it is given */
     uint32_t *places;        /* when it needs its place; the same array unless that is earlier */
     uint32_t *reads;
+    WordLag write_lag, place_lag, read_lag;
     uint32_t words;
     int64_t depth;   /* 0: unbounded */
     int64_t latency; /* cycles that words and places take */
@@ -71,6 +85,7 @@ bool fifo_frame_events(const HlsDesign *design, int64_t max_accesses, FrameEvent
  *   time of a read   >= write of its word + 1
  *   time of a write  >= read that makes room (a frame back: - T) + 1
  *
+ * (the tick of an access may belong to a later frame than its word: WordLag; then so many T more)
  * (in a design that is perturbed: + the latency of the FIFO, and a write is two events: it needs
  * its place when it was predicted, and gives its word when the perturbation lets it)
  *

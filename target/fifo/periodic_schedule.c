@@ -118,15 +118,72 @@ static void pass_on_later(PeriodicSchedule *sched, uint32_t row, uint32_t tick, 
     if (sched->ticks[tick].time < time) include(&sched->rows[row].later, tick);
 }
 
+/* Frames from the tick of a word's write to that of its read: if negative, the read belongs to a
+ * later round. */
+static inline int64_t frames_to_read(const Channel *c, uint32_t word)
+{
+    return word_lag(&c->write_lag, word) - word_lag(&c->read_lag, word);
+}
+
+/* The word that needs the place of another one, and the frames from the tick of that one's read to
+ * the tick of its write. */
+static inline uint32_t next_word(const Channel *c, uint32_t word, int64_t *frames)
+{
+    int64_t next = word + c->depth, later = 0;
+    if (next >= c->words) {
+        later = next / c->words;
+        next %= c->words;
+    }
+    *frames = word_lag(&c->read_lag, word) - word_lag(&c->place_lag, (uint32_t)next) - later;
+    return (uint32_t)next;
+}
+
+/* The reverse. */
+static inline uint32_t freed_word(const Channel *c, uint32_t word, int64_t *frames)
+{
+    int64_t freed = word - c->depth, later = 0;
+    if (freed < 0) {
+        later = (c->words - 1 - freed) / c->words;
+        freed += later * c->words;
+    }
+    *frames = word_lag(&c->read_lag, (uint32_t)freed) - word_lag(&c->place_lag, word) - later;
+    return (uint32_t)freed;
+}
+
+/* A tick that has to come so many frames and the channel's latency behind `time`. */
+static void pass_on_frames(PeriodicSchedule *sched, const Channel *c, uint32_t row, uint32_t tick,
+                           int64_t time, int64_t frames)
+{
+    int64_t due = time + c->latency + frames * sched->interval;
+    if (frames >= 0)
+        pass_on(sched, row, tick, due);
+    else
+        pass_on_later(sched, row, tick, due);
+}
+
+/* The read of a word that is given at `time`. */
+static void pass_on_word(PeriodicSchedule *sched, const Channel *c, uint32_t word, int64_t time)
+{
+    pass_on_frames(sched, c, c->reader, c->reads[word], time, frames_to_read(c, word));
+}
+
 /* The write that needs the place of a word read at `time`. */
 static void pass_on_place(PeriodicSchedule *sched, const Channel *c, uint32_t word, int64_t time)
 {
-    int64_t next = word + c->depth;
-    if (next < c->words)
-        pass_on(sched, c->writer, c->places[next], time + c->latency);
-    else
-        pass_on_later(sched, c->writer, c->places[next % c->words],
-                      time + c->latency - next / c->words * sched->interval);
+    int64_t frames;
+    uint32_t next = next_word(c, word, &frames);
+    pass_on_frames(sched, c, c->writer, c->places[next], time, frames);
+}
+
+/* The same if it is in a later round. */
+static void pass_on_later_place(PeriodicSchedule *sched, const Channel *c, uint32_t word,
+                                int64_t time)
+{
+    int64_t frames;
+    uint32_t next = next_word(c, word, &frames);
+    if (frames < 0)
+        pass_on_later(sched, c->writer, c->places[next],
+                      time + c->latency + frames * sched->interval);
 }
 
 static bool needs_word(const TickAccess *access)
@@ -151,7 +208,7 @@ static void pass_on_tick(PeriodicSchedule *sched, uint32_t row, uint32_t tick)
         const TickAccess *access = &sched->accesses[a];
         const Channel *c = &sched->channels[access->stream];
         if (gives_word(access))
-            pass_on(sched, c->reader, c->reads[access->word], t->time + c->latency);
+            pass_on_word(sched, c, access->word, t->time);
         else if (needs_word(access) && c->depth > 0)
             pass_on_place(sched, c, access->word, t->time);
     }
@@ -182,21 +239,20 @@ static inline bool wait_for(PeriodicSchedule *sched, uint32_t tick, const TickAc
     Channel *c = &sched->channels[access->stream];
     if (needs_word(access)) {
         uint32_t write = c->writes[access->word];
-        c->reader_waits = is_ahead(&sched->rows[c->writer], write);
-        if (!c->reader_waits) wait_until(t, ticks[write].time + c->latency, ticks[write].via);
+        int64_t frames = frames_to_read(c, access->word);
+        c->reader_waits = frames >= 0 && is_ahead(&sched->rows[c->writer], write);
+        if (!c->reader_waits)
+            wait_until(t, ticks[write].time + c->latency + frames * sched->interval,
+                       ticks[write].via);
         return !c->reader_waits;
     }
     if (c->depth == 0 || !needs_place(access)) return true;
-    int64_t freed = access->word - c->depth, frames = 0;
-    if (freed < 0) {
-        frames = (c->words - 1 - freed) / c->words;
-        freed += frames * c->words;
-    }
-    uint32_t read = c->reads[freed];
-    c->writer_waits = frames == 0 && is_ahead(&sched->rows[c->reader], read);
+    int64_t frames;
+    uint32_t freed = freed_word(c, access->word, &frames), read = c->reads[freed];
+    c->writer_waits = frames >= 0 && is_ahead(&sched->rows[c->reader], read);
     if (!c->writer_waits)
-        wait_until(t, ticks[read].time + c->latency - frames * sched->interval,
-                   access->stream == sched->tried ? (uint32_t)freed : ticks[read].via);
+        wait_until(t, ticks[read].time + c->latency + frames * sched->interval,
+                   access->stream == sched->tried ? freed : ticks[read].via);
     return !c->writer_waits;
 }
 
@@ -237,16 +293,16 @@ static inline bool run_tick(PeriodicSchedule *sched, uint32_t row)
     return true;
 }
 
-/* Wakes who waits for an access of a tick in the first round, and tells the next round of a place
- * that comes later if the tick has moved. */
-static inline void pass_on_first(PeriodicSchedule *sched, const Tick *t, const TickAccess *access,
-                                 bool is_moved)
+/* Wakes who waits for an access of a tick in the first round, and tells the next round of words and
+ * places that come too late for it. */
+static inline void pass_on_first(PeriodicSchedule *sched, const Tick *t, const TickAccess *access)
 {
     const Channel *c = &sched->channels[access->stream];
     if (gives_word(access) && c->reader_waits) enqueue(sched, c->reader);
     if (needs_word(access) && c->writer_waits) enqueue(sched, c->writer);
-    if (is_moved && needs_word(access) && c->depth > 0 && access->word + c->depth >= c->words)
-        pass_on_place(sched, c, access->word, t->time);
+    if (gives_word(access) && frames_to_read(c, access->word) < 0)
+        pass_on_word(sched, c, access->word, t->time);
+    if (needs_word(access) && c->depth > 0) pass_on_later_place(sched, c, access->word, t->time);
 }
 
 /* wait_for in the first round: ticks that are behind have their times. */
@@ -255,8 +311,9 @@ static inline bool wait_for_first(PeriodicSchedule *sched, uint32_t tick, const 
     Channel *c = &sched->channels[access->stream];
     if (!needs_word(access)) return c->depth == 0 || wait_for(sched, tick, access);
     uint32_t write = c->writes[access->word];
-    int64_t time = sched->ticks[write].time + c->latency;
-    c->reader_waits = write >= sched->rows[c->writer].now.begin;
+    int64_t frames = frames_to_read(c, access->word);
+    int64_t time = sched->ticks[write].time + c->latency + frames * sched->interval;
+    c->reader_waits = frames >= 0 && write >= sched->rows[c->writer].now.begin;
     if (sched->ticks[tick].time < time && !c->reader_waits) sched->ticks[tick].time = time;
     return !c->reader_waits;
 }
@@ -283,7 +340,7 @@ static void run_whole_row(PeriodicSchedule *sched, uint32_t row)
         if (is_moved && is_last)
             pass_on_later(sched, row, r->begin, t->time + ticks[r->begin].gap - sched->interval);
         for (uint32_t a = t[0].first; a < t[1].first; a++)
-            pass_on_first(sched, t, &sched->accesses[a], is_moved);
+            pass_on_first(sched, t, &sched->accesses[a]);
     }
     r->now = nothing;
 }
@@ -417,8 +474,11 @@ int64_t fifo_periodic_needed(const PeriodicSchedule *sched, uint32_t stream)
     int64_t needed = 0, frame = 0;
     uint32_t write = 0;
     for (uint32_t word = 0; word < c->words; word++) {
-        int64_t freed = sched->ticks[c->reads[word]].time + c->latency;
-        while (sched->ticks[c->places[write]].time + frame * sched->interval < freed) {
+        int64_t freed = sched->ticks[c->reads[word]].time + c->latency +
+                        word_lag(&c->read_lag, word) * sched->interval;
+        while (sched->ticks[c->places[write]].time +
+                   (frame + word_lag(&c->place_lag, write)) * sched->interval <
+               freed) {
             write = write + 1 == c->words ? 0 : write + 1;
             frame += write == 0;
         }

@@ -59,8 +59,6 @@ static SizingOutcome run_to_period(const HlsDesign *design, const HlsSimOptions 
         outcome = outcome == SIZING_UNDECIDED && out->interval > 0 ? SIZING_PERIODIC : outcome;
     }
     *events -= hls_sim_events(sim);
-    if (outcome != SIZING_DEADLOCK && hls_sim_events(sim) > 0)
-        out->latency = first_latency(design, sim);
     hls_sim_finish(sim);
     for (uint32_t i = 0; needed && i < design->streams.len; i++)
         needed[i] = hls_sim_fifo(sim, i)->needed;
@@ -72,14 +70,17 @@ SizingOutcome fifo_steady_state(const HlsDesign *design, const int64_t *depths, 
                                 SteadyState *out, int64_t *needed)
 {
     const HlsSimOptions options = {.depths = depths};
-    return run_to_period(design, &options, INT64_MAX, events, out, needed);
+    SizingOutcome outcome = run_to_period(design, &options, INT64_MAX, events, out, needed);
+    if (outcome == SIZING_DEADLOCK) return outcome;
+    return fifo_first_frame(design, depths, &out->latency) == SIZING_DEADLOCK ? SIZING_DEADLOCK
+                                                                              : outcome;
 }
 
 SizingOutcome fifo_first_frame(const HlsDesign *design, const int64_t *depths, int64_t *latency)
 {
     const HlsSimOptions options = {.depths = depths};
     HlsSim *sim = hls_sim_create(design, &options);
-    bool ok = hls_sim_run(sim, 1);
+    bool ok = hls_sim_run(sim, 1) && hls_sim_drain(sim);
     if (ok) *latency = first_latency(design, sim);
     hls_sim_free(sim);
     return ok ? SIZING_PERIODIC : SIZING_DEADLOCK;

@@ -22,7 +22,8 @@ from design_cases import named_models, random_models
 
 SHARE, FEW_CYCLES = 0.01, 3             # that a prediction may be off
 NETWORKS = ("two_layers", "resnet8_a8w8b16", "TFC_1W1A")
-OPTIONS = ((), ("--clock=125",), ("--dsp=40",), ("--clock=300",))
+OPTIONS = ((), ("--clock=125", "--rewind=on"), ("--dsp=40",), ("--clock=300",),
+           ("--rewind=on",))
 MAX_REFUSED = 0.1
 
 

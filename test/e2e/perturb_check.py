@@ -7,6 +7,8 @@ Designs are random graphs (gen_sizing.py, gen_graphs.py), kernels (gen_kernels.p
 and U-Nets, and the networks and kernels of MING_MODELS and MING_MLIR. Each is compiled with the default
 slack and simulated with deeper pipelines, slower FIFOs, later processes, and at random within the bound:
 
+Half of the graphs and kernels are compiled with --rewind=on.
+
 - it does not deadlock, and its interval is at most 3 % longer than that of the slowest
   process alone on the same hardware, and not above the bound_interval_cycles of report.json;
 - it does not deadlock where its ports stall at random besides;
@@ -52,7 +54,7 @@ BUDGETS = (1, 8, 32, 128)               # DSP
 COSIM_FRAMES = 6
 TIMEOUT = 600
 CPP_FLAGS = "-std=c++17 -O0 -Wall -Wextra -Werror -Wno-unknown-pragmas"
-LOOP = re.compile(r"\{cosim::Kind::LOOP, (\d+), (\d+), (\d+), 0, \{(.*)\}\}")
+LOOP = re.compile(r"\{cosim::Kind::(LOOP|REWIND), (\d+), (\d+), (\d+), 0, \{(.*)\}\}")
 CODE = re.compile(r"\{cosim::Kind::CODE, (\d+), 0, 0, 0, \{\}\}")
 
 
@@ -66,11 +68,12 @@ class Case:
     is_cosimulated: bool = False
 
 
-def linalg_case(model, dsp, is_cosimulated=False):
+def linalg_case(model, dsp, rewinds=False, is_cosimulated=False):
     def write(folder):
         gen_linalg.write_model(model, folder)
         return folder / "model.mlir"
-    return Case(model.name, write, ("--top=net", f"--dsp={dsp}", "--bram=4000"), True, is_cosimulated)
+    options = ("--top=net", f"--dsp={dsp}", "--bram=4000", f"--rewind={'on' if rewinds else 'off'}")
+    return Case(model.name, write, options, True, is_cosimulated)
 
 
 def residual_case(blocks):
@@ -99,10 +102,10 @@ def all_cases(args):
     graphs, kernels = args.graphs, args.graphs // 2
     for index in range(graphs):
         generator = gen_sizing if index % 2 else gen_graphs
-        yield linalg_case(generator.generate(args.seed, index), rng.choice(BUDGETS),
+        yield linalg_case(generator.generate(args.seed, index), rng.choice(BUDGETS), index % 4 > 1,
                           index % 2 == 1 and index // 2 < args.cosim)
     for index in range(kernels):
-        yield linalg_case(gen_kernels.generate(args.seed, index), rng.choice(BUDGETS))
+        yield linalg_case(gen_kernels.generate(args.seed, index), rng.choice(BUDGETS), index % 2 == 1)
     yield residual_case(1)
     if not args.quick:
         yield residual_case(3)
@@ -237,13 +240,13 @@ def edit_schedule(design, spec):
         name = comment[1] if comment else name
 
         def edit_loop(match):
-            depth = int(match[3])
+            depth = int(match[4])
             more = deeper(spec, kinds[name], depth)
             accesses = re.sub(
                 r"\{(\d+), (\d+)\}",
                 lambda a: f"{{{a[1]}, {int(a[2]) + (more if int(a[1]) in written[name] else 0)}}}",
-                match[4])
-            return (f"{{cosim::Kind::LOOP, {match[1]}, {match[2]}, {depth + more}, 0, "
+                match[5])
+            return (f"{{cosim::Kind::{match[1]}, {match[2]}, {match[3]}, {depth + more}, 0, "
                     f"{{{accesses}}}}}")
 
         if name and re.match(r" {8,9}\{", line):

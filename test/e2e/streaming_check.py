@@ -89,7 +89,8 @@ def compile_case(case, ming):
 def compile_once(case, ming):
     result = subprocess.run(
         [ming, "compile", case.folder / "model.mlir", "-o", case.folder / "hls",
-         f"--top={case.top}", f"--dsp={case.dsp}", "--bram=4000"],
+         f"--top={case.top}", f"--dsp={case.dsp}", "--bram=4000",
+         f"--rewind={'on' if case.number % 2 else 'off'}"],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=300)
     if result.returncode == 0:
         return
@@ -219,20 +220,32 @@ def shared_headers(batch):
     return sorted(lines)
 
 
+LASTING = re.compile(r"^( +static [^=;()]*?(\w+)(?:(?:\[\d+\])+|\{\});)$", re.M)
+
+
+def without_history(case):
+    """The C++ of a design whose memories hold anything when a frame begins."""
+    path = case.folder / "hls" / f"{case.top}.cpp"
+    changed = path.with_name(f"{case.top}_forgetful.cpp")
+    changed.write_text(LASTING.sub(r"\1 forget(\2);", path.read_text()))
+    return changed
+
+
 def write_program(batch, path):
     """One source file: each design in a namespace, a main that runs them all.
     The headers they share come first, outside."""
     csim = batch[0].folder / "hls" / "csim"
     headers = shared_headers(batch)
     parts = [f"namespace {case.top}_space {{\n"
-             f'#include "{case.folder}/hls/{case.top}.cpp"\n'
+             f'#include "{without_history(case)}"\n'
              f'#include "{case.folder}/hls/{case.top}_tb.cpp"\n}}' for case in batch]
     calls = [f'        {{"{case.top}", {case.top}_space::test_main, '
              f"{{{', '.join(quoted(path) for path in [*case.inputs, *case.outputs])}}}}},"
              for case in batch]
     path.write_text("\n".join([
         "#include <algorithm>", "#include <cstdint>", "#include <cstdio>", "#include <cstdlib>",
-        "#include <string>", "#include <vector>", *headers, "#define main test_main", *parts,
+        "#include <string>", "#include <vector>", "#include <hls_vector.h>", *headers, FORGET,
+        "#define main test_main", *parts,
         "#undef main", MAIN % "\n".join(calls)]))
     return csim
 
@@ -240,6 +253,32 @@ def write_program(batch, path):
 def quoted(path):
     return f'"{path}"'
 
+
+FORGET = """
+inline std::int64_t anything()
+{
+    static std::uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<std::int64_t>(state >> 40) - (1 << 23);
+}
+
+template <class T>
+void forget(T &value) { value = T(anything()); }
+
+template <class T, std::size_t N>
+void forget(hls::vector<T, N> &word)
+{
+    for (T &value : word)
+        forget(value);
+}
+
+template <class T, std::size_t N>
+void forget(T (&memory)[N])
+{
+    for (T &part : memory)
+        forget(part);
+}
+"""
 
 MAIN = """
 struct Design {

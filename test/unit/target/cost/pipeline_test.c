@@ -37,6 +37,8 @@ static void frames(void **state)
         .executions = 3, .trips = 10, .ii = 2, .depth = 5, .first = 4, .write = 3};
     assert_int_equal(cost_pipeline_cycles(&p), 73);
     assert_int_equal(cost_pipeline_fill(&p), 12); /* 4 * 2 cycles, then the fourth of the depth */
+    const CostPipeline again = {.executions = 1, .trips = 10, .ii = 2, .depth = 5, .rewinds = true};
+    assert_int_equal(cost_pipeline_cycles(&again), 20);
 }
 
 /* At 250 MHz an iteration has 2,920 ps: a read and a write of 900 ps each fit one cycle. */
