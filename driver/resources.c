@@ -26,7 +26,8 @@ static bool program_folder(char *out, size_t size)
 /* Where a build has the files of one kind, from its root. */
 static const char *build_folder(const char *kind)
 {
-    return strcmp(kind, "csim") == 0 ? "emit/csim" : "target/devices";
+    if (strcmp(kind, "csim") == 0) return "emit/csim";
+    return strcmp(kind, "rtl") == 0 ? "emit/rtl" : "target/devices";
 }
 
 /* Place number `index` to look at. False: there is none. */

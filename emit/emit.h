@@ -4,7 +4,7 @@
  * then files are printed, and nothing in the module changes. All files are complete in memory
  * before the first is written, so a failure leaves no half project behind. Names and texts of a
  * model may hold anything; none of them can break out of the identifier, comment or string that it
- * is printed into. The tools build on it (ming, ming-translate --emit-hls). docs/emitted-code.md.
+ * is printed into. The tools build on it (ming, ming-translate --emit-hls, --emit-verilog). docs/emitted-code.md.
  * Tests: lit/emit, test/unit/emit, test/e2e */
 #ifndef MING_EMIT_EMIT_H
 #define MING_EMIT_EMIT_H
@@ -14,6 +14,7 @@
 typedef struct EmitOptions {
     const char *output_dir;
     const char *csim_dir; /* where the simulation headers are installed; copied into the project */
+    const char *rtl_dir;  /* where the modules are that Verilog instantiates; copied beside it */
 } EmitOptions;
 
 /* One file of the project, kept in memory until all are complete. */
@@ -35,6 +36,10 @@ void emitted_project_free(EmittedProject *project);
  * and keeps the user's files. Any other directory that is not empty is an error. Folders above it
  * are made. False: diagnosed, or what the directory lacks is appended to *why. */
 bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out, StrBuf *why) MUST_CHECK;
+/* Prints modules of hw, comb and seq as Verilog, beside the library's, and writes them as emit_hls
+ * does. The last hw.module is the design's top. */
+bool emit_verilog(Op *module, const EmitOptions *options, EmittedProject *out, StrBuf *why)
+    MUST_CHECK;
 /* Whether a project can be written there, found out by making its first directory and removing it
  * again, so that nothing long is done for nothing. False: appended to *why. */
 bool emit_check_output(const char *dir, StrBuf *why) MUST_CHECK;

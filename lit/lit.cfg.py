@@ -62,10 +62,13 @@ config.substitutions.append(
     ("%onnx-encode\\b",
      "protoc --encode=onnx.ModelProto --proto_path=/usr/include/onnx onnx.proto"))
 
-# Upstream MLIR is optional: tests that compare with it REQUIRE the feature.
+# Upstream MLIR and the readers of Verilog are optional: tests that run them REQUIRE the feature.
 for feature, names in {
     "mlir-opt": ("mlir-opt-19", "mlir-opt"),
     "mlir-runner": ("mlir-cpu-runner-19", "mlir-cpu-runner"),
+    "iverilog": ("iverilog",),
+    "verilator": ("verilator",),
+    "yosys": ("yosys",),
 }.items():
     program = find(*names)
     if program:

@@ -88,6 +88,7 @@ target/cost                     cost memory
 target/dse/solve                dse
 target/dse                      dse folding
 target/fifo                     fifo
+emit/verilog                    verilog
 emit                            cpp emit emitted
 driver                          chart check compile device_options driver model ports search
 tools                           command crash_guard dialect_docs expected_diags ming opt pass_watch

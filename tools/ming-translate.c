@@ -1,6 +1,7 @@
 /* ming-translate: between IR and other formats.
  *   --import-onnx   ONNX to a module of the onnx dialect
  *   --emit-hls      a module of the emithls dialect to a Vitis HLS project
+ *   --emit-verilog  a module of the hw, comb and seq dialects to Verilog
  * Tests: lit/import, lit/emit */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "tools/internal.h"
 
 typedef struct TranslateOptions {
-    bool import_onnx, emit_hls;
+    bool import_onnx, emit_hls, emit_verilog;
     const char *output, *output_dir;
     PrintOptions print;
     ModelOptions model;
@@ -40,19 +41,24 @@ static bool import_file(const Tool *tool, Context *ctx, const TranslateOptions *
 static bool emit_project(const Tool *tool, Context *ctx, const TranslateOptions *options,
                          const char *path, Str input)
 {
-    StrBuf csim_dir = {0}, why = {0};
+    StrBuf csim_dir = {0}, rtl_dir = {0}, why = {0};
     EmittedProject project = {0};
     bool ok = driver_resource_dir("csim", &csim_dir) ||
               tool_error(tool, "the simulation headers are not installed");
+    ok = ok && (driver_resource_dir("rtl", &rtl_dir) ||
+                tool_error(tool, "the modules of Verilog are not installed"));
     ok = ok && tool_check_output(tool, options->output_dir);
     const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
     Op *module = ok ? parse_module(ctx, input, str_from(shown), NULL) : NULL;
-    const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
-    ok = module && emit_hls(module, &emit, &project, &why);
+    const EmitOptions emit = {
+        .output_dir = options->output_dir, .csim_dir = csim_dir.data, .rtl_dir = rtl_dir.data};
+    ok = module && (options->emit_verilog ? emit_verilog(module, &emit, &project, &why)
+                                          : emit_hls(module, &emit, &project, &why));
     if (why.len > 0) tool_error(tool, "%s", why.data);
     if (module) op_erase(module);
     emitted_project_free(&project);
     strbuf_free(&csim_dir);
+    strbuf_free(&rtl_dir);
     strbuf_free(&why);
     return ok;
 }
@@ -79,10 +85,10 @@ static bool run(const Tool *tool, const TranslateOptions *options, const char *p
 static bool check_options(const Tool *tool, const TranslateOptions *options, const Texts *inputs)
 {
     if (inputs->len > 1) return tool_error(tool, "one input file at most");
-    if (options->import_onnx == options->emit_hls)
-        return tool_error(tool, "say what to do: --import-onnx or --emit-hls");
-    return !options->emit_hls || (options->output_dir && *options->output_dir) ||
-           tool_error(tool, "--emit-hls needs --output-dir");
+    if (options->import_onnx + options->emit_hls + options->emit_verilog != 1)
+        return tool_error(tool, "say what to do: --import-onnx, --emit-hls or --emit-verilog");
+    return options->import_onnx || (options->output_dir && *options->output_dir) ||
+           tool_error(tool, "--emit-%s needs --output-dir", options->emit_hls ? "hls" : "verilog");
 }
 
 int main(int argc, char **argv)
@@ -96,6 +102,8 @@ int main(int argc, char **argv)
          NULL},
         {"emit-hls", FLAG_SWITCH, &options.emit_hls, NULL, "Read IR, write a Vitis HLS project",
          NULL},
+        {"emit-verilog", FLAG_SWITCH, &options.emit_verilog, NULL,
+         "Read IR of hw, comb and seq, write Verilog", NULL},
         {"output-dir", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL});
     tool_add_model_flags(&flags, &options.model);
     FLAGS_ADD(&flags,
@@ -108,7 +116,7 @@ int main(int argc, char **argv)
     const Tool tool = {
         .name = "ming-translate",
         .summary = "ming-translate: converts between IR and other formats",
-        .usage = "--import-onnx|--emit-hls [options] [input file, default: -]",
+        .usage = "--import-onnx|--emit-hls|--emit-verilog [options] [input file, default: -]",
         .flags = flags.data,
         .flag_count = flags.len,
     };

@@ -1,0 +1,292 @@
+// FIFOs of WIDTH bits and DEPTH words, as `ming sim` has them: a word can be read from the cycle
+// behind its write on, a place is free from the cycle behind the read on. With a LATENCY of n these
+// are n cycles. The word in front is at dout while empty_n is 1. `write` may only be 1 where full_n
+// is, `read` only where empty_n is; both come from registers.
+`default_nettype none
+
+// Counts words for both ends: what the reader may take and what places the writer has.
+module ming_fifo_control #(
+    parameter DEPTH = 2,
+    parameter LATENCY = 1
+) (
+    input wire clk,
+    input wire rst,
+    input wire write,
+    output reg full_n,
+    input wire read,
+    output reg empty_n
+);
+    localparam BITS = $clog2(DEPTH + 1);
+    localparam integer PLACES = DEPTH;
+    localparam [BITS-1:0] NONE = 0, FULL = PLACES[BITS-1:0];
+
+    reg [BITS-1:0] words, used;
+    wire arrived, freed;
+    wire [BITS-1:0] one = NONE + 1'b1;
+    wire [BITS-1:0] words_next = words + (arrived ? one : NONE) - (read ? one : NONE);
+    wire [BITS-1:0] used_next = used + (write ? one : NONE) - (freed ? one : NONE);
+
+    always @(posedge clk)
+        if (rst) begin
+            words <= NONE;
+            used <= NONE;
+            empty_n <= 1'b0;
+            full_n <= 1'b0;
+        end else begin
+            words <= words_next;
+            used <= used_next;
+            empty_n <= words_next != NONE;
+            full_n <= used_next != FULL;
+        end
+
+    generate
+        if (LATENCY == 1) begin : direct
+            assign arrived = write;
+            assign freed = read;
+        end else begin : delayed
+            reg [LATENCY-2:0] writes, reads;
+            integer i;
+            assign arrived = writes[LATENCY-2];
+            assign freed = reads[LATENCY-2];
+            always @(posedge clk)
+                for (i = 0; i < LATENCY - 1; i = i + 1) begin
+                    writes[i] <= !rst && (i == 0 ? write : writes[i > 0 ? i - 1 : 0]);
+                    reads[i] <= !rst && (i == 0 ? read : reads[i > 0 ? i - 1 : 0]);
+                end
+        end
+    endgenerate
+endmodule
+
+// A register slice of two words, or of one.
+module ming_fifo_reg #(
+    parameter WIDTH = 1,
+    parameter DEPTH = 2
+) (
+    input wire clk,
+    input wire rst,
+    input wire [WIDTH-1:0] din,
+    output wire full_n,
+    input wire write,
+    output wire [WIDTH-1:0] dout,
+    output wire empty_n,
+    input wire read
+);
+    localparam integer PLACES = DEPTH;
+    localparam [1:0] FULL = PLACES[1:0];
+
+    reg [WIDTH-1:0] front, behind;
+    reg [1:0] words;
+    reg has_place;
+    wire [1:0] words_next = words + {1'b0, write} - {1'b0, read};
+
+    always @(posedge clk)
+        if (rst) begin
+            words <= 2'd0;
+            has_place <= 1'b0;
+        end else begin
+            words <= words_next;
+            has_place <= words_next != FULL;
+        end
+
+    always @(posedge clk) begin
+        if (write) behind <= din;
+        if (read && words == 2'd2) front <= behind;
+        else if (write && (read || words == 2'd0)) front <= din;
+    end
+
+    assign dout = front;
+    assign empty_n = words != 2'd0;
+    assign full_n = has_place;
+endmodule
+
+// Shift registers, one for each bit, of which the oldest word's place is chosen.
+module ming_fifo_srl #(
+    parameter WIDTH = 1,
+    parameter DEPTH = 16,
+    parameter LATENCY = 1
+) (
+    input wire clk,
+    input wire rst,
+    input wire [WIDTH-1:0] din,
+    output wire full_n,
+    input wire write,
+    output wire [WIDTH-1:0] dout,
+    output wire empty_n,
+    input wire read
+);
+    localparam BITS = DEPTH > 1 ? $clog2(DEPTH) : 1;
+    localparam [BITS-1:0] NONE = 0;
+
+    ming_fifo_control #(.DEPTH(DEPTH), .LATENCY(LATENCY)) control (
+        .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n)
+    );
+
+    // The front's place; all ones stand for an empty FIFO, which begins again at 0.
+    reg [BITS-1:0] place;
+    wire [BITS-1:0] one = NONE + 1'b1;
+    always @(posedge clk)
+        if (rst) place <= ~NONE;
+        else place <= place + (write ? one : NONE) - (read ? one : NONE);
+
+    genvar i;
+    generate
+        for (i = 0; i < WIDTH; i = i + 1) begin : bits
+            reg [DEPTH-1:0] row;
+            if (DEPTH > 1) begin : shifts
+                always @(posedge clk)
+                    if (write) row <= {row[DEPTH-2:0], din[i]};
+            end else begin : holds
+                always @(posedge clk)
+                    if (write) row <= din[i];
+            end
+            assign dout[i] = DEPTH > 1 ? row[place] : row[0];
+        end
+    endgenerate
+endmodule
+
+// LUTRAM, which is read like logic.
+module ming_fifo_lutram #(
+    parameter WIDTH = 1,
+    parameter DEPTH = 32,
+    parameter LATENCY = 1
+) (
+    input wire clk,
+    input wire rst,
+    input wire [WIDTH-1:0] din,
+    output wire full_n,
+    input wire write,
+    output wire [WIDTH-1:0] dout,
+    output wire empty_n,
+    input wire read
+);
+    localparam BITS = DEPTH > 1 ? $clog2(DEPTH) : 1;
+    localparam integer LAST_PLACE = DEPTH - 1;
+    localparam [BITS-1:0] FIRST = 0, LAST = LAST_PLACE[BITS-1:0];
+
+    ming_fifo_control #(.DEPTH(DEPTH), .LATENCY(LATENCY)) control (
+        .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n)
+    );
+
+    (* ram_style = "distributed" *) reg [WIDTH-1:0] words [0:DEPTH-1];
+    reg [BITS-1:0] front, place;
+
+    always @(posedge clk)
+        if (write) words[place] <= din;
+
+    always @(posedge clk)
+        if (rst) begin
+            front <= FIRST;
+            place <= FIRST;
+        end else begin
+            if (write) place <= place == LAST ? FIRST : place + 1'b1;
+            if (read) front <= front == LAST ? FIRST : front + 1'b1;
+        end
+
+    assign dout = words[front];
+endmodule
+
+// A memory of blocks, whose word comes a cycle after its address: the address is that of the word
+// which will be in front, and a word that is only being written there passes beside the memory.
+module ming_fifo_block #(
+    parameter WIDTH = 1,
+    parameter DEPTH = 512,
+    parameter LATENCY = 1,
+    parameter ULTRA = 0
+) (
+    input wire clk,
+    input wire rst,
+    input wire [WIDTH-1:0] din,
+    output wire full_n,
+    input wire write,
+    output wire [WIDTH-1:0] dout,
+    output wire empty_n,
+    input wire read
+);
+    localparam BITS = DEPTH > 1 ? $clog2(DEPTH) : 1;
+    localparam integer LAST_PLACE = DEPTH - 1;
+    localparam [BITS-1:0] FIRST = 0, LAST = LAST_PLACE[BITS-1:0];
+
+    ming_fifo_control #(.DEPTH(DEPTH), .LATENCY(LATENCY)) control (
+        .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n)
+    );
+
+    reg [BITS-1:0] front, place;
+    reg [WIDTH-1:0] stored, passed;
+    reg is_passed;
+    wire [BITS-1:0] behind = front == LAST ? FIRST : front + 1'b1;
+    wire [BITS-1:0] front_next = read ? behind : front;
+
+    generate
+        if (ULTRA != 0) begin : ultra
+            (* ram_style = "ultra" *) reg [WIDTH-1:0] words [0:DEPTH-1];
+            always @(posedge clk) begin
+                if (write) words[place] <= din;
+                stored <= words[front_next];
+            end
+        end else begin : block
+            (* ram_style = "block" *) reg [WIDTH-1:0] words [0:DEPTH-1];
+            always @(posedge clk) begin
+                if (write) words[place] <= din;
+                stored <= words[front_next];
+            end
+        end
+    endgenerate
+
+    always @(posedge clk) begin
+        passed <= din;
+        is_passed <= write && place == front_next;
+    end
+
+    always @(posedge clk)
+        if (rst) begin
+            front <= FIRST;
+            place <= FIRST;
+        end else begin
+            front <= front_next;
+            if (write) place <= place == LAST ? FIRST : place + 1'b1;
+        end
+
+    assign dout = is_passed ? passed : stored;
+endmodule
+
+module ming_fifo_bram #(
+    parameter WIDTH = 1,
+    parameter DEPTH = 512,
+    parameter LATENCY = 1
+) (
+    input wire clk,
+    input wire rst,
+    input wire [WIDTH-1:0] din,
+    output wire full_n,
+    input wire write,
+    output wire [WIDTH-1:0] dout,
+    output wire empty_n,
+    input wire read
+);
+    ming_fifo_block #(.WIDTH(WIDTH), .DEPTH(DEPTH), .LATENCY(LATENCY), .ULTRA(0)) blocks (
+        .clk(clk), .rst(rst), .din(din), .full_n(full_n), .write(write),
+        .dout(dout), .empty_n(empty_n), .read(read)
+    );
+endmodule
+
+module ming_fifo_uram #(
+    parameter WIDTH = 1,
+    parameter DEPTH = 4096,
+    parameter LATENCY = 1
+) (
+    input wire clk,
+    input wire rst,
+    input wire [WIDTH-1:0] din,
+    output wire full_n,
+    input wire write,
+    output wire [WIDTH-1:0] dout,
+    output wire empty_n,
+    input wire read
+);
+    ming_fifo_block #(.WIDTH(WIDTH), .DEPTH(DEPTH), .LATENCY(LATENCY), .ULTRA(1)) blocks (
+        .clk(clk), .rst(rst), .din(din), .full_n(full_n), .write(write),
+        .dout(dout), .empty_n(empty_n), .read(read)
+    );
+endmodule
+
+`default_nettype wire
