@@ -75,11 +75,9 @@ static bool given_kind(const Op *stream, FifoKind *out)
 /* With slack, a FIFO gets what its storage holds anyway, unless its depth was given. */
 static void fill_storage(const FifoFitting *f)
 {
-    for (size_t i = 0; i < f->fifo_count && !f->slack.is_exact; i++) {
-        uint32_t stream = f->design->port_count + (uint32_t)i;
-        if (op_attr(stream_op(&f->design->streams.data[stream]), EMITHLS_ATTR_FIXED)) continue;
-        f->depths[stream] = f->fifos[i].depth = fifo_capacity(&f->fifos[i]);
-    }
+    for (size_t i = 0; i < f->fifo_count; i++)
+        if (f->fifos[i].is_filled)
+            f->depths[f->design->port_count + i] = f->fifos[i].depth = fifo_capacity(&f->fifos[i]);
 }
 
 /* Chooses what the FIFOs of these depths are built of, but for kinds that were given, and fills
@@ -92,6 +90,7 @@ static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyon
         uint32_t stream = f->design->port_count + (uint32_t)i;
         const HlsStream *s = &f->design->streams.data[stream];
         f->fifos[i] = (FifoUse){.width = design_word_bits(s), .depth = f->depths[stream]};
+        f->fifos[i].is_filled = !f->slack.is_exact && !op_attr(stream_op(s), EMITHLS_ATTR_FIXED);
         f->fifos[i].is_given = keeps_given && given_kind(stream_op(s), &f->fifos[i].kind);
     }
     fifo_choose_kinds(f->fifos, f->fifo_count, &f->others, &f->limits);

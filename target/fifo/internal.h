@@ -126,16 +126,18 @@ int64_t fifo_periodic_events(
  * words, 1,024 bits, or MEMORY_MOST_LUTRAM bits), block RAM, or UltraRAM where one UltraRAM is
  * worth at least two block RAMs; UltraRAM will do because FIFOs need no contents at the start.
  * FIFOs begin as block RAM, small ones as LUTRAM, which they stay unless a limit is exceeded: blocks
- * hold hundreds of words. Then a greedy search changes one FIFO after the
- * other, always the one that most lowers the largest share that the design takes of its limits of
- * LUTs, block RAM and UltraRAM, as long as one does. So memory goes where it is not scarce. Without
+ * hold hundreds of words. Then a greedy search changes one FIFO after the other, always the one that
+ * most lowers the sum of the squares of the shares that the design takes of its limits of LUTs,
+ * block RAM and UltraRAM (the largest share, while that is beyond its limit), as long as one does.
+ * So memory goes where it is not scarce, and a FIFO that becomes a little deeper changes little. Without
  * a limit for LUTs, LUTRAM only replaces blocks that are not there.
  * Tests: test/unit/target/cost/memory_test.c, lit/target/fifo/fit-fifos-storage.mir */
 
 typedef struct FifoUse {
     int64_t width, depth; /* bits of a word, words */
     FifoKind kind;
-    bool is_given; /* the kind: it is kept */
+    bool is_given;  /* the kind: it is kept */
+    bool is_filled; /* it will be as deep as what it is built of holds anyway */
 } FifoUse;
 
 /* "srl", "lutram", "bram" or "uram", as the attribute impl of emithls.stream has it. */

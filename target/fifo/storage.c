@@ -21,10 +21,18 @@ bool fifo_kind(Str name, FifoKind *out)
     return false;
 }
 
+/* Adds the cost of a FIFO that is of some kind. */
+static void add_cost(const FifoUse *fifo, FifoKind kind, Cost *sum)
+{
+    FifoUse other = *fifo;
+    other.kind = kind;
+    int64_t depth = fifo->is_filled ? fifo_capacity(&other) : fifo->depth;
+    memory_fifo_cost(kind, fifo->width, depth, sum);
+}
+
 void fifo_costs(const FifoUse *fifos, size_t count, Cost *sum)
 {
-    for (size_t i = 0; i < count; i++)
-        memory_fifo_cost(fifos[i].kind, fifos[i].width, fifos[i].depth, sum);
+    for (size_t i = 0; i < count; i++) add_cost(&fifos[i], fifos[i].kind, sum);
 }
 
 static double share(const Cost *sum, const Cost *limits, CostKind kind)
@@ -35,14 +43,18 @@ static double share(const Cost *sum, const Cost *limits, CostKind kind)
                                    : beyond * (double)sum->items[kind];
 }
 
-static double largest_share(const Cost *sum, const Cost *limits)
+/* What a choice lowers: the largest share while one is beyond its limit; within the limits the sum of
+ * the squares of all shares, by which a resource counts the more the more of it is taken. */
+static double burden(const Cost *sum, const Cost *limits)
 {
-    double most = 0;
+    const double beyond = COUNT_OF(shared); /* more than any sum within */
+    double most = 0, total = 0;
     for (size_t i = 0; i < COUNT_OF(shared); i++) {
         double part = share(sum, limits, shared[i]);
         most = part > most ? part : most;
+        total += part * part;
     }
-    return most;
+    return most > 1 ? beyond * most : total;
 }
 
 static bool may_be(const FifoUse *fifo, FifoKind kind, const Cost *limits, bool is_beyond)
@@ -68,26 +80,26 @@ static FifoKind first_kind(const FifoUse *fifo)
 static Cost changed(const Cost *sum, const FifoUse *fifo, FifoKind kind)
 {
     Cost before = {.items = {0}}, after = *sum;
-    memory_fifo_cost(fifo->kind, fifo->width, fifo->depth, &before);
-    memory_fifo_cost(kind, fifo->width, fifo->depth, &after);
+    add_cost(fifo, fifo->kind, &before);
+    add_cost(fifo, kind, &after);
     for (int k = 0; k < COST_KINDS; k++) after.items[k] -= before.items[k];
     return after;
 }
 
-/* The change that lowers the largest share most. False: none does. */
+/* The change that lowers the burden most. False: none does. */
 static bool improve(FifoUse *fifos, size_t count, const Cost *limits, Cost *sum)
 {
-    double least = largest_share(sum, limits);
-    bool may_take_luts = limits->lut >= 0 || least > 1;
+    double least = burden(sum, limits);
+    bool is_beyond = least > COUNT_OF(shared), may_take_luts = limits->lut >= 0 || is_beyond;
     FifoUse *best = NULL;
     FifoKind best_kind = FIFO_SRL;
     for (size_t i = 0; i < count; i++)
         for (FifoKind kind = FIFO_LUTRAM; kind < FIFO_KINDS; kind++) {
-            if (kind == fifos[i].kind || !may_be(&fifos[i], kind, limits, least > 1) ||
+            if (kind == fifos[i].kind || !may_be(&fifos[i], kind, limits, is_beyond) ||
                 (kind == FIFO_LUTRAM && !may_take_luts))
                 continue;
             Cost with = changed(sum, &fifos[i], kind);
-            double part = largest_share(&with, limits);
+            double part = burden(&with, limits);
             if (part < least) {
                 least = part;
                 best = &fifos[i];
