@@ -1,6 +1,7 @@
 /* The one table of passes, in order of their names. Tests: lit/driver/list-passes.mir */
 #include "driver/driver.h"
 #include "lowering/dfg_to_emithls/dfg_to_emithls.h"
+#include "lowering/emithls_to_rtl/emithls_to_rtl.h"
 #include "lowering/linalg_to_dfg/linalg_to_dfg.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
 #include "lowering/tosa_to_linalg/tosa_to_linalg.h"
@@ -22,6 +23,7 @@ const PassTable *driver_all_passes(void)
         &pass_choose_unroll,
         &pass_convert_dfg_to_emithls,
         &pass_convert_elementwise_to_linalg,
+        &pass_convert_emithls_to_rtl,
         &pass_convert_linalg_to_dfg,
         &pass_convert_onnx_to_linalg,
         &pass_cse,

@@ -82,6 +82,7 @@ sim/vm                          vm
 sim/io                          boundary npy
 sim/interp                      calibration interp quant_noise verify_semantics
 sim/design                      design
+lowering/emithls_to_rtl         to_rtl
 sim/hls                         hls_sim
 target/device                   csynth device json_file xml
 target/cost                     cost memory

@@ -153,8 +153,27 @@ void design_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes);
 bool design_find_accesses(HlsLoop *loop, const PtrMap *ports) MUST_CHECK;
 bool design_schedule(const HlsDesign *design, HlsLoop *loop) MUST_CHECK;
 
+/* The sum, minimum or other associative op by which a store combines the element it stores to with
+ * another value, *other; NULL: it does not. */
+const Op *design_accumulated(const Op *store, const Value **other);
+
 /* Bits of a stream's word. */
 int64_t design_word_bits(const HlsStream *stream);
+
+/* What the pragmas on an array make of it: registers, or a memory with a limited number of ports. It
+ * borrows the array and its pragmas. The lowering to registers and logic builds the same.
+ * Tests: lit/sim/design/memories.mir, lit/lowering/emithls_to_rtl */
+
+typedef struct HlsMemory {
+    const Value *array;
+    bool is_register;     /* no dimension is addressed */
+    bool is_constant;     /* a table, or outside: iterations do not depend on each other */
+    uint64_t banks, wide; /* bit per dimension: partitioned, joined to one word */
+    Str name, type, impl; /* type and impl as bind_storage has them, or empty */
+    int64_t distance;     /* iterations between a store and the next load of its element */
+} HlsMemory;
+
+HlsMemory design_memory(const Value *array);
 
 /* Perturbations: what hardware may do later than predicted. Pipelines are deeper, so that writes
  * come later behind the reads of their iteration; words and places take longer through FIFOs, ports

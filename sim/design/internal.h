@@ -1,23 +1,12 @@
 /* Arrays of emithls as hardware: registers, or memories with a limited number of ports. For the
  * sources of sim/design only: memory_ports.c answers, op_schedule.c asks when it schedules an
- * iteration. An HlsMemory borrows the array and its pragmas.
+ * iteration.
  * Tests: lit/sim/design/schedule.mir, lit/sim/design/memories.mir */
 #ifndef MING_SIM_DESIGN_INTERNAL_H
 #define MING_SIM_DESIGN_INTERNAL_H
 
 #include "sim/design/design.h"
 
-typedef struct HlsMemory {
-    const Value *array;
-    bool is_register;     /* no dimension is addressed */
-    bool is_constant;     /* a table, or outside: iterations do not depend on each other */
-    uint64_t banks, wide; /* bit per dimension: partitioned, joined to one word */
-    Str name, type, impl; /* type and impl as bind_storage has them, or empty */
-    int64_t distance;     /* iterations between a store and the next load of its element */
-} HlsMemory;
-
-/* What the pragmas on the array make of it. */
-HlsMemory design_memory(const Value *array);
 /* Whether the array is a delay line of registers: element 0 is stored to, each other one takes what
  * its neighbour holds. A stored value then reaches the element that `load` reads `*distance`
  * iterations later; without the dependence pragma no more can be told. Do not ask about loads that

@@ -140,8 +140,7 @@ static int64_t copies_per_element(const Op *loop, const Op *store)
     return copies;
 }
 
-/* The load of the same element that the stored value combines with another one; *other is that. */
-static const Op *accumulated(const Op *store, const Value **other)
+const Op *design_accumulated(const Op *store, const Value **other)
 {
     const Op *sum = value_def(op_operand(store, 0));
     if (!is_associative(sum)) return NULL;
@@ -181,7 +180,7 @@ static bool starts_from_zero(const Op *loop, const Value *array)
 static void balance(Schedule *s, const Op *loop, const Op *store, int64_t copies, int64_t before)
 {
     const Value *other = NULL;
-    const Op *sum = accumulated(store, &other);
+    const Op *sum = design_accumulated(store, &other);
     OpTiming timing = latency_op(sum, s->clock);
     int64_t time = time_of(s, other);
     for (int64_t terms = copies; time != ABSENT && terms > 1; terms = (terms + 1) / 2)
@@ -210,9 +209,9 @@ static bool schedule_chains(Schedule *s, const Op *loop, const PtrMap *before)
         if (op->def != EMITHLS(STORE) || is_inside(loop, op_operand(op, 1))) continue;
         int64_t copies = copies_per_element(loop, op);
         if (copies == 1) continue;
-        if (accumulated(op, &other) && op_attr(loop, EMITHLS_ATTR_ORDERED))
+        if (design_accumulated(op, &other) && op_attr(loop, EMITHLS_ATTR_ORDERED))
             cascade(s, op, other, copies);
-        else if (accumulated(op, &other))
+        else if (design_accumulated(op, &other))
             balance(s, loop, op, copies,
                     (int64_t)(uintptr_t)ptrmap_get(before, op_operand(op, 1)) - 1);
         else

@@ -1,0 +1,47 @@
+/* The pass. It requires a module with a top function of emithls, which it replaces, with everything
+ * else of emithls, by modules of hw. Other ops and the module's attributes stay.
+ * Tests: lit/lowering/emithls_to_rtl */
+#include "dialects/emithls/emithls.h"
+#include "lowering/emithls_to_rtl/emithls_to_rtl.h"
+#include "lowering/emithls_to_rtl/internal.h"
+
+static int64_t clock_mhz(const Op *top)
+{
+    const Attr *timing = op_attr(top, EMITHLS_ATTR_TIMING);
+    int64_t clock = timing ? attr_dict_int(timing, EMITHLS_TIMING_CLOCK_MHZ, CLOCK_DEFAULT_MHZ) : 0;
+    return clock > 0 ? clock : CLOCK_DEFAULT_MHZ;
+}
+
+static bool run(Pass *pass, Op *module)
+{
+    (void)pass;
+    const Op *top = emithls_top(module);
+    Block *body = region_entry(op_region(module, 0));
+    HlsDesign *design =
+        design_create(module, clock_of_module(module, top ? clock_mhz(top) : CLOCK_DEFAULT_MHZ));
+    if (!design) return false;
+    const Op *last = body->last;
+    Builder b = builder_at_end(body, module->loc);
+    bool ok = to_rtl_design(design, &b);
+    design_free(design);
+    if (!ok) return false;
+    bool is_old = true;
+    FOR_EACH_OP_SAFE(op, body) {
+        bool is_last = op == last;
+        if (is_old && op->def && op->def->dialect == &emithls_dialect) op_erase(op);
+        is_old &= !is_last;
+    }
+    return true;
+}
+
+const PassDef pass_convert_emithls_to_rtl = {
+    .name = "convert-emithls-to-rtl",
+    .summary = "From loops over streams to modules of registers and logic.",
+    .description =
+        "Each process becomes a module in which every op happens in the cycle that `ming sim` "
+        "reckons with, each stream a FIFO, and the top function a module that wires them, with "
+        "AXI-Stream ports. Processes are one pipelined loop of integers; anything else is refused. "
+        "The clock is the one that fit-fifos has noted, or " STRINGIFY(CLOCK_DEFAULT_MHZ) " MHz.",
+    .anchor = "builtin.module",
+    .run = run,
+};

@@ -1,0 +1,276 @@
+/* The inside of convert-emithls-to-rtl, for its sources only. A process becomes a module in four
+ * steps, each of which reads what the one before has made:
+ *
+ *   body.c, access.c, number.c   a loop's iteration ─▶ graph of scalar nodes: unrolled loops
+ *                                written out, registers' contents forwarded, ifs as choices
+ *   graph.c, balance.c           simplifies nodes as they are made; sums as trees
+ *   time.c                       graph ─▶ the cycle of each node, after sim/design's schedule
+ *   control.c, datapath.c, …     graph and cycles ─▶ ops of hw, comb and seq
+ *
+ * Everything lives in the arena and the vectors of an RtlProcess. docs/rtl.md states what hardware
+ * comes out. Functions under MUST_CHECK return false after a diagnostic.
+ * Tests: lit/lowering/emithls_to_rtl */
+#ifndef MING_LOWERING_EMITHLS_TO_RTL_INTERNAL_H
+#define MING_LOWERING_EMITHLS_TO_RTL_INTERNAL_H
+
+#include "ir/core/core.h"
+#include "lowering/emithls_to_rtl/emithls_to_rtl.h"
+#include "schedule/schedule.h"
+#include "sim/design/design.h"
+
+/* Nodes: what one iteration of a loop computes, scalar by scalar. */
+
+typedef uint32_t NodeId;
+enum { NO_NODE = 0 };
+
+typedef enum NodeKind {
+    NODE_UNDEF,   /* contents that nothing has set */
+    NODE_CONST,   /* imm, its low `width` bits */
+    NODE_COUNTER, /* counter imm of the loop */
+    NODE_STATE,   /* cell imm as the iteration before has left it */
+    NODE_READ,    /* the word of access imm */
+    NODE_LOAD,    /* the word of a bank at address in[0]; imm: to_rtl_load_of */
+    NODE_ADD,
+    NODE_SUB,
+    NODE_MUL,
+    NODE_AND,
+    NODE_OR,
+    NODE_XOR,
+    NODE_MAXS,
+    NODE_MAXU,
+    NODE_MINS,
+    NODE_MINU,
+    NODE_SHL, /* by in[1] bits, as the next two */
+    NODE_SHRU,
+    NODE_SHRS,
+    NODE_CMP,     /* in[0] and in[1], by the CmpiPredicate imm */
+    NODE_MUX,     /* in[0] ? in[1] : in[2] */
+    NODE_EXTRACT, /* bits of in[0] from bit imm on */
+    NODE_SEXT,
+    NODE_ZEXT,
+    NODE_CONCAT, /* the first operand has the highest bits */
+    NODE_MACC    /* in[0] * in[1] + in[2], in a DSP slice */
+} NodeKind;
+
+typedef struct Node {
+    NodeKind kind;
+    uint32_t width;        /* bits */
+    uint32_t first, count; /* operands, in Graph.operands, which balance.c may replace */
+    int64_t imm;
+    const Op *op;       /* what it is a copy of, or NULL */
+    OpTiming timing;    /* from its operands to its result */
+    bool is_ordered;    /* a sum in a loop that keeps its order */
+    int64_t not_before; /* picoseconds; of conditions, which take their time from the counters on */
+    /* By to_rtl_schedule: */
+    int64_t time;    /* picoseconds from the start of the iteration to its result */
+    int64_t stage;   /* cycle of the iteration in which the result is there */
+    int64_t latency; /* cycles that the operands come earlier; to_rtl_latency */
+} Node;
+
+/* A store to a memory: lanes of one word. Stores to the same address under the same condition are
+ * one. */
+typedef struct Store {
+    uint32_t bank;
+    NodeId address, where; /* where: NO_NODE: always */
+    NodeId *lanes;         /* of each scalar of a word, or NO_NODE */
+    uint32_t version;      /* stores to the bank before it */
+    int64_t stage;         /* by to_rtl_schedule */
+} Store;
+
+/* A load from a memory. */
+typedef struct Load {
+    NodeId node;
+    uint32_t bank;
+    uint32_t version; /* stores to the bank that it follows; it comes before the others */
+    int64_t stage;    /* cycle in which it begins, by to_rtl_schedule */
+} Load;
+
+/* A read or write of a stream. */
+typedef struct Transfer {
+    uint32_t port;
+    bool is_write;
+    NodeId where, word; /* word: the NODE_READ, or what is written */
+    int64_t stage;
+} Transfer;
+
+/* What a loop's iteration does. */
+typedef struct Graph {
+    const HlsLoop *loop;
+    VEC(Node) nodes;
+    VEC(NodeId) operands;
+    VEC(NodeId) buckets; /* hash -> node, of those that are made only once */
+    VEC(Store) stores;
+    VEC(Load) loads;
+    VEC(Transfer) transfers;
+    NodeId *finals;    /* per cell: its content after the iteration; NO_NODE: unchanged */
+    NodeId *states;    /* per cell: its NODE_STATE, or NO_NODE */
+    int64_t *earliest; /* per cell: cycle in which it may be read */
+    VEC(NodeId) order; /* nodes that are needed, operands first */
+} Graph;
+
+/* An array of a process. */
+typedef struct RtlArray {
+    const Value *value;
+    HlsMemory memory;
+    Array *contents; /* of a table; owned */
+    bool is_cells;   /* held in cells, else in banks */
+    uint32_t width;  /* bits of a scalar */
+    uint32_t lanes;  /* scalars of an element */
+    uint32_t size;   /* scalars in all */
+    uint32_t first;  /* cell or bank */
+    uint32_t word;   /* scalars of a bank's word */
+    uint32_t depth;  /* words of a bank */
+    uint32_t banks;
+} RtlArray;
+
+/* A memory: one bank of an array. */
+typedef struct Bank {
+    const RtlArray *array;
+    uint32_t index; /* among those of the array */
+} Bank;
+
+typedef struct RtlProcess {
+    const HlsDesign *design;
+    const HlsProcess *model;
+    Context *ctx;
+    Arena arena;
+    PtrMap arrays; /* Value* -> RtlArray* */
+    VEC(RtlArray *) array_list;
+    VEC(Bank) banks;
+    VEC(uint32_t) cell_widths;
+    Graph *graphs; /* per loop */
+    bool *is_live; /* per cell: it is a register */
+} RtlProcess;
+
+/* Making nodes (graph.c). They are simplified: constants are computed, choices with one side left
+ * are that side, wires out of wires are one wire. A node on undefined contents is undefined. */
+const Node *to_rtl_node(const Graph *g, NodeId id);
+NodeId to_rtl_in(const Graph *g, NodeId id, uint32_t operand);
+bool to_rtl_is_const(const Graph *g, NodeId id, int64_t *value);
+NodeId to_rtl_undef(Graph *g, uint32_t width);
+NodeId to_rtl_const(Graph *g, uint32_t width, int64_t value);
+/* A node that is no constant and has no operands. */
+NodeId to_rtl_leaf(Graph *g, NodeKind kind, uint32_t width, int64_t imm);
+NodeId to_rtl_unary(Graph *g, NodeKind kind, uint32_t width, NodeId a, int64_t imm);
+NodeId to_rtl_binary(Graph *g, NodeKind kind, uint32_t width, NodeId a, NodeId b, int64_t imm);
+/* A sum of the body. One with 0 stays a node, so that balance.c sees where a sum begins. */
+NodeId to_rtl_sum(Graph *g, NodeId a, NodeId b);
+NodeId to_rtl_slice(Graph *g, NodeId a, NodeId b, NodeId sum); /* NODE_MACC */
+NodeId to_rtl_mux(Graph *g, NodeId where, NodeId a, NodeId b);
+NodeId to_rtl_extract(Graph *g, NodeId a, int64_t low, uint32_t width);
+NodeId to_rtl_extend(Graph *g, NodeId a, uint32_t width, bool is_signed); /* or truncate */
+/* parts[0] has the lowest bits. */
+NodeId to_rtl_concat(Graph *g, const NodeId *parts, uint32_t count);
+/* Both conditions; NO_NODE is true. */
+NodeId to_rtl_and(Graph *g, NodeId a, NodeId b);
+NodeId to_rtl_not(Graph *g, NodeId a);
+/* Gives a node the delay of what it is a copy of. */
+void to_rtl_set_timing(Graph *g, NodeId id, const Op *op, OpTiming timing);
+void to_rtl_graph_free(Graph *g);
+
+/* Building a loop's graph. */
+
+/* What a walk over a loop's body knows. */
+typedef struct BodyBuilder {
+    RtlProcess *process;
+    Graph *g;
+    const HlsLoop *loop;
+    PtrMap lanes;  /* counter of an unrolled loop -> AffineExpr, a constant */
+    PtrMap values; /* Value* -> its first scalar in `scalars`, plus 1 */
+    VEC(NodeId) scalars;
+    NodeId *cells; /* contents so far; NO_NODE: not touched */
+    NodeId where;  /* condition around the op; NO_NODE: none */
+    size_t access; /* next one of the loop */
+} BodyBuilder;
+
+/* Numbers of counters (number.c). A number has the least width that its range fits, unsigned if it
+ * is never negative. */
+typedef struct Number {
+    NodeId node;
+    int64_t low, high;
+} Number;
+
+/* An unsigned quotient, or remainder, by a constant. NO_NODE: the divisor is not constant, or the
+ * number too wide. */
+NodeId to_rtl_divide(Graph *g, NodeId a, NodeId divisor, bool wants_rest);
+/* The value of an expression over the loop's counters, divisors constant. */
+Number to_rtl_number(BodyBuilder *b, const AffineExpr *expr);
+/* An expression over an op's index operands, which begin at `first`, over the loop's counters; NULL:
+ * an index is computed or unknown. */
+const AffineExpr *to_rtl_over_counters(const BodyBuilder *b, const Op *op, uint32_t first,
+                                       const AffineExpr *expr);
+/* Whether the counters are in the op's set. NO_NODE: always. False: diagnosed. */
+bool to_rtl_condition(BodyBuilder *b, const Op *op, NodeId *out) MUST_CHECK;
+
+/* Arrays (array.c). False: diagnosed. */
+bool to_rtl_declare_arrays(RtlProcess *p) MUST_CHECK;
+const RtlArray *to_rtl_array(const RtlProcess *p, const Value *array);
+/* Accesses (access.c). Scalars go to `out`, or come from `in`: as many as the op's value has. */
+bool to_rtl_load(BodyBuilder *b, const Op *op, NodeId *out) MUST_CHECK;
+bool to_rtl_store(BodyBuilder *b, const Op *op, const NodeId *in) MUST_CHECK;
+/* Makes the contents of a variable undefined, where a loop's body declares it. */
+void to_rtl_forget(BodyBuilder *b, const Value *array);
+
+/* The graph of a loop (body.c). */
+bool to_rtl_body(RtlProcess *p, uint32_t loop) MUST_CHECK;
+/* Sums over unrolled loops as trees, products in chains as slices (balance.c). */
+void to_rtl_balance(RtlProcess *p, Graph *g);
+/* Which cells hold something that an iteration or frame leaves for another, of all loops: finds
+ * the nodes that are needed (live.c). */
+void to_rtl_find_live(RtlProcess *p);
+/* The cycle of each node (time.c). False: diagnosed. */
+bool to_rtl_schedule(RtlProcess *p, uint32_t loop) MUST_CHECK;
+/* The cycle of an iteration in which the cell is written. */
+int64_t to_rtl_cell_stage(const Graph *g, uint32_t cell);
+/* Cycles from an operand to the node's result. */
+int64_t to_rtl_latency(const Node *n, uint32_t operand);
+
+/* Making ops. */
+
+/* A module being built for a process. */
+typedef struct RtlModule {
+    RtlProcess *process;
+    Op *module;
+    Builder b;
+    Value *clock, *reset;
+    Value *run;    /* whether the pipeline moves; the wire's value is given last */
+    Value **cells; /* registers of the live cells, else NULL */
+    Value **banks; /* memories */
+} RtlModule;
+
+/* A loop in a module: when its iterations begin, and which stages hold one. */
+typedef struct LoopControl {
+    Value *issue; /* an iteration begins */
+    Value *counters[HLS_MAX_LOOPS];
+    Value **valid; /* per stage */
+} LoopControl;
+
+/* The controller of a process of one pipelined loop (control.c). */
+LoopControl to_rtl_control(RtlModule *m, const HlsLoop *loop);
+
+/* The values of a graph's nodes in the cycles in which they are needed (datapath.c). */
+typedef struct Datapath {
+    RtlModule *m;
+    const Graph *g;
+    const LoopControl *control;
+    Value **words; /* per access: the word of its stream */
+    uint32_t stages;
+    uint8_t *is_needed; /* per node and stage */
+    Value **values;     /* per node and stage */
+} Datapath;
+
+/* Builds all nodes. words: as above, for reads. */
+Datapath to_rtl_datapath(RtlModule *m, const Graph *g, const LoopControl *control, Value **words);
+Value *to_rtl_at(const Datapath *d, NodeId id, int64_t stage);
+void to_rtl_datapath_free(Datapath *d);
+/* The module of a process; NULL: diagnosed. */
+Op *to_rtl_process(const HlsDesign *design, const HlsProcess *model, Builder *b) MUST_CHECK;
+
+/* What follows the name of a stream in the names of its ports: of one that is read, of one that is
+ * written. */
+enum { TO_RTL_SUFFIXES = 3 };
+extern const char *const to_rtl_suffixes[2][TO_RTL_SUFFIXES];
+/* All modules of a design, at the builder's point. False: diagnosed; some may be there. */
+bool to_rtl_design(const HlsDesign *design, Builder *b) MUST_CHECK;
+
+#endif

@@ -1,0 +1,191 @@
+/* Indices and conditions: affine expressions over the counters as sums of shifted counters. All of
+ * it happens in the first cycle of an iteration, in which the counters are known.
+ * Tests: lit/lowering/emithls_to_rtl */
+#include <assert.h>
+
+#include "dialects/arith/arith.h"
+#include "dialects/emithls/emithls.h"
+#include "ir/asm/print/print.h"
+#include "lowering/emithls_to_rtl/internal.h"
+
+static uint32_t unsigned_bits(int64_t value)
+{
+    uint32_t bits = 1;
+    while (bits < 63 && value >> bits) bits++;
+    return bits;
+}
+
+static uint32_t bits_of(int64_t low, int64_t high)
+{
+    if (low >= 0) return unsigned_bits(high);
+    uint32_t bits = unsigned_bits(i64_max(high, -(low + 1)));
+    return bits + 1;
+}
+
+static NodeId widen(Graph *g, Number n, uint32_t width)
+{
+    return to_rtl_extend(g, n.node, width, n.low < 0);
+}
+
+static Number constant(Graph *g, int64_t value)
+{
+    return (Number){to_rtl_const(g, bits_of(value, value), value), value, value};
+}
+
+/* Of the true range: what the result has beyond it is cut off. */
+static Number combine(Graph *g, NodeKind kind, Number a, Number b, int64_t low, int64_t high)
+{
+    uint32_t width = bits_of(low, high);
+    NodeId node = to_rtl_binary(g, kind, width, widen(g, a, width), widen(g, b, width), 0);
+    return (Number){node, low, high};
+}
+
+static Number add(Graph *g, Number a, Number b)
+{
+    return combine(g, NODE_ADD, a, b, a.low + b.low, a.high + b.high);
+}
+
+/* By a constant: a sum of shifted copies, one per bit of its magnitude. */
+static Number multiply(Graph *g, Number a, int64_t factor)
+{
+    int64_t magnitude = factor < 0 ? -factor : factor;
+    Number sum = constant(g, 0);
+    for (uint32_t bit = 0; magnitude >> bit; bit++) {
+        if (!(magnitude >> bit & 1)) continue;
+        int64_t scale = (int64_t)1 << bit;
+        Number part = {NO_NODE, a.low * scale, a.high * scale};
+        uint32_t width = bits_of(part.low, part.high);
+        part.node =
+            to_rtl_binary(g, NODE_SHL, width, widen(g, a, width), to_rtl_const(g, width, bit), 0);
+        sum = add(g, sum, part);
+    }
+    return factor < 0 ? combine(g, NODE_SUB, constant(g, 0), sum, -sum.high, -sum.low) : sum;
+}
+
+/* By d of a number of w bits, with l the bits of d - 1 (T. Granlund and P. Montgomery, Division by
+ * invariant integers using multiplication, theorem 4.2):
+ *
+ *   x / d = x m >> (w + l),   m = floor(2^(w + l) / d) + 1 */
+NodeId to_rtl_divide(Graph *g, NodeId a, NodeId by, bool wants_rest)
+{
+    enum { MOST_BITS = 62 };
+    int64_t d;
+    uint32_t width = to_rtl_node(g, a)->width, out = 2 * width + 1;
+    if (!to_rtl_is_const(g, by, &d) || d < 1) return NO_NODE;
+    uint32_t shift = width + (uint32_t)i64_log2_up(d);
+    if (shift > MOST_BITS) return NO_NODE;
+    int64_t m = ((int64_t)1 << shift) / d + 1;
+    NodeId factor = to_rtl_extend(g, to_rtl_const(g, width + 1, m), out, false);
+    NodeId product = to_rtl_binary(g, NODE_MUL, out, to_rtl_extend(g, a, out, false), factor, 0);
+    NodeId quotient =
+        to_rtl_extend(g, to_rtl_extract(g, product, shift, out - shift), width, false);
+    if (!wants_rest) return quotient;
+    NodeId whole = to_rtl_binary(g, NODE_MUL, width, quotient, by, 0);
+    return to_rtl_binary(g, NODE_SUB, width, a, whole, 0);
+}
+
+static bool is_power_of_two(int64_t value)
+{
+    return (value & (value - 1)) == 0;
+}
+
+/* Quotient, rounded down, or remainder, by a positive constant. A dividend that may be negative is
+ * moved up by a multiple of the divisor. */
+static Number divide(Graph *g, Number a, int64_t divisor, bool wants_rest)
+{
+    int64_t moved = a.low < 0 ? -floor_div(a.low, divisor) : 0;
+    Number up = add(g, a, constant(g, moved * divisor));
+    int64_t low = up.low / divisor, high = up.high / divisor;
+    if (wants_rest) {
+        low = low == high ? up.low % divisor : 0;
+        high = up.low / divisor == high ? up.high % divisor : divisor - 1;
+    }
+    uint32_t width = to_rtl_node(g, up.node)->width, bits = (uint32_t)i64_log2_up(divisor);
+    Number out = {NO_NODE, low, high};
+    if (!is_power_of_two(divisor)) {
+        uint32_t wide = (uint32_t)i64_max(width, unsigned_bits(divisor));
+        NodeId dividend = to_rtl_extend(g, up.node, wide, false);
+        out.node = to_rtl_divide(g, dividend, to_rtl_const(g, wide, divisor), wants_rest);
+        assert(out.node != NO_NODE);
+    } else if (wants_rest) {
+        out.node = bits ? to_rtl_extract(g, up.node, 0, bits < width ? bits : width)
+                        : to_rtl_const(g, 1, 0);
+    } else {
+        out.node =
+            bits < width ? to_rtl_extract(g, up.node, bits, width - bits) : to_rtl_const(g, 1, 0);
+    }
+    out.node = to_rtl_extend(g, out.node, bits_of(low, high), false);
+    return wants_rest || moved == 0 ? out : add(g, out, constant(g, -moved));
+}
+
+Number to_rtl_number(BodyBuilder *b, const AffineExpr *expr)
+{
+    Graph *g = b->g;
+    Number left;
+    int64_t high;
+    switch (expr->kind) {
+    case AFFINE_DIM:
+        high = b->loop->extents[expr->value] - 1;
+        return (Number){to_rtl_leaf(g, NODE_COUNTER, bits_of(0, high), expr->value), 0, high};
+    case AFFINE_ADD:
+        left = to_rtl_number(b, expr->lhs);
+        return add(g, left, to_rtl_number(b, expr->rhs));
+    case AFFINE_MUL: return multiply(g, to_rtl_number(b, expr->lhs), expr->rhs->value);
+    case AFFINE_MOD: return divide(g, to_rtl_number(b, expr->lhs), expr->rhs->value, true);
+    case AFFINE_FLOORDIV: return divide(g, to_rtl_number(b, expr->lhs), expr->rhs->value, false);
+    case AFFINE_CEILDIV:
+        left = add(g, to_rtl_number(b, expr->lhs), constant(g, expr->rhs->value - 1));
+        return divide(g, left, expr->rhs->value, false);
+    case AFFINE_CONST:
+    case AFFINE_SYMBOL: break;
+    }
+    return constant(g, expr->value);
+}
+
+const AffineExpr *to_rtl_over_counters(const BodyBuilder *b, const Op *op, uint32_t first,
+                                       const AffineExpr *expr)
+{
+    const AffineExpr *dims[HLS_MAX_LOOPS];
+    if (op->operand_count - first > HLS_MAX_LOOPS) return NULL;
+    for (uint32_t i = first; i < op->operand_count; i++) {
+        int at = design_counter_of(b->loop, op_operand(op, i));
+        dims[i - first] =
+            at >= 0 ? affine_dim(op->ctx, (uint32_t)at) : ptrmap_get(&b->lanes, op_operand(op, i));
+        if (!dims[i - first] && affine_uses_dim(expr, i - first)) return NULL;
+        if (!dims[i - first]) dims[i - first] = affine_const(op->ctx, 0);
+    }
+    expr = affine_replace(expr, dims, op->operand_count - first, NULL, 0);
+    return affine_is_pure(expr) ? expr : NULL;
+}
+
+/* expr >= 0, or == 0, with the constant of a sum on the other side. */
+static NodeId constraint(BodyBuilder *b, const AffineExpr *expr, bool is_eq)
+{
+    Graph *g = b->g;
+    bool has_constant = expr->kind == AFFINE_ADD && affine_is_const(expr->rhs);
+    int64_t bound = has_constant ? -expr->rhs->value : 0;
+    Number n = to_rtl_number(b, has_constant ? expr->lhs : expr);
+    if (n.high < bound || (is_eq && n.low > bound)) return to_rtl_const(g, 1, 0);
+    if (n.low >= bound && (!is_eq || n.high == bound)) return to_rtl_const(g, 1, 1);
+    uint32_t width = to_rtl_node(g, n.node)->width;
+    if (!is_eq && n.low < 0 && bound == 0)
+        return to_rtl_not(g, to_rtl_extract(g, n.node, width - 1, 1));
+    int64_t predicate = is_eq ? CMPI_EQ : n.low < 0 ? CMPI_SGE : CMPI_UGE;
+    return to_rtl_binary(g, NODE_CMP, 1, n.node, to_rtl_const(g, width, bound), predicate);
+}
+
+bool to_rtl_condition(BodyBuilder *b, const Op *op, NodeId *out)
+{
+    const IntegerSet *set = op_attr(op, EMITHLS_ATTR_CONDITION)->u.set;
+    *out = NO_NODE;
+    for (uint32_t i = 0; i < set->constraint_count; i++) {
+        const AffineExpr *expr = to_rtl_over_counters(b, op, 0, set->constraints[i]);
+        if (!expr)
+            return op_error(op, "cannot become hardware: an index is no loop counter, or a divisor "
+                                "no constant");
+        *out = to_rtl_and(b->g, *out, constraint(b, expr, set->is_eq[i]));
+    }
+    int64_t always;
+    if (*out != NO_NODE && to_rtl_is_const(b->g, *out, &always) && always) *out = NO_NODE;
+    return true;
+}

@@ -1,0 +1,248 @@
+/* The top module: an instance of each process, a FIFO of the library for each stream, and at each
+ * port a register slice behind an AXI-Stream.
+ * Tests: lit/lowering/emithls_to_rtl */
+#include "dialects/comb/comb.h"
+#include "dialects/emithls/emithls.h"
+#include "dialects/hw/hw.h"
+#include "dialects/seq/seq.h"
+#include "ir/asm/print/print.h"
+#include "lowering/emithls_to_rtl/internal.h"
+
+typedef struct TopBuilder {
+    const HlsDesign *design;
+    Context *ctx;
+    Builder outside; /* for externs */
+    Builder b;       /* in the top module */
+    Op *module;
+    Value *clock, *reset;
+    PtrMap modules; /* func -> hw.module */
+    PtrMap fifos;   /* Ident of the symbol -> hw.module.extern */
+    Op **instances; /* of the FIFO of each stream */
+    Op **processes; /* instance of each */
+} TopBuilder;
+
+static const char *text(Context *ctx, const char *fmt, Str a, const char *b)
+{
+    StrBuf buf = {0};
+    strbuf_printf(&buf, fmt, STR_ARG(a), b);
+    const char *out = ident_get(ctx, strbuf_str(&buf))->str.data;
+    strbuf_free(&buf);
+    return out;
+}
+
+static const char *fifo_kind(const HlsStream *stream)
+{
+    if (!stream->op) return "reg";
+    const Attr *impl = op_attr(stream->op, EMITHLS_ATTR_IMPL);
+    return impl ? impl->u.string.data : "lutram";
+}
+
+/* The library's module for words of that width. */
+static Op *fifo_module(TopBuilder *t, const HlsStream *stream)
+{
+    uint32_t width = (uint32_t)design_word_bits(stream);
+    StrBuf name = {0};
+    strbuf_printf(&name, "ming_fifo_%s", fifo_kind(stream));
+    Str verilog_name = ident_get(t->ctx, strbuf_str(&name))->str;
+    strbuf_printf(&name, "_%u", width);
+    const Ident *symbol = ident_get(t->ctx, strbuf_str(&name));
+    strbuf_free(&name);
+    Op *module = ptrmap_get(&t->fifos, symbol);
+    if (module) return module;
+    const Type *bit = type_i(t->ctx, 1), *word = type_i(t->ctx, width), *i32 = type_i(t->ctx, 32);
+    const HwPort ports[] = {
+        {STR("clk"), seq_clock(t->ctx), false},
+        {STR("rst"), bit, false},
+        {STR("din"), word, false},
+        {STR("full_n"), bit, true},
+        {STR("write"), bit, false},
+        {STR("dout"), word, true},
+        {STR("empty_n"), bit, true},
+        {STR("read"), bit, false},
+    };
+    const Attr *params[] = {hw_param(t->ctx, STR("WIDTH"), i32, NULL),
+                            hw_param(t->ctx, STR("DEPTH"), i32, NULL)};
+    module = hw_build_extern(&t->outside, symbol->str, ports, COUNT_OF(ports), verilog_name,
+                             attr_array(t->ctx, params, COUNT_OF(params)));
+    ptrmap_put(&t->fifos, symbol, module);
+    return module;
+}
+
+/* Inputs that are not known yet hold a constant of their type. */
+static Value *nothing(TopBuilder *t, const Type *type)
+{
+    return hw_build_int(&t->b, type_width(type), 0);
+}
+
+enum { FIFO_DIN = 2, FIFO_WRITE, FIFO_READ }; /* operands of an instance */
+
+static void build_fifo(TopBuilder *t, uint32_t index)
+{
+    const HlsStream *stream = &t->design->streams.data[index];
+    uint32_t width = (uint32_t)design_word_bits(stream);
+    const Type *bit = type_i(t->ctx, 1), *i32 = type_i(t->ctx, 32);
+    Op *module = fifo_module(t, stream);
+    Value *inputs[] = {t->clock, t->reset, nothing(t, type_i(t->ctx, width)), nothing(t, bit),
+                       nothing(t, bit)};
+    const Attr *params[] = {hw_param(t->ctx, STR("WIDTH"), i32, attr_int(i32, width)),
+                            hw_param(t->ctx, STR("DEPTH"), i32, attr_int(i32, stream->depth))};
+    Str name = stream->name;
+    if (!stream->op) name = str_from(text(t->ctx, "%.*s_%s", stream->name, "slice"));
+    t->instances[index] = hw_build_instance(&t->b, module, name, inputs,
+                                            attr_array(t->ctx, params, COUNT_OF(params)));
+}
+
+/* One end of a stream at a process: gives the word and whether there is one, or whether there is
+ * room. */
+static void add_inputs(const TopBuilder *t, const HlsProcess *p, uint32_t port, Value **inputs,
+                       uint32_t *count)
+{
+    const HlsStream *stream = &t->design->streams.data[p->streams[port]];
+    const Op *fifo = t->instances[p->streams[port]];
+    if (stream->writer == (uint32_t)(p - t->design->processes.data)) {
+        inputs[(*count)++] = hw_output(fifo, "full_n");
+        return;
+    }
+    inputs[(*count)++] = hw_output(fifo, "dout");
+    inputs[(*count)++] = hw_output(fifo, "empty_n");
+}
+
+static void build_instance(TopBuilder *t, uint32_t index)
+{
+    const HlsProcess *p = &t->design->processes.data[index];
+    Value **inputs = xcalloc(2 + 2 * (size_t)p->port_count, sizeof *inputs);
+    uint32_t count = 0, output = 0;
+    inputs[count++] = t->clock;
+    inputs[count++] = t->reset;
+    for (uint32_t i = 0; i < p->port_count; i++) add_inputs(t, p, i, inputs, &count);
+    Op *instance =
+        hw_build_instance(&t->b, ptrmap_get(&t->modules, p->func), p->name, inputs, NULL);
+    for (uint32_t i = 0; i < p->port_count; i++) {
+        Op *fifo = t->instances[p->streams[i]];
+        if (t->design->streams.data[p->streams[i]].writer == index) {
+            op_set_operand(fifo, FIFO_DIN, op_result(instance, output++));
+            op_set_operand(fifo, FIFO_WRITE, op_result(instance, output++));
+        } else {
+            op_set_operand(fifo, FIFO_READ, op_result(instance, output++));
+        }
+    }
+    free_ptr((void **)&inputs);
+}
+
+/* Ports of the design. */
+
+static bool is_input(const TopBuilder *t, const HlsStream *stream)
+{
+    return !t->design->processes.data[stream->writer].func;
+}
+
+static uint32_t bus_width(const HlsStream *stream)
+{
+    enum { BYTE = 8 };
+    return (uint32_t)ceil_div(design_word_bits(stream), BYTE) * BYTE;
+}
+
+static void declare_top(TopBuilder *t)
+{
+    const Type *bit = type_i(t->ctx, 1);
+    VEC(HwPort) ports = {0};
+    *vec_push(&ports) = (HwPort){STR("ap_clk"), seq_clock(t->ctx), false};
+    *vec_push(&ports) = (HwPort){STR("ap_rst_n"), bit, false};
+    for (uint32_t i = 0; i < t->design->port_count; i++) {
+        const HlsStream *s = &t->design->streams.data[i];
+        bool is_out = !is_input(t, s);
+        const Type *bus = type_i(t->ctx, bus_width(s));
+        *vec_push(&ports) =
+            (HwPort){str_from(text(t->ctx, "%.*s_%s", s->name, "TDATA")), bus, is_out};
+        *vec_push(&ports) =
+            (HwPort){str_from(text(t->ctx, "%.*s_%s", s->name, "TVALID")), bit, is_out};
+        *vec_push(&ports) =
+            (HwPort){str_from(text(t->ctx, "%.*s_%s", s->name, "TREADY")), bit, !is_out};
+    }
+    t->module =
+        hw_build_module(&t->outside, symbol_name(t->design->top)->str, ports.data, ports.len);
+    vec_free(&ports);
+    t->b = t->outside;
+    builder_set_end(&t->b, region_entry(op_region(t->module, 0)));
+}
+
+static Value *port_input(TopBuilder *t, const HlsStream *s, const char *suffix)
+{
+    return hw_input(t->module, text(t->ctx, "%.*s_%s", s->name, suffix));
+}
+
+/* Connects the slice of a port, and adds the port's outputs. */
+static uint32_t connect_port(TopBuilder *t, uint32_t index, Value **outputs)
+{
+    const HlsStream *s = &t->design->streams.data[index];
+    Op *slice = t->instances[index];
+    if (is_input(t, s)) {
+        Value *data = port_input(t, s, "TDATA"), *ready = hw_output(slice, "full_n");
+        uint32_t width = (uint32_t)design_word_bits(s);
+        op_set_operand(slice, FIFO_DIN, comb_build_extract(&t->b, data, 0, width));
+        op_set_operand(slice, FIFO_WRITE,
+                       comb_build_binary(&t->b, COMB(AND), port_input(t, s, "TVALID"), ready));
+        outputs[0] = ready;
+        return 1;
+    }
+    Value *valid = hw_output(slice, "empty_n");
+    op_set_operand(slice, FIFO_READ,
+                   comb_build_binary(&t->b, COMB(AND), port_input(t, s, "TREADY"), valid));
+    outputs[0] = comb_build_resize(&t->b, hw_output(slice, "dout"), bus_width(s), false);
+    outputs[1] = valid;
+    return 2;
+}
+
+static void build_top(TopBuilder *t)
+{
+    const HlsDesign *design = t->design;
+    declare_top(t);
+    t->clock = hw_input(t->module, "ap_clk");
+    t->reset = comb_build_not(&t->b, hw_input(t->module, "ap_rst_n"));
+    op_set_attr(value_def(t->reset), HW_ATTR_NAME_HINT, attr_string_c(t->ctx, "rst"));
+    t->instances = xcalloc(design->streams.len, sizeof *t->instances);
+    for (uint32_t i = 0; i < design->streams.len; i++) build_fifo(t, i);
+    for (uint32_t i = 0; i < design->processes.len; i++)
+        if (design->processes.data[i].func) build_instance(t, i);
+    Value **outputs = xcalloc(2 * (size_t)design->port_count + 1, sizeof *outputs);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < design->port_count; i++) count += connect_port(t, i, outputs + count);
+    hw_build_output(&t->b, outputs, count);
+    free_ptr((void **)&outputs);
+    free_ptr((void **)&t->instances);
+}
+
+static bool check_streams(const HlsDesign *design)
+{
+    for (size_t i = 0; i < design->streams.len; i++) {
+        const HlsStream *s = &design->streams.data[i];
+        const Op *op = s->op ? s->op : design->top;
+        if (s->words == 0)
+            return op_error(op, "cannot become hardware: stream '%.*s' carries nothing",
+                            STR_ARG(s->name));
+        if (!type_is_integer(emithls_scalar(s->word)))
+            return op_error(op, "cannot become hardware: stream '%.*s' carries words of type '%s'",
+                            STR_ARG(s->name), type_str(design->ctx, s->word));
+    }
+    return design->memories.len == 0 ||
+           op_error(design->top, "cannot become hardware: it has memories at the boundary");
+}
+
+bool to_rtl_design(const HlsDesign *design, Builder *b)
+{
+    TopBuilder t = {.design = design, .ctx = b->ctx, .outside = *b};
+    bool ok = check_streams(design);
+    for (size_t i = 0; ok && i < design->processes.len; i++) {
+        const HlsProcess *p = &design->processes.data[i];
+        if (!p->func || ptrmap_has(&t.modules, p->func)) continue;
+        Builder at = *b;
+        at.loc = p->func->loc;
+        Op *module = to_rtl_process(design, p, &at);
+        if (module) ptrmap_put(&t.modules, p->func, module);
+        ok = module != NULL;
+    }
+    if (ok) build_top(&t);
+    ptrmap_free(&t.modules);
+    ptrmap_free(&t.fifos);
+    return ok;
+}
