@@ -1,7 +1,7 @@
 // FIFOs of WIDTH bits and DEPTH words, as `ming sim` has them: a word can be read from the cycle
 // behind its write on, a place is free from the cycle behind the read on. With a LATENCY of n these
 // are n cycles. The word in front is at dout while empty_n is 1. `write` may only be 1 where full_n
-// is, `read` only where empty_n is; both come from registers.
+// is and there is no reset, `read` only where empty_n is; both come from registers.
 `default_nettype none
 
 // Counts words for both ends: what the reader may take and what places the writer has.
@@ -31,7 +31,7 @@ module ming_fifo_control #(
             words <= NONE;
             used <= NONE;
             empty_n <= 1'b0;
-            full_n <= 1'b0;
+            full_n <= 1'b1;
         end else begin
             words <= words_next;
             used <= used_next;
@@ -82,7 +82,7 @@ module ming_fifo_reg #(
     always @(posedge clk)
         if (rst) begin
             words <= 2'd0;
-            has_place <= 1'b0;
+            has_place <= 1'b1;
         end else begin
             words <= words_next;
             has_place <= words_next != FULL;

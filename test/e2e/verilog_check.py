@@ -133,8 +133,7 @@ def fifo_testbench(kind, width, depth, latency, traffic):
              ".read(wants_read & empty_n));",
              "    initial begin",
              "        repeat (3) begin #1 clk = 1; #1 clk = 0; end",
-             "        rst = 0;",
-             "        #1 clk = 1; #1 clk = 0;"]
+             "        rst = 0;"]
     for writes, reads, word in traffic:
         lines.append(f"        wants_write = {writes}; wants_read = {reads}; din = {width}'h{word:x};")
         lines.append('        #1 $display("%b %b %h", full_n, empty_n, dout); clk = 1; #1 clk = 0;')
