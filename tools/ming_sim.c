@@ -23,12 +23,12 @@
 #include "target/fifo/fifo.h"
 #include "tools/internal.h"
 
-enum { MAX_FRAMES = 256, DEFAULT_CHANGES = 4000000 };
+enum { MAX_FRAMES = 256, DEFAULT_CHANGES = 4000000, DEFAULT_EVENTS = 1 << 30 };
 
 typedef struct SimFlags {
     Texts inputs, outputs;
     bool timing_only, is_wide;
-    int64_t frames, clock, seed;
+    int64_t frames, clock, seed, max_events;
     const char *json, *vcd, *svg, *input_rate, *output_rate, *perturb;
     Texts vcd_signals;
     int64_t vcd_from, vcd_to, vcd_limit;
@@ -140,6 +140,11 @@ static bool run_to(const Simulation *s, HlsSim *sim, const HlsSimOptions *option
                    bool last)
 {
     if (hls_sim_run(sim, frames) && (!last || hls_sim_drain(sim))) return true;
+    if (hls_sim_is_exhausted(sim))
+        return tool_error(s->tool,
+                          "error: stopped in frame %lld after %lld reads and writes; "
+                          "--max-events=N simulates up to N, 0 without a limit",
+                          (long long)frames, (long long)hls_sim_events(sim));
     return !hls_sim_was_stopped(sim) && hls_sim_explain_deadlock(s->design, sim, options, frames);
 }
 
@@ -264,6 +269,8 @@ static bool check_flags(const Tool *tool, const SimFlags *flags)
     if (flags->seed >= 0 && !flags->input_rate && !flags->output_rate)
         return tool_error(tool, "error: --seed pauses ports at random; it needs --input-rate or "
                                 "--output-rate");
+    if (flags->max_events < 0)
+        return tool_error(tool, "error: --max-events takes a number of reads and writes, or 0");
     return check_waveform_flags(tool, flags);
 }
 
@@ -271,6 +278,7 @@ static bool init_options(Simulation *s)
 {
     s->options.is_random = s->flags->seed >= 0;
     s->options.seed = (uint64_t)s->flags->seed;
+    s->options.max_events = s->flags->max_events;
     s->options.hooks = (HlsHooks){.user = s, .progress = report_progress};
     return read_rate(s->tool, "input-rate", s->flags->input_rate, &s->options.input_rate) &&
            read_rate(s->tool, "output-rate", s->flags->output_rate, &s->options.output_rate);
@@ -440,7 +448,8 @@ int ming_sim(int argc, char **argv)
     SimFlags sim = {.seed = -1,
                     .frames = LIMIT_NOT_GIVEN,
                     .vcd_to = LIMIT_NOT_GIVEN,
-                    .vcd_limit = DEFAULT_CHANGES};
+                    .vcd_limit = DEFAULT_CHANGES,
+                    .max_events = DEFAULT_EVENTS};
     const Flag flags[] = {
         {"input", FLAG_TEXTS, &sim.inputs, "[name=]file.npy",
          "Array of an input, in order unless named; without any only timing is simulated", NULL},
@@ -448,6 +457,8 @@ int ming_sim(int argc, char **argv)
         {"timing-only", FLAG_SWITCH, &sim.timing_only, NULL, "Skip the values", NULL},
         {"frames", FLAG_INT, &sim.frames, "n",
          "Frames to simulate, default until the state repeats", NULL},
+        {"max-events", FLAG_INT, &sim.max_events, "n",
+         "Reads and writes of words after which it stops, default 2^30; 0: no limit", NULL},
         {"clock", FLAG_INT, &sim.clock, "MHz", "Clock of the latency model, default the design's",
          NULL},
         {"input-rate", FLAG_TEXT, &sim.input_rate, "x", "Words per cycle that inputs give", NULL},

@@ -116,6 +116,7 @@ typedef struct HlsSimOptions {
     bool drains;                     /* processes run empty after each frame, also if they rewind */
     bool is_random;                  /* the ports pause at random, by seed */
     uint64_t seed;
+    int64_t max_events;    /* reads and writes after which the simulation stops; 0: no limit */
     const int64_t *depths; /* of each stream, in place of the design's; borrowed; NULL: the
                               design's own */
     HlsHooks hooks;
@@ -145,8 +146,8 @@ void hls_sim_free(HlsSim *sim);
 
 /* Runs until every process has done that many frames since the beginning; those that rewind, and
  * what depends on them, up to what waits for the next frame. False: processes wait for each other
- * for good (hls_sim_explain_deadlock diagnoses it), or a hook ended the simulation
- * (hls_sim_was_stopped). */
+ * for good (hls_sim_explain_deadlock diagnoses it), or a hook or the limit of events ended the
+ * simulation (hls_sim_was_stopped). */
 bool hls_sim_run(HlsSim *sim, int64_t frames) MUST_CHECK;
 /* Says that no other frame follows, and runs until every process has done those that were begun.
  * False: as above. */
@@ -174,7 +175,8 @@ const HlsFrames *hls_sim_frames(const HlsSim *sim, uint32_t process);
 const HlsFifo *hls_sim_fifo(const HlsSim *sim, uint32_t stream);
 HlsBlock hls_sim_block(const HlsSim *sim, uint32_t process);
 int64_t hls_sim_events(const HlsSim *sim);   /* reads and writes so far */
-bool hls_sim_was_stopped(const HlsSim *sim); /* by a hook */
+bool hls_sim_was_stopped(const HlsSim *sim); /* by a hook, or by the limit: */
+bool hls_sim_is_exhausted(const HlsSim *sim);
 
 /* Functional simulation: the words that flow through a design. The timing simulation tells which
  * iterations have read their words (HlsHooks.values); their bodies run then, and what they write

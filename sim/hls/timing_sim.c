@@ -142,6 +142,7 @@ static void commit(HlsSim *sim, LoopCursor *c, int64_t time)
     const HlsStream *stream = &sim->design->streams.data[c->stream];
     hls_cursor_advance(&c->at);
     sim->events++;
+    if (hls_sim_is_exhausted(sim)) sim->is_stopped = true;
     if (c->at.access->is_write) {
         hls_sim_fifo_write(&fifo->times, time);
         if (fifo->reader_waits) enqueue(sim, stream->reader);
@@ -241,7 +242,7 @@ static int64_t next_tick(const HlsLoop *loop, const LoopCursor *cursors)
     return next;
 }
 
-/* False: it waits, or a hook ended the simulation. */
+/* False: it waits, or the simulation was stopped. */
 static bool run_loop(HlsSim *sim, TimedProcess *p, uint32_t index)
 {
     const HlsLoop *loop = &p->model->loops.data[index];
@@ -253,7 +254,7 @@ static bool run_loop(HlsSim *sim, TimedProcess *p, uint32_t index)
         for (size_t i = 0; i < loop->accesses.len; i++) find_due(sim, p, loop, &cursors[i]);
     }
     while ((tick = next_tick(loop, cursors)) != INT64_MAX)
-        if (!run_tick(sim, p, loop, cursors, tick)) {
+        if (sim->is_stopped || !run_tick(sim, p, loop, cursors, tick)) {
             if (p->tick >= 0) (void)pass_values(sim, p, index, known_iterations(p, loop, cursors));
             return false;
         }
@@ -640,4 +641,9 @@ int64_t hls_sim_events(const HlsSim *sim)
 bool hls_sim_was_stopped(const HlsSim *sim)
 {
     return sim->is_stopped;
+}
+
+bool hls_sim_is_exhausted(const HlsSim *sim)
+{
+    return sim->options.max_events > 0 && sim->events >= sim->options.max_events;
 }

@@ -36,6 +36,7 @@ typedef enum SizingOutcome {
 
 typedef struct SteadyState {
     int64_t interval, latency; /* of the periodic state, a mean, rounded up; of a frame alone */
+    int64_t frames;            /* that were simulated whole; 0: the latency is not known */
 } SteadyState;
 
 /* Cycles that the slowest process or port needs for a frame. */

@@ -40,25 +40,31 @@ static int64_t mean_interval(HlsPeriod period)
 }
 
 /* Simulates until the state recurs or, if depths are not asked for, until it is proven that the
- * interval is kept. */
-static SizingOutcome run_to_period(const HlsDesign *design, const HlsSimOptions *options,
+ * interval is kept. A frame that was begun within the events may end, unless it is too large for its
+ * FIFOs to be searched. */
+static SizingOutcome run_to_period(const HlsDesign *design, HlsSimOptions options,
                                    int64_t max_frames, int64_t *events, SteadyState *out,
                                    int64_t *needed)
 {
-    HlsSim *sim = hls_sim_create(design, options);
+    const int64_t largest = 2 * (int64_t)MAX_ACCESSES; /* frames in flight at once included */
+    options.max_events = i64_min(*events, INT64_MAX - largest) + largest;
+    HlsSim *sim = hls_sim_create(design, &options);
     SizingOutcome outcome = SIZING_UNDECIDED;
     int64_t frames = 1;
     for (; outcome == SIZING_UNDECIDED && frames <= max_frames; frames++) {
         if (hls_sim_events(sim) >= *events) break;
-        if (!hls_sim_run(sim, frames))
+        bool is_done = hls_sim_run(sim, frames);
+        if (hls_sim_was_stopped(sim)) break;
+        if (!is_done)
             outcome = SIZING_DEADLOCK;
-        else if (!needed && options->input_interval > 0 && hls_sim_keeps_interval(sim))
-            out->interval = options->input_interval;
+        else if (!needed && options.input_interval > 0 && hls_sim_keeps_interval(sim))
+            out->interval = options.input_interval;
         else
             out->interval = mean_interval(hls_sim_period(sim));
         outcome = outcome == SIZING_UNDECIDED && out->interval > 0 ? SIZING_PERIODIC : outcome;
     }
     *events -= hls_sim_events(sim);
+    out->frames = frames - 1;
     hls_sim_finish(sim);
     for (uint32_t i = 0; needed && i < design->streams.len; i++)
         needed[i] = hls_sim_fifo(sim, i)->needed;
@@ -70,8 +76,8 @@ SizingOutcome fifo_steady_state(const HlsDesign *design, const int64_t *depths, 
                                 SteadyState *out, int64_t *needed)
 {
     const HlsSimOptions options = {.depths = depths};
-    SizingOutcome outcome = run_to_period(design, &options, INT64_MAX, events, out, needed);
-    if (outcome == SIZING_DEADLOCK) return outcome;
+    SizingOutcome outcome = run_to_period(design, options, INT64_MAX, events, out, needed);
+    if (outcome == SIZING_DEADLOCK || out->frames == 0) return outcome;
     return fifo_first_frame(design, depths, &out->latency) == SIZING_DEADLOCK ? SIZING_DEADLOCK
                                                                               : outcome;
 }
@@ -195,7 +201,7 @@ static SizingOutcome take_needed(const HlsDesign *design, int64_t interval, int6
     const HlsSimOptions options = {.input_interval = interval, .depths = unbounded};
     SteadyState steady = {0};
     for (uint32_t i = 0; i < design->port_count; i++) unbounded[i] = PORT_DEPTH;
-    SizingOutcome outcome = run_to_period(design, &options, FIRST_FRAMES, events, &steady, depths);
+    SizingOutcome outcome = run_to_period(design, options, FIRST_FRAMES, events, &steady, depths);
     for (uint32_t i = 0; i < design->streams.len; i++)
         depths[i] = i < design->port_count
                         ? PORT_DEPTH

@@ -258,6 +258,21 @@ static bool step_through(const HlsDesign *d, Script **scripts)
     return done;
 }
 
+/* The same run stops at a limit of fewer events, and not at one more. */
+static void check_limit(const HlsDesign *d, bool done, int64_t events)
+{
+    for (int64_t limit = events / 2 + 1; limit <= events + 1; limit += events / 2 + 1) {
+        const HlsSimOptions options = {.max_events = limit};
+        HlsSim *sim = hls_sim_create(d, &options);
+        assert_int_equal(hls_sim_run(sim, FRAMES), done && limit > events);
+        assert_int_equal(hls_sim_is_exhausted(sim), limit <= events);
+        assert_int_equal(hls_sim_was_stopped(sim), limit <= events);
+        assert_true(hls_sim_events(sim) <= limit + MAX_PROCESSES);
+        hls_sim_finish(sim);
+        hls_sim_free(sim);
+    }
+}
+
 static bool compare(const HlsDesign *d)
 {
     Script *scripts[3 * MAX_PROCESSES];
@@ -279,6 +294,7 @@ static bool compare(const HlsDesign *d)
             assert_int_equal(frames->data[f].end, scripts[i]->ends[f]);
         free(scripts[i]);
     }
+    check_limit(d, done, hls_sim_events(sim));
     hls_sim_free(sim);
     return done;
 }
