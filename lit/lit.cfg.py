@@ -53,6 +53,11 @@ for name in ("ming-translate", "ming-opt", "ming"):
 config.substitutions.append(("%lit\\b", source_dir))
 config.substitutions.append(("%root\\b", os.path.dirname(source_dir)))
 
+# A stack of 1 MB, as threads may have it; AddressSanitizer's frames are several times as large.
+with open(os.path.join(tools_dir, "ming-opt"), "rb") as tool:
+    stack = 8192 if b"__asan_init" in tool.read() else 1024
+config.substitutions.append(("%small-stack\\b", f"ulimit -s {stack};"))
+
 # The values of a .npy file.
 config.substitutions.append(
     ("%show\\b", f"{sys.executable} {os.path.dirname(source_dir)}/scripts/npy.py show"))

@@ -2,7 +2,8 @@
  *
  * Reading first turns the digits into as many words as their value needs and then fits these to the
  * width. Printing divides by the largest power of ten that a word holds. Both take time quadratic
- * in the number of words that are not zero, as upstream's do, whatever the width.
+ * in the number of words that are not zero, as upstream's do, whatever the width. So what has more
+ * than DECIMAL_WORDS of them is printed in hexadecimal; texts limit the digits that they read.
  * Tests: test/unit/ir/support/bigint_test.c */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@ __extension__ typedef unsigned __int128 DoubleWord;
 #define WORD_BITS 64u
 #define CHUNK_DIGITS 19u
 #define CHUNK_VALUE UINT64_C(10000000000000000000) /* 10^19 */
+
+/* 2^18 bits, 78,914 digits, which take some 10 ms. */
+enum { DECIMAL_WORDS = 1 << 12 };
 
 /* An unsigned number without leading zero words; owns words. */
 typedef struct Digits {
@@ -129,12 +133,24 @@ static void print_chunk_padded(StrBuf *out, uint64_t chunk)
     strbuf_add(out, digits, sizeof(digits));
 }
 
+static void print_hex(StrBuf *out, const uint64_t *words, size_t count)
+{
+    strbuf_printf(out, "0x%llX", (unsigned long long)words[count - 1]);
+    for (size_t i = count - 1; i-- > 0;)
+        strbuf_printf(out, "%016llX", (unsigned long long)words[i]);
+}
+
 static void print_wide(StrBuf *out, const BigInt *value)
 {
     size_t count = bigint_word_count(value->width);
+    const uint64_t *words = bigint_words(value);
+    while (count > 0 && words[count - 1] == 0) count--;
+    if (count > DECIMAL_WORDS) {
+        print_hex(out, words, count);
+        return;
+    }
     Digits number = {xmalloc(count * sizeof(uint64_t)), count};
-    memcpy(number.words, bigint_words(value), count * sizeof(uint64_t));
-    while (number.count > 0 && number.words[number.count - 1] == 0) number.count--;
+    memcpy(number.words, words, count * sizeof(uint64_t));
     VEC(uint64_t) chunks = {0};
     while (number.count > 0) *vec_push(&chunks) = take_chunk(&number);
     strbuf_add_uint(out, chunks.len > 0 ? chunks.data[chunks.len - 1] : 0);

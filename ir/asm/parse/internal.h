@@ -162,7 +162,12 @@ typedef struct Placeholder {
 typedef struct Alias {
     const void *object; /* Attr or Type */
     uint32_t depth;     /* of its nesting */
+    uint64_t size;      /* attributes and types that it stands for, itself included */
 } Alias;
+
+/* What all uses of aliases may stand for. Whoever prints or walks through attributes and types
+ * spells them out, and each alias may double the one before. */
+#define PARSE_MAX_EXPANDED ((uint64_t)1 << 26)
 
 /* The state of a parser. */
 
@@ -203,9 +208,11 @@ struct OpParser {
     void (*passed)(void *user, SrcPos place);
     void *passed_user;
     SrcPos passed_place;
-    uint32_t depth;   /* of nesting */
-    uint32_t deepest; /* that a definition reached, aliases it uses included */
-    Arena scratch;    /* lives as long as the parser */
+    uint32_t depth;    /* of nesting */
+    uint32_t deepest;  /* that a definition reached, aliases it uses included */
+    uint64_t parsed;   /* attributes and types so far, what aliases stand for included */
+    uint64_t expanded; /* of these, what uses of aliases stand for */
+    Arena scratch;     /* lives as long as the parser */
 
     PtrMap attr_aliases, type_aliases; /* Ident -> Alias* */
     PtrMap distincts;                  /* distinct id + 1 -> attribute */
@@ -277,6 +284,9 @@ bool parse_token(OpParser *p, TokenKind kind, const char *message) MUST_CHECK;
 /* Every function that recurses calls parse_enter and parse_leave, so that nesting is bounded.
  * False: diagnosed. */
 bool parse_enter(OpParser *p) MUST_CHECK;
+/* The same for a region, each of which takes a multiple of the stack. */
+bool parse_enter_region(OpParser *p) MUST_CHECK;
+void parse_leave_region(OpParser *p);
 static inline void parse_leave(OpParser *p)
 {
     p->depth--;

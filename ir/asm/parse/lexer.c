@@ -214,6 +214,10 @@ static void skip_digits(Lexer *lex)
     while (lex->cur < lex->end && is_digit(*lex->cur)) lex->cur++;
 }
 
+/* Reading decimals takes quadratic time. */
+#define LEXER_MAX_DIGITS 65536
+static const char too_many_digits[] = "integer has more than 65536 decimal digits";
+
 /* integer ::= digit+ | '0x' hex-digit+          ("0xi32" is 0 followed by xi32)
  * float   ::= digit+ '.' digit* (('e' | 'E') ('+' | '-')? digit+)? */
 static Token lex_number(Lexer *lex, const char *start)
@@ -225,7 +229,10 @@ static Token lex_number(Lexer *lex, const char *start)
         return form(lex, TOK_INT, start);
     }
     skip_digits(lex);
-    if (peek(lex, 0) != '.') return form(lex, TOK_INT, start);
+    if (peek(lex, 0) != '.') {
+        bool is_short = lex->cur - start <= LEXER_MAX_DIGITS;
+        return is_short ? form(lex, TOK_INT, start) : fail(lex, start, too_many_digits);
+    }
     lex->cur++;
     skip_digits(lex);
     char e = peek(lex, 0), sign = peek(lex, 1);

@@ -3,7 +3,8 @@
  *
  * The first failure ends the parse: it is diagnosed at its place in the text, everything that was
  * built is freed, and the result is false or NULL. Parsing takes time linear in the input. Nesting
- * is bounded (PARSE_MAX_DEPTH) with a diagnostic, so that no text can overflow the C stack. The
+ * is bounded (PARSE_MAX_DEPTH) with a diagnostic, so that no text can overflow a C stack of 1 MB,
+ * and so is what aliases stand for. The
  * grammar is written above each function in the sources. Dialect hooks, tools and tests build on
  * this module.
  * Tests: lit/ir/asm/parse, test/unit/ir/asm/parse, fuzz/fuzz_text.c */

@@ -168,12 +168,12 @@ bool parse_region(OpParser *p, const ArgDecl *args, size_t count)
     if (!parse_token(p, TOK_LBRACE, "expected '{' to begin a region")) return false;
     Region *region = parse_push_region(p);
     if (count == 0 && parse_accept(p, TOK_RBRACE)) return true;
-    if (!parse_enter(p)) return false;
+    if (!parse_enter_region(p)) return false;
     Block *outer = p->block;
     parse_push_scope(p);
     if (!parse_blocks(p, region, args, count) || !parse_pop_scope(p)) return false;
     p->block = outer;
     parse_advance(p);
-    parse_leave(p);
+    parse_leave_region(p);
     return true;
 }

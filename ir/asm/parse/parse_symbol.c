@@ -160,10 +160,20 @@ static const Attr *parse_dialect_attr(OpParser *p, const DialectDef *dialect, co
     return NULL;
 }
 
+/* Counts a use. False: diagnosed. */
+static bool expand_alias(OpParser *p, const Alias *alias)
+{
+    p->parsed += alias->size;
+    p->expanded += alias->size;
+    return p->expanded <= PARSE_MAX_EXPANDED ||
+           parse_fail(p, "aliases stand for more than %llu attributes and types",
+                      (unsigned long long)PARSE_MAX_EXPANDED);
+}
+
 static const void *find_alias(OpParser *p, const PtrMap *aliases, Str name)
 {
     const Alias *alias = ptrmap_get(aliases, ident_get(p->ctx, name));
-    if (alias) return parse_fits(p, alias->depth) ? alias->object : NULL;
+    if (alias) return parse_fits(p, alias->depth) && expand_alias(p, alias) ? alias->object : NULL;
     parse_fail_missing(p, "undefined symbol alias id '%.*s'", STR_ARG(name));
     return NULL;
 }

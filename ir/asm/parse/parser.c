@@ -30,11 +30,13 @@ static const Ident *parse_alias_name(OpParser *p, const PtrMap *aliases, const c
     return NULL;
 }
 
-static bool add_alias(OpParser *p, PtrMap *aliases, const Ident *name, const void *object)
+/* `before`: what was parsed before the alias's definition. */
+static bool add_alias(OpParser *p, PtrMap *aliases, const Ident *name, const void *object,
+                      uint64_t before)
 {
     if (!object) return false;
     Alias *alias = ARENA_NEW(&p->scratch, Alias);
-    *alias = (Alias){object, p->deepest};
+    *alias = (Alias){object, p->deepest, p->parsed - before};
     ptrmap_put(aliases, name, alias);
     return true;
 }
@@ -43,16 +45,18 @@ static bool add_alias(OpParser *p, PtrMap *aliases, const Ident *name, const voi
 static bool parse_attr_alias(OpParser *p)
 {
     const Ident *name = parse_alias_name(p, &p->attr_aliases, "attribute");
+    const uint64_t before = p->parsed;
     p->deepest = 0;
-    return name && add_alias(p, &p->attr_aliases, name, parse_attr(p, NULL));
+    return name && add_alias(p, &p->attr_aliases, name, parse_attr(p, NULL), before);
 }
 
 /* type-alias ::= '!' name '=' type */
 static bool parse_type_alias(OpParser *p)
 {
     const Ident *name = parse_alias_name(p, &p->type_aliases, "type");
+    const uint64_t before = p->parsed;
     p->deepest = 0;
-    return name && add_alias(p, &p->type_aliases, name, parse_type(p));
+    return name && add_alias(p, &p->type_aliases, name, parse_type(p), before);
 }
 
 /* text ::= (op | attribute-alias | type-alias | '{-#' section '#-}')* */
