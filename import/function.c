@@ -7,6 +7,8 @@
 #include "import/internal.h"
 
 enum { MAX_DEPTH = 32, MAX_NODES = 1 << 16 };
+/* Bytes of the names of calls, which each node of a function's body carries before its own. */
+enum { MAX_NAME_BYTES = 1 << 26 };
 
 /* FunctionProto.attribute_proto, attributes with their defaults, which older schemas do not
  * have. */
@@ -134,8 +136,11 @@ static bool bind_outputs(Importer *im, const ImportScope *body, const Onnx__Func
 }
 
 static bool check_call(Importer *im, const Onnx__FunctionProto *function,
-                       const Onnx__NodeProto *call)
+                       const Onnx__NodeProto *call, size_t prefix_len)
 {
+    size_t bytes;
+    bool is_long =
+        !size_mul(prefix_len, function->n_node, &bytes) || bytes > MAX_NAME_BYTES - im->name_bytes;
     if (im->scope->depth >= MAX_DEPTH)
         strbuf_printf(&im->why, "functions call each other more than %d deep, or in a circle",
                       MAX_DEPTH);
@@ -144,18 +149,23 @@ static bool check_call(Importer *im, const Onnx__FunctionProto *function,
                       call->n_input, call->n_output, function->n_input, function->n_output);
     else if (im->node_count > MAX_NODES)
         strbuf_printf(&im->why, "its functions make more than %d nodes", MAX_NODES);
+    else if (is_long)
+        strbuf_printf(&im->why, "its functions make names of more than %d bytes", MAX_NAME_BYTES);
     else
-        return true;
-    return false;
+        im->name_bytes += bytes;
+    return im->why.len == 0;
 }
 
 bool import_function_inline(Importer *im, const Onnx__FunctionProto *function,
                             const Onnx__NodeProto *node, size_t index, bool *diagnosed)
 {
     StrBuf prefix = {0};
-    if (!check_call(im, function, node)) return false;
     import_node_name(im, node, index, &prefix);
     strbuf_add_char(&prefix, '/');
+    if (!check_call(im, function, node, prefix.len)) {
+        strbuf_free(&prefix);
+        return false;
+    }
     ImportScope body = {.outer = im->scope,
                         .call = node,
                         .prefix = strbuf_str(&prefix),

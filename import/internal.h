@@ -73,6 +73,7 @@ typedef struct Importer {
     ImportScope *scope; /* of the node at hand */
     Value *no_value;    /* the one onnx.NoValue, once it is needed */
     size_t node_count;  /* imported so far, those of inlined functions included */
+    size_t name_bytes;  /* that the names of calls add to those of functions' nodes */
     PtrMap shapes;      /* Ident* of a name -> const GivenShape* (graph.c), from the options */
     PtrMap types;       /* Ident* of a name -> const Datatype* (datatype.c), from the options */
     PtrMap arguments;   /* Ident* of a tensor that is an argument of the function -> Value*, behind
