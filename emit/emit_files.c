@@ -1,15 +1,19 @@
-/* The project's directory. All files are written to a temporary directory first. A new project is
- * that directory renamed; in an old project the files are replaced one by one, each at once, while
- * no other process replaces any. Its report is removed before and comes last: a directory with a
- * report is whole. Files in an old project that ming did not write stay: results, Vitis's folders, a
- * shell's working directory.
- * Tests: lit/emit/output-directory.mir */
-#define _XOPEN_SOURCE 700 /* nftw */
-#define _DEFAULT_SOURCE   /* flock */
+/* The project's directory. All files are written to a temporary directory first, and are on the disk
+ * before anything else happens. A new project is that directory renamed. In an old project the files
+ * are replaced one by one, each at once, while no other process replaces any. Its report is removed
+ * before and comes last: a directory with a report is whole. Meanwhile a marker says whose it is.
+ * Files in an old project that ming did not write stay: results, Vitis's folders, a shell's working
+ * directory.
+ *
+ *   order on the disk: marker, no report | files, none of former projects | report | no marker
+ *
+ * Signals that end the process wait until that is done; it takes milliseconds.
+ * Tests: lit/emit/output-directory.mir, lit/emit/output-stopped.test, test/e2e/fault_check.py */
+#define _DEFAULT_SOURCE /* flock */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -17,6 +21,9 @@
 
 #include "emit/internal.h"
 #include "ir/asm/print/print.h"
+
+/* Its lines are the names of the top functions whose files may be there. */
+#define MARKER_NAME ".incomplete"
 
 /* "dir/name", in the buffer */
 static const char *join(StrBuf *path, const char *dir, const char *name)
@@ -26,108 +33,115 @@ static const char *join(StrBuf *path, const char *dir, const char *name)
     return path->data;
 }
 
-/* What failed, as errno has it, in *why. */
-static bool file_error(StrBuf *why, const char *what, const char *path)
+static bool refuse(StrBuf *why, const char *what, const char *path, const char *reason)
 {
-    const char *reason = strerror(errno);
     strbuf_printf(why, "cannot %s '%s': %s", what, path, reason);
     return false;
 }
 
-/* Appends the contents as far as they can be read. False: errno says why. */
-static bool read_file(const char *path, StrBuf *out)
+/* What failed, as errno has it, in *why. */
+static bool file_error(StrBuf *why, const char *what, const char *path)
 {
-    char part[4096];
-    size_t got;
-    FILE *file = fopen(path, "rb");
-    if (!file) return false;
-    while ((got = fread(part, 1, sizeof(part), file)) > 0) strbuf_add(out, part, got);
-    bool ok = !ferror(file);
-    fclose(file);
-    return ok;
+    return refuse(why, what, path, strerror(errno));
 }
 
 bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out)
 {
-    return read_file(path, out) ||
-           diag_error(ctx, loc_unknown(ctx), "cannot read '%s': %s", path, strerror(errno));
+    const char *reason;
+    return file_read(out, path, &reason) ||
+           diag_error(ctx, loc_unknown(ctx), "cannot read '%s': %s", path, reason);
 }
 
-static bool write_file(const char *path, Str text)
-{
-    FILE *file = fopen(path, "wb");
-    if (!file) return false;
-    bool ok = fwrite(text.data, 1, text.len, file) == text.len;
-    return fclose(file) == 0 && ok;
-}
-
-/* Makes the directories that a relative name needs below dir. */
-static bool make_folders(const char *dir, const char *name)
+/* Makes the directories that a relative name needs below dir, as temporary ones or to stay. */
+static bool make_folders(const char *dir, const char *name, bool is_temporary)
 {
     StrBuf path = {0};
     bool ok = true;
     for (const char *slash = strchr(name, '/'); ok && slash; slash = strchr(slash + 1, '/')) {
         strbuf_clear(&path);
         strbuf_printf(&path, "%s/%.*s", dir, (int)(slash - name), name);
+        if (is_temporary) temporary_add(path.data);
         ok = mkdir(path.data, 0777) == 0 || errno == EEXIST;
     }
     strbuf_free(&path);
     return ok;
 }
 
-/* Removes the files, then the folders that are empty by then. */
-static void remove_files(const char *dir, const EmittedFiles *files)
+/* Has the names in dir, and in its folders that the files are in, on the disk. */
+static bool sync_folders(const char *dir, const EmittedFiles *files, StrBuf *why)
 {
-    StrBuf path = {0};
-    for (size_t i = 0; i < files->len; i++)
-        (void)unlink(join(&path, dir, files->data[i].name.data));
-    for (size_t i = 0; i < files->len; i++) {
+    StrBuf path = {0}, last = {0};
+    bool ok = file_sync_folder(dir) || file_error(why, "write to", dir);
+    for (size_t i = 0; ok && i < files->len; i++) {
         join(&path, dir, files->data[i].name.data);
-        for (char *slash; (slash = strrchr(path.data, '/')) > path.data + strlen(dir);) {
-            *slash = '\0';
-            (void)rmdir(path.data);
-        }
+        *strrchr(path.data, '/') = '\0';
+        if (strcmp(path.data, dir) == 0 || (last.len > 0 && strcmp(path.data, last.data) == 0))
+            continue;
+        ok = file_sync_folder(path.data) || file_error(why, "write to", path.data);
+        strbuf_clear(&last);
+        strbuf_add_c(&last, path.data);
     }
-    (void)rmdir(dir);
     strbuf_free(&path);
+    strbuf_free(&last);
+    return ok;
 }
 
 typedef enum CopyPlace { PLACE_NEW, PLACE_EMPTY, PLACE_OURS, PLACE_WRONG } CopyPlace;
 
-/* ".PID.N.tmp": the directory of a process that is writing, or was stopped while it did. */
-static bool is_temporary(const char *name)
-{
-    static const char digits[] = "0123456789";
-    if (*name++ != '.') return false;
-    for (int i = 0; i < 2; i++) {
-        size_t len = strspn(name, digits);
-        if (len == 0 || name[len] != '.') return false;
-        name += len + 1;
-    }
-    return strcmp(name, "tmp") == 0;
-}
+/* A place that can be written to: its parents and the temporary directory exist. */
+typedef struct OutputPlace {
+    char *dir;
+    CopyPlace kind;
+    size_t made; /* folders above dir that were missing */
+    StrBuf temporary, old_tops;
+    int open; /* of the temporary directory, which is in use until it is closed */
+} OutputPlace;
 
 static bool is_empty(DIR *folder)
 {
     const struct dirent *entry;
     while ((entry = readdir(folder)))
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            !is_temporary(entry->d_name))
+            !temporary_is_name(entry->d_name))
             return false;
     return true;
 }
 
-/* Reads an old report up to the top function's name. */
-static bool read_old_top(const char *dir, StrBuf *top)
+/* The name of the top function that a report begins with. False: it is none of ming's. */
+static bool read_report(const char *dir, StrBuf *top)
 {
     StrBuf path = {0}, report = {0};
-    bool ours = read_file(join(&path, dir, REPORT_NAME), &report) &&
+    const char *reason;
+    bool ours = file_read(&report, join(&path, dir, REPORT_NAME), &reason) &&
                 str_starts_with(strbuf_str(&report), REPORT_START "\"");
     for (const char *c = ours ? report.data + sizeof(REPORT_START) : ""; *c && *c != '"'; c++)
         strbuf_add_char(top, *c);
     strbuf_free(&path);
     strbuf_free(&report);
     return ours;
+}
+
+/* The lines of the marker of a directory that is not whole. */
+static bool read_marker(const char *dir, StrBuf *tops)
+{
+    StrBuf path = {0};
+    const char *reason;
+    bool ok = file_read(tops, join(&path, dir, MARKER_NAME), &reason);
+    strbuf_free(&path);
+    return ok;
+}
+
+bool emit_check_whole(const char *dir, StrBuf *why)
+{
+    StrBuf path = {0}, top = {0};
+    struct stat info;
+    bool is_half = stat(join(&path, dir, REPORT_NAME), &info) != 0 && read_marker(dir, &top);
+    if (is_half)
+        strbuf_printf(why, "'%s' is not whole: writing it was stopped half way; compile again",
+                      dir);
+    strbuf_free(&path);
+    strbuf_free(&top);
+    return !is_half;
 }
 
 /* A symbolic link to nothing cannot be replaced by a directory. */
@@ -139,7 +153,7 @@ static bool leads_nowhere(const char *dir, StrBuf *why)
     return true;
 }
 
-static CopyPlace look_at(const char *dir, StrBuf *old_top, StrBuf *why)
+static CopyPlace look_at(const char *dir, StrBuf *old_tops, StrBuf *why)
 {
     DIR *folder = opendir(dir);
     if (!folder && errno == ENOENT && !leads_nowhere(dir, why)) return PLACE_NEW;
@@ -150,7 +164,7 @@ static CopyPlace look_at(const char *dir, StrBuf *old_top, StrBuf *why)
     bool empty = is_empty(folder);
     closedir(folder);
     if (empty) return PLACE_EMPTY;
-    if (read_old_top(dir, old_top)) return PLACE_OURS;
+    if (read_report(dir, old_tops) || read_marker(dir, old_tops)) return PLACE_OURS;
     strbuf_printf(why, "refusing to overwrite '%s': it holds files, but no report.json of ming",
                   dir);
     return PLACE_WRONG;
@@ -207,33 +221,25 @@ static void remove_parents(const char *dir, size_t made)
     free_ptr((void **)&path);
 }
 
-/* A new directory beside a new project, or inside an old one. */
-static bool make_temporary(const char *dir, CopyPlace place, StrBuf *out, StrBuf *why)
-{
-    enum { MAX_TRIES = 1000 };
-    for (int i = 0; i < MAX_TRIES; i++) {
-        strbuf_clear(out);
-        strbuf_printf(out, "%s%s.%ld.%d.tmp", dir, place == PLACE_NEW ? "" : "/", (long)getpid(),
-                      i);
-        if (mkdir(out->data, 0777) == 0) return true;
-        if (errno != EEXIST) break;
-    }
-    return file_error(why, "create", dir);
-}
-
 static bool fill(const char *dir, const EmittedFiles *files, StrBuf *why)
 {
     StrBuf path = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < files->len; i++) {
         const EmittedFile *file = &files->data[i];
+        const char *reason = NULL;
         join(&path, dir, file->name.data);
-        ok = (make_folders(dir, file->name.data) &&
-              write_file(path.data, strbuf_str(&file->text))) ||
-             file_error(why, "write", path.data);
+        ok = make_folders(dir, file->name.data, true) || file_error(why, "write", path.data);
+        if (ok) temporary_add(path.data);
+        ok = ok && (file_create(path.data, strbuf_str(&file->text), &reason) ||
+                    refuse(why, "write", path.data, reason));
     }
+    /* Waiting last is waiting once: by then all of them are under way. */
+    for (size_t i = 0; ok && i < files->len; i++)
+        ok = file_sync(join(&path, dir, files->data[i].name.data)) ||
+             file_error(why, "write", path.data);
     strbuf_free(&path);
-    return ok;
+    return ok && sync_folders(dir, files, why);
 }
 
 static bool move_file(const char *from, const char *to, const char *name, StrBuf *why)
@@ -241,41 +247,53 @@ static bool move_file(const char *from, const char *to, const char *name, StrBuf
     StrBuf old_path = {0}, new_path = {0};
     join(&old_path, from, name);
     join(&new_path, to, name);
-    bool ok = (make_folders(to, name) && rename(old_path.data, new_path.data) == 0) ||
+    bool ok = (make_folders(to, name, false) && rename(old_path.data, new_path.data) == 0) ||
               file_error(why, "write", new_path.data);
     strbuf_free(&old_path);
     strbuf_free(&new_path);
     return ok;
 }
 
-#define INCOMPLETE ",\n  \"incomplete\": true"
-
-bool emit_check_whole(const char *dir, StrBuf *why)
+/* Appends the name of the top function of the new project, as a line. */
+static void add_own_top(const EmittedFiles *files, StrBuf *tops)
 {
-    StrBuf path = {0}, report = {0}, top = {0};
-    bool is_half = read_old_top(dir, &top) && read_file(join(&path, dir, REPORT_NAME), &report) &&
-                   strncmp(report.data + strlen(REPORT_START) + top.len + 2, INCOMPLETE,
-                           strlen(INCOMPLETE)) == 0;
-    if (is_half)
-        strbuf_printf(why, "'%s' is not whole: writing it was stopped half way; compile again",
-                      dir);
-    strbuf_free(&path);
-    strbuf_free(&report);
-    strbuf_free(&top);
-    return !is_half;
+    for (size_t i = 0; i < files->len; i++) {
+        Str name = strbuf_str(&files->data[i].name);
+        if (!str_ends_with(name, ".mir")) continue;
+        if (tops->len > 0) strbuf_add_char(tops, '\n');
+        strbuf_add(tops, name.data, name.len - strlen(".mir"));
+    }
 }
 
-/* A report that stands while files are replaced: whoever is stopped meanwhile leaves a directory
+/* Puts the marker there and takes the report away. Whoever is stopped from here on leaves a directory
  * that is ming's, but that nobody takes for a whole project. */
-static bool write_marker(const char *dir, Str top, StrBuf *why)
+static bool mark(const OutputPlace *place, const EmittedFiles *files, StrBuf *why)
 {
-    StrBuf path = {0}, text = {0};
+    StrBuf path = {0}, tops = {0};
     const char *reason;
-    strbuf_printf(&text, REPORT_START "\"%.*s\"" INCOMPLETE "\n}\n", STR_ARG(top));
-    bool ok = file_write(join(&path, dir, REPORT_NAME), strbuf_str(&text), &reason);
-    if (!ok) strbuf_printf(why, "cannot write '%s': %s", path.data, reason);
+    strbuf_add_str(&tops, strbuf_str(&place->old_tops));
+    add_own_top(files, &tops);
+    join(&path, place->temporary.data, MARKER_NAME);
+    temporary_add(path.data);
+    bool ok = file_create(path.data, strbuf_str(&tops), &reason) ||
+              refuse(why, "write", path.data, reason);
+    ok = ok && (file_sync(path.data) || file_error(why, "write", path.data));
+    ok = ok && move_file(place->temporary.data, place->dir, MARKER_NAME, why);
+    join(&path, place->dir, REPORT_NAME);
+    ok = ok && (unlink(path.data) == 0 || errno == ENOENT || file_error(why, "remove", path.data));
+    ok = ok && (file_sync_folder(place->dir) || file_error(why, "write to", place->dir));
     strbuf_free(&path);
-    strbuf_free(&text);
+    strbuf_free(&tops);
+    return ok;
+}
+
+/* The report is there, and so the project is whole, with the marker or without it. */
+static bool unmark(const char *dir, StrBuf *why)
+{
+    StrBuf path = {0};
+    bool ok = file_sync_folder(dir) || file_error(why, "write to", dir);
+    if (ok) (void)unlink(join(&path, dir, MARKER_NAME));
+    strbuf_free(&path);
     return ok;
 }
 
@@ -285,7 +303,7 @@ static bool move_files(const char *from, const char *to, const EmittedFiles *fil
     for (size_t i = 0; ok && i < files->len; i++)
         if (strcmp(files->data[i].name.data, REPORT_NAME) != 0)
             ok = move_file(from, to, files->data[i].name.data, why);
-    return ok && move_file(from, to, REPORT_NAME, why);
+    return ok;
 }
 
 static bool has_file(const EmittedFiles *files, const char *name)
@@ -295,7 +313,7 @@ static bool has_file(const EmittedFiles *files, const char *name)
     return false;
 }
 
-/* Removes the files that the earlier project had and this one does not have. If its top function
+/* Removes the files that an earlier project had and this one does not have. If its top function
  * had another name, the results of its build are removed too. */
 static void remove_stale(const char *dir, const char *old_top, const EmittedFiles *files)
 {
@@ -317,55 +335,54 @@ static void remove_stale(const char *dir, const char *old_top, const EmittedFile
     strbuf_free(&path);
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *where)
+/* The same of all earlier projects, a line each. */
+static void remove_all_stale(const char *dir, Str old_tops, const EmittedFiles *files)
 {
-    (void)status, (void)kind, (void)where;
-    (void)remove(path);
-    return 0;
+    StrBuf top = {0};
+    for (size_t i = 0; i <= old_tops.len; i++) {
+        if (i < old_tops.len && old_tops.data[i] != '\n') {
+            strbuf_add_char(&top, old_tops.data[i]);
+            continue;
+        }
+        if (top.len > 0) remove_stale(dir, top.data, files);
+        strbuf_clear(&top);
+    }
+    strbuf_free(&top);
 }
-
-enum { MAX_OPEN_FOLDERS = 16 };
-
-/* A place that can be written to: its parents and the temporary directory exist. */
-typedef struct OutputPlace {
-    char *dir;
-    CopyPlace kind;
-    size_t made; /* folders above dir that were missing */
-    StrBuf temporary, old_top;
-    int lock; /* on the temporary directory, which says that it is in use */
-} OutputPlace;
 
 static void leave_place(OutputPlace *place, bool keeps_parents)
 {
-    if (place->lock >= 0) close(place->lock);
+    if (place->temporary.len > 0) temporary_remove(place->temporary.data);
+    if (place->open >= 0) close(place->open);
     if (!keeps_parents) remove_parents(place->dir, place->made);
     free_ptr((void **)&place->dir);
     strbuf_free(&place->temporary);
-    strbuf_free(&place->old_top);
+    strbuf_free(&place->old_tops);
 }
 
-/* The temporary directory, and the lock that says that it is in use. Whoever collects abandoned ones
- * waits until it has its lock. */
-static bool take_temporary(OutputPlace *place, StrBuf *why)
+/* A new directory beside a new project, or inside an old one. */
+static bool make_temporary(OutputPlace *place, StrBuf *why)
 {
-    int guard = place->kind == PLACE_NEW ? -1 : open(place->dir, O_RDONLY | O_DIRECTORY);
-    if (guard >= 0) (void)flock(guard, LOCK_SH);
-    bool ok = make_temporary(place->dir, place->kind, &place->temporary, why);
-    if (ok) place->lock = open(place->temporary.data, O_RDONLY | O_DIRECTORY);
-    if (place->lock >= 0) (void)flock(place->lock, LOCK_EX | LOCK_NB);
-    if (guard >= 0) close(guard);
+    StrBuf stem = {0};
+    strbuf_printf(&stem, "%s%s", place->dir, place->kind == PLACE_NEW ? "" : "/");
+    bool ok = temporary_make(&place->temporary, stem.data, TEMPORARY_FOLDER, &place->open);
+    if (!ok) {
+        strbuf_clear(&place->temporary);
+        file_error(why, "create", place->dir);
+    }
+    strbuf_free(&stem);
     return ok;
 }
 
 /* False: *why says why, and nothing is left behind. Else leave_place ends it. */
 static bool enter_place(const char *dir, OutputPlace *out, StrBuf *why)
 {
-    *out = (OutputPlace){.dir = without_slashes(dir), .lock = -1};
-    out->kind = look_at(out->dir, &out->old_top, why);
+    *out = (OutputPlace){.dir = without_slashes(dir), .open = -1};
+    out->kind = look_at(out->dir, &out->old_tops, why);
     bool ok = out->kind != PLACE_WRONG;
     if (ok && out->kind == PLACE_NEW)
         ok = make_parents(out->dir, &out->made) || file_error(why, "create", out->dir);
-    ok = ok && take_temporary(out, why);
+    ok = ok && make_temporary(out, why);
     if (!ok) leave_place(out, false);
     return ok;
 }
@@ -374,47 +391,65 @@ bool emit_check_output(const char *dir, StrBuf *why)
 {
     OutputPlace place;
     if (!enter_place(dir, &place, why)) return false;
-    (void)rmdir(place.temporary.data);
     leave_place(&place, false);
     return true;
 }
 
-/* Removes the directory of a process that was stopped: it has no lock. */
-static void remove_abandoned(const char *dir, const char *name)
+/* Replaces the files of a directory that is empty or an earlier project; the caller has its lock. */
+static bool replace_files(OutputPlace *place, const EmittedFiles *files, StrBuf *why)
 {
-    StrBuf path = {0};
-    int fd = open(join(&path, dir, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        (void)nftw(path.data, remove_entry, MAX_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
-    if (fd >= 0) close(fd);
-    strbuf_free(&path);
+    strbuf_clear(&place->old_tops); /* of whoever wrote last */
+    if (look_at(place->dir, &place->old_tops, why) == PLACE_WRONG) return false;
+    const char *temporary = place->temporary.data;
+    bool ok = mark(place, files, why) && move_files(temporary, place->dir, files, why);
+    if (ok) remove_all_stale(place->dir, strbuf_str(&place->old_tops), files);
+    ok = ok && sync_folders(place->dir, files, why) &&
+         move_file(temporary, place->dir, REPORT_NAME, why) && unmark(place->dir, why);
+    if (!ok) return false;
+    temporary_collect(place->dir); /* of when the directory was new */
+    return true;
 }
 
-static void collect_abandoned(const char *dir)
-{
-    DIR *folder = opendir(dir);
-    for (const struct dirent *entry = folder ? readdir(folder) : NULL; entry;
-         entry = readdir(folder))
-        if (is_temporary(entry->d_name)) remove_abandoned(dir, entry->d_name);
-    if (folder) closedir(folder);
-}
-
-/* Replaces the files of a directory that is empty or an earlier project, one process at a time. */
+/* One process at a time, which is not stopped half way by a signal that it can wait with. */
 static bool renew(OutputPlace *place, const EmittedFiles *files, StrBuf *why)
 {
-    int lock = open(place->dir, O_RDONLY | O_DIRECTORY);
-    bool ok = lock >= 0 && flock(lock, LOCK_EX) == 0;
-    if (!ok) file_error(why, "lock", place->dir);
-    strbuf_clear(&place->old_top); /* of whoever wrote last */
-    ok = ok && look_at(place->dir, &place->old_top, why) != PLACE_WRONG;
-    Str old_top = strbuf_str(&place->old_top);
-    ok = ok && write_marker(place->dir, old_top, why) &&
-         move_files(place->temporary.data, place->dir, files, why);
-    if (ok) {
-        remove_stale(place->dir, old_top.len > 0 ? old_top.data : "", files);
-        collect_abandoned(place->dir);
-    }
+    sigset_t all, before;
+    int lock = open(place->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = (lock >= 0 && flock(lock, LOCK_EX) == 0) || file_error(why, "lock", place->dir);
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    ok = ok && replace_files(place, files, why);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (lock >= 0) close(lock);
+    return ok;
+}
+
+/* The temporary directory becomes a project that was not there. False, with nothing in *why: another
+ * process was first. */
+static bool become_new(OutputPlace *place, StrBuf *why)
+{
+    if (rename(place->temporary.data, place->dir) != 0) {
+        if (errno != EEXIST && errno != ENOTEMPTY) file_error(why, "create", place->dir);
+        return false;
+    }
+    temporary_keep(place->temporary.data);
+    strbuf_clear(&place->temporary);
+    return true;
+}
+
+/* The names above a new project, up to that of the first folder that was there. */
+static bool sync_parents(const OutputPlace *place, StrBuf *why)
+{
+    char *path = copy_text(place->dir);
+    size_t len = strlen(path);
+    bool ok = true;
+    for (size_t i = 0; ok && i <= place->made; i++) {
+        len = parent_length(path, len);
+        path[len] = '\0';
+        const char *parent = len > 0 ? path : place->dir[0] == '/' ? "/" : ".";
+        ok = file_sync_folder(parent) || file_error(why, "write to", parent);
+    }
+    free_ptr((void **)&path);
     return ok;
 }
 
@@ -422,14 +457,13 @@ bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why)
 {
     OutputPlace place;
     if (!enter_place(dir, &place, why)) return false;
-    const char *temporary = place.temporary.data;
-    bool ok = fill(temporary, files, why), is_new = ok && place.kind == PLACE_NEW;
-    if (is_new && rename(temporary, place.dir) != 0) {
-        is_new = false; /* another process was first */
-        ok = errno == EEXIST || errno == ENOTEMPTY || file_error(why, "create", place.dir);
-    }
-    if (ok && !is_new) ok = renew(&place, files, why);
-    if (!is_new) remove_files(temporary, files);
-    leave_place(&place, ok);
+    bool ok = fill(place.temporary.data, files, why);
+    bool is_new = ok && place.kind == PLACE_NEW && become_new(&place, why);
+    ok = ok && why->len == 0;
+    if (is_new)
+        ok = sync_parents(&place, why);
+    else
+        ok = ok && renew(&place, files, why);
+    leave_place(&place, ok || is_new);
     return ok;
 }

@@ -28,7 +28,7 @@ MOST_SOURCES = 25
 # pass_<name>, op tables <dialect>_ops: these belong to whoever defines them.
 MODULES = """
 ir/support                      arena bigint file hash i64 input json output ptrmap size str strbuf
-                                suggestion svg
+                                suggestion svg temporary
                                 text_table vec
 ir/attr                         affine array attr context dense float ident intern loc map set type
 ir/core                         block build builder constraint context_ops dialect dominance op

@@ -83,7 +83,10 @@ bool crash_guard_enter(CrashGuard *guard)
     close(ends[0]);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    if (WIFSIGNALED(status)) return false;
+    if (WIFSIGNALED(status)) {
+        tool_pass_signal(WTERMSIG(status));
+        return false;
+    }
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE);
 }
 

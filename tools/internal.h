@@ -106,6 +106,12 @@ bool tool_error(const Tool *tool, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* At the start: a closed standard file is taken by what can be neither read nor written, so that no
  * other file gets its number. */
 void tool_open_standard_files(void);
+/* At the start: a signal that ends the process removes its temporary files before (Ctrl-C, SIGTERM, a
+ * closed pipe or terminal); the exit status is that of the signal. Signals that are ignored stay so,
+ * and a file that exceeds the limit of the process is an error of writing. */
+void tool_catch_signals(void);
+/* Ends this process by the signal that has ended its child, unless that was a crash. */
+void tool_pass_signal(int number);
 /* At the end: the exit status, which is that of failure also if standard output did not take all.
  * Says so. */
 int tool_exit_status(const Tool *tool, bool ok) MUST_CHECK;
@@ -149,8 +155,8 @@ typedef struct CrashGuard {
 } CrashGuard;
 
 /* Splits the process. True: this is the child (or splitting failed), which goes on. False: this
- * is the parent and a signal has ended the child, whose last note is in the guard. If the child
- * ends otherwise, the parent ends too, with the same status. */
+ * is the parent and a crash has ended the child, whose last note is in the guard. If the child ends
+ * otherwise, by itself or because somebody stopped it, the parent ends too, and in the same way. */
 bool crash_guard_enter(CrashGuard *guard);
 /* In the child: sets the note that the parent reads if the child crashes from now on. */
 void crash_guard_note(CrashGuard *guard, Str what, Str text);

@@ -262,6 +262,7 @@ int main(int argc, char **argv)
     OptOptions options;
     Texts inputs = {0};
     tool_open_standard_files();
+    tool_catch_signals();
     ArgsResult args = opt_options_parse(&options, argc, argv, &inputs);
     bool ok = args == ARGS_DONE;
     if (args == ARGS_RUN)

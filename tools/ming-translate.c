@@ -94,6 +94,7 @@ static bool check_options(const Tool *tool, const TranslateOptions *options, con
 int main(int argc, char **argv)
 {
     tool_open_standard_files();
+    tool_catch_signals();
     TranslateOptions options = {.output = "-", .print = PRINT_DEFAULT};
     Flags flags = {0};
     FLAGS_ADD(

@@ -95,6 +95,7 @@ int main(int argc, char **argv)
 {
     keep_freed_memory();
     tool_open_standard_files();
+    tool_catch_signals();
     take_help(&argc, argv);
     const Command *command = argc > 1 ? find_command(argv[1]) : NULL;
     if (command) return run_command(command, argc - 1, argv + 1);

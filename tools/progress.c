@@ -1,6 +1,7 @@
 /* What a command is doing, on a terminal: one line on standard error that is written again and
  * again and erased at the end. A thread writes it, because the work itself gives no sign for
  * seconds. Tests: test/e2e/status_check.py */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -89,6 +90,17 @@ static void print_diag(void *user, Context *ctx, const Diag *diag, const Diag *n
     diag_print_stderr(NULL, ctx, diag, notes, count);
 }
 
+/* Signals are for the thread that does the work. */
+static bool start_thread(Progress *p)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    bool ok = pthread_create(&p->thread, NULL, show, p) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return ok;
+}
+
 void progress_start(Progress *p, Context *ctx, const char *doing)
 {
     pthread_condattr_t monotonic;
@@ -101,7 +113,7 @@ void progress_start(Progress *p, Context *ctx, const char *doing)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&p->stopping, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    p->is_active = pthread_create(&p->thread, NULL, show, p) == 0;
+    p->is_active = start_thread(p);
     if (p->is_active) diag_set_handler(ctx, print_diag, p, NULL, NULL);
 }
 

@@ -12,41 +12,57 @@
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ir/support/support.h"
 
 #define CHUNK_MIN ((size_t)4096)
 #define CHUNK_MAX ((size_t)1 << 20)
 
+static void say_fatal(const char *what, const char *fmt, va_list args)
+{
+    fprintf(stderr, "fatal error: %s", what);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+}
+
 void panic(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    fputs("fatal error: ", stderr);
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    say_fatal("", fmt, args);
     va_end(args);
     abort();
+}
+
+void out_of_memory(const char *what, ...)
+{
+    va_list args;
+    va_start(args, what);
+    say_fatal("out of memory ", what, args);
+    va_end(args);
+    temporary_remove_all();
+    _exit(EXIT_FAILURE);
 }
 
 void *xmalloc(size_t size)
 {
     void *data = malloc(size ? size : 1);
-    if (!data) panic("out of memory allocating %zu bytes", size);
+    if (!data) out_of_memory("allocating %zu bytes", size);
     return data;
 }
 
 void *xcalloc(size_t count, size_t size)
 {
     void *data = count && size ? calloc(count, size) : calloc(1, 1);
-    if (!data) panic("out of memory allocating %zu times %zu bytes", count, size);
+    if (!data) out_of_memory("allocating %zu times %zu bytes", count, size);
     return data;
 }
 
 void *xrealloc(void *old, size_t size)
 {
     void *data = realloc(old, size ? size : 1);
-    if (!data) panic("out of memory allocating %zu bytes", size);
+    if (!data) out_of_memory("allocating %zu bytes", size);
     return data;
 }
 
@@ -65,7 +81,7 @@ static char *chunk_memory(ArenaChunk *chunk)
 
 static ArenaChunk *chunk_create(Arena *arena, size_t size)
 {
-    if (size > SIZE_MAX - HEADER_SIZE) panic("out of memory allocating %zu bytes", size);
+    if (size > SIZE_MAX - HEADER_SIZE) out_of_memory("allocating %zu bytes", size);
     ArenaChunk *chunk = xmalloc(HEADER_SIZE + size);
     chunk->older = NULL;
     chunk->size = size;
@@ -132,7 +148,7 @@ static void *arena_alloc_chunk(Arena *arena, size_t size)
 /* Zeroed memory in a chunk of its own, which is not written here. */
 static void *arena_alloc_large(Arena *arena, size_t size)
 {
-    if (size > SIZE_MAX - HEADER_SIZE) panic("out of memory allocating %zu bytes", size);
+    if (size > SIZE_MAX - HEADER_SIZE) out_of_memory("allocating %zu bytes", size);
     ArenaChunk *chunk = xcalloc(1, HEADER_SIZE + size);
     chunk->size = size;
     arena->total += HEADER_SIZE + size;
@@ -149,7 +165,7 @@ static void *arena_alloc_large(Arena *arena, size_t size)
 /* `size` bytes of undefined contents. */
 static void *arena_take(Arena *arena, size_t size)
 {
-    if (size > SIZE_MAX - ALIGNMENT) panic("out of memory allocating %zu bytes", size);
+    if (size > SIZE_MAX - ALIGNMENT) out_of_memory("allocating %zu bytes", size);
     size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!arena->chunks || size > (size_t)(arena->end - arena->next))
         return arena_alloc_chunk(arena, size);
@@ -177,7 +193,7 @@ void vec_grow_raw(void **data, size_t *cap, size_t want, size_t elem_size)
     if (next < 8) next = 8;
     if (next < want) next = want;
     size_t bytes;
-    if (!size_mul(next, elem_size, &bytes)) panic("out of memory allocating %zu elements", next);
+    if (!size_mul(next, elem_size, &bytes)) out_of_memory("allocating %zu elements", next);
     void *memory;
     memcpy(&memory, data, sizeof(memory));
     memory = xrealloc(memory, bytes);

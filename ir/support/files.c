@@ -1,10 +1,10 @@
 /* Files by POSIX calls.
  *
  * Regular inputs are mapped, so that the system can drop text that has been read. Outputs go to a
- * temporary file that is renamed once everything was written, so that a failure leaves the former
- * file intact.
- * Tests: lit/tools/output.mir, lit/tools/command-line.mir */
-#define _DEFAULT_SOURCE /* madvise, realpath */
+ * temporary file that is renamed once everything is on the disk, so that a failure leaves the former
+ * file intact, and a loss of power one of the two.
+ * Tests: lit/tools/output.mir, lit/tools/command-line.mir, test/e2e/fault_check.py */
+#define _GNU_SOURCE /* madvise, sync_file_range */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,14 +17,17 @@
 
 #define READ_STEP ((size_t)1 << 16)
 
+static bool fail(const char **reason)
+{
+    *reason = strerror(errno);
+    return false;
+}
+
 bool file_read(StrBuf *out, const char *path, const char **reason)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY);
-    if (fd < 0) {
-        *reason = strerror(errno);
-        return false;
-    }
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail(reason);
     struct stat info;
     size_t step = READ_STEP;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) step = (size_t)info.st_size + 1;
@@ -45,7 +48,7 @@ bool file_read(StrBuf *out, const char *path, const char **reason)
 static bool map_file(InputFile *input, const char *path)
 {
     struct stat info;
-    int fd = open(path, O_RDONLY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
     bool ok = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
     size_t size = ok ? (size_t)info.st_size : 0;
@@ -89,10 +92,7 @@ static bool write_all(int fd, Str text, const char **reason)
     while (text.len > 0) {
         ssize_t done = write(fd, text.data, text.len);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) {
-            *reason = strerror(errno);
-            return false;
-        }
+        if (done < 0) return fail(reason);
         text.data += done;
         text.len -= (size_t)done;
     }
@@ -104,21 +104,59 @@ void output_open(OutputFile *output, const char *path)
     *output = (OutputFile){.path = path, .fd = -1};
 }
 
+/* Pipes and some file systems know no fsync; what they do is then all there is. */
+static bool sync_fd(int fd)
+{
+    const char *wanted = getenv("MING_SYNC");
+    int status;
+    if (wanted && strcmp(wanted, "0") == 0) return true;
+    do status = fsync(fd);
+    while (status != 0 && errno == EINTR);
+    return status == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+}
+
+static bool sync_path(const char *path, int kind)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | kind);
+    if (fd < 0) return errno == EACCES; /* one may be allowed to write but not to read there */
+    bool ok = sync_fd(fd);
+    const int reason = errno;
+    close(fd);
+    errno = reason;
+    return ok;
+}
+
+bool file_sync(const char *path)
+{
+    return sync_path(path, 0);
+}
+
+bool file_sync_folder(const char *path)
+{
+    return sync_path(path, O_DIRECTORY);
+}
+
+static bool sync_folder_of(const char *path)
+{
+    StrBuf folder = {0};
+    const char *slash = strrchr(path, '/');
+    strbuf_add(&folder, path, slash ? (size_t)(slash - path) + 1 : 0);
+    bool ok = file_sync_folder(slash ? folder.data : ".");
+    strbuf_free(&folder);
+    return ok;
+}
+
 /* A new file beside the output, or beside what that links to. It takes the mode of an old one. */
 static void open_temporary(OutputFile *output, const struct stat *old)
 {
-    enum { MAX_TRIES = 1000 };
     char *target = old ? realpath(output->path, NULL) : NULL;
+    if (old && !target) return;
     strbuf_add_c(&output->target, target ? target : output->path);
     free(target);
-    for (int i = 0; i < MAX_TRIES; i++) {
+    if (!temporary_make(&output->temporary, output->target.data, TEMPORARY_FILE, &output->fd))
         strbuf_clear(&output->temporary);
-        strbuf_printf(&output->temporary, "%s.%ld.%d.tmp", output->target.data, (long)getpid(), i);
-        output->fd = open(output->temporary.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-        if (output->fd >= 0 || errno != EEXIST) break;
-    }
-    if (output->fd >= 0 && old) (void)fchmod(output->fd, old->st_mode & 07777);
-    if (output->fd < 0) strbuf_clear(&output->temporary);
+    else if (old)
+        (void)fchmod(output->fd, old->st_mode & 07777);
 }
 
 /* A failed open leaves fd negative and the reason. */
@@ -132,7 +170,7 @@ static void open_when_needed(OutputFile *output)
     struct stat info;
     bool exists = stat(output->path, &info) == 0;
     if (exists && !S_ISREG(info.st_mode))
-        output->fd = open(output->path, O_WRONLY);
+        output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
     else
         open_temporary(output, exists ? &info : NULL);
     if (output->fd < 0) output->reason = strerror(errno);
@@ -145,18 +183,27 @@ bool output_write(void *file, Str piece)
     return !output->reason && write_all(output->fd, piece, &output->reason);
 }
 
+/* The temporary file takes the output's name. It is locked, and so nobody takes it for abandoned,
+ * until it is closed. */
+static void keep_temporary(OutputFile *output)
+{
+    if (output->reason) return;
+    if (!sync_fd(output->fd) || rename(output->temporary.data, output->target.data) != 0) {
+        output->reason = strerror(errno);
+        return;
+    }
+    temporary_keep(output->temporary.data);
+    if (!sync_folder_of(output->target.data)) output->reason = strerror(errno);
+}
+
 bool output_close(OutputFile *output, bool keep, const char **reason)
 {
     if (keep) open_when_needed(output);
-    bool opened = output->fd >= 0, has_temporary = opened && output->temporary.len > 0;
-    if (opened && output->fd != STDOUT_FILENO && close(output->fd) != 0 && !output->reason)
+    const bool has_temporary = output->temporary.len > 0;
+    if (keep && has_temporary) keep_temporary(output);
+    if (has_temporary) temporary_remove(output->temporary.data);
+    if (output->fd >= 0 && output->fd != STDOUT_FILENO && close(output->fd) != 0 && !output->reason)
         output->reason = strerror(errno);
-    keep = keep && !output->reason;
-    if (keep && has_temporary && rename(output->temporary.data, output->target.data) != 0) {
-        output->reason = strerror(errno);
-        keep = false;
-    }
-    if (!keep && has_temporary) (void)unlink(output->temporary.data);
     strbuf_free(&output->temporary);
     strbuf_free(&output->target);
     *reason = output->reason;
@@ -169,4 +216,16 @@ bool file_write(const char *path, Str text, const char **reason)
     output_open(&output, path);
     bool ok = output_write(&output, text);
     return output_close(&output, ok, reason);
+}
+
+bool file_create(const char *path, Str text, const char **reason)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0) return fail(reason);
+    bool ok = write_all(fd, text, reason);
+#ifdef SYNC_FILE_RANGE_WRITE
+    (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* begins it, does not wait */
+#endif
+    if (close(fd) != 0 && ok) return fail(reason);
+    return ok;
 }

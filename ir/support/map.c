@@ -125,7 +125,7 @@ void *ptrmap_put(PtrMap *map, const void *key, void *value)
         return old;
     }
     if (map->len + 1 > map->slot_count / 4 * 3) ptrmap_rebuild(map);
-    if (map->len == UINT32_MAX) panic("out of memory: a map of more than %zu entries", map->len);
+    if (map->len == UINT32_MAX) out_of_memory("for a map of more than %zu entries", map->len);
     if (map->len == map->cap) {
         map->cap = map->cap ? map->cap * 2 : PTRMAP_MIN_SLOTS / 2;
         map->entries = xrealloc(map->entries, map->cap * sizeof(*map->entries));

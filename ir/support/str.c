@@ -60,7 +60,7 @@ size_t str_utf8_length(Str text, size_t at)
 
 void strbuf_grow(StrBuf *buf, size_t extra)
 {
-    if (extra >= SIZE_MAX - buf->len) panic("out of memory growing a text of %zu bytes", buf->len);
+    if (extra >= SIZE_MAX - buf->len) out_of_memory("growing a text of %zu bytes", buf->len);
     size_t want = buf->len + extra + 1;
     if (want <= buf->cap) return;
     size_t cap = buf->cap < SIZE_MAX / 2 ? buf->cap * 2 : want;

@@ -2,8 +2,9 @@
  * memory (arenas, growable arrays), strings, hashing, checked arithmetic, integers of any width,
  * floating point formats, files, and text output (JSON, tables).
  *
- * Nothing here keeps global state. Only file functions report errors, as false and a reason;
- * running out of memory ends the process (panic). An Arena owns what is allocated from it and only
+ * Nothing here keeps global state but the list of temporary files, which a signal handler needs. Only
+ * file functions report errors, as false and a reason; running out of memory ends the process
+ * (out_of_memory). An Arena owns what is allocated from it and only
  * grows; the three lifetimes that arenas are used for (context, module, scratch of a pass) are
  * described in docs/architecture.md. StrBuf, VEC and PtrMap start as {0} and are freed by their
  * owner.
@@ -98,10 +99,13 @@ static inline double float_minimum(double a, double b)
     return a < b ? a : b;
 }
 
-/* Ends the process: out of memory, the one error nobody can handle. */
+/* Aborts the process with a message: a table of ming's own is wrong. */
 NORETURN void panic(const char *fmt, ...) PRINTF_LIKE(1, 2);
+/* Ends the process with status 1 and a message, "out of memory" and `what` was to be done: the one
+ * error that nobody handles. Temporary files are removed. */
+NORETURN void out_of_memory(const char *what, ...) PRINTF_LIKE(1, 2);
 
-/* malloc, calloc and realloc that panic instead of returning NULL. A size of 0 gives a valid
+/* malloc, calloc and realloc that end the process (out_of_memory) instead of returning NULL. A size of 0 gives a valid
  * pointer. The caller frees the memory with free. */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
@@ -298,7 +302,8 @@ BigInt bigint_from_words(Arena *arena, uint32_t width, const uint64_t *words);
 bool bigint_parse(Arena *arena, Str digits, uint32_t width, BigInt *out) MUST_CHECK;
 /* Width in bits that the unsigned number written in `digits` needs (0 for zero). */
 uint32_t bigint_digits_width(Str digits);
-/* Appends the number in decimal, read as signed or unsigned. */
+/* Appends the number, read as signed or unsigned: in decimal, or in hexadecimal if its magnitude has
+ * more than 2^18 bits. */
 void bigint_print(StrBuf *out, const BigInt *value, bool is_signed);
 bool bigint_eq(const BigInt *a, const BigInt *b);
 bool bigint_is_zero(const BigInt *a);
@@ -329,10 +334,17 @@ BigInt bigint_resize(Arena *arena, const BigInt *a, uint32_t width, bool is_sign
 
 /* Appends the contents of a file to *out; the path "-" means standard input. */
 bool file_read(StrBuf *out, const char *path, const char **reason) MUST_CHECK;
-/* Replaces the contents of a file atomically: writes a temporary file beside it and renames that.
- * The path "-" means standard output; a path that is not a regular file (a pipe, a device) is
- * written directly, because renaming would replace it. */
+/* Replaces the contents of a file atomically: writes a temporary file beside it and renames that
+ * when it is on the disk. The path "-" means standard output; a path that is not a regular file (a
+ * pipe, a device) is written directly, because renaming would replace it. */
 bool file_write(const char *path, Str text, const char **reason) MUST_CHECK;
+/* Writes a file that is not there yet. What was written when it fails stays. */
+bool file_create(const char *path, Str text, const char **reason) MUST_CHECK;
+/* Wait until a file's contents, or the names of what was made, renamed and removed in a folder, are
+ * on the disk. True also where the system has no such thing, and at once with MING_SYNC=0 in the
+ * environment, as for all files. False: errno says why. */
+bool file_sync(const char *path) MUST_CHECK;
+bool file_sync_folder(const char *path) MUST_CHECK;
 
 /* A whole input, mapped into memory where that is possible. Nobody may shorten the file meanwhile,
  * since reading beyond its end would be a bus error. input_open fills *input; the caller closes it
@@ -347,6 +359,27 @@ bool input_open(InputFile *input, const char *path, const char **reason) MUST_CH
  * before `place`; the system reads it from the file again if it is looked at once more. */
 void input_release(void *input, const char *place);
 void input_close(InputFile *input);
+
+/* Temporary files and folders. Each is removed by temporary_remove or becomes something else by
+ * temporary_keep; if the process is stopped before, temporary_remove_all removes it or, after
+ * SIGKILL, the next temporary_make for the same stem.
+ * Tests: test/unit/ir/support/temporary_test.c, test/e2e/fault_check.py */
+typedef enum TemporaryKind { TEMPORARY_FILE, TEMPORARY_FOLDER } TemporaryKind;
+/* Makes STEM.PID.N.tmp, where nothing was, and opens it: a file for writing, a folder for reading.
+ * *path is its name. It is in use until *fd is closed. False: errno says why. */
+bool temporary_make(StrBuf *path, const char *stem, TemporaryKind kind, int *fd) MUST_CHECK;
+/* To be called before a file or folder is made in a temporary folder. */
+void temporary_add(const char *path);
+/* What is at the path, and below it, is temporary no longer. */
+void temporary_keep(const char *path);
+/* Removes what is at the path, and what was added below it. errno may change. */
+void temporary_remove(const char *path);
+/* Removes all, for a process that ends. A signal handler may call it. */
+void temporary_remove_all(void);
+/* Removes temporaries of this stem whose processes have ended. */
+void temporary_collect(const char *stem);
+/* Whether a name is ".PID.N.tmp". */
+bool temporary_is_name(const char *name);
 
 /* An output that is written piece by piece with the guarantee of file_write: nothing appears under
  * its name before output_close. */

@@ -96,7 +96,7 @@ static void read_device(const XmlFile *file, const xmlNode *root, Device *out)
 static bool validate_against(XmlFile *file, xmlDoc *doc, xmlSchema *schema)
 {
     xmlSchemaValidCtxt *check = xmlSchemaNewValidCtxt(schema);
-    if (!check) panic("out of memory");
+    if (!check) out_of_memory("reading the schema of devices");
     xmlSchemaSetValidStructuredErrors(check, on_invalid, file);
     if (xmlSchemaValidateDoc(check, doc) != 0)
         xml_report(file, NULL, "does not follow the schema of device files");
@@ -107,7 +107,7 @@ static bool validate_against(XmlFile *file, xmlDoc *doc, xmlSchema *schema)
 static xmlSchema *read_schema(xmlDoc *doc)
 {
     xmlSchemaParserCtxt *parser = xmlSchemaNewDocParserCtxt(doc);
-    if (!parser) panic("out of memory");
+    if (!parser) out_of_memory("reading the schema of devices");
     xmlSchemaSetParserStructuredErrors(parser, ignore, NULL);
     xmlSchema *schema = xmlSchemaParse(parser);
     xmlSchemaFreeParserCtxt(parser);

@@ -50,7 +50,7 @@ xmlDoc *xml_read(XmlFile *file, const char *what, int64_t max_bytes)
     xmlDoc *doc = NULL;
     if (read_bytes(file, what, max_bytes, &bytes)) {
         xmlParserCtxt *parser = xmlNewParserCtxt();
-        if (!parser) panic("out of memory");
+        if (!parser) out_of_memory("reading XML");
         doc = xmlCtxtReadMemory(parser, bytes.data, (int)bytes.len, file->path, NULL, xml_options);
         if (!doc) xml_report(file, xmlCtxtGetLastError(parser), "not well-formed");
         xmlFreeParserCtxt(parser);

@@ -18,7 +18,7 @@ DseCuttingPlanes *dse_cutting_plane_create(uint32_t count, double total, double 
 {
     DseCuttingPlanes *planes = xcalloc(1, sizeof(*planes));
     planes->lp = make_lp(0, (int)count + 1);
-    if (!planes->lp) panic("out of memory");
+    if (!planes->lp) out_of_memory("making a linear program");
     planes->count = count;
     planes->index = xcalloc(count + 1, sizeof(int));
     planes->row = xcalloc(count + 1, sizeof(REAL));
