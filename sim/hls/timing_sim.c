@@ -178,11 +178,13 @@ static int64_t place_of(const TimedProcess *p, const HlsLoop *loop, int64_t tick
     return tick - ((int64_t)p->frames.len - p->first_frame) * loop->trips * loop->ii;
 }
 
-/* All accesses of one tick of the local clock. False: a time is not known yet. */
+/* All accesses of one tick of the local clock. False: a time is not known yet, or the simulation was
+ * stopped. */
 static bool run_tick(HlsSim *sim, TimedProcess *p, const HlsLoop *loop, LoopCursor *cursors,
                      int64_t tick)
 {
     int64_t start = p->now + tick - p->tick, readable = start, writable = start;
+    if (sim->is_stopped) return false;
     for (size_t i = 0; i < loop->accesses.len; i++) {
         LoopCursor *c = &cursors[i];
         if (c->due != tick) continue;
@@ -254,7 +256,7 @@ static bool run_loop(HlsSim *sim, TimedProcess *p, uint32_t index)
         for (size_t i = 0; i < loop->accesses.len; i++) find_due(sim, p, loop, &cursors[i]);
     }
     while ((tick = next_tick(loop, cursors)) != INT64_MAX)
-        if (sim->is_stopped || !run_tick(sim, p, loop, cursors, tick)) {
+        if (!run_tick(sim, p, loop, cursors, tick)) {
             if (p->tick >= 0) (void)pass_values(sim, p, index, known_iterations(p, loop, cursors));
             return false;
         }
