@@ -41,6 +41,7 @@ const PassTable *driver_all_passes(void)
         &pass_onnx_fold_constants,
         &pass_onnx_infer_shapes,
         &pass_onnx_quantize,
+        &pass_onnx_set_head,
         &pass_pin_fifos,
         &pass_print_op_stats,
         &pass_simplify_kernels,

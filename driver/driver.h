@@ -147,6 +147,8 @@ extern const DriverOption driver_search_options[], driver_limit_options[];
 typedef struct CompileOptions {
     const char *top;        /* name of the top function, a C++ identifier; NULL: the network's */
     const char *fifo_slack; /* "exact", "N%" or "default", as fit-fifos has it; NULL: the default */
+    const char *head; /* what a network of ONNX operators gives in place of its results: "integers",
+                         "argmax" or "topk=K"; NULL: its results */
     const char *folding; /* file of choices, no quotes or braces in its path; NULL: none is given */
     bool has_memory_ports; /* frames are in memories (m_axi), not streams */
     bool loads_weights;    /* weights are loaded at start-up, not part of the bitstream */
@@ -156,6 +158,8 @@ typedef struct CompileOptions {
     const DriverProgress *progress; /* or NULL */
 } CompileOptions;
 
+/* Whether a text is a head. */
+bool driver_head_is_valid(const char *text) MUST_CHECK;
 /* Whether a text is a fifo_slack. */
 bool driver_fifo_slack_is_valid(const char *text) MUST_CHECK;
 

@@ -1,6 +1,8 @@
 /* The order of the passes, from a loaded model to an emithls design: one table, of which the stages
  * that compile, check and explore need are run or printed.
  * Tests: lit/driver/ming-compile.mir, test/unit/driver/compile_test.c */
+#include <string.h>
+
 #include "dialects/tosa/tosa.h"
 #include "driver/internal.h"
 #include "lowering/dfg_to_emithls/dfg_to_emithls.h"
@@ -18,6 +20,39 @@
 static bool add_keep_going(StrBuf *out, const StageOptions *options)
 {
     if (options->keeps_going) strbuf_add_c(out, "keep-going");
+    return true;
+}
+
+/* "integers", "argmax" or "topk=K" */
+static bool parse_head(const char *text, bool *is_list, int64_t *k)
+{
+    static const char prefix[] = "topk=";
+    size_t len = strlen(prefix);
+    *is_list = strncmp(text, prefix, len) == 0;
+    if (!*is_list) return strcmp(text, "integers") == 0 || strcmp(text, "argmax") == 0;
+    *k = 0;
+    for (text += len; *text >= '0' && *text <= '9' && *k < INT32_MAX; text++)
+        *k = *k * 10 + (*text - '0');
+    return *text == '\0' && *k > 0;
+}
+
+bool driver_head_is_valid(const char *text)
+{
+    bool is_list;
+    int64_t k;
+    return parse_head(text, &is_list, &k);
+}
+
+static bool add_head(StrBuf *out, const StageOptions *options)
+{
+    bool is_list;
+    int64_t k;
+    const char *head = options->compile ? options->compile->head : NULL;
+    if (!head || !parse_head(head, &is_list, &k)) return false;
+    if (is_list)
+        strbuf_printf(out, "kind=topk k=%lld", (long long)k);
+    else
+        strbuf_printf(out, "kind=%s", head);
     return true;
 }
 
@@ -102,6 +137,7 @@ static const Step steps[] = {
     {STAGE_FOLD, on_functions, &pass_onnx_decompose, NULL},
     {STAGE_FOLD, on_functions, &pass_onnx_fold_constants, NULL},
     {STAGE_FOLD, on_functions, &pass_onnx_infer_shapes, NULL},
+    {STAGE_FOLD, on_functions, &pass_onnx_set_head, add_head},
     {STAGE_TO_LINALG, on_functions, &pass_convert_onnx_to_linalg, add_keep_going},
     {STAGE_TO_LINALG, on_functions, &pass_tosa_optional_decompositions, wants_tosa},
     {STAGE_TO_LINALG, on_functions, &pass_canonicalize, wants_tosa},

@@ -169,6 +169,11 @@ static bool check_options(const Tool *tool, const CompileFlags *options, const T
         return false;
     if (options->compile.verify_semantics < 0)
         return tool_error(tool, "error: --verify-semantics takes a positive number");
+    if (options->compile.head && !driver_head_is_valid(options->compile.head))
+        return tool_error(tool, "error: --head takes integers, argmax or topk=K with K above 0");
+    if (options->compile.head && options->compile.verify_semantics > 0)
+        return tool_error(tool,
+                          "error: --verify-semantics compares results, which --head replaces");
     if (options->compile.fifo_slack && !driver_fifo_slack_is_valid(options->compile.fifo_slack))
         return tool_error(tool, "error: --fifo-slack takes exact, default or a share as 50%%, at "
                                 "most 1000%%");
@@ -198,6 +203,10 @@ static void add_flags(CompileFlags *options, Flags *flags)
         {"rewind", FLAG_CHOICE, &options->rewind, "on|off",
          "Let processes begin with the next frame before they have run empty: frames follow each "
          "other without a gap, but the end of one leaves with the beginning of the next",
+         NULL},
+        {"head", FLAG_TEXT, &compile->head, "integers|argmax|topk=K",
+         "What the accelerator gives: sums in front of scalings and softmaxes, or indices of the "
+         "greatest elements, default the network's results",
          NULL},
         {"fifo-slack", FLAG_TEXT, &compile->fifo_slack, "exact|N%|default",
          "How much deeper than predicted pipelines may be without losing the interval: not at "

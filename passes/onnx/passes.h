@@ -13,5 +13,6 @@ extern const PassDef pass_onnx_decompose;
 extern const PassDef pass_onnx_fold_constants;
 extern const PassDef pass_onnx_infer_shapes;
 extern const PassDef pass_onnx_quantize;
+extern const PassDef pass_onnx_set_head;
 
 #endif

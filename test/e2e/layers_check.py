@@ -127,7 +127,25 @@ def check_typed(tools, path, frames, work):
               if "f" in f"{node['input']}{node['output']}"]
     if floats:
         raise networks_check.Failure(f"{flag} leaves floats in {floats}")
+    check_head(tools, path, flag, frames, work)
     return len(layers)
+
+
+def check_head(tools, path, flag, frames, work):
+    """The design gives the places of the greatest sums, and computes nothing in floats."""
+    model = onnx_file.read_model(path)
+    sums = next(node["output"][0] for node in reversed(model["graph"]["node"])
+                if node["op_type"] in ("MatMul", "Gemm"))
+    want = evaluate_all(model, frames)[sums]
+    want = np.argsort(-want.reshape(len(frames), -1), axis=1, kind="stable")
+    for head, best in (("argmax", want[:, 0]), ("topk=3", want[:, :3])):
+        _, said = networks_check.run(tools / "ming", "compile", path, flag, f"--head={head}",
+                                     "-o", work / "out")
+        if "floating point" in said:
+            raise networks_check.Failure(f"--head={head}: {said.strip()}")
+        networks_check.run(tools / "ming", "sim", work / "out", f"--input={work / 'x.npy'}",
+                           f"--output={work / 'y.npy'}")
+        networks_check.compare(f"--head={head}", best, np.load(work / "y.npy").reshape(best.shape))
 
 
 def subjects(seed, work):
