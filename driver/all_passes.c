@@ -44,6 +44,7 @@ const PassTable *driver_all_passes(void)
         &pass_onnx_set_head,
         &pass_pin_fifos,
         &pass_print_op_stats,
+        &pass_record_requantizers,
         &pass_simplify_kernels,
         &pass_size_fifos,
         &pass_split_results,

@@ -291,6 +291,7 @@ static bool lower(Round *round, Op *module)
 {
     bool ok = run_passes(round, module, STAGE_TO_LINALG);
     if (ok) driver_check_widths(round->check, module);
+    if (ok) round->check->requantizers = op_attr(module, DFG_ATTR_REQUANTIZERS);
     if (ok && has_cuts(round->check)) tidy(module);
     if (!ok || !has_work(round->check, module)) return ok;
     ok = run_passes(round, module, STAGE_GENERALIZE | STAGE_STREAM);

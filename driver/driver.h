@@ -242,6 +242,7 @@ typedef struct Check {
     Arena arena;       /* of the layers and their texts */
     const CheckHint *hints; /* for the reports, the first that fits; ends with a row without words.
                                NULL: none */
+    const Attr *requantizers; /* DFG_ATTR_REQUANTIZERS of what compiles; NULL: none, or not known */
     struct ModelNotes *notes; /* the driver's own, during the check */
 } Check;
 
@@ -266,6 +267,8 @@ void driver_partition_print(const Check *check, const Partition *part, const cha
  * written as one. */
 bool driver_partition_options(const Partition *part, StrBuf *out) MUST_CHECK;
 
+/* Appends a table of what the network's quantizers became. docs/check.md explains its columns. */
+void driver_check_print_requantizers(const Check *check, StrBuf *out);
 /* Append a table for people, or a JSON object for programs. docs/check.md explains its keys. */
 void driver_check_print_text(const Check *check, const Partition *part, StrBuf *out);
 void driver_check_print_json(const Check *check, const Partition *part, StrBuf *out);

@@ -18,6 +18,9 @@
 #include "driver/internal.h"
 #include "ir/asm/print/print.h"
 
+/* Names of a list that a warning gives. */
+enum { SHOWN_NAMES = 3 };
+
 struct ModelNotes {
     Op *model;         /* copy of the loaded module */
     const Attr *loc;   /* of the warnings: the network's */
@@ -309,15 +312,29 @@ static void infer_shapes(Op *model)
 
 static void add_names(StrBuf *out, const Layers *layers)
 {
-    enum { SHOWN = 3 };
-    for (size_t i = 0; i < layers->names.len && i < SHOWN; i++) {
+    for (size_t i = 0; i < layers->names.len && i < SHOWN_NAMES; i++) {
         strbuf_add_c(out, i ? ", " : " ");
         strbuf_add_quoted(out, layers->names.data[i]->str);
     }
-    if (layers->names.len > SHOWN) strbuf_printf(out, " and %zu more", layers->names.len - SHOWN);
+    if (layers->names.len > SHOWN_NAMES)
+        strbuf_printf(out, " and %zu more", layers->names.len - SHOWN_NAMES);
 }
 
-static void warn_floats(ModelNotes *notes, const Layers *layers)
+/* "; integers end at 'a', 'b'": the nodes that have no form in integers. */
+static void add_ends(StrBuf *out, const Op *module, const Layers *layers)
+{
+    const Attr *ends = op_attr(module, DFG_ATTR_INTEGERS_END);
+    size_t count = 0;
+    for (uint32_t i = 0; ends && i < ends->u.array.count; i++) {
+        Str name = ends->u.array.items[i]->u.string;
+        if (!ptrmap_has(&layers->floats, ident_get(module->ctx, name)) || count == SHOWN_NAMES)
+            continue;
+        strbuf_add_c(out, count++ ? ", " : "; integers end at ");
+        strbuf_add_quoted(out, name);
+    }
+}
+
+static void warn_floats(ModelNotes *notes, const Op *module, const Layers *layers)
 {
     StrBuf names = {0}, options = {0};
     size_t count = layers->names.len;
@@ -328,6 +345,7 @@ static void warn_floats(ModelNotes *notes, const Layers *layers)
                      "--calibrate=FILE.npy makes integers of it",
                      count, count == 1 ? "layer" : "layers", names.data);
     } else {
+        add_ends(&names, module, layers);
         if (notes->is_onnx_file) {
             infer_shapes(notes->model);
             const Op *func = network_of(notes->model);
@@ -351,7 +369,7 @@ void driver_notes_end(ModelNotes *notes, const Op *module)
     Survey survey = {&layers, &nodes};
     op_walk(notes->model, collect_node, &nodes);
     op_walk((Op *)(uintptr_t)module, look_at_kernel, &survey);
-    if (notes->has_nodes && layers.names.len > 0) warn_floats(notes, &layers);
+    if (notes->has_nodes && layers.names.len > 0) warn_floats(notes, module, &layers);
     ptrmap_free(&nodes);
     ptrmap_free(&layers.floats);
     ptrmap_free(&layers.integers);

@@ -14,6 +14,7 @@
 #include "passes/linalg/passes.h"
 #include "passes/onnx/passes.h"
 #include "passes/tosa/passes.h"
+#include "target/cost/cost.h"
 #include "target/dse/dse.h"
 #include "target/fifo/fifo.h"
 
@@ -139,6 +140,7 @@ static const Step steps[] = {
     {STAGE_FOLD, on_functions, &pass_onnx_infer_shapes, NULL},
     {STAGE_FOLD, on_functions, &pass_onnx_set_head, add_head},
     {STAGE_TO_LINALG, on_functions, &pass_convert_onnx_to_linalg, add_keep_going},
+    {STAGE_TO_LINALG, NULL, &pass_record_requantizers, NULL},
     {STAGE_TO_LINALG, on_functions, &pass_tosa_optional_decompositions, wants_tosa},
     {STAGE_TO_LINALG, on_functions, &pass_canonicalize, wants_tosa},
     {STAGE_TO_LINALG, on_functions, &pass_tosa_infer_shapes, wants_tosa},

@@ -180,6 +180,30 @@ static void add_processes(Emitter *e, JsonWriter *w)
     end_items(w);
 }
 
+/* What the network's quantizers became; costs are those of a lane. */
+static void add_requantizers(Emitter *e, JsonWriter *w)
+{
+    const Attr *list = op_attr(e->module, DFG_ATTR_REQUANTIZERS);
+    json_member_array(w, "requantizers");
+    for (uint32_t i = 0; list && i < list->u.array.count; i++) {
+        const Attr *item = list->u.array.items[i];
+        const Attr *absorbed = attr_dict_get_c(item, DFG_REQUANT_ABSORBED);
+        begin_item(w);
+        json_member_string(w, "layer", text(item, DFG_REQUANT_LAYER));
+        json_member_string(w, "form", text(item, DFG_REQUANT_FORM));
+        json_member_count(w, "levels", number(item, DFG_REQUANT_LEVELS));
+        json_member_count(w, "constant_bits", number(item, DFG_REQUANT_BITS));
+        json_member_count(w, "lut_per_lane", number(item, DFG_COST_LUT));
+        json_member_count(w, "dsp_per_lane", number(item, DFG_COST_DSP));
+        json_member_array(w, "absorbed");
+        for (uint32_t n = 0; n < absorbed->u.array.count; n++)
+            json_write_string(w, absorbed->u.array.items[n]->u.string);
+        json_end_array(w);
+        json_end_object(w);
+    }
+    end_items(w);
+}
+
 static void add_fifos(Emitter *e, JsonWriter *w)
 {
     json_member_array(w, "fifos");
@@ -268,6 +292,7 @@ void emit_report(Emitter *e, StrBuf *out)
     add_totals(e, &w);
     add_timing(e, &w);
     add_processes(e, &w);
+    add_requantizers(e, &w);
     add_fifos(e, &w);
     add_ports(e, &w);
     json_write_line(&w, 0);

@@ -31,7 +31,7 @@ static const CheckHint hints[] = {
 
 typedef struct CheckFlags {
     ModelOptions model;
-    bool as_json;
+    bool as_json, shows_requantizers;
     const char *partition; /* file to write, or NULL */
 } CheckFlags;
 
@@ -64,6 +64,7 @@ static bool report(const Tool *tool, const CheckFlags *flags, Check *check, cons
         driver_check_print_json(check, &part, &text);
     else if (check->count > 0)
         driver_check_print_text(check, &part, &text);
+    if (flags->shows_requantizers && !flags->as_json) driver_check_print_requantizers(check, &text);
     if (text.len > 0) fwrite(text.data, 1, text.len, stdout);
     if (flags->partition && (ok || !check->is_diagnosed))
         ok = write_partition(tool, flags->partition, check, &part, path);
@@ -101,6 +102,8 @@ int ming_check(int argc, char **argv)
     tool_add_model_flags(&flags, &check.model);
     FLAGS_ADD(&flags,
               {"json", FLAG_SWITCH, &check.as_json, NULL, "Print JSON instead of a table", NULL},
+              {"streamlining", FLAG_SWITCH, &check.shows_requantizers, NULL,
+               "Tell what each quantizer became, and which nodes are part of it", NULL},
               {"partition-out", FLAG_TEXT, &check.partition, "file",
                "Write the largest part that compiles, for --partition of all commands", NULL});
     const Tool tool = {

@@ -83,6 +83,24 @@ enum {
 #define DFG_ATTR_DEPTH "depth"
 #define DFG_ATTR_CAUTIOUS "cautious"
 
+/* On a kernel that requantizes: which nodes it stands for, a dictionary of DFG_REQUANT keys. Written
+ * by convert-onnx-to-linalg; record-requantizers makes an array of them on the module, with costs,
+ * which emit and ming check read. */
+#define DFG_ATTR_REQUANTIZER "dfg.requantizer"
+#define DFG_ATTR_REQUANTIZERS "dfg.requantizers"
+/* On a function, then on the module: names of the nodes that take integers as floats because they
+ * have no form in integers, an array of strings. Written by convert-onnx-to-linalg and
+ * record-requantizers; read by the driver's warnings. */
+#define DFG_ATTR_INTEGERS_END "dfg.integers_end"
+/* Of DFG_ATTR_REQUANTIZER and of the items of DFG_ATTR_REQUANTIZERS. */
+#define DFG_REQUANT_ABSORBED "absorbed" /* array of strings: nodes in front of the quantizer */
+#define DFG_REQUANT_FORM "form"         /* a string: line, comparisons, table ... */
+#define DFG_REQUANT_LAYER "layer"       /* a string: the quantizer */
+#define DFG_REQUANT_LEVELS "levels"     /* i64 */
+#define DFG_REQUANT_BITS                                                                           \
+    "constant_bits" /* i64, of the latter only: bits of all its constants; so
+                                            are DFG_COST_DSP and DFG_COST_LUT, those of a lane */
+
 /* Of DFG_ATTR_QUANT, where x = (q - zero_point) * scale / divisor. */
 #define DFG_QUANT_BIPOLAR "bipolar" /* bool: an input is 1 where it is not negative, else -1 */
 #define DFG_QUANT_BITS "bits"       /* i64: of q */

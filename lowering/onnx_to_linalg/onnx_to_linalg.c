@@ -398,10 +398,13 @@ static bool convert_onnx_to_linalg(Pass *pass, Op *func)
         return op_error(func, "must be straight-line code to be lowered");
     OnnxLowering lw = {.pass = pass, .ctx = func->ctx, .func = func};
     bool ok = lower_function(&lw, entry);
+    if (ok && lw.ends.len > 0)
+        op_set_attr(func, DFG_ATTR_INTEGERS_END, attr_array(func->ctx, lw.ends.data, lw.ends.len));
     for (size_t i = 0; i < lw.arrays.len; i++) array_unref(lw.arrays.entries[i].value);
     ptrmap_free(&lw.arrays);
     ptrmap_free(&lw.values);
     ptrmap_free(&lw.absorbed);
+    vec_free(&lw.ends);
     strbuf_free(&lw.why);
     return ok;
 }

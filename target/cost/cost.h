@@ -179,4 +179,8 @@ enum { FIFO_MIN_DEPTH = 2 };
  * `frame` words. False: diagnosed. */
 bool cost_fork_estimate(const Op *instantiate, int64_t frame, int64_t *words) MUST_CHECK;
 
+/* Passes. docs/reference describes each from its PassDef. */
+
+extern const PassDef pass_record_requantizers;
+
 #endif

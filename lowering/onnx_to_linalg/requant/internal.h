@@ -3,6 +3,7 @@
  * it can be built.
  *
  *   requant.c              finds the function, by bisection or by trying all integers
+ *   requant_describe.c     says what the kernel of a requantizer stands for
  *   requant_affine.c       clamp(floor((m * q + b) / 2^s)), per channel
  *   requant_comparisons.c  few levels, by a comparison each
  *   requant_thresholds.c   thresholds, level changes, tables
@@ -56,6 +57,18 @@ typedef struct LevelChanges {
     int64_t *base;  /* [channels]: the level at the smallest q; owned */
     VEC(LevelChange) list;
 } LevelChanges;
+
+/* Which nodes a requantizer stands for. */
+typedef struct RequantOrigin {
+    const Op *quantizer;
+    const EpilogueOp *last; /* what is applied in front of it; NULL: nothing */
+    const Op *sum;          /* a sum of two tensors in front of these, or NULL */
+} RequantOrigin;
+
+/* Says on the kernel that gives out->value which nodes it stands for, and in which form
+ * (DFG_ATTR_REQUANTIZER). */
+void requant_describe(OnnxLowering *lw, const RequantOrigin *origin, const QuantizerSpec *spec,
+                      const Fixed *out);
 
 /* Lowers the quantizer lw->node, whose meaning is `spec`, on v. False: diagnosed, or with *exact
  * unset not to be done in integers. */

@@ -129,8 +129,8 @@ static bool is_on_grid(const Fixed *v, const QuantizerSpec *spec)
            v->low >= quant->low - quant->zero && v->high <= quant->high - quant->zero;
 }
 
-bool quantizer_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out,
-                     bool *exact)
+static bool build_in_form(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out,
+                          bool *exact)
 {
     *exact = true;
     if (is_on_grid(v, spec)) {
@@ -144,6 +144,16 @@ bool quantizer_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec
     if (spec->has_grid && !spec->quant.is_bipolar && !v->epilogue && v->unit == spec->real.unit)
         return requant_build_shift(lw, v, spec, out);
     return requant_build(lw, v, spec, out, exact);
+}
+
+bool quantizer_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out,
+                     bool *exact)
+{
+    const EpilogueOp *last = v->epilogue ? v->epilogue->last : NULL;
+    if (!build_in_form(lw, v, spec, out, exact)) return false;
+    if (*exact && out->value != v->value)
+        requant_describe(lw, &(RequantOrigin){lw->node, last, NULL}, spec, out);
+    return true;
 }
 
 /* Whether the grid's arithmetic is exact in f32. */

@@ -221,6 +221,7 @@ static const Type *working_type(const AffineKernel *k)
 static Value *build_approx(Requant *r, const AffineApprox *approx)
 {
     OnnxLowering *lw = r->lw;
+    lw->form = approx->correction_bits > 0 ? "moved line" : "line";
     int64_t *numbers = ARENA_ARRAY(&lw->pass->scratch, int64_t, r->channels);
     AffineKernel k = {.r = r, .approx = approx, .inputs = {r->v->value}, .count = 1};
     for (int64_t c = 0; c < r->channels; c++) numbers[c] = approx->of[c].multiplier;

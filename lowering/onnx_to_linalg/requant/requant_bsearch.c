@@ -103,6 +103,7 @@ Value *requant_build_bsearch(Requant *r, const LevelChanges *changes)
     while (INT64_C(1) << s.depth <= most) s.depth++;
     if (most <= MAX_COMPARISONS || s.depth > MAX_DEPTH || r->channels << s.depth > MAX_TABLE)
         return NULL;
+    r->lw->form = "search";
     const int64_t *levels = part_levels(&s, &is_count);
     Value *table = NULL;
     if (!is_count)

@@ -109,6 +109,7 @@ Value *requant_build_comparisons(Requant *r)
     uint32_t input[MAX_TERMS], falls;
     bool are_few = find_terms(&k);
     assert(are_few);
+    lw->form = k.count == 1 ? "comparison" : "comparisons";
     (void)are_few;
     const Type *wide = requant_place_type(r), *elem = type_elem(requant_type(r));
     for (uint32_t i = 0; i < k.count; i++) input[i] = add_input(&k, k.terms[i].at);

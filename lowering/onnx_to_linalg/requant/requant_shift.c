@@ -188,6 +188,7 @@ static Value *build_rescale(ScalarRescale *s, const ShiftRescale *r, Value *v)
 void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, Fixed *out)
 {
     Generic generic;
+    lw->form = "comparison";
     generic_elementwise(lw, &generic, &v->value, 1);
     const Type *result = type_with_elem(v->value->type, type_i(lw->ctx, 2));
     generic_open(lw, &generic, lower_build_empty(lw, result));
@@ -230,6 +231,7 @@ bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *
         return true;
     }
     Generic generic;
+    lw->form = "shift";
     generic_elementwise(lw, &generic, &v->value, 1);
     const Type *elem = quant_type(lw, quant);
     generic_open(lw, &generic, lower_build_empty(lw, type_with_elem(v->value->type, elem)));

@@ -80,6 +80,7 @@ static Value *direction_tensor(Requant *r)
 Value *requant_build_thresholds(Requant *r)
 {
     bool has_signs = any_falls(r);
+    r->lw->form = "thresholds";
     Value *tables[2] = {threshold_tensor(r, r->most - r->least)};
     Generic g;
     if (has_signs) tables[1] = direction_tensor(r);
@@ -243,6 +244,7 @@ int64_t level_changes_most(const Requant *r, const LevelChanges *changes)
 Value *requant_build_level_changes(Requant *r, const LevelChanges *changes)
 {
     int64_t most = level_changes_most(r, changes);
+    r->lw->form = "thresholds";
     const int64_t dims[] = {r->channels, most};
     int64_t count = r->channels * most;
     int64_t *places = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, count);
@@ -313,6 +315,7 @@ Value *requant_build_table(Requant *r, const LevelChanges *changes)
 {
     OnnxLowering *lw = r->lw;
     if (!requant_fits_table(r)) return NULL;
+    lw->form = "table";
     int64_t count = r->v->high - r->v->low + 1, last = r->channels * count - 1;
     uint32_t own = type_width(type_elem(r->v->value->type)) + r->v->is_unsigned;
     uint32_t width =

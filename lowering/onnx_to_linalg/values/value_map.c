@@ -196,6 +196,16 @@ static Value *plain_constant(OnnxLowering *lw, const Array *array)
     return value;
 }
 
+/* Notes that the node takes integers as floats. */
+static void note_end(OnnxLowering *lw)
+{
+    const Attr *name = op_attr(lw->node, ONNX_ATTR_NAME);
+    if (!name) return;
+    for (size_t i = 0; i < lw->ends.len; i++)
+        if (lw->ends.data[i] == name) return;
+    *vec_push(&lw->ends) = name;
+}
+
 static Value *make_plain(OnnxLowering *lw, const Value *value, const Lowered *lowered)
 {
     const Array *array = lower_array(lw, value);
@@ -204,8 +214,10 @@ static Value *make_plain(OnnxLowering *lw, const Value *value, const Lowered *lo
         onnx_error(lw->node, "has an operand that is no tensor of numbers");
         return NULL;
     }
-    if (type_is_float(type_elem(value->type)))
+    if (type_is_float(type_elem(value->type))) {
+        note_end(lw);
         return epilogue_build(lw, &lowered->fixed, value->type);
+    }
     return plain_integers(lw, &lowered->fixed, lower_plain_type(value->type));
 }
 

@@ -95,6 +95,8 @@ typedef struct OnnxLowering {
     PtrMap arrays;   /* Value* of a constant of the network -> Array*, owned */
     PtrMap absorbed; /* Op* that was applied earlier: its result is an operand; -> its number + 1 */
     StrBuf why;      /* scratch for messages */
+    VEC(const Attr *) ends; /* names of nodes that take integers as floats, as strings; owned */
+    const char *form;       /* of the requantizer that was built last, for its description */
 } OnnxLowering;
 
 /* Operands and results of lw->node (value_map.c). */
