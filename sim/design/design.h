@@ -124,6 +124,8 @@ typedef struct HlsDesign {
     VEC(HlsProcess) processes;
     VEC(HlsStream) streams; /* the ports first */
     uint32_t port_count;    /* of streams; memories are none */
+    bool may_pause; /* for the events of a frame: frames may be started late, so that a process
+                               that rewinds may run empty before them, or not (target/fifo) */
     VEC(HlsMemoryPort) memories;
 } HlsDesign;
 

@@ -85,4 +85,10 @@ bool fifo_keeps_slack(HlsDesign *design, FifoSlack slack, const int64_t *depths,
 SizingOutcome fifo_size_for_bound(HlsDesign *design, FifoSlack slack, int64_t interval,
                                   int64_t *events, int64_t *depths) MUST_CHECK;
 
+/* Raises depths, where it has to, until a design in which processes rewind does not deadlock on any
+ * hardware there is slack for, whenever its frames are started. SIZING_UNDECIDED: that is not
+ * proven, because a frame has too many events. The design is as predicted afterwards. */
+SizingOutcome fifo_size_for_pauses(HlsDesign *design, FifoSlack slack, int64_t events,
+                                   int64_t *depths) MUST_CHECK;
+
 #endif

@@ -187,6 +187,8 @@ static SizingOutcome size_in_steps(const FifoFitting *f, int64_t interval, int64
     }
     if (outcome == SIZING_PERIODIC)
         outcome = fifo_size(f->design, interval, &events, floors, f->depths);
+    if (outcome == SIZING_PERIODIC)
+        outcome = fifo_size_for_pauses(f->design, f->slack, left, f->depths);
     if (outcome == SIZING_PERIODIC) *excess = storage_beyond(f, beyond);
     return outcome;
 }

@@ -12,11 +12,13 @@
 typedef struct WalkedAccess {
     HlsCursor at;
     TickAccessKind kind;
-    int64_t early; /* cycles before the access */
-    int64_t due;   /* cycle of the next access in this execution; INT64_MAX: it has none */
-    bool is_alone; /* no other of the loop has its stream and kind */
-    int64_t shift; /* of a process that rewinds: cycles before the frame of the ticks */
-    int64_t left;  /* words to come */
+    int64_t early;      /* cycles before the access */
+    int64_t due;        /* cycle of the next access in this execution; INT64_MAX: it has none */
+    bool is_alone;      /* no other of the loop has its stream and kind */
+    int64_t shift;      /* of a process that rewinds: cycles before the frame of the ticks */
+    int64_t base;       /* cycle of the iteration in which its frame begins */
+    int64_t end, pause; /* what comes behind each such end of its frame comes so much later */
+    int64_t left;       /* words to come */
 } WalkedAccess;
 
 /* Where a process is in its frame. */
@@ -25,6 +27,8 @@ typedef struct EventWalk {
     const HlsProcess *process;
     uint32_t row;
     int64_t now, last;        /* cycle; of the last tick */
+    int64_t period;           /* of a process that rewinds: cycles from frame to frame */
+    bool may_pause;           /* between frames */
     WalkedAccess **accesses;  /* per loop */
     uint32_t *access_counts;  /* of them, per loop */
     WalkedAccess **due;       /* those of the next tick */
@@ -34,6 +38,15 @@ typedef struct EventWalk {
     uint32_t *written, *read; /* words of each stream so far */
     uint32_t *placed;
 } EventWalk;
+
+int64_t fifo_first_read(const HlsProcess *process)
+{
+    const HlsLoop *loop = process->loops.data;
+    int64_t first = INT64_MAX;
+    for (size_t a = 0; a < loop->accesses.len; a++)
+        if (!loop->accesses.data[a].is_write) first = i64_min(first, loop->accesses.data[a].offset);
+    return first;
+}
 
 /* Ticks `step` cycles apart, each with the accesses that are due. */
 static void add_ticks(const EventWalk *w, int64_t time, uint32_t count, int64_t step)
@@ -77,24 +90,34 @@ static void add_access(const EventWalk *w, uint32_t at, uint32_t count)
 static int64_t due_cycle(const WalkedAccess *walked, const HlsLoop *loop, int64_t base)
 {
     int64_t tick = hls_cursor_tick(&walked->at, loop, base);
-    return tick < INT64_MAX ? tick - walked->early - walked->shift : tick;
+    if (tick == INT64_MAX) return tick;
+    tick -= walked->early + walked->base;
+    return tick - walked->shift + (walked->pause > 0 ? tick / walked->end * walked->pause : 0);
+}
+
+/* Iterations up to the next end of its frame. */
+static int64_t before_pause(const WalkedAccess *walked, const HlsLoop *loop)
+{
+    if (walked->pause == 0) return INT64_MAX;
+    int64_t tick = hls_cursor_tick(&walked->at, loop, 0) - walked->early - walked->base;
+    return (walked->end - tick % walked->end - 1) / loop->ii + 1;
 }
 
 /* The same for a process that rewinds: behind the frame's words that are later than its end come
  * those of the next one. */
-static int64_t due_again(WalkedAccess *walked, const HlsProcess *process)
+static int64_t due_again(const EventWalk *w, WalkedAccess *walked, const HlsLoop *loop)
 {
     if (walked->left == 0) return INT64_MAX;
     if (walked->at.next == INT64_MAX) {
         hls_cursor_reset(&walked->at);
-        walked->shift -= process->cycles;
+        walked->shift -= w->period;
     }
-    return due_cycle(walked, process->loops.data, 0);
+    return due_cycle(walked, loop, 0);
 }
 
 static int64_t next_due(const EventWalk *w, WalkedAccess *walked, const HlsLoop *loop, int64_t base)
 {
-    return w->process->rewinds ? due_again(walked, w->process) : due_cycle(walked, loop, base);
+    return w->process->rewinds ? due_again(w, walked, loop) : due_cycle(walked, loop, base);
 }
 
 /* Finds the accesses of the next tick. Gives its cycle, INT64_MAX if the execution has no more, and
@@ -115,7 +138,8 @@ static int64_t find_due(EventWalk *w, const HlsLoop *loop, WalkedAccess *accesse
         }
         int64_t most =
             walked->at.left < end - walked->at.next ? walked->at.left : end - walked->at.next;
-        if (w->process->rewinds) most = i64_min(most, walked->left);
+        if (w->process->rewinds)
+            most = i64_min(most, i64_min(walked->left, before_pause(walked, loop)));
         if (!walked->is_alone) most = 1;
         *count = most < *count ? most : *count;
         w->due[w->due_count++] = walked;
@@ -177,6 +201,11 @@ static bool is_split(const Channel *c)
     return c->places != c->writes;
 }
 
+static bool gives_word(TickAccessKind kind)
+{
+    return kind == TICK_WRITE || kind == TICK_WORD;
+}
+
 /* Moves an access of a process that rewinds to the first word that is later than the end of its
  * frame, or of the later frame behind which only some of the words are. */
 static void rotate(EventWalk *w, WalkedAccess *walked)
@@ -189,15 +218,20 @@ static void rotate(EventWalk *w, WalkedAccess *walked)
     WordLag *lag = lags[walked->kind];
     walked->left = c->words;
     if (c->words == 0) return;
-    lag->frames = (int32_t)(due_cycle(walked, p->loops.data, 0) / p->cycles);
-    int64_t end = (lag->frames + 1) * p->cycles;
+    if (w->may_pause) walked->base = fifo_first_read(p);
+    if (gives_word(walked->kind)) {
+        walked->end = p->cycles;
+        walked->pause = w->period - p->cycles;
+    }
+    lag->frames = (int32_t)floor_div(due_cycle(walked, p->loops.data, 0), w->period);
+    int64_t end = (lag->frames + 1) * w->period;
     for (; due_cycle(walked, p->loops.data, 0) < end; word++) hls_cursor_advance(&walked->at);
     if (word < c->words) {
         counts[walked->kind][stream] = lag->wrap = word;
-        walked->shift = end;
+        walked->shift += end;
     } else {
         hls_cursor_reset(&walked->at);
-        walked->shift = end - p->cycles;
+        walked->shift += end - w->period;
     }
     if (walked->kind == TICK_WRITE) c->place_lag = c->write_lag;
 }
@@ -234,6 +268,9 @@ static void add_row(EventWalk *w, uint32_t row)
     Arena scratch;
     arena_init(&scratch);
     w->row = row;
+    w->period = p->cycles;
+    if (w->may_pause && p->rewinds)
+        w->period = i64_max(p->cycles, design_loop_cycles(p->loops.data));
     w->now = p->func ? PROCESS_START + p->start_late : 0;
     w->last = 0;
     w->accesses = ARENA_ARRAY(&scratch, WalkedAccess *, p->loops.len);
@@ -245,7 +282,7 @@ static void add_row(EventWalk *w, uint32_t row)
     range->begin = events->tick_count;
     for (size_t at = 0; at < p->steps.len && !p->is_once;) at = walk_step(w, at);
     range->end = events->tick_count;
-    w->now = p->rewinds ? p->cycles : w->now + p->end_late;
+    w->now = p->rewinds ? w->period : w->now + p->end_late;
     if (range->end > range->begin) events->ticks[range->begin].gap += w->now - w->last;
     arena_free(&scratch);
 }
@@ -257,6 +294,7 @@ static bool may_be_early(const HlsDesign *design, uint32_t stream)
     uint32_t writer = design->streams.data[stream].writer;
     if (writer == HLS_NOBODY || stream < design->port_count) return false;
     const HlsProcess *p = &design->processes.data[writer];
+    if (design->may_pause && p->rewinds) return true;
     for (size_t l = 0; l < p->loops.len; l++)
         for (size_t a = 0; a < p->loops.data[l].accesses.len; a++) {
             const HlsAccess *access = &p->loops.data[l].accesses.data[a];
@@ -292,7 +330,7 @@ bool fifo_frame_events(const HlsDesign *design, int64_t max_accesses, FrameEvent
     *out = (FrameEvents){0};
     arena_init(&out->arena);
     WalkedAccess *due[2 * HLS_MAX_ACCESSES];
-    EventWalk w = {.events = out, .due = due};
+    EventWalk w = {.events = out, .due = due, .may_pause = design->may_pause};
     out->ticks = ARENA_ARRAY(&out->arena, Tick, all + 1); /* each has an access */
     out->accesses = ARENA_ARRAY(&out->arena, TickAccess, all);
     out->rows = ARENA_ARRAY(&out->arena, EventRange, design->processes.len);

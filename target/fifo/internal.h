@@ -77,6 +77,8 @@ typedef struct FrameEvents {
  * the first frame uses are left out and have no words. False: a frame has more than max_accesses
  * reads and writes; no diagnostic. The owner frees the arena. */
 bool fifo_frame_events(const HlsDesign *design, int64_t max_accesses, FrameEvents *out) MUST_CHECK;
+/* Cycle of an iteration in which a process that rewinds makes its first read. */
+int64_t fifo_first_read(const HlsProcess *process);
 
 /* Periodic schedules. A design keeps the interval T if and only if its events can be given times at
  * which every frame repeats the one before T cycles later:

@@ -9,7 +9,8 @@ For each graph (gen_sizing.py), compiled for a random budget with --fifo-slack=e
   stand in the IR and in report.json, and the exact values;
 - the interval that the cost model predicts is within 1 %,
   or off by less than a pipeline's depth;
-- a FIFO that is one shallower deadlocks the design or lengthens its interval;
+- a FIFO that is one shallower deadlocks the design or lengthens its interval, unless
+  processes rewind, when it may be as deep for the sake of frames that are started late;
 - where random depths deadlock, `fit-fifos{keep=true}` says so, too, the depths
   that the diagnostic names break the deadlock, and none of them can be less;
 - for the first graphs, `make cosim` gives the exact values for the same depths,
@@ -279,7 +280,8 @@ def check_graph(args, index, folder):
     check_record(design, sized)
     check_interval(design, sized)
     check_values(design, model, folder)
-    check_least(design, sized)
+    if not rewinds:
+        check_least(design, sized)
     count = check_deadlocks(design, rng)
     if index < args.cosim:
         check_cosim(design, model, folder, rng)

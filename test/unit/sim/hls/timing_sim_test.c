@@ -58,15 +58,16 @@ static void add_process(Random *random, HlsDesign *d, bool rewinds, int64_t most
                     .trips = trips,
                     .executions = executions,
                     .ii = 1 + random_below(random, 3),
-                    .depth = 5 + random_below(random, 4)};
+                    .depth = 5 + random_below(random, rewinds ? 20 : 4)};
+    uint32_t latest = rewinds ? (uint32_t)loop.depth - 1 : 4; /* write */
     HlsLoop other = {
         .trips = 1, .executions = executions, .ii = 1, .depth = 1 + random_below(random, 3)};
     for (uint32_t i = 0; i < ins + outs; i++) {
         bool is_write = i >= ins;
         HlsAccess access = {.port = i,
                             .is_write = is_write,
-                            .offset =
-                                is_write ? 2 + random_below(random, 3) : random_below(random, 3)};
+                            .offset = is_write ? 2 + random_below(random, latest - 1)
+                                               : random_below(random, 3)};
         uint32_t stream = p->streams[i] = is_write ? out[i - ins] : in[i];
         *(is_write ? &d->streams.data[stream].writer : &d->streams.data[stream].reader) =
             (uint32_t)d->processes.len - 1;
@@ -156,7 +157,8 @@ typedef struct Script {
         uint32_t count;
     } ticks[MAX_TICKS];
     int64_t length, at, frames, ends[FRAMES];
-    int64_t first, step; /* cycles of the first frame, to the next one; 0: each begins anew */
+    bool rewinds;
+    int64_t last[FRAMES]; /* if it rewinds: its own cycles up to the end of each frame */
 } Script;
 
 static bool happens_in(const HlsAccess *access, int64_t iteration)
@@ -187,25 +189,29 @@ static void script_loop(Script *s, const HlsLoop *loop, int64_t execution)
     assert_true(s->length < MAX_TICKS);
 }
 
-/* All frames, of which the last one runs empty. */
-static void script_rewinding(Script *s, const HlsProcess *p)
+/* All frames, of which the last one runs empty. With pauses, some frames are started later than the
+ * process could begin with them, so that it may run empty before. */
+static void script_rewinding(Script *s, const HlsProcess *p, Random *pauses)
 {
     const HlsLoop *loop = p->loops.data;
-    int64_t begin = s->length, frame = loop->trips * loop->ii;
+    int64_t begin = s->length;
+    s->rewinds = true;
     for (int64_t f = 0; f < FRAMES; f++) {
-        s->length = begin + f * frame;
+        bool is_late = pauses && random_below(pauses, 2);
+        s->length = begin += is_late ? random_below(pauses, 2 * (uint32_t)loop->depth) : 0;
         script_loop(s, loop, 0);
+        s->last[f] = s->length;
+        begin += loop->trips * loop->ii;
     }
-    s->step = frame;
-    s->first = s->length - (FRAMES - 1) * frame;
 }
 
-static Script *script_of(const HlsProcess *p)
+/* pauses: NULL, or draws how much later than possible processes that rewind begin each frame. */
+static Script *script_of(const HlsProcess *p, Random *pauses)
 {
     Script *s = calloc(1, sizeof *s);
     s->length = p->func ? PROCESS_START + p->start_late : 0;
     if (p->rewinds) {
-        script_rewinding(s, p);
+        script_rewinding(s, p, pauses);
         return s;
     }
     for (int64_t e = 0; e < p->loops.data[0].executions; e++)
@@ -231,9 +237,9 @@ static bool step(const HlsDesign *d, uint32_t index, Script *s, const int64_t *b
         const HlsAccess *access = s->ticks[s->at].accesses[i];
         levels[p->streams[access->port]] += access->is_write ? 1 : -1;
     }
-    if (++s->at == (s->step ? s->first + s->frames * s->step : s->length)) {
+    if (++s->at == (s->rewinds ? s->last[s->frames] : s->length)) {
         s->ends[s->frames++] = cycle + 1;
-        if (!s->step) s->at = 0;
+        if (!s->rewinds) s->at = 0;
     }
     return true;
 }
@@ -280,7 +286,8 @@ static bool compare(const HlsDesign *d)
     Script *scripts[3 * MAX_PROCESSES];
     const HlsSimOptions options = {0};
     HlsSim *sim = hls_sim_create(d, &options);
-    for (uint32_t i = 0; i < d->processes.len; i++) scripts[i] = script_of(&d->processes.data[i]);
+    for (uint32_t i = 0; i < d->processes.len; i++)
+        scripts[i] = script_of(&d->processes.data[i], NULL);
     bool done = step_through(d, scripts);
     bool runs = true, drains;
     for (int64_t f = random_below(&(Random){(uint64_t)d->streams.len}, FRAMES) + 1; f <= FRAMES;
@@ -369,6 +376,20 @@ static void check_sizes(const HlsDesign *d, int64_t *depths)
     }
 }
 
+/* Sized networks do not hang when frames are started late, here and there. */
+static void check_pauses(Random *random, const HlsDesign *d, const int64_t *depths)
+{
+    enum { TRIES = 8 };
+    for (size_t i = 0; i < d->streams.len; i++) d->streams.data[i].depth = depths[i];
+    for (int try = 0; try < TRIES; try++) {
+        Script *scripts[3 * MAX_PROCESSES];
+        for (uint32_t i = 0; i < d->processes.len; i++)
+            scripts[i] = script_of(&d->processes.data[i], random);
+        assert_true(step_through(d, scripts));
+        for (uint32_t i = 0; i < d->processes.len; i++) free(scripts[i]);
+    }
+}
+
 static void sizes_are_minimal(void **state)
 {
     enum { ROUNDS = 200 };
@@ -384,6 +405,36 @@ static void sizes_are_minimal(void **state)
         check_sizes(&design, ARENA_ARRAY(&design.arena, int64_t, design.streams.len));
         free_design(&design);
     }
+    context_destroy(ctx);
+}
+
+/* Depths that are just enough for frames without a gap may not be for others. */
+static void paused_frames_do_not_hang(void **state)
+{
+    enum { ROUNDS = 2000, EVENTS = 1 << 22 };
+    Random random = {41};
+    Context *ctx = context_create();
+    int raised = 0;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        HlsDesign d;
+        int64_t events = EVENTS, before = 0, after = 0;
+        random_design(&random, &d, true);
+        d.port_count = 1;
+        for (size_t i = 0; i < d.streams.len; i++) d.streams.data[i].word = type_i(ctx, 8);
+        int64_t *depths = ARENA_ARRAY(&d.arena, int64_t, d.streams.len);
+        int64_t best = fifo_best_interval(&d);
+        assert_int_equal(fifo_size(&d, best, &events, NULL, depths), SIZING_PERIODIC);
+        for (size_t i = 0; i < d.streams.len; i++) before += depths[i];
+        const FifoSlack exact = {.is_exact = true};
+        assert_int_equal(fifo_size_for_pauses(&d, exact, EVENTS, depths), SIZING_PERIODIC);
+        assert_true(fifo_keeps_interval(&d, depths, best));
+        for (size_t i = 0; i < d.streams.len; i++) after += depths[i];
+        raised += after > before;
+        check_pauses(&random, &d, depths);
+        free_design(&d);
+    }
+    assert_in_range(raised, 1, ROUNDS);
     context_destroy(ctx);
 }
 
@@ -463,6 +514,14 @@ static void slack_covers_all_hardware(void **state)
         events = EVENTS;
         assert_int_equal(fifo_size(&d, best, &events, NULL, least), SIZING_PERIODIC);
         for (size_t i = 0; i < d.streams.len; i++) deeper += depths[i] > least[i];
+        assert_int_equal(fifo_size_for_pauses(&d, slack, EVENTS, depths), SIZING_PERIODIC);
+        HlsPerturbation later = design_bound(slack.permille);
+        later.is_bound = false;
+        later.fifo_late = 0;
+        later.is_random = true;
+        later.seed = random_u64(&random);
+        design_perturb(&d, &later);
+        check_pauses(&random, &d, depths);
         free_design(&d);
     }
     assert_true(deeper > ROUNDS);
@@ -524,6 +583,7 @@ int main(void)
         cmocka_unit_test(networks_are_exact_to_the_cycle),
         cmocka_unit_test(periods_last),
         cmocka_unit_test(sizes_are_minimal),
+        cmocka_unit_test(paused_frames_do_not_hang),
         cmocka_unit_test(perturbed_networks_are_exact),
         cmocka_unit_test(slack_covers_all_hardware),
         cmocka_unit_test(slack_is_read),
