@@ -178,6 +178,7 @@ static SizingOutcome size_in_steps(const FifoFitting *f, int64_t interval, int64
 {
     SizingOutcome outcome = SIZING_PERIODIC;
     int64_t left = events;
+    const int64_t allowed = events;
     *excess = 0;
     if (floors) outcome = fifo_size_for_bound(f->design, f->slack, interval, &left, floors);
     if (outcome == SIZING_PERIODIC && floors && stops) {
@@ -188,7 +189,7 @@ static SizingOutcome size_in_steps(const FifoFitting *f, int64_t interval, int64
     if (outcome == SIZING_PERIODIC)
         outcome = fifo_size(f->design, interval, &events, floors, f->depths);
     if (outcome == SIZING_PERIODIC)
-        outcome = fifo_size_for_pauses(f->design, f->slack, left, f->depths);
+        outcome = fifo_size_for_pauses(f->design, f->slack, allowed, f->depths);
     if (outcome == SIZING_PERIODIC) *excess = storage_beyond(f, beyond);
     return outcome;
 }
