@@ -124,14 +124,16 @@ static bool keep_better(const Compile *compile, Op **best, Op *other, const Sear
 }
 
 /* A try's design if its FIFOs fit. Else NULL, and *search for the next try, which sets aside twice
- * as much more as this one; or *is_over. */
+ * as much more as this one; or *is_over. is_broken: NULL, or told that the first try has no design,
+ * which is diagnosed. */
 static Op *fitting_design(const Compile *compile, const Op *module, SearchOptions *search,
-                          int number, bool *is_over)
+                          int number, bool *is_over, bool *is_broken)
 {
     DiagHold messages;
     Op *design = try_design(compile, module, search, FIT_BEST_ONLY, &messages);
-    bool fits = design && !is_short(design), is_broken = !design && number == 0;
-    if (fits || is_broken) diag_hold_report(&messages);
+    bool fits = design && !is_short(design), fails = is_broken && !design && number == 0;
+    if (fits || fails) diag_hold_report(&messages);
+    if (fails) *is_broken = true;
     diag_hold_free(&messages);
     if (fits) return design;
     *is_over = !design || !set_aside(design, (int64_t)1 << number, search);
@@ -167,21 +169,37 @@ static Op *within_budget(const Compile *compile, Op *design, const DiagHold *mes
     return NULL;
 }
 
-/* Makes designs with more and more memory set aside until the FIFOs of one fit at its best
- * interval. If none does, takes the better of the first and the last choice, with longer intervals.
- * *chosen gets the options that made the design. NULL: diagnosed. */
-static Op *best_design(const Compile *compile, const Op *module, SearchOptions *chosen)
+/* Makes designs with more and more memory set aside until the FIFOs of one fit at its best interval.
+ * NULL: those of none do; *search are the options of the last one. is_broken: as fitting_design. */
+static Op *try_designs(const Compile *compile, const Op *module, SearchOptions *search,
+                       bool *is_broken)
 {
     enum { MAX_TRIES = 6 };
-    const SearchOptions *given = &compile->options->search;
-    size_t errors = diag_error_count(module->ctx);
-    SearchOptions last = *given;
     bool is_over = compile->options->folding != NULL; /* then depths may be given, too */
     for (int i = 0; i < MAX_TRIES && !is_over; i++) {
-        Op *design = fitting_design(compile, module, &last, i, &is_over);
-        if (design) *chosen = last;
-        if (design || (i == 0 && is_over && diag_error_count(module->ctx) > errors)) return design;
+        Op *design = fitting_design(compile, module, search, i, &is_over, is_broken);
+        if (design) return design;
     }
+    return NULL;
+}
+
+/* The first design whose FIFOs fit at its best interval. Sums on the way to epilogues of their own
+ * take FIFOs, too, so that designs without such are tried behind the others. If none fits, takes the
+ * better of the first and the last choice, with longer intervals. *chosen gets the options that made
+ * the design. NULL: diagnosed. */
+static Op *best_design(const Compile *compile, const Op *module, SearchOptions *chosen)
+{
+    const SearchOptions *given = &compile->options->search;
+    SearchOptions last = *given, fused = *given;
+    bool is_broken = false;
+    fused.epilogues = "fused";
+    Op *design = try_designs(compile, module, &last, &is_broken);
+    *chosen = design ? last : *given;
+    if (!design && !is_broken && !given->epilogues) {
+        design = try_designs(compile, module, &fused, NULL);
+        if (design) *chosen = fused;
+    }
+    if (design || is_broken) return design;
     DiagHold messages, others = {0};
     Op *best = try_design(compile, module, given, FIT_WHATEVER, &messages);
     bool is_other =
