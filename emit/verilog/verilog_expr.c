@@ -167,9 +167,12 @@ static bool match_product(const Op *op, Extension factors[2])
     return any;
 }
 
+/* A factor keeps its width in braces and casts: a sum in parentheses would become as wide as the
+ * product, and keep the carry that it loses. */
 static const char *factor_text(VerilogModule *m, const Extension *factor, bool is_signed)
 {
-    if (!is_signed) return operand_text(m, factor->inner);
+    const VerilogText *text = known(m, factor->inner);
+    if (!is_signed) return text->is_atom ? text->text : verilog_printf(m, "{%s}", text->text);
     if (factor->is_signed) return signed_text(m, factor->inner);
     return verilog_printf(m, "$signed({1'b0, %s})", known(m, factor->inner)->text);
 }

@@ -239,9 +239,14 @@ static NodeId get_word(BodyBuilder *b, const void *data, int64_t at)
     uint32_t version = version_for(g, r->array, bank, r->read);
     NodeId node = to_rtl_unary(g, NODE_LOAD, r->array->word * r->array->width, r->address,
                                (int64_t)version << 32 | bank);
-    for (size_t i = 0; i < g->loads.len; i++)
-        if (g->loads.data[i].node == node) return node;
-    *vec_push(&g->loads) = (Load){.node = node, .bank = bank, .version = version};
+    for (size_t i = 0; i < g->loads.len; i++) {
+        Load *load = &g->loads.data[i];
+        if (load->node != node) continue;
+        if (load->where != b->where) load->where = NO_NODE;
+        return node;
+    }
+    *vec_push(&g->loads) =
+        (Load){.node = node, .bank = bank, .where = b->where, .version = version};
     g->nodes.data[node].timing = latency_memory_load(r->array->memory.impl);
     return node;
 }

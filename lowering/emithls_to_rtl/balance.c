@@ -74,8 +74,9 @@ static bool is_zero(const Graph *g, NodeId id)
 
 static NodeId combine(Balancer *b, NodeId left, NodeId right, const Node *like)
 {
+    NodeId new = (NodeId)b->g->nodes.len;
     NodeId id = to_rtl_binary(b->g, like->kind, like->width, left, right, 0);
-    to_rtl_set_timing(b->g, id, like->op, like->timing);
+    to_rtl_set_timing(b->g, id, new, like->op, like->timing);
     return id;
 }
 

@@ -89,10 +89,10 @@ static bool build_op_copy(BodyBuilder *b, const Op *op)
             if (!from) return op_error(op, "cannot become hardware: operand %u is unknown", i);
             x[i] = from[emithls_lanes(op_operand(op, i)->type) == 1 ? 0 : lane];
         }
-        NodeId node = build_scalar(b, op, x, width);
+        NodeId new = (NodeId)b->g->nodes.len, node = build_scalar(b, op, x, width);
         if (node == NO_NODE) return op_error(op, "cannot become hardware");
         b->scalars.data[first + lane] = node;
-        to_rtl_set_timing(b->g, node, op, latency_op(op, b->process->design->clock));
+        to_rtl_set_timing(b->g, node, new, op, latency_op(op, b->process->design->clock));
         b->g->nodes.data[node].is_ordered |= is_in_cascade(op);
     }
     return true;

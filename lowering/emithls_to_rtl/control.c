@@ -5,7 +5,7 @@
  *   first iteration at PROCESS_START + LOOP_START; the next frame's `depth` + that after the last
  *
  * Everything stands while the pipeline stands.
- * Tests: lit/lowering/emithls_to_rtl */
+ * Tests: lit/lowering/emithls_to_rtl, test/e2e/rtl_check.py */
 #include "dialects/comb/comb.h"
 #include "dialects/hw/hw.h"
 #include "dialects/seq/seq.h"

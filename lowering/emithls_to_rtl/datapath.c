@@ -1,7 +1,7 @@
 /* Nodes as ops. A node is computed in its cycle; where it is needed later it goes through registers.
  * Extensions and concatenations are wires, made where they are needed, so that registers hold what
  * is behind them.
- * Tests: lit/lowering/emithls_to_rtl */
+ * Tests: lit/lowering/emithls_to_rtl, test/e2e/rtl_check.py */
 #include <assert.h>
 
 #include "dialects/comb/comb.h"

@@ -106,7 +106,7 @@ NodeId to_rtl_leaf(Graph *g, NodeKind kind, uint32_t width, int64_t imm)
     return make(g, (Node){.kind = kind, .width = width, .imm = imm}, NULL);
 }
 
-static bool compare(int64_t a, int64_t b, uint32_t width, int64_t predicate)
+bool to_rtl_compare(int64_t a, int64_t b, uint32_t width, int64_t predicate)
 {
     uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
     int64_t sa = signed_bits(a, width), sb = signed_bits(b, width);
@@ -140,7 +140,7 @@ static bool evaluate(NodeKind kind, uint32_t width, int64_t a, int64_t b, int64_
     case NODE_MINS: *out = sa < sb ? a : b; return true;
     case NODE_MAXU: *out = (uint64_t)a > (uint64_t)b ? a : b; return true;
     case NODE_MINU: *out = (uint64_t)a < (uint64_t)b ? a : b; return true;
-    case NODE_CMP: *out = compare(a, b, width, imm); return true;
+    case NODE_CMP: *out = to_rtl_compare(a, b, width, imm); return true;
     default: return false;
     }
 }
@@ -317,11 +317,11 @@ NodeId to_rtl_slice(Graph *g, NodeId a, NodeId b, NodeId sum)
     return make(g, n, (NodeId[]){a, b, sum});
 }
 
-void to_rtl_set_timing(Graph *g, NodeId id, const Op *op, OpTiming timing)
+void to_rtl_set_timing(Graph *g, NodeId id, NodeId first_new, const Op *op, OpTiming timing)
 {
     Node *n = &g->nodes.data[id];
-    bool is_free = n->kind <= NODE_READ || (n->kind >= NODE_EXTRACT && n->kind <= NODE_CONCAT);
-    if (is_free || n->op) return;
+    bool is_wire = n->kind < NODE_ADD || (n->kind >= NODE_EXTRACT && n->kind <= NODE_CONCAT);
+    if (is_wire || id < first_new) return;
     n->op = op;
     n->timing = timing;
 }

@@ -9,7 +9,7 @@
  *
  * Everything lives in the arena and the vectors of an RtlProcess. docs/rtl.md states what hardware
  * comes out. Functions under MUST_CHECK return false after a diagnostic.
- * Tests: lit/lowering/emithls_to_rtl */
+ * Tests: lit/lowering/emithls_to_rtl, test/e2e/rtl_check.py */
 #ifndef MING_LOWERING_EMITHLS_TO_RTL_INTERNAL_H
 #define MING_LOWERING_EMITHLS_TO_RTL_INTERNAL_H
 
@@ -81,6 +81,7 @@ typedef struct Store {
 typedef struct Load {
     NodeId node;
     uint32_t bank;
+    NodeId where;     /* condition under which it is wanted; NO_NODE: always */
     uint32_t version; /* stores to the bank that it follows; it comes before the others */
     int64_t stage;    /* cycle in which it begins, by to_rtl_schedule */
 } Load;
@@ -147,6 +148,8 @@ typedef struct RtlProcess {
 const Node *to_rtl_node(const Graph *g, NodeId id);
 NodeId to_rtl_in(const Graph *g, NodeId id, uint32_t operand);
 bool to_rtl_is_const(const Graph *g, NodeId id, int64_t *value);
+/* A comparison of `width` bits by a CmpiPredicate. */
+bool to_rtl_compare(int64_t a, int64_t b, uint32_t width, int64_t predicate);
 NodeId to_rtl_undef(Graph *g, uint32_t width);
 NodeId to_rtl_const(Graph *g, uint32_t width, int64_t value);
 /* A node that is no constant and has no operands. */
@@ -164,8 +167,9 @@ NodeId to_rtl_concat(Graph *g, const NodeId *parts, uint32_t count);
 /* Both conditions; NO_NODE is true. */
 NodeId to_rtl_and(Graph *g, NodeId a, NodeId b);
 NodeId to_rtl_not(Graph *g, NodeId a);
-/* Gives a node the delay of what it is a copy of. */
-void to_rtl_set_timing(Graph *g, NodeId id, const Op *op, OpTiming timing);
+/* Gives a node the delay of what it is a copy of, if it is new, that is, `first_new` or later: what
+ * an op comes to may be a node that was there before. */
+void to_rtl_set_timing(Graph *g, NodeId id, NodeId first_new, const Op *op, OpTiming timing);
 void to_rtl_graph_free(Graph *g);
 
 /* Building a loop's graph. */
@@ -218,6 +222,9 @@ void to_rtl_balance(RtlProcess *p, Graph *g);
 /* Which cells hold something that an iteration or frame leaves for another, of all loops: finds
  * the nodes that are needed (live.c). */
 void to_rtl_find_live(RtlProcess *p);
+/* Whether the load, which follows the store, may find what it has stored in the same iteration
+ * (meet.c). */
+bool to_rtl_meet(const Graph *g, const Store *store, const Load *load);
 /* The cycle of each node (time.c). False: diagnosed. */
 bool to_rtl_schedule(RtlProcess *p, uint32_t loop) MUST_CHECK;
 /* The cycle of an iteration in which the cell is written. */

@@ -4,7 +4,7 @@
  *   run = no read in its cycle finds its FIFO empty, and no write in its cycle finds its full
  *
  * which is the stalling pipeline that the simulation counts with.
- * Tests: lit/lowering/emithls_to_rtl */
+ * Tests: lit/lowering/emithls_to_rtl, test/e2e/rtl_check.py */
 #include <assert.h>
 
 #include "dialects/comb/comb.h"

@@ -5,10 +5,10 @@
  *
  *   a register, written in cycle w of an iteration, is read in one of the cycles w + 1 - ii to w:
  *   in between it holds what the iteration before has left;
- *   a load from a memory begins after the stores that it follows and no later than the others, and
- *   after those of the iteration `distance` before.
+ *   a load from a memory begins after the stores that it follows, if it may find what they store, no
+ *   later than the others, and after those of the iteration `distance` before.
  *
- * Tests: lit/lowering/emithls_to_rtl */
+ * Tests: lit/lowering/emithls_to_rtl, test/e2e/rtl_check.py */
 #include "ir/asm/print/print.h"
 #include "lowering/emithls_to_rtl/internal.h"
 
@@ -16,6 +16,7 @@ typedef struct Scheduler {
     RtlProcess *process;
     Graph *g;
     Clock clock;
+    bool *meets; /* per store and load: whether the load may find what the store stores */
     bool has_moved;
 } Scheduler;
 
@@ -149,15 +150,30 @@ static void time_store(Scheduler *s, Store *store)
     move_back(s, &store->stage, i64_max(stage, cycle_of(s, done)));
 }
 
-static void order_bank(Scheduler *s, Store *store, Load *load)
+static void order_bank(Scheduler *s, Store *store, Load *load, bool meets)
 {
     int64_t distance = s->process->banks.data[store->bank].array->memory.distance;
+    int64_t ii = s->g->loop->ii;
     if (store->bank != load->bank) return;
     if (store->version >= load->version)
         move_back(s, &store->stage, load->stage);
-    else
+    else if (meets)
         move_back(s, &load->stage, store->stage + 1);
-    move_back(s, &load->stage, store->stage + 1 - distance * s->g->loop->ii);
+    move_back(s, &load->stage, store->stage + 1 - distance * ii);
+    move_back(s, &store->stage, load->stage - ii);
+}
+
+static void find_meetings(Scheduler *s)
+{
+    const Graph *g = s->g;
+    s->meets = xcalloc(g->stores.len * g->loads.len + 1, sizeof *s->meets);
+    for (size_t i = 0; i < g->stores.len; i++)
+        for (size_t k = 0; k < g->loads.len; k++) {
+            const Store *store = &g->stores.data[i];
+            const Load *load = &g->loads.data[k];
+            if (store->bank == load->bank && store->version < load->version)
+                s->meets[i * g->loads.len + k] = to_rtl_meet(g, store, load);
+        }
 }
 
 static void order_memories(Scheduler *s)
@@ -170,7 +186,7 @@ static void order_memories(Scheduler *s)
     for (size_t i = 0; i < g->stores.len; i++) {
         time_store(s, &g->stores.data[i]);
         for (size_t k = 0; k < g->loads.len; k++)
-            order_bank(s, &g->stores.data[i], &g->loads.data[k]);
+            order_bank(s, &g->stores.data[i], &g->loads.data[k], s->meets[i * g->loads.len + k]);
     }
 }
 
@@ -210,12 +226,14 @@ bool to_rtl_schedule(RtlProcess *p, uint32_t index)
     enum { MOST_ROUNDS = 1000 };
     Graph *g = &p->graphs[index];
     Scheduler s = {.process = p, .g = g, .clock = p->design->clock, .has_moved = true};
+    find_meetings(&s);
     for (int round = 0; s.has_moved && round < MOST_ROUNDS; round++) {
         s.has_moved = false;
         for (size_t i = 0; i < g->order.len; i++) time_node(&s, g->order.data[i]);
         order_cells(&s);
         order_memories(&s);
     }
+    free_ptr((void **)&s.meets);
     if (s.has_moved)
         return op_error(g->loop->first, "cannot become hardware: a recurrence is longer than the "
                                         "initiation interval");

@@ -4,7 +4,6 @@
  * Changes: ops, blocks, block arguments.
  * Preserves: symbols.
  * Tests: lit/passes/common/canonicalize.mir, lit/dialects/<d>/canonicalize.mir */
-#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
 #include "passes/common/passes.h"
 
@@ -64,8 +63,7 @@ static bool run_canonicalize(Pass *pass, Op *op)
     collect_patterns(pass, &set);
     bool converged = rewrite_greedy(op, &set, &options, NULL);
     patterns_free(&set);
-    return converged || !pass_bool(pass, "test-convergence") ||
-           op_error(op, "still changes after as many rounds and rewrites as are allowed");
+    return converged || !pass_bool(pass, "test-convergence");
 }
 
 static const char *const region_levels[] = {"disabled", "normal", "aggressive", NULL};

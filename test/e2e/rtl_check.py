@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Checks the Verilog of designs: values, and cycles by `ming sim`.
+
+    rtl_check.py --tools=DIR [--seed=N] [--count=N] [--quick] [--keep=DIR]
+
+Random kernels and graphs (gen_kernels.py, gen_graphs.py, gen_sizing.py) are compiled for random
+budgets with --fifo-slack=exact, lowered to Verilog and simulated with Icarus:
+
+- all frames have the generator's exact values, as fast as the ports allow and with ports that
+  pause at random;
+- the first and the last frame take the cycles that `ming sim` says, from first word in to last
+  word out, and so does the time between the last two;
+- with random depths of FIFOs the same, or both deadlock;
+- Verilator's lint has nothing to say.
+
+A design that is refused must say so as hardware. Each case prints `PASS name`, `REFUSED name: why`
+or `FAIL name: why`; the last line counts.
+"""
+import argparse
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import gen_graphs
+import gen_kernels
+import gen_linalg
+import gen_sizing
+import rtl_bench
+from design_cases import REFUSED, Refusal, judge
+from run_check import Failure, check_equal, command
+
+BUDGETS = (1, 4, 16, 64)                # DSP
+ROUNDS = 2                              # times the generator's frames
+STALLS = (30, 70)                       # percent of the cycles
+LINT = ("-Wall", "-Wno-DECLFILENAME", "-Wno-UNUSED", "-Wno-PINCONNECTEMPTY")
+MAX_REFUSED = 0.4
+STREAM = re.compile(r'(emithls\.stream "(\w+)" depth\()(\d+)\)')
+GENERATORS = (gen_kernels, gen_graphs, gen_sizing)
+
+
+def compile_model(tools, folder, dsp):
+    """With that many DSP, or those that are named if no design fits them."""
+    try:
+        command(tools / "ming", "compile", folder / "model.mlir", "-o", folder / "hls", "--top=net",
+                "--fifo-slack=exact", f"--dsp={dsp}", "--bram=4000")
+    except Failure as failure:
+        needed = re.search(r"the smallest design needs (\d+) DSP", str(failure))
+        if not needed:
+            raise Refusal(str(failure)) from None
+        compile_model(tools, folder, int(needed[1]))
+
+
+class Design:
+    """A compiled model, and what the simulation says of it with some depths."""
+
+    def __init__(self, tools, model, folder):
+        self.tools, self.model, self.folder = tools, model, folder
+        self.module, = (folder / "hls").glob("*.mir")
+        self.header, = (path.read_text(encoding="utf-8")
+                        for path in (folder / "hls").glob("*_host.h"))
+        self.top = rtl_bench.top_name(self.module)
+        self.text = self.module.read_text(encoding="utf-8")
+        self.depths = {name: int(depth) for _, name, depth in STREAM.findall(self.text)}
+        self.inputs = [np.concatenate([self.frames(array)] * ROUNDS) for array in model.inputs]
+
+    @staticmethod
+    def frames(array):
+        return array.reshape(gen_linalg.FRAMES, 1, -1)
+
+    def with_depths(self, depths, name):
+        path = self.folder / f"{name}.mir"
+        path.write_text(STREAM.sub(lambda m: f"{m[1]}{depths.get(m[2], int(m[3]))})", self.text),
+                        encoding="utf-8")
+        return path
+
+    def sim(self, module):
+        """The figures of `ming sim`; None: it deadlocks."""
+        table = module.with_suffix(".json")
+        run = subprocess.run([self.tools / "ming", "sim", module, f"--json={table}",
+                              f"--frames={ROUNDS * gen_linalg.FRAMES}"], capture_output=True,
+                             text=True, check=False)
+        if run.returncode == 1 and "deadlocks: " in run.stderr:
+            return None
+        if run.returncode:
+            raise Failure(f"ming sim exits with {run.returncode}: {run.stderr[:300]}")
+        found = json.loads(table.read_text(encoding="utf-8"))
+        return found["latency_cycles"], found["last_latency_cycles"], found["last_interval_cycles"]
+
+    def bench(self, module):
+        folder = module.with_suffix("")
+        if not rtl_bench.translate(self.tools, module, folder):
+            return None
+        return rtl_bench.Bench(folder, self.top, self.header, self.inputs)
+
+
+def cycles(run):
+    last = run.frames - 1
+    return run.latency(0), run.latency(last), run.frame_end(last) - run.frame_end(last - 1)
+
+
+def check_values(run, model, what):
+    for number, (got, want) in enumerate(zip(run.outputs(), model.expected, strict=True)):
+        for turn in range(ROUNDS):
+            frames = got[turn * gen_linalg.FRAMES:][:gen_linalg.FRAMES]
+            check_equal(frames.reshape(want.shape), want, f"{what}: result {number}")
+
+
+def check_run(design, module, bench):
+    """True: it deadlocks, as the simulation says."""
+    want, run = design.sim(module), bench.run()
+    if (want is None) != (run is None):
+        raise Failure(f"{'deadlocks' if run is None else 'does not deadlock'}; ming sim says "
+                      f"{want or 'that it does'}")
+    if run is None:
+        return True
+    if cycles(run) != want:
+        raise Failure(f"takes {cycles(run)} cycles, but ming sim says {want}")
+    check_values(run, design.model, module.stem)
+    return False
+
+
+def check_lint(folder, top):
+    command("verilator", "--lint-only", *LINT, "--top-module", top, "-f", "files.f", cwd=folder)
+
+
+def check_model(args, generator, index, folder):
+    """The number of deadlocks that both found."""
+    model = generator.generate(args.seed, index)
+    rng = random.Random(f"rtl/{args.seed}/{model.name}")
+    gen_linalg.write_model(model, folder)
+    compile_model(args.tools, folder, rng.choice(BUDGETS))
+    design = Design(args.tools, model, folder)
+    module = design.with_depths({}, "sized")
+    bench = design.bench(module)
+    if not bench:
+        raise Refusal("cannot become hardware")
+    check_lint(bench.folder, design.top)
+    if check_run(design, module, bench):
+        raise Failure("deadlocks with the depths that it was given")
+    for stall in STALLS:
+        run = bench.run(stall, rng.randrange(1, 1 << 30))
+        if run is None:
+            raise Failure(f"deadlocks with ports that pause {stall} % of the time")
+        check_values(run, model, f"ports that pause {stall} % of the time")
+    deadlocks = 0
+    for number in range(args.depths if design.depths else 0):
+        depths = {name: rng.randint(1, depth) for name, depth in design.depths.items()}
+        module = design.with_depths(depths, f"depths{number}")
+        deadlocks += check_run(design, module, design.bench(module))
+    print(f"PASS {model.name}", flush=True)
+    return deadlocks
+
+
+def run_model(args, generator, index, folder):
+    name = generator.generate(args.seed, index).name
+    return judge(name, lambda: check_model(args, generator, index, folder / name))
+
+
+def parse_args():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--tools", type=pathlib.Path, required=True, help="folder of ming")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=12, help="models of each generator")
+    parser.add_argument("--depths", type=int, default=2, help="random depths of each")
+    parser.add_argument("--quick", action="store_true", help="few models")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="leave designs there")
+    args = parser.parse_args()
+    args.tools = args.tools.resolve()
+    if args.quick:
+        args.count, args.depths = 3, 1
+    return args
+
+
+def main():
+    args = parse_args()
+    print(f"seed {args.seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="ming-rtl-") as scratch:
+        folder = args.keep.resolve() if args.keep else pathlib.Path(scratch)
+        counts = [run_model(args, generator, index, folder)
+                  for generator in GENERATORS for index in range(args.count)]
+    failed, refused = counts.count(None), counts.count(REFUSED)
+    found = sum(count for count in counts if count not in (None, REFUSED))
+    print(f"{found} deadlocks found, {refused} models refused")
+    if refused > MAX_REFUSED * len(counts):
+        print(f"FAIL refusals: more than {100 * MAX_REFUSED:.0f} %")
+        failed += 1
+    print(f"{len(counts) - counts.count(None)} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
