@@ -16,6 +16,7 @@
 typedef struct RunFlags {
     Texts inputs, outputs;
     const char *function, *pipeline;
+    int64_t max_steps;
     ModelOptions model;
     QuantizeOptions quantize;
 } RunFlags;
@@ -99,6 +100,7 @@ static bool run_frames(Run *run)
 {
     Interp *interp = interp_create(run->func);
     bool ok = interp != NULL;
+    if (ok) interp_limit_steps(interp, run->flags->max_steps);
     for (int64_t frame = 0; ok && frame < run->args.frames; frame++) {
         progress_set(run->tool->progress, "frame %lld of %lld", (long long)frame + 1,
                      (long long)run->args.frames);
@@ -146,9 +148,15 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
     return ok;
 }
 
+static bool check_flags(const Tool *tool, const RunFlags *flags)
+{
+    return flags->max_steps >= 0 ||
+           tool_error(tool, "error: --max-steps takes a number of ops, or 0");
+}
+
 int ming_run(int argc, char **argv)
 {
-    RunFlags run = {0};
+    RunFlags run = {.max_steps = INTERP_MAX_STEPS};
     Flags flags = {0};
     FLAGS_ADD(&flags,
               {"input", FLAG_TEXTS, &run.inputs, "[name=]file.npy",
@@ -157,7 +165,9 @@ int ming_run(int argc, char **argv)
                "Where a result is written; without, values are printed", NULL},
               {"function", FLAG_TEXT, &run.function, "name",
                "Function, default the first public one", NULL},
-              {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL});
+              {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL},
+              {"max-steps", FLAG_INT, &run.max_steps, "n",
+               "Ops of a frame after which it stops, default 2^26; 0: no limit", NULL});
     tool_add_model_flags(&flags, &run.model);
     tool_add_quantize_flags(&flags, &run.quantize);
     Progress progress = {0};
@@ -171,7 +181,8 @@ int ming_run(int argc, char **argv)
     };
     const char *path = NULL;
     ArgsResult args = tool_parse_one(&tool, argc, argv, "file", &path);
-    bool ok = args == ARGS_DONE || (args == ARGS_RUN && run_file(&tool, &run, path));
+    bool ok = args == ARGS_DONE ||
+              (args == ARGS_RUN && check_flags(&tool, &run) && run_file(&tool, &run, path));
     vec_free(&run.inputs);
     vec_free(&run.outputs);
     driver_model_options_free(&run.model);

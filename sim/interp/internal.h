@@ -33,6 +33,8 @@ struct Interp {
     const Op *main;
     InterpWatch watch; /* seen may be NULL */
     uint32_t depth;    /* of calls */
+    int64_t max_steps; /* ops of a run; 0: no limit */
+    int64_t steps;     /* of the present one */
 };
 
 struct Evaluator {

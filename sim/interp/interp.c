@@ -350,10 +350,20 @@ static const BlockCode *run_terminator(InterpFrame *frame, const InterpStep *ste
     return next;
 }
 
+/* Whether another block may be run. */
+static bool count_steps(const InterpFrame *frame, size_t count)
+{
+    Interp *interp = frame->interp;
+    interp->steps += (int64_t)count;
+    return interp->max_steps == 0 || interp->steps <= interp->max_steps ||
+           op_error(frame->code->func, "runs more than %lld ops", (long long)interp->max_steps);
+}
+
 static bool run_blocks(InterpFrame *frame, Array **results)
 {
     const BlockCode *block = &frame->code->blocks[0];
     while (block) {
+        if (!count_steps(frame, block->step_count)) return false;
         size_t last = block->step_count - 1;
         for (size_t i = 0; i < last; i++) {
             bool ok = run_step(frame, &block->steps[i]);
@@ -403,6 +413,7 @@ Interp *interp_create(const Op *func)
     arena_init(&interp->scratch);
     interp->tables = symtabs_create();
     interp->main = func;
+    interp->max_steps = INTERP_MAX_STEPS;
     if (interp_function_code(interp, func)) return interp;
     interp_free(interp);
     return NULL;
@@ -437,8 +448,14 @@ void interp_watch(Interp *interp, InterpWatch watch)
     interp->watch = watch;
 }
 
+void interp_limit_steps(Interp *interp, int64_t steps)
+{
+    interp->max_steps = steps;
+}
+
 bool interp_run(Interp *interp, Array *const *inputs, Array **results)
 {
+    interp->steps = 0;
     return interp_function_run(interp, ptrmap_get(&interp->functions, interp->main), inputs,
                                results);
 }

@@ -28,6 +28,11 @@ void interp_free(Interp *interp);
  * undefined behaviour, diagnosed at the op; there are no results then. */
 bool interp_run(Interp *interp, Array *const *inputs, Array **results) MUST_CHECK;
 
+/* Limits the ops that one run may execute, so that a loop of cf or recursion ends; 0: no limit. What
+ * exceeds it is diagnosed at its function. */
+#define INTERP_MAX_STEPS ((int64_t)1 << 26) /* the default; some 10 s of ops on scalars */
+void interp_limit_steps(Interp *interp, int64_t steps);
+
 /* A callback after each op of a run. The results stay the interpreter's. */
 typedef struct InterpWatch {
     void *user;

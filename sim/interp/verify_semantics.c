@@ -234,10 +234,15 @@ static void reference_free(Reference *reference, int64_t runs)
     free(reference->is_quantized);
 }
 
+/* Ops of a run before a pass, many times of which are tried for inputs that are defined. Behind it
+ * the interpreter's own limit holds, since passes make many ops of one. */
+#define MAX_STEPS ((int64_t)1 << 18)
+
 static bool fill_reference(const Op *func, const RunSignature *s, int64_t runs, Reference *out)
 {
     Interp *interp = interp_create(func);
     bool ok = interp != NULL;
+    if (ok) interp_limit_steps(interp, MAX_STEPS);
     for (int64_t i = 0; ok && i < runs; i++)
         ok = draw_sample(func, s, interp, (uint64_t)i, &out->samples[i]);
     interp_free(interp);
