@@ -164,18 +164,21 @@ bool onnx_eval_matmul_integer(const Eval *e)
     return true;
 }
 
-/* y = sums * (x_scale * w_scale / y_scale), rounded, plus y_zero. The scales of rows (or filters)
- * and columns may be lists; `row` and `column` are their strides in y. */
+/* y = round(sums * x_scale * w_scale / y_scale) + y_zero. The real sum and the quotient are rounded to
+ * the scales' type as those of Conv and QuantizeLinear are, of which the operator is put together;
+ * so ties are the same. The scales of rows (or filters) and columns may be lists; `row` and `column`
+ * are their strides in y. */
 static void requantize(const Eval *e, const double *sums, const Array *rows, const Array *columns,
                        int64_t row, int64_t column)
 {
     const Array *scale = onnx_eval_input(e, 6), *zero = onnx_eval_input(e, 7);
     Array *y = e->results[0];
     for (int64_t i = 0; i < y->count; i++) {
-        double factor = array_get_f64(rows, i / row % rows->count) *
-                        array_get_f64(columns, i / column % columns->count) /
-                        array_get_f64(scale, 0);
-        array_set_i64(y, i, quantize_linear(sums[i] * factor, zero_at(zero, 0), y->elem));
+        double real = sums[i] * (array_get_f64(rows, i / row % rows->count) *
+                                 array_get_f64(columns, i / column % columns->count));
+        double quotient = array_round(scale->elem, real) / array_get_f64(scale, 0);
+        array_set_i64(
+            y, i, quantize_linear(array_round(scale->elem, quotient), zero_at(zero, 0), y->elem));
     }
 }
 

@@ -129,7 +129,8 @@ static double reciprocal_double(double a)
     return 1.0 / a;
 }
 
-/* (a * b) >> shift, the product in twice the result's width */
+/* (a * b + 2^(shift-1)) >> shift, the product in twice the result's width. Upstream's folder does not
+ * round, other than its lowering and the specification. */
 static bool lane_mul(const Lane *lane, const BigInt *args, BigInt *out)
 {
     if (is_float_lane(lane)) return lane_float2(lane, args, out, mul_doubles);
@@ -140,7 +141,12 @@ static bool lane_mul(const Lane *lane, const BigInt *args, BigInt *out)
     BigInt lhs = bigint_resize(lane->arena, &args[0], 2 * width, true);
     BigInt rhs = bigint_resize(lane->arena, &args[1], 2 * width, true);
     BigInt product = bigint_mul(lane->arena, &lhs, &rhs);
-    product = bigint_shr(lane->arena, &product, (uint64_t)shift, false);
+    if (shift > 0) {
+        BigInt half = bigint_from_i64(lane->arena, 2 * width, 1);
+        half = bigint_shl(lane->arena, &half, (uint64_t)shift - 1);
+        product = bigint_add(lane->arena, &product, &half);
+    }
+    product = bigint_shr(lane->arena, &product, (uint64_t)shift, true);
     *out = bigint_resize(lane->arena, &product, width, false);
     return true;
 }
