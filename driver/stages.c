@@ -249,6 +249,15 @@ bool driver_run_passes(Op *op, Str pipeline)
     return run_text(op, pipeline, NULL, NULL);
 }
 
+Op *driver_lower_to_rtl(const Op *design)
+{
+    Op *rtl = op_clone(design, NULL);
+    if (driver_run_passes(rtl, STR("builtin.module(convert-emithls-to-rtl,canonicalize,cse)")))
+        return rtl;
+    op_erase(rtl);
+    return NULL;
+}
+
 static bool find_tosa(Op *op, void *user)
 {
     bool *found = user;

@@ -15,6 +15,7 @@ typedef struct EmitOptions {
     const char *output_dir;
     const char *csim_dir; /* where the simulation headers are installed; copied into the project */
     const char *rtl_dir;  /* where the modules are that Verilog instantiates; copied beside it */
+    Op *rtl;              /* the design as modules of hw, printed into rtl/; NULL: no Verilog */
 } EmitOptions;
 
 /* One file of the project, kept in memory until all are complete. */

@@ -10,7 +10,7 @@
 #include "target/device/device.h"
 
 /* The module's part, or the default if it has none or one that is not a plain word. */
-static Str part_of(const Emitter *e)
+Str emit_part(const Emitter *e)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
     const Attr *part = attr_dict_get_c(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_PART);
@@ -29,16 +29,14 @@ static void add_period(const Emitter *e, StrBuf *out)
     if (picoseconds % 1000) strbuf_printf(out, ".%03lld", (long long)(picoseconds % 1000));
 }
 
-/* Appends a template with its words replaced: PERIOD by the clock's period, TOP by the top
- * function's name, PART by the device's part. */
-static void add_template(const Emitter *e, StrBuf *out, const char *text)
+void emit_template(const Emitter *e, StrBuf *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
         if (strncmp(c, "TOP", 3) == 0) {
             strbuf_add_c(out, e->top_name);
             c += 2;
         } else if (strncmp(c, "PART", 4) == 0) {
-            strbuf_add_str(out, part_of(e));
+            strbuf_add_str(out, emit_part(e));
             c += 3;
         } else if (strncmp(c, "PERIOD", 6) == 0) {
             add_period(e, out);
@@ -95,6 +93,12 @@ static void add_argument(StrBuf *out, const char *name)
     strbuf_printf(out, " \"$$MING_%s\"", name);
 }
 
+void emit_file_arguments(const Emitter *e, StrBuf *out)
+{
+    each_file(e, out, add_argument);
+    if (e->weights) emit_template(e, out, " \"$$MING_PROJECT/TOP_weights.npy\"");
+}
+
 static void add_head(const Emitter *e, StrBuf *out)
 {
     strbuf_add_c(out, "# make csim");
@@ -110,28 +114,24 @@ static void add_head(const Emitter *e, StrBuf *out)
              "#   synthesizes with Vitis HLS as hls_config.cfg says\n"
              "# make vitis-csim, make vitis-cosim");
     each_file(e, out, add_usage);
-    add_template(e, out,
-                 "\n#   simulate the C++ and, after synth, the RTL with Vitis HLS;\n"
-                 "#   it splits arguments at blanks, so these paths must not have any\n"
-                 "# make export\n"
-                 "#   packages what synth made, as package.output.format says\n\n"
-                 "ifeq ($(origin CXX),default)\nCXX := g++\nendif\n"
-                 "CXXFLAGS ?= -std=c++17 -O2 -Wall -Wextra -Wno-unknown-pragmas\n"
-                 "VPP ?= v++\n"
-                 "VITIS_RUN ?= vitis-run\n\n"
-                 "HEADERS := TOP.h TOP_params.h TOP_host.h $(wildcard csim/*.h)\n"
-                 "OBJECTS := TOP.o TOP_tb.o\n"
-                 "HLS := --mode hls --config hls_config.cfg --work_dir TOP_hls\n\n"
-                 "export MING_PROJECT := $(CURDIR)\n"
-                 "export MING_CALLER := $(or $(value PWD),$(CURDIR))\n");
+    emit_template(e, out,
+                  "\n#   simulate the C++ and, after synth, the RTL with Vitis HLS;\n"
+                  "#   it splits arguments at blanks, so these paths must not have any\n"
+                  "# make export\n"
+                  "#   packages what synth made, as package.output.format says\n");
+    if (e->options->rtl) emit_rtl_usage(out);
+    emit_template(e, out,
+                  "\n"
+                  "ifeq ($(origin CXX),default)\nCXX := g++\nendif\n"
+                  "CXXFLAGS ?= -std=c++17 -O2 -Wall -Wextra -Wno-unknown-pragmas\n"
+                  "VPP ?= v++\n"
+                  "VITIS_RUN ?= vitis-run\n\n"
+                  "HEADERS := TOP.h TOP_params.h TOP_host.h $(wildcard csim/*.h)\n"
+                  "OBJECTS := TOP.o TOP_tb.o\n"
+                  "HLS := --mode hls --config hls_config.cfg --work_dir TOP_hls\n\n"
+                  "export MING_PROJECT := $(CURDIR)\n"
+                  "export MING_CALLER := $(or $(value PWD),$(CURDIR))\n");
     each_file(e, out, add_export);
-}
-
-/* The testbench's files; that of the weights lies in the project. */
-static void add_arguments(const Emitter *e, StrBuf *out)
-{
-    each_file(e, out, add_argument);
-    if (e->weights) add_template(e, out, " \"$$MING_PROJECT/TOP_weights.npy\"");
 }
 
 static void add_csim(const Emitter *e, StrBuf *out)
@@ -141,31 +141,31 @@ static void add_csim(const Emitter *e, StrBuf *out)
                  ".DEFAULT_GOAL := csim\n\n"
                  "arguments:\n");
     each_file(e, out, add_test);
-    add_template(e, out,
-                 "\n"
-                 "csim: arguments TOP_csim\n"
-                 "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_csim\"");
-    add_arguments(e, out);
-    add_template(e, out,
-                 "\n\n"
-                 "TOP_csim: $(OBJECTS)\n"
-                 "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) $(OBJECTS) -o $@\n\n"
-                 "$(OBJECTS): %.o: %.cpp $(HEADERS)\n"
-                 "\t$(CXX) $(CXXFLAGS) -Icsim -c $< -o $@\n\n"
-                 "cosim: arguments TOP_cosim\n"
-                 "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_cosim\"");
-    add_arguments(e, out);
-    add_template(e, out,
-                 "\n\n"
-                 "TOP_cosim: TOP_cosim.cpp TOP_tb.cpp $(HEADERS)\n"
-                 "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_cosim.h TOP_cosim.cpp "
-                 "TOP_tb.cpp -o $@\n\n"
-                 "TOP_cosim.cpp: TOP.cpp csim/cosim.awk");
-    add_template(e, out,
-                 e->has_schedule
-                     ? " TOP_schedule.h\n"
-                       "\tawk -v schedule=TOP_schedule.h -f csim/cosim.awk TOP.cpp > $@\n\n"
-                     : "\n\tawk -f csim/cosim.awk TOP.cpp > $@\n\n");
+    emit_template(e, out,
+                  "\n"
+                  "csim: arguments TOP_csim\n"
+                  "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_csim\"");
+    emit_file_arguments(e, out);
+    emit_template(e, out,
+                  "\n\n"
+                  "TOP_csim: $(OBJECTS)\n"
+                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) $(OBJECTS) -o $@\n\n"
+                  "$(OBJECTS): %.o: %.cpp $(HEADERS)\n"
+                  "\t$(CXX) $(CXXFLAGS) -Icsim -c $< -o $@\n\n"
+                  "cosim: arguments TOP_cosim\n"
+                  "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_cosim\"");
+    emit_file_arguments(e, out);
+    emit_template(e, out,
+                  "\n\n"
+                  "TOP_cosim: TOP_cosim.cpp TOP_tb.cpp $(HEADERS)\n"
+                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_cosim.h TOP_cosim.cpp "
+                  "TOP_tb.cpp -o $@\n\n"
+                  "TOP_cosim.cpp: TOP.cpp csim/cosim.awk");
+    emit_template(e, out,
+                  e->has_schedule
+                      ? " TOP_schedule.h\n"
+                        "\tawk -v schedule=TOP_schedule.h -f csim/cosim.awk TOP.cpp > $@\n\n"
+                      : "\n\tawk -f csim/cosim.awk TOP.cpp > $@\n\n");
 }
 
 /* Vitis runs testbenches in folders of its own, so they get absolute paths. */
@@ -176,59 +176,62 @@ static void add_vitis(const Emitter *e, StrBuf *out)
                       "\t{ echo \"$(1) is not installed: set $(2) to Vitis's\" >&2; exit 2; }\n\n"
                       "data: arguments\n"
                       "\t@set --");
-    add_arguments(e, out);
-    add_template(e, out,
-                 "; list=; \\\n"
-                 "\tfor file; do \\\n"
-                 "\t\tcase \"$$file\" in *[[:space:]]*) echo \"error: blank in $$file\" >&2; exit "
-                 "2;; esac; \\\n"
-                 "\t\tcase \"$$file\" in /*) ;; *) file=\"$$MING_CALLER/$$file\";; esac; \\\n"
-                 "\t\tlist=\"$$list $$file\"; \\\n"
-                 "\tdone; \\\n"
-                 "\tprintf '[hls]\\ncsim.argv=%s\\ncosim.argv=%s\\n' \"$${list# }\" \"$${list# }\" "
-                 ">TOP_data.cfg\n\n"
-                 "synth:\n"
-                 "\t@$(call installed,$(VPP),VPP)\n"
-                 "\t$(VPP) -c $(HLS)\n\n"
-                 "vitis-csim: data\n"
-                 "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
-                 "\t$(VITIS_RUN) --csim $(HLS) --config TOP_data.cfg\n\n"
-                 "vitis-cosim: data\n"
-                 "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
-                 "\t$(VITIS_RUN) --cosim $(HLS) --config TOP_data.cfg\n\n"
-                 "export:\n"
-                 "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
-                 "\t$(VITIS_RUN) --package $(HLS)\n\n"
-                 "clean:\n"
-                 "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp $(OBJECTS) TOP_data.cfg TOP_hls\n");
+    emit_file_arguments(e, out);
+    emit_template(
+        e, out,
+        "; list=; \\\n"
+        "\tfor file; do \\\n"
+        "\t\tcase \"$$file\" in *[[:space:]]*) echo \"error: blank in $$file\" >&2; exit "
+        "2;; esac; \\\n"
+        "\t\tcase \"$$file\" in /*) ;; *) file=\"$$MING_CALLER/$$file\";; esac; \\\n"
+        "\t\tlist=\"$$list $$file\"; \\\n"
+        "\tdone; \\\n"
+        "\tprintf '[hls]\\ncsim.argv=%s\\ncosim.argv=%s\\n' \"$${list# }\" \"$${list# }\" "
+        ">TOP_data.cfg\n\n"
+        "synth:\n"
+        "\t@$(call installed,$(VPP),VPP)\n"
+        "\t$(VPP) -c $(HLS)\n\n"
+        "vitis-csim: data\n"
+        "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
+        "\t$(VITIS_RUN) --csim $(HLS) --config TOP_data.cfg\n\n"
+        "vitis-cosim: data\n"
+        "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
+        "\t$(VITIS_RUN) --cosim $(HLS) --config TOP_data.cfg\n\n"
+        "export:\n"
+        "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
+        "\t$(VITIS_RUN) --package $(HLS)\n\n"
+        "clean:\n"
+        "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp $(OBJECTS) TOP_data.cfg TOP_hls");
+    emit_template(e, out, e->options->rtl ? " TOP_rtlsim TOP_rtl synth.json synth.log\n" : "\n");
 }
 
 void emit_makefile(Emitter *e, StrBuf *out)
 {
     add_head(e, out);
     add_csim(e, out);
+    if (e->options->rtl) emit_rtl_targets(e, out);
     add_vitis(e, out);
 }
 
 void emit_hls_config(Emitter *e, StrBuf *out)
 {
-    add_template(e, out,
-                 "# Vitis 2023.2 and later; the Makefile says which commands read it.\n"
-                 "part=PART\n\n"
-                 "[hls]\n"
-                 "flow_target=vivado\n"
-                 "clock=PERIODns\n"
-                 "syn.top=TOP\n"
-                 "syn.file=TOP.cpp\n"
-                 "syn.file=TOP.h\n"
-                 "syn.file=TOP_params.h\n"
-                 "syn.cflags=-std=c++17\n"
-                 "tb.file=TOP_tb.cpp\n"
-                 "tb.cflags=-std=c++17\n"
-                 "syn.compile.enable_auto_rewind=0\n"
-                 "csim.O=true\n"
-                 "package.output.format=ip_catalog\n"
-                 "package.output.syn=false\n");
+    emit_template(e, out,
+                  "# Vitis 2023.2 and later; the Makefile says which commands read it.\n"
+                  "part=PART\n\n"
+                  "[hls]\n"
+                  "flow_target=vivado\n"
+                  "clock=PERIODns\n"
+                  "syn.top=TOP\n"
+                  "syn.file=TOP.cpp\n"
+                  "syn.file=TOP.h\n"
+                  "syn.file=TOP_params.h\n"
+                  "syn.cflags=-std=c++17\n"
+                  "tb.file=TOP_tb.cpp\n"
+                  "tb.cflags=-std=c++17\n"
+                  "syn.compile.enable_auto_rewind=0\n"
+                  "csim.O=true\n"
+                  "package.output.format=ip_catalog\n"
+                  "package.output.syn=false\n");
 }
 
 static void add_word(StrBuf *out, const char *name)
@@ -242,40 +245,40 @@ void emit_tcl(Emitter *e, StrBuf *out)
     each_file(e, out, add_usage);
     strbuf_add_c(out, " vitis-run --mode hls --tcl run_hls.tcl\n#   (before 2024.2:");
     each_file(e, out, add_usage);
-    add_template(e, out,
-                 " vitis_hls -f run_hls.tcl)\n"
-                 "# Without the files it only synthesizes and exports.\n\n"
-                 "set files {}\n"
-                 "set names [list");
+    emit_template(e, out,
+                  " vitis_hls -f run_hls.tcl)\n"
+                  "# Without the files it only synthesizes and exports.\n\n"
+                  "set files {}\n"
+                  "set names [list");
     each_file(e, out, add_word);
-    add_template(e, out,
-                 "]\n"
-                 "foreach name $names {\n"
-                 "    if {[info exists ::env($name)]} {\n"
-                 "        lappend files [file normalize $::env($name)]\n"
-                 "    }\n"
-                 "}\n"
-                 "set simulate [expr {[llength $files] == [llength $names]}]\n");
-    if (e->weights) add_template(e, out, "lappend files [file normalize TOP_weights.npy]\n");
-    add_template(e, out,
-                 "\n"
-                 "open_project -reset TOP_hls\n"
-                 "set_top TOP\n"
-                 "add_files TOP.cpp -cflags \"-std=c++17\"\n"
-                 "add_files -tb TOP_tb.cpp -cflags \"-std=c++17\"\n"
-                 "open_solution -reset solution1 -flow_target vivado\n"
-                 "set_part {PART}\n"
-                 "create_clock -period PERIOD -name default\n"
-                 "config_compile -enable_auto_rewind=false\n\n"
-                 "if {$simulate} {\n"
-                 "    csim_design -O -argv $files\n"
-                 "}\n"
-                 "csynth_design\n"
-                 "if {$simulate} {\n"
-                 "    cosim_design -argv $files\n"
-                 "}\n"
-                 "export_design -format ip_catalog\n"
-                 "exit\n");
+    emit_template(e, out,
+                  "]\n"
+                  "foreach name $names {\n"
+                  "    if {[info exists ::env($name)]} {\n"
+                  "        lappend files [file normalize $::env($name)]\n"
+                  "    }\n"
+                  "}\n"
+                  "set simulate [expr {[llength $files] == [llength $names]}]\n");
+    if (e->weights) emit_template(e, out, "lappend files [file normalize TOP_weights.npy]\n");
+    emit_template(e, out,
+                  "\n"
+                  "open_project -reset TOP_hls\n"
+                  "set_top TOP\n"
+                  "add_files TOP.cpp -cflags \"-std=c++17\"\n"
+                  "add_files -tb TOP_tb.cpp -cflags \"-std=c++17\"\n"
+                  "open_solution -reset solution1 -flow_target vivado\n"
+                  "set_part {PART}\n"
+                  "create_clock -period PERIOD -name default\n"
+                  "config_compile -enable_auto_rewind=false\n\n"
+                  "if {$simulate} {\n"
+                  "    csim_design -O -argv $files\n"
+                  "}\n"
+                  "csynth_design\n"
+                  "if {$simulate} {\n"
+                  "    cosim_design -argv $files\n"
+                  "}\n"
+                  "export_design -format ip_catalog\n"
+                  "exit\n");
 }
 
 /* The emitted files are fixed points of clang-format in this style. */

@@ -70,9 +70,9 @@ static bool add_source(Emitter *e, EmittedFiles *files)
 static bool add_csim(Emitter *e, EmittedFiles *files)
 {
     static const char *const names[] = {
-        "ap_int.h",    "ap_limbs.h",      "ap_ref.h",     "ap_text.h",      "cosim.awk",
-        "hls_math.h",  "hls_stream.h",    "hls_vector.h", "ming_cosim.h",   "ming_npy.h",
-        "ming_port.h", "ming_quantize.h", "ming_tb.h",    "ming_timeline.h"};
+        "ap_int.h",    "ap_limbs.h",      "ap_ref.h",     "ap_text.h",    "cosim.awk",
+        "hls_math.h",  "hls_stream.h",    "hls_vector.h", "ming_cosim.h", "ming_npy.h",
+        "ming_port.h", "ming_quantize.h", "ming_rtl.h",   "ming_tb.h",    "ming_timeline.h"};
     bool ok = true;
     for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(names); i++) {
         const char *path = emit_arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
@@ -92,6 +92,17 @@ static bool add_schedule(Emitter *e, EmittedFiles *files)
     return ok;
 }
 
+static bool add_rtl(Emitter *e, EmittedFiles *files)
+{
+    if (!e->options->rtl) return true;
+    if (!emit_add_rtl(e->ctx, e->options, e->options->rtl, "rtl/", files)) return false;
+    e->rtl_top = emit_rtl_top(e, files);
+    emit_rtl_testbench(e, add_file(e, files, NULL, "_rtl_tb.cpp"));
+    emit_vivado(e, add_file(e, files, "rtl/", "vivado.tcl"));
+    emit_clock_constraint(e, add_file(e, files, "rtl/", "clock.xdc"));
+    return true;
+}
+
 static bool add_files(Emitter *e, EmittedFiles *files)
 {
     static const struct {
@@ -108,7 +119,7 @@ static bool add_files(Emitter *e, EmittedFiles *files)
         {"", ".clang-format", emit_style},
         {"", "folding.json", emit_folding},
     };
-    if (!add_source(e, files) || !add_schedule(e, files)) return false;
+    if (!add_source(e, files) || !add_schedule(e, files) || !add_rtl(e, files)) return false;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         rows[i].print(e, add_file(e, files, rows[i].prefix, rows[i].name));
     if (e->weights) emit_weights(e, add_file(e, files, NULL, "_weights.npy"));

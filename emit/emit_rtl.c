@@ -1,7 +1,11 @@
-/* What a design needs beside its Verilog (emit/verilog): the library's modules and the list of files.
- * Tests: lit/emit/verilog/modules.mir */
+/* What a project needs beside its Verilog (emit/verilog): the library's modules, the list of files,
+ * the testbench for Verilator, and what drives Yosys and Vivado. The names that go into shell and
+ * Tcl are identifiers of Verilog and of the library.
+ * Tests: lit/driver/ming-compile-verilog.mir, lit/driver/rtlsim.mir */
+#include <assert.h>
 #include <string.h>
 
+#include "dialects/emithls/emithls.h"
 #include "dialects/hw/hw.h"
 #include "emit/internal.h"
 #include "emit/verilog/verilog.h"
@@ -54,8 +58,8 @@ static void add_list(RtlFiles *to, size_t first)
     strbuf_free(&list);
 }
 
-static bool add_rtl(Context *ctx, const EmitOptions *options, Op *rtl, const char *folder,
-                    EmittedFiles *files)
+bool emit_add_rtl(Context *ctx, const EmitOptions *options, Op *rtl, const char *folder,
+                  EmittedFiles *files)
 {
     RtlFiles to = {files, folder};
     size_t first = files->len;
@@ -77,11 +81,176 @@ bool emit_verilog(Op *module, const EmitOptions *options, EmittedProject *out, S
 {
     const Op *top = find_top(module);
     if (!top) return op_emit_error(module, "there is no hw.module to emit");
-    if (!add_rtl(module->ctx, options, module, "", &out->files)) return false;
+    if (!emit_add_rtl(module->ctx, options, module, "", &out->files)) return false;
     RtlFiles to = {&out->files, ""};
     StrBuf *report = new_file(&to, REPORT_NAME);
     strbuf_add_c(report, REPORT_START);
     emit_string_literal(report, symbol_name(top)->str);
     strbuf_add_c(report, "\n}\n");
     return emit_write_project(options->output_dir, &out->files, why);
+}
+
+const char *emit_rtl_top(Emitter *e, const EmittedFiles *files)
+{
+    size_t last = files->len;
+    while (last > 0 && !is_source(strbuf_str(&files->data[last - 1].name))) last--;
+    assert(last > 0);
+    const char *name = strrchr(files->data[last - 1].name.data, '/') + 1;
+    return emit_arena_printf(&e->arena, "%.*s", (int)strlen(name) - 2, name);
+}
+
+/* Cycles after which a design without a moving word hangs: some frames of the one that waits most,
+ * or, of a design that was not simulated, more than any takes. */
+static long long patience(const Emitter *e)
+{
+    enum { FRAMES = 4, LEAST = 10000, UNKNOWN = 100000000 };
+    const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
+    int64_t latency = attr_dict_int(timing, EMITHLS_TIMING_LATENCY, 0);
+    int64_t interval = attr_dict_int(timing, EMITHLS_TIMING_INTERVAL, 0);
+    if (latency <= 0 || interval <= 0) return UNKNOWN;
+    return FRAMES * (latency + interval) + LEAST;
+}
+
+typedef enum PortGroup { PORTS_IN, PORTS_OUT, PORTS_WEIGHTS, PORT_GROUPS } PortGroup;
+
+static PortGroup group_of(const EmitPort *port)
+{
+    return port->is_weights ? PORTS_WEIGHTS : port->is_input ? PORTS_IN : PORTS_OUT;
+}
+
+/* The name of a port of the top function as it begins those of its AXI-Stream: behind clock and
+ * reset there are three ports for each. */
+static Str stream_name(const Emitter *e, size_t port)
+{
+    enum { IN_FRONT = 2, EACH = 3 };
+    Str name = hw_port(find_top(e->options->rtl), (uint32_t)(IN_FRONT + EACH * port)).name;
+    return (Str){name.data, name.len - strlen("_TDATA")};
+}
+
+static void add_connections(const Emitter *e, StrBuf *out)
+{
+    static const char *const kinds[] = {"input", "output", "weights"};
+    for (PortGroup group = 0; group < PORT_GROUPS; group++)
+        for (size_t i = 0; i < e->ports.len; i++) {
+            const EmitPort *port = &e->ports.data[i];
+            Str name = stream_name(e, i);
+            if (group_of(port) != group) continue;
+            strbuf_printf(out,
+                          "    tb.%s(%s_host::%s(), design.%.*s_TDATA, design.%.*s_TVALID, "
+                          "design.%.*s_TREADY);\n",
+                          kinds[group], e->top_name, port->name, STR_ARG(name), STR_ARG(name),
+                          STR_ARG(name));
+        }
+}
+
+void emit_rtl_testbench(Emitter *e, StrBuf *out)
+{
+    strbuf_printf(out,
+                  "// Testbench of %s's Verilog: arrays in .npy files, AXI-Streams.\n"
+                  "#include \"V%s.h\"\n#include \"%s_host.h\"\n\n#include \"csim/ming_rtl.h\"\n\n"
+                  "static void connect(ming::RtlTestbench &tb, V%s &design)\n{\n",
+                  e->top_name, e->top_name, e->top_name, e->top_name);
+    add_connections(e, out);
+    strbuf_printf(
+        out,
+        "}\n\nint main(int argc, char **argv)\n{\n    return ming::run_rtl<V%s>(argc, argv, \"",
+        e->top_name);
+    for (PortGroup group = 0; group < PORT_GROUPS; group++)
+        for (size_t i = 0; i < e->ports.len; i++)
+            if (group_of(&e->ports.data[i]) == group)
+                strbuf_printf(out, "%s.npy ", e->ports.data[i].name);
+    out->data[--out->len] = '\0';
+    strbuf_printf(out, "\", %zu, %lld, connect);\n}\n", e->ports.len, patience(e));
+}
+
+void emit_rtl_usage(StrBuf *out)
+{
+    strbuf_add_c(
+        out, "# make rtlsim, with the same files\n"
+             "#   simulates the Verilog with Verilator and counts its cycles; INPUT_RATE=0.5 and\n"
+             "#   OUTPUT_RATE=0.5 (words per cycle) and SEED=1 let the world pause at random\n"
+             "# make synth-yosys\n"
+             "#   counts what the Verilog takes, in synth.json\n"
+             "# make vivado\n"
+             "#   synthesizes the Verilog out of context and reports what it takes\n");
+}
+
+/* Yosys's name of the device's family. */
+static const char *yosys_family(const Emitter *e)
+{
+    return str_starts_with(emit_part(e), "xc7") ? "xc7" : "xcup";
+}
+
+/* Warnings that are off: a file of the library holds several modules; bits that nobody reads, as the
+ * padding of a word; outputs that an instance leaves open. */
+#define LINT "-Wall -Wno-DECLFILENAME -Wno-UNUSED -Wno-PINCONNECTEMPTY"
+
+void emit_rtl_targets(const Emitter *e, StrBuf *out)
+{
+    emit_template(e, out,
+                  ".PHONY: rtlsim lint synth-yosys vivado\n\n"
+                  "VERILATOR ?= verilator\n"
+                  "VERILATOR_FLAGS ?= -O3\n"
+                  "VERILATOR_CXXFLAGS ?= -O1\n"
+                  "YOSYS ?= yosys\n"
+                  "VIVADO ?= vivado\n\n"
+                  "RTL := $(addprefix rtl/,$(file < rtl/files.f))\n"
+                  "export MING_RTL := $(CURDIR)/rtl\n"
+                  "export MING_INPUT_RATE := $(value INPUT_RATE)\n"
+                  "export MING_OUTPUT_RATE := $(value OUTPUT_RATE)\n"
+                  "export MING_SEED := $(value SEED)\n\n"
+                  "rtlsim: arguments TOP_rtlsim\n"
+                  "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_rtlsim\"");
+    emit_file_arguments(e, out);
+    emit_template(
+        e, out,
+        "\n\n"
+        "TOP_rtlsim: TOP_rtl_tb.cpp TOP_host.h $(wildcard csim/*.h) $(RTL)\n"
+        "\t@$(call installed,$(VERILATOR),VERILATOR)\n"
+        "\t$(VERILATOR) --cc --exe --build -Wno-fatal $(VERILATOR_FLAGS) -Mdir TOP_rtl \\\n"
+        "\t\t-CFLAGS \"-std=c++17 $(VERILATOR_CXXFLAGS) -I.. -I../csim\" -F rtl/files.f \\\n"
+        "\t\tTOP_rtl_tb.cpp -o ../$@ --prefix VTOP --top-module ");
+    strbuf_add_c(out, e->rtl_top);
+    emit_template(e, out,
+                  " >TOP_rtl.log || { cat TOP_rtl.log >&2; exit 1; }\n\n"
+                  "lint:\n"
+                  "\t@$(call installed,$(VERILATOR),VERILATOR)\n"
+                  "\t$(VERILATOR) --lint-only " LINT " -F rtl/files.f --top-module ");
+    strbuf_printf(out, "%s\n\n", e->rtl_top);
+    strbuf_printf(
+        out,
+        "synth-yosys:\n"
+        "\t@$(call installed,$(YOSYS),YOSYS)\n"
+        "\tcd rtl && $(YOSYS) -q -l ../synth.log -p \"read_verilog $$(tr '\\n' ' ' <files.f); "
+        "synth_xilinx -family %s -noiopad -top %s; tee -q -o ../synth.json stat -json\"\n\n",
+        yosys_family(e), e->rtl_top);
+    emit_template(e, out,
+                  "vivado:\n"
+                  "\t@$(call installed,$(VIVADO),VIVADO)\n"
+                  "\tcd rtl && $(VIVADO) -mode batch -source vivado.tcl\n\n");
+}
+
+void emit_vivado(Emitter *e, StrBuf *out)
+{
+    emit_template(
+        e, out,
+        "# Synthesis out of context, and what it takes: vivado -mode batch -source vivado.tcl\n"
+        "set list [open files.f]\n"
+        "foreach file [split [string trim [read $list]] \"\\n\"] {\n"
+        "    read_verilog $file\n"
+        "}\n"
+        "close $list\n"
+        "read_xdc -mode out_of_context clock.xdc\n"
+        "synth_design -top ");
+    strbuf_add_c(out, e->rtl_top);
+    emit_template(e, out,
+                  " -part PART -mode out_of_context -flatten_hierarchy rebuilt\n"
+                  "report_utilization -hierarchical -file utilization.rpt\n"
+                  "report_timing_summary -file timing.rpt\n"
+                  "write_checkpoint -force TOP.dcp\n");
+}
+
+void emit_clock_constraint(Emitter *e, StrBuf *out)
+{
+    emit_template(e, out, "create_clock -period PERIOD -name ap_clk [get_ports ap_clk]\n");
 }

@@ -68,7 +68,8 @@ typedef struct Emitter {
     /* EMIT_NEEDS_*. AP_INT and HLS_MATH: of any op or type of the module, found by emit_prepare;
      * the others: of the functions, recorded while their statements are printed. */
     uint32_t needs;
-    bool has_schedule; /* <top>_schedule.h is written */
+    bool has_schedule;   /* <top>_schedule.h is written */
+    const char *rtl_top; /* the top module's name in Verilog, once that is printed */
 } Emitter;
 
 /* Chooses file-scope names, collects the word types, reads the ports. False: diagnosed. */
@@ -181,7 +182,26 @@ void emit_testbench(Emitter *e, StrBuf *out);
 void emit_weights(Emitter *e, StrBuf *out); /* the loaded tables' elements as .npy */
 /* <top>_schedule.h; empty where cosim cannot follow one. False: diagnosed. */
 bool emit_schedule(Emitter *e, StrBuf *out) MUST_CHECK;
+void emit_rtl_testbench(Emitter *e, StrBuf *out); /* <top>_rtl_tb.cpp */
+/* The top module's name in Verilog: its file is the last source. */
+const char *emit_rtl_top(Emitter *e, const EmittedFiles *files);
+/* The targets of the Makefile that are about Verilog, and what its head says of them. */
+void emit_rtl_usage(StrBuf *out);
+void emit_rtl_targets(const Emitter *e, StrBuf *out);
+void emit_vivado(Emitter *e, StrBuf *out);           /* rtl/vivado.tcl */
+void emit_clock_constraint(Emitter *e, StrBuf *out); /* rtl/clock.xdc */
+/* Adds Verilog, library and list of files below the folder, "" or one with a slash. False:
+ * diagnosed. */
+bool emit_add_rtl(Context *ctx, const EmitOptions *options, Op *rtl, const char *folder,
+                  EmittedFiles *files) MUST_CHECK;
 void emit_makefile(Emitter *e, StrBuf *out);
+/* Appends a template with its words replaced: PERIOD by the clock's period, TOP by the top
+ * function's name, PART by the device's part. */
+void emit_template(const Emitter *e, StrBuf *out, const char *text);
+/* The testbench's files, from the environment; that of the weights lies in the project. */
+void emit_file_arguments(const Emitter *e, StrBuf *out);
+/* The module's part, or the default if it has none or one that is not a plain word. */
+Str emit_part(const Emitter *e);
 /* " INPUT=FILE.npy OUTPUT=FILE.npy": what `make csim` needs. */
 void emit_csim_arguments(const Emitter *e, StrBuf *out);
 void emit_hls_config(Emitter *e, StrBuf *out);

@@ -1,31 +1,13 @@
-/* libFuzzer target for JSON files (folding files, reports): what is read must have the place of
+/* Fuzz target for JSON files (folding files, reports): what is read must have the place of
  * every key and value, and what begins there must be it; what is not must end in a diagnostic.
  *   fuzz/run fuzz_json      (fuzz/run says how to configure) */
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "fuzz/fuzz_support.h"
 #include "ir/attr/attr.h"
 #include "target/device/device.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { MAX_BYTES = 1 << 16 };
-
-/* A file without a name that holds the bytes. */
-static void write_file(const uint8_t *data, size_t size, char *path, size_t room)
-{
-    static int file = -1;
-    if (file < 0) {
-        char name[] = "/tmp/ming-fuzz-XXXXXX";
-        file = mkstemp(name);
-        fuzz_check(file >= 0 && unlink(name) == 0, "no temporary file", STR(""));
-    }
-    bool ok = ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size;
-    fuzz_check(ok, "the temporary file cannot be written", STR(""));
-    snprintf(path, room, "/proc/self/fd/%d", file);
-}
 
 /* The first character at a place; 0 outside the text. */
 static char at_place(const JsonFile *file, const Attr *place)
@@ -70,12 +52,12 @@ static void check_places(const JsonFile *file, json_t *value, const void *holder
     json_array_foreach(value, i, item) check_places(file, item, value);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void fuzz_json(const uint8_t *data, size_t size)
 {
     static FuzzContext reused;
     JsonFile file;
     char path[32];
-    write_file(data, size, path, sizeof path);
+    fuzz_write_file(data, size, path, sizeof path);
     Context *ctx = fuzz_context_take(&reused);
     size_t errors = diag_error_count(ctx);
     if (json_file_read(ctx, str_from(path), "file", MAX_BYTES, &file)) {
@@ -87,5 +69,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                    (Str){(const char *)data, size});
     }
     fuzz_context_give_back(&reused);
-    return 0;
 }

@@ -1,4 +1,4 @@
-/* libFuzzer target for pipelines: a module that verifies goes through a pass, canonicalize and cse.
+/* Fuzz target for pipelines: a module that verifies goes through a pass, canonicalize and cse.
  * A pass may refuse it, with a diagnostic; else the result verifies after each pass, and its text
  * parses again and prints the same. The first byte of the input chooses the pass.
  *   fuzz/run fuzz_passes        (fuzz/run says how to configure) */
@@ -9,7 +9,7 @@
 #include "ir/pass/pass.h"
 #include "ir/verify/verify.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+enum { MOST_ELEMENTS = 1 << 12 };
 
 /* Those that work on any module; fuzz_onnx.c runs the rest on what they are made for. Left out is
  * tosa-to-tensor: like upstream's it takes over result types, and a slice that does not fit its
@@ -32,20 +32,6 @@ static const char *const passes[] = {
     "tosa-optional-decompositions",
     "analyze-kernels",
 };
-
-/* Modules whose tensors are small: folding takes time in proportion to them. */
-static bool is_small(Op *op, void *user)
-{
-    (void)user;
-    for (uint32_t i = 0; i < op->result_count; i++) {
-        const Type *type = op_result(op, i)->type;
-        int64_t count;
-        if (type_is_shaped(type) && type_is_static(type) &&
-            (!type_element_count(type, &count) || count > 1 << 12))
-            return false;
-    }
-    return true;
-}
 
 /* False: the pass refuses, with a diagnostic. */
 static bool run_pass(Context *ctx, Op *module, const char *name)
@@ -74,7 +60,7 @@ static bool transform(FuzzContext *reused, Str text, const char *pass, StrBuf *o
 {
     Context *ctx = fuzz_context_take(reused);
     Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
-    bool ok = module && op_walk(module, is_small, NULL) && run_passes(ctx, module, pass);
+    bool ok = module && fuzz_is_small(module, MOST_ELEMENTS) && run_passes(ctx, module, pass);
     if (ok) op_print(out, module, &PRINT_DEFAULT);
     if (module) op_erase(module);
     fuzz_context_give_back(reused);
@@ -95,14 +81,13 @@ static void check_text(FuzzContext *reused, Str text)
     strbuf_free(&again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void fuzz_passes(const uint8_t *data, size_t size)
 {
     static FuzzContext first, second;
-    if (size == 0) return 0;
+    if (size == 0) return;
     StrBuf result = {0};
     const char *pass = passes[data[0] % COUNT_OF(passes)];
     if (transform(&first, (Str){(const char *)data + 1, size - 1}, pass, &result))
         check_text(&second, strbuf_str(&result));
     strbuf_free(&result);
-    return 0;
 }

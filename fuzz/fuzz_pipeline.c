@@ -1,11 +1,9 @@
-/* libFuzzer target for textual pipelines: whatever parses must print, parse again and print the
+/* Fuzz target for textual pipelines: whatever parses must print, parse again and print the
  * same; whatever does not parse must end in a diagnostic.
  *   fuzz/run fuzz_pipeline      (fuzz/run says how to configure) */
 #include "driver/driver.h"
 #include "fuzz/fuzz_support.h"
 #include "ir/pass/pass.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The text's printed form; false when it does not parse, which takes a diagnostic. */
 static bool print_parsed(FuzzContext *reused, Str text, StrBuf *out)
@@ -21,7 +19,7 @@ static bool print_parsed(FuzzContext *reused, Str text, StrBuf *out)
     return ok;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void fuzz_pipeline(const uint8_t *data, size_t size)
 {
     static FuzzContext reused;
     StrBuf first = {0}, second = {0};
@@ -33,5 +31,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     strbuf_free(&first);
     strbuf_free(&second);
-    return 0;
 }

@@ -1,7 +1,9 @@
-/* What the fuzz targets share: silent contexts that serve many inputs, and checks. */
+/* What the fuzz targets share: silent contexts that serve many inputs, checks, files, and the
+ * simulation of a design. */
 #ifndef MING_FUZZ_SUPPORT_H
 #define MING_FUZZ_SUPPORT_H
 
+#include "fuzz/targets.h"
 #include "ir/asm/print/print.h"
 
 /* A context for many inputs, since registering the dialects takes longer than most of them. */
@@ -18,7 +20,27 @@ void fuzz_context_give_back(FuzzContext *reused);
 /* The one name of the texts that targets parse. */
 #define FUZZ_SOURCE STR("fuzz")
 
+/* The first error of the input that is run; empty: none so far. How many a user would have seen. */
+Str fuzz_first_error(void);
+size_t fuzz_error_count(void);
+/* Whether the first error says that a pass changes results, or leaves IR that does not verify, where
+ * that is known and has a reason. */
+bool fuzz_is_known_change(void);
 /* Aborts with a message and the text it is about unless it holds. */
 void fuzz_check(bool holds, const char *what, Str text);
+
+/* Writes the bytes to a file without a name, the same one for all inputs, and gives its path. */
+void fuzz_write_file(const uint8_t *data, size_t size, char *path, size_t room);
+
+/* Whether the module takes little time to run or to fold: no tensor of static shape has more
+ * elements, no branch goes back, and no padding or range is known at run time only. */
+bool fuzz_is_small(Op *module, int64_t elements) MUST_CHECK;
+
+/* The next number of a sequence (splitmix64). */
+uint64_t fuzz_random(uint64_t *state);
+
+/* Prints the project of an emithls module into memory, and simulates two frames of zeros where the
+ * module can be simulated and is short. Either may end in a diagnostic, no failure may lack one. */
+void fuzz_check_design(Op *module);
 
 #endif

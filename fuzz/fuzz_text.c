@@ -1,4 +1,4 @@
-/* libFuzzer target for the text front end: whatever parses must print, parse again and print
+/* Fuzz target for the text front end: whatever parses must print, parse again and print
  * the same; whatever does not parse must end in a diagnostic. The first byte of the input
  * chooses the printed form. fuzz/run builds a corpus and runs it. */
 #include <string.h>
@@ -6,8 +6,6 @@
 #include "fuzz/fuzz_support.h"
 #include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The text's printed form; false when it does not parse, which takes a diagnostic. */
 static bool print_parsed(FuzzContext *reused, Str text, const PrintOptions *options, StrBuf *out)
@@ -33,10 +31,10 @@ static bool has_wide_float(Str text)
     return false;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void fuzz_text(const uint8_t *data, size_t size)
 {
     static FuzzContext first_context, second_context;
-    if (size == 0) return 0;
+    if (size == 0) return;
     PrintOptions options = PRINT_DEFAULT;
     options.generic = data[0] & 1;
     options.debug_info = data[0] & 2;
@@ -51,5 +49,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     strbuf_free(&first);
     strbuf_free(&second);
-    return 0;
 }

@@ -58,9 +58,10 @@ with open(os.path.join(tools_dir, "ming-opt"), "rb") as tool:
     stack = 8192 if b"__asan_init" in tool.read() else 1024
 config.substitutions.append(("%small-stack\\b", f"ulimit -s {stack};"))
 
-# The values of a .npy file.
-config.substitutions.append(
-    ("%show\\b", f"{sys.executable} {os.path.dirname(source_dir)}/scripts/npy.py show"))
+# The values of a .npy file, and a file of values.
+for name, verb in (("%show", "show"), ("%write-npy", "write")):
+    config.substitutions.append(
+        (f"{name}\\b", f"{sys.executable} {os.path.dirname(source_dir)}/scripts/npy.py {verb}"))
 
 # A model in protobuf's text form to an ONNX file.
 config.substitutions.append(

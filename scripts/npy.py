@@ -3,6 +3,7 @@
 
     npy.py show FILE                 the values, one line per frame
     npy.py compare FILE EXPECTED     exits with 1 unless the values are equal
+    npy.py write FILE TYPE SHAPE     makes FILE of integers from standard input: write x.npy i1 3,4
 """
 import array
 import ast
@@ -70,7 +71,12 @@ def compare(path, expected_path):
     print(f"All {len(values)} values equal {expected_path}.")
 
 
-COMMANDS = {"show": (show, 1), "compare": (compare, 2)}
+def write(path, descr, shape):
+    write_npy(path, descr, [int(extent) for extent in shape.split(",")],
+              [int(word) for word in sys.stdin.read().split()])
+
+
+COMMANDS = {"show": (show, 1), "compare": (compare, 2), "write": (write, 3)}
 
 
 def main(args):

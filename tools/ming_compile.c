@@ -15,7 +15,7 @@
 #include "tools/internal.h"
 
 typedef struct CompileFlags {
-    const char *output_dir, *interface, *weights, *rewind;
+    const char *output_dir, *interface, *weights, *rewind, *emit;
     bool dump_pipeline;
     EmitTable table;
     DeviceOptions device;
@@ -50,13 +50,17 @@ static void print_summary(Op *module, const CompileFlags *options, const DeviceT
     emit_report_table(module, &options->table, &out);
     driver_print_objective(module, &out);
     strbuf_printf(&out, "\nWritten to %s:", options->output_dir);
-    size_t simulation = 0;
+    size_t simulation = 0, verilog = 0;
     for (size_t i = 0; i < project->files.len; i++) {
-        bool simulates = str_starts_with(strbuf_str(&project->files.data[i].name), "csim/");
+        Str name = strbuf_str(&project->files.data[i].name);
+        bool simulates = str_starts_with(name, "csim/"), is_rtl = str_starts_with(name, "rtl/");
         simulation += simulates;
-        if (!simulates) strbuf_printf(&out, " %s", project->files.data[i].name.data);
+        verilog += is_rtl;
+        if (!simulates && !is_rtl) strbuf_printf(&out, " %s", name.data);
     }
-    strbuf_printf(&out, ", and %zu files in csim/\nNext: make -C ", simulation);
+    strbuf_printf(&out, ", and %zu files in csim/", simulation);
+    if (verilog) strbuf_printf(&out, ", %zu in rtl/", verilog);
+    strbuf_add_c(&out, "\nNext: make -C ");
     add_shell_word(&out, options->output_dir);
     strbuf_printf(&out, " csim%s\n\n", project->csim_arguments.data);
     driver_print_summary(module, target, &out);
@@ -112,27 +116,58 @@ static void advise_check(const Tool *tool, const CompileFlags *options, const ch
     arena_free(&check.arena);
 }
 
+/* Emits the design: C++, and Verilog where that is asked for. What lacks is appended to *why. */
+static bool emit_design(const CompileFlags *options, Op *design, EmittedProject *project,
+                        StrBuf *why)
+{
+    StrBuf csim_dir = {0}, rtl_dir = {0};
+    bool has_rtl = strcmp(options->emit, "hls") != 0;
+    bool ok = driver_resource_dir("csim", &csim_dir) && driver_resource_dir("rtl", &rtl_dir);
+    Op *rtl = ok && has_rtl ? driver_lower_to_rtl(design) : NULL;
+    const EmitOptions emit = {.output_dir = options->output_dir,
+                              .csim_dir = csim_dir.data,
+                              .rtl_dir = rtl_dir.data,
+                              .rtl = rtl};
+    ok = ok && (rtl || !has_rtl) && emit_hls(design, &emit, project, why);
+    if (rtl) op_erase(rtl);
+    strbuf_free(&csim_dir);
+    strbuf_free(&rtl_dir);
+    return ok;
+}
+
+/* Whether the files are there that projects get copies of. */
+static bool check_resources(const Tool *tool)
+{
+    static const char *const kinds[][2] = {{"csim", "simulation headers"},
+                                           {"rtl", "Verilog modules"}};
+    bool ok = true;
+    for (size_t i = 0; ok && i < COUNT_OF(kinds); i++) {
+        StrBuf dir = {0};
+        ok = driver_resource_dir(kinds[i][0], &dir) ||
+             tool_error(tool, "error: the %s are not installed: none of %s is there", kinds[i][1],
+                        dir.data);
+        strbuf_free(&dir);
+    }
+    return ok;
+}
+
 static bool compile_bytes(const Tool *tool, const CompileFlags *options, const char *path,
                           Str bytes)
 {
     EmittedProject project = {0};
-    StrBuf csim_dir = {0}, why = {0};
+    StrBuf why = {0};
     DeviceTarget target;
     Context *ctx = context_create();
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
     bool ok = driver_resolve_device(ctx, &options->device, tool_errors(tool), &target);
-    ok = ok &&
-         (driver_resource_dir("csim", &csim_dir) ||
-          tool_error(tool, "error: the simulation headers are not installed: none of %s is there",
-                     csim_dir.data));
+    ok = ok && check_resources(tool);
     const bool is_ready = ok;
     progress_start(tool->progress, ctx, "reading the model");
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->model) : NULL;
-    const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
     ok = module && tool_quantize(tool, &options->quantize, module, NULL) &&
          compile_module(tool, &module, options, &target) &&
-         (!options->output_dir || emit_hls(module, &emit, &project, &why));
+         (!options->output_dir || emit_design(options, module, &project, &why));
     progress_stop(tool->progress);
     diag_flush(ctx);
     if (why.len > 0) tool_error(tool, "error: %s", why.data);
@@ -141,7 +176,6 @@ static bool compile_bytes(const Tool *tool, const CompileFlags *options, const c
     if (module) op_erase(module);
     context_destroy(ctx);
     emitted_project_free(&project);
-    strbuf_free(&csim_dir);
     strbuf_free(&why);
     return ok;
 }
@@ -198,6 +232,8 @@ static void add_flags(CompileFlags *options, Flags *flags)
          NULL},
         {"interface", FLAG_CHOICE, &options->interface, "axis|m_axi",
          "Ports of the accelerator: streams (default) or memories", NULL},
+        {"emit", FLAG_CHOICE, &options->emit, "hls|hls,verilog",
+         "C++ for HLS tools (default), or Verilog besides", NULL},
         {"weights", FLAG_CHOICE, &options->weights, "rom|load",
          "Weights in ROMs (default), or in memories that are loaded at start-up", NULL},
         {"rewind", FLAG_CHOICE, &options->rewind, "on|off",
@@ -236,6 +272,7 @@ int ming_compile(int argc, char **argv)
     CompileFlags options = {.device = DEVICE_OPTIONS_DEFAULTS,
                             .interface = "axis",
                             .weights = "rom",
+                            .emit = "hls",
                             .rewind = "off",
                             .compile.search.fps = LIMIT_NOT_GIVEN};
     Flags flags = {0};

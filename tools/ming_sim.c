@@ -389,12 +389,18 @@ static bool finish_trace(Simulation *s)
     return true;
 }
 
+static bool has_processes(const HlsDesign *design)
+{
+    return design->processes.len > 0 ||
+           op_error(design->top, "has no process, so there is nothing to simulate");
+}
+
 static bool simulate(Simulation *s, const Op *module)
 {
     bool has_data = s->flags->inputs.len > 0;
     s->clock = clock_mhz(s->flags, module);
     s->design = design_create(module, clock_of_module(module, s->clock));
-    bool ok = s->design && perturb(s) && init_options(s);
+    bool ok = s->design && has_processes(s->design) && perturb(s) && init_options(s);
     if (ok && has_data && !s->flags->timing_only) {
         s->values = hls_sim_values_create(s->design);
         ok = s->values != NULL;

@@ -40,6 +40,27 @@ const Type *dfg_payload(const Type *end)
 
 static const int64_t max_frame = (int64_t)1 << 40; /* elements */
 
+static bool is_storage(const Attr *storage)
+{
+    static const char *const kinds[] = {"auto", "lutram", "bram", "uram"};
+    for (size_t i = 0; storage->kind == ATTR_ARRAY && i < storage->u.array.count; i++)
+        if (!is_storage(storage->u.array.items[i])) return false;
+    for (size_t i = 0; storage->kind == ATTR_STRING && i < COUNT_OF(kinds); i++)
+        if (str_eq_c(storage->u.string, kinds[i])) return true;
+    return storage->kind == ATTR_ARRAY;
+}
+
+bool dfg_check_storage(const Op *process)
+{
+    FOR_EACH_OP(op, region_entry(op_region(process, 0))) {
+        const Attr *storage = op_attr(op, DFG_ATTR_STORAGE);
+        if (storage && !is_storage(storage))
+            return op_error(op, "has a dfg.storage that is none of \"auto\", \"lutram\", \"bram\" "
+                                "and \"uram\"");
+    }
+    return true;
+}
+
 bool dfg_can_stream(const Type *payload)
 {
     int64_t count;

@@ -155,6 +155,9 @@ enum { DFG_MAX_RANK = 16, DFG_MAX_ELEMENT_BITS = 4096 };
 const Type *dfg_end_type(const TypeDef *end, const Type *payload, const int64_t *word);
 /* The tensor type that an end carries. */
 const Type *dfg_payload(const Type *end);
+/* Checks that each dfg.storage in a process names a kind of memory, or is an array of such names.
+ * False: diagnosed at its op. */
+bool dfg_check_storage(const Op *process) MUST_CHECK;
 /* Whether frames of this type can be streamed: static tensors of rank at most 2 * DFG_MAX_RANK with
  * 1 to 2^40 integers or floats of at most DFG_MAX_ELEMENT_BITS bits, so that sizes never
  * overflow. */

@@ -319,6 +319,9 @@ bool onnx_eval_multi_threshold(const Eval *e)
     uint32_t channel;
     if (!onnx_multi_threshold_axis(e->op, &channel))
         return onnx_why(e->why, "the input has no dimension of channels");
+    if (!array_is_float(e->results[0]))
+        return onnx_why(e->why, "thresholds of integers that are no quantized values are not "
+                                "evaluated");
     int64_t inner = onnx_dims_product(onnx_array_dims(x), channel + 1, onnx_array_rank(x));
     int64_t rows = onnx_array_dims(thresholds)[0], steps = onnx_array_dims(thresholds)[1];
     double scale = onnx_float(e->op, "out_scale", 1.0), bias = onnx_float(e->op, "out_bias", 0.0);

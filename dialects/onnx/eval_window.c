@@ -192,6 +192,7 @@ static bool is_greater(const Array *x, int64_t a, int64_t b)
 {
     if (array_is_float(x))
         return array_get_f64(x, a) > array_get_f64(x, b) || isnan(array_get_f64(x, a));
+    if (x->kind == ARRAY_U64) return (uint64_t)array_get_i64(x, a) > (uint64_t)array_get_i64(x, b);
     return array_get_i64(x, a) > array_get_i64(x, b);
 }
 

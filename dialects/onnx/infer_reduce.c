@@ -16,7 +16,8 @@ bool onnx_infer_reduction(const Op *op, const Type **results, StrBuf *why)
     OnnxShape io, axes = {.rank = 0};
     bool reduced[ONNX_MAX_RANK] = {false};
     OnnxKnown known = onnx_begin(op, results, &io, why);
-    if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) || !onnx_check_flag(op, "keepdims", why) ||
+    ElemClass want = op->def == ONNX(REDUCE_LOG_SUM_EXP) ? ELEM_FLOAT : ELEM_NUMERIC;
+    if (!onnx_check_elem(op, 0, want, why) || !onnx_check_flag(op, "keepdims", why) ||
         !onnx_check_flag(op, "noop_with_empty_axes", why))
         return false;
     if (known == KNOWN && onnx_operand(op, 1)) known = onnx_read_axes(op, 1, io.rank, &axes, why);

@@ -192,6 +192,8 @@ Array *array_from_attr(const Attr *attr)
 {
     if (attr->kind == ATTR_INTEGER || attr->kind == ATTR_FLOAT) return from_scalar(attr);
     if (attr->kind != ATTR_DENSE && attr->kind != ATTR_DENSE_RESOURCE) return NULL;
+    ArrayKind kind;
+    if (!array_kind_of(attr->type->u.shaped.elem, &kind) || !dense_is_complete(attr)) return NULL;
     Array *array = array_new(attr->type);
     if (array && attr->kind == ATTR_DENSE && !attr->u.dense.is_splat && is_stored_alike(array)) {
         memcpy(array->data, attr->u.dense.data, attr->u.dense.size);

@@ -547,6 +547,9 @@ typedef struct DenseView {
     bool is_packed; /* i1, eight per byte */
 } DenseView;
 DenseView dense_view(const Attr *attr);
+/* Whether there are bytes for every element of a dense attribute; a resource's blob may be absent or
+ * too short. */
+bool dense_is_complete(const Attr *attr) MUST_CHECK;
 /* The bytes of one element, which must not be packed; dense_view_bit reads packed ones. */
 const uint8_t *dense_view_at(const DenseView *view, int64_t index);
 bool dense_view_bit(const DenseView *view, int64_t index);
@@ -666,8 +669,8 @@ int64_t array_wrap(const Type *elem, int64_t value);
 /* The value rounded to a float type of at most 64 bits. */
 double array_round(const Type *elem, double value);
 
-/* A new array with the elements of a dense attribute, of a dense resource whose blob is present, or
- * of a scalar integer or float attribute. NULL: the attribute is none of these, or its elements
+/* A new array with the elements of a dense attribute, of a dense resource whose blob has all of them,
+ * or of a scalar integer or float attribute. NULL: the attribute is none of these, or its elements
  * have no array. */
 Array *array_from_attr(const Attr *attr) MUST_CHECK;
 /* The elements as a dense attribute of the array's type; the array stays the caller's. */

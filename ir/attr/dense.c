@@ -286,6 +286,17 @@ DenseView dense_view(const Attr *attr)
                        is_i1(elem)};
 }
 
+bool dense_is_complete(const Attr *attr)
+{
+    DenseView view = dense_view(attr);
+    size_t count = (size_t)dense_count(attr), bytes = view.elem->kind == TYPE_COMPLEX
+                                                          ? dense_elem_bytes(view.elem)
+                                                          : scalar_bytes(view.elem);
+    if (view.is_splat || count == 0) return true;
+    return view.data &&
+           (view.is_packed ? count <= view.size * 8 : bytes == 0 || count <= view.size / bytes);
+}
+
 const uint8_t *dense_view_at(const DenseView *view, int64_t index)
 {
     size_t bytes =

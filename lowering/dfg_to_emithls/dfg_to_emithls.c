@@ -133,7 +133,7 @@ static Op *lower_process(SymbolTable *symbols, Op *process, const RewindOptions 
     Context *ctx = process->ctx;
     ProcessKind kind;
     const Attr *report = op_attr(process, DFG_ATTR_REPORT);
-    if (!sched_process_kind(process, &kind)) return NULL;
+    if (!sched_process_kind(process, &kind) || !dfg_check_storage(process)) return NULL;
     StrBuf doc = {0};
     to_emithls_process_doc(&doc, process, kind);
     const NamedAttr extra[2] = {

@@ -43,13 +43,16 @@ static void erase_unread(Block *body)
 }
 
 /* Constants that the function returns are streams, too. */
-static void stream_results(Op *ret)
+static bool stream_results(Op *ret)
 {
     Builder b = builder_before(ret);
-    for (uint32_t i = 0; i < ret->operand_count; i++)
-        if (type_is_shaped(op_operand(ret, i)->type) &&
-            to_dfg_is_constant_value(op_operand(ret, i)))
-            op_set_operand(ret, i, to_dfg_build_stream(&b, op_operand(ret, i)));
+    for (uint32_t i = 0; i < ret->operand_count; i++) {
+        Value *value = op_operand(ret, i);
+        if (!type_is_shaped(value->type) || !to_dfg_is_constant_value(value)) continue;
+        if (!to_dfg_check_frame(value_def(value), value->type)) return false;
+        op_set_operand(ret, i, to_dfg_build_stream(&b, value));
+    }
+    return true;
 }
 
 static bool fit_kernels(Block *body)
@@ -73,7 +76,7 @@ static bool insert_reorders(Pass *pass, Op *func)
     if (op_region(func, 0)->first != op_region(func, 0)->last)
         return op_error(func, "has control flow; a streaming network is straight-line code");
     to_dfg_move_padding_behind_reshapes(body);
-    stream_results(body->last);
+    if (!stream_results(body->last)) return false;
     erase_unread(body);
     return move_elements(body) && fit_kernels(body);
 }

@@ -343,7 +343,7 @@ static bool moves(const Op *op)
            op->def == TENSOR(CONCAT) || op->def == TENSOR(PAD);
 }
 
-static bool check_frame(const Op *op, const Type *type)
+bool to_dfg_check_frame(const Op *op, const Type *type)
 {
     return !type_is_shaped(type) || (dfg_can_stream(type) && type->u.shaped.rank <= DFG_MAX_RANK) ||
            op_error(op, "moves elements of '%s', which cannot be streamed",
@@ -354,9 +354,9 @@ bool to_dfg_make_move(Op *op)
 {
     if (is_scalar_reshape(op)) return move_scalar(op);
     if (!moves(op)) return true;
-    if (!check_frame(op, op_result(op, 0)->type)) return false;
+    if (!to_dfg_check_frame(op, op_result(op, 0)->type)) return false;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!check_frame(op, op_operand(op, i)->type)) return false;
+        if (!to_dfg_check_frame(op, op_operand(op, i)->type)) return false;
     if (op->def == TENSOR(EXTRACT_SLICE)) return move_extract(op);
     if (op->def == TENSOR(INSERT_SLICE)) return move_insert(op);
     return op->def == TENSOR(CONCAT) ? move_concat(op) : move_pad(op);

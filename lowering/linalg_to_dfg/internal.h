@@ -92,7 +92,9 @@ Op *to_dfg_build_copy_process(SymbolTable *symbols, Str name, const Op *reader, 
  * source itself if nothing moves. */
 Value *to_dfg_build_reorder(Builder *b, Value *source, const Type *type, const AffineMap *map,
                             const Attr *fill);
-/* A constant as a stream: a dfg.merge of nothing else. */
+/* Whether a type is a frame that reorders and merges can move, or no tensor. False: diagnosed. */
+bool to_dfg_check_frame(const Op *op, const Type *type) MUST_CHECK;
+/* A constant as a stream: a dfg.merge of nothing else. Its type is such a frame. */
 Value *to_dfg_build_stream(Builder *b, Value *constant);
 /* Makes a slice, insertion, concatenation or padding a dfg op; true for other ops, too. False:
  * diagnosed. */

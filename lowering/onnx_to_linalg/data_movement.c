@@ -178,7 +178,7 @@ static bool matches(const Array *at, uint32_t d, const AffineExpr *expr)
     int64_t inner = 1, index[ONNX_MAX_RANK] = {0};
     for (uint32_t i = d + 1; i < at->type->u.shaped.rank; i++) inner *= dims[i];
     for (int64_t i = 0; i < at->count; i++) {
-        index[d] = i / inner % dims[d];
+        if (dims) index[d] = i / inner % dims[d]; /* a scalar has none */
         int64_t value;
         if (!affine_eval(expr, index, NULL, &value) || value != array_get_i64(at, i)) return false;
     }

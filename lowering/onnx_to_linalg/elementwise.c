@@ -171,8 +171,8 @@ static bool channel_axis(const Array *constant, const Type *result, uint32_t *ax
     return false;
 }
 
-/* x * 2^k or x / 2^k only changes the scale, or shifts channel by channel. *done tells whether it
- * is so; false: diagnosed. */
+/* x * 2^k or x / 2^k of floats only changes the scale, or shifts channel by channel; integers have
+ * none in the network. *done tells whether it is so; false: diagnosed. */
 static bool rescale(OnnxLowering *lw, bool *done)
 {
     const Op *op = lw->node;
@@ -185,7 +185,8 @@ static bool rescale(OnnxLowering *lw, bool *done)
     const Type *type = op_result(op, 0)->type;
     int *exponents;
     if (!constant || constant->count == 0 || !x || x->zero != 0 ||
-        op_operand(op, index)->type != type || !exponents_of(lw, constant, &exponents))
+        op_operand(op, index)->type != type || !type_is_float(type_elem(type)) ||
+        !exponents_of(lw, constant, &exponents))
         return true;
     if (constant->count > 1 && !channel_axis(constant, type, &axis)) return true;
     for (int64_t i = 0; is_div && i < constant->count; i++) exponents[i] = -exponents[i];

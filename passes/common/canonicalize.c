@@ -4,6 +4,7 @@
  * Changes: ops, blocks, block arguments.
  * Preserves: symbols.
  * Tests: lit/passes/common/canonicalize.mir, lit/dialects/<d>/canonicalize.mir */
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
 #include "passes/common/passes.h"
 
@@ -63,7 +64,8 @@ static bool run_canonicalize(Pass *pass, Op *op)
     collect_patterns(pass, &set);
     bool converged = rewrite_greedy(op, &set, &options, NULL);
     patterns_free(&set);
-    return converged || !pass_bool(pass, "test-convergence");
+    return converged || !pass_bool(pass, "test-convergence") ||
+           op_error(op, "still changes after as many rounds and rewrites as are allowed");
 }
 
 static const char *const region_levels[] = {"disabled", "normal", "aggressive", NULL};

@@ -99,6 +99,18 @@ static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inp
            vm_nest_run(nest, step->state, &interp->scratch);
 }
 
+/* TOSA defines no more; op_error otherwise. */
+static bool check_rescale_shifts(const Op *op, int64_t channels)
+{
+    enum { MOST = 62 };
+    for (int64_t i = 0; i < channels; i++) {
+        int64_t shift = dense_array_i64(op_attr(op, "shift"), (size_t)i);
+        if (shift < 0 || shift > MOST)
+            return op_error(op, "shifts by %lld, which is not in [0, %d]", (long long)shift, MOST);
+    }
+    return true;
+}
+
 static bool eval_rescale(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Op *op = step->op;
@@ -110,10 +122,14 @@ static bool eval_rescale(Interp *interp, const InterpStep *step, Array **inputs,
     if ((int64_t)op_attr(op, "multiplier")->u.dense_array.count < channels ||
         (int64_t)op_attr(op, "shift")->u.dense_array.count < channels)
         return op_error(op, "needs a multiplier and a shift for each channel");
-    for (int64_t i = 0; i < in->count; i++)
-        array_set_i64(
-            results[0], i,
-            vm_tosa_rescale(op, results[0]->elem, array_get_i64(in, i), (size_t)(i % channels)));
+    if (!check_rescale_shifts(op, channels)) return false;
+    for (int64_t i = 0; i < in->count; i++) {
+        int64_t value = array_get_i64(in, i);
+        if (!vm_tosa_rescale(op, results[0]->elem, (size_t)(i % channels), &value))
+            return op_error(op, "scales %lld to more than 32 bits",
+                            (long long)array_get_i64(in, i));
+        array_set_i64(results[0], i, value);
+    }
     return true;
 }
 

@@ -87,8 +87,9 @@ InstrFn *vm_float_instr(const OpDef *def);
 InstrFn *vm_math_instr(const OpDef *def);
 InstrFn *vm_tosa_instr(const OpDef *def);
 
-/* tosa.rescale of one integer by the scale of a channel. */
-int64_t vm_tosa_rescale(const Op *op, const Type *to, int64_t value, size_t channel);
+/* tosa.rescale of one integer by the scale of a channel, whose shift is in [0, 62]. False: the
+ * scaled integer has more than 32 bits, for which TOSA defines no result; not diagnosed. */
+bool vm_tosa_rescale(const Op *op, const Type *to, size_t channel, int64_t *value) MUST_CHECK;
 /* A sum of count integers divided by count as tosa.avg_pool2d does it, plus a zero point. */
 int64_t vm_tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero);
 

@@ -268,14 +268,15 @@ static bool run_apply_scale(const Instr *in, size_t n)
     return true;
 }
 
-int64_t vm_tosa_rescale(const Op *op, const Type *to, int64_t value, size_t channel)
+bool vm_tosa_rescale(const Op *op, const Type *to, size_t channel, int64_t *value)
 {
     bool double_round =
         attr_is_true(op_attr(op, "double_round")) && attr_is_true(op_attr(op, "scale32"));
-    int64_t scaled = apply_scale(value - attr_int_value(op_attr(op, "input_zp")),
+    int64_t scaled = apply_scale(*value - attr_int_value(op_attr(op, "input_zp")),
                                  dense_array_i64(op_attr(op, "multiplier"), channel),
-                                 dense_array_i64(op_attr(op, "shift"), channel) & 63, double_round);
-    return saturate(to, scaled + attr_int_value(op_attr(op, "output_zp")));
+                                 dense_array_i64(op_attr(op, "shift"), channel), double_round);
+    *value = saturate(to, scaled + attr_int_value(op_attr(op, "output_zp")));
+    return scaled == (int32_t)scaled;
 }
 
 int64_t vm_tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero)

@@ -28,17 +28,14 @@ static bool is_one_of(const Attr *value, const char *const *names, size_t count)
     return false;
 }
 
-static bool check_storage(const Op *op, const Attr *storage, bool loads_tables)
+/* Whether a table may be where its dfg.storage says. */
+static bool check_table(const Op *op, const Attr *storage, bool loads_tables)
 {
-    static const char *const kinds[] = {"auto", "lutram", "bram", "uram"};
     if (storage->kind == ATTR_ARRAY) {
         for (size_t i = 0; i < storage->u.array.count; i++)
-            if (!check_storage(op, storage->u.array.items[i], loads_tables)) return false;
+            if (!check_table(op, storage->u.array.items[i], loads_tables)) return false;
         return true;
     }
-    if (!is_one_of(storage, kinds, COUNT_OF(kinds)))
-        return op_error(op, "has a dfg.storage that is none of \"auto\", \"lutram\", \"bram\" and "
-                            "\"uram\"");
     bool is_table = op_has_trait(op, TRAIT_CONSTANT_LIKE);
     bool is_loaded = loads_tables && memory_is_loadable(type_elem(op_result(op, 0)->type));
     return !is_table || is_loaded || !str_eq_c(storage->u.string, "uram") ||
@@ -49,10 +46,11 @@ static bool check_storage(const Op *op, const Attr *storage, bool loads_tables)
 bool dse_check_given_binding(const Op *process, const CostTarget *target)
 {
     static const char *const multipliers[] = {"dsp", "lut"};
+    if (!dfg_check_storage(process)) return false;
     FOR_EACH_OP(op, region_entry(op_region(process, 0))) {
         const Attr *storage = op_attr(op, DFG_ATTR_STORAGE),
                    *multiplier = op_attr(op, DFG_ATTR_MULTIPLIER);
-        if (storage && !check_storage(op, storage, target->loads_tables)) return false;
+        if (storage && !check_table(op, storage, target->loads_tables)) return false;
         if (multiplier && !is_one_of(multiplier, multipliers, COUNT_OF(multipliers)))
             return op_error(op, "has a dfg.multiplier that is neither \"dsp\" nor \"lut\"");
     }

@@ -38,7 +38,7 @@ static Cost share_weights(const Cost *limits)
     Cost weights = {.cycles = 0};
     for (int k = 0; k < COST_KINDS; k++)
         if (k != COST_CYCLES && limits->items[k] > 0)
-            weights.items[k] = (MILLIONTHS + limits->items[k] - 1) / limits->items[k];
+            weights.items[k] = (MILLIONTHS - 1) / limits->items[k] + 1;
     return weights;
 }
 

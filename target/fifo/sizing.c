@@ -62,6 +62,7 @@ static SizingOutcome run_to_period(const HlsDesign *design, HlsSimOptions option
         else
             out->interval = mean_interval(hls_sim_period(sim));
         outcome = outcome == SIZING_UNDECIDED && out->interval > 0 ? SIZING_PERIODIC : outcome;
+        if (hls_sim_events(sim) == 0) break; /* nor will later frames read or write */
     }
     *events -= hls_sim_events(sim);
     out->frames = frames - 1;

@@ -592,7 +592,8 @@ def add_reductions():
     for largest in (0, 1):
         def top(g, largest=largest):
             def both(x, _):
-                order = np.argsort(-x if largest else x, -1, kind="stable")[..., :3]
+                exact = x.astype(object)       # unsigned integers have no negatives
+                order = np.argsort(-exact if largest else exact, -1, kind="stable")[..., :3]
                 return np.take_along_axis(x, order, -1), order
             return g.op("TopK", [g.source((1, 4, 6)), g.i64(3)], both, {"largest": largest},
                         dtype=(F32, I64), outputs=2)

@@ -1,0 +1,259 @@
+/* Fuzz target for everything from an ONNX file to a design: the file is refused with one diagnostic,
+ * or the design, simulated on random arrays, gives what the reference interpreter gives for the
+ * file as it stands. Every pass is verified by the interpreter on the way. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/dfg/dfg.h"
+#include "dialects/emithls/emithls.h"
+#include "driver/driver.h"
+#include "fuzz/fuzz_support.h"
+#include "sim/hls/hls.h"
+#include "sim/interp/interp.h"
+
+enum { MOST_ELEMENTS = 1 << 12, MOST_CYCLES = 1 << 18 };
+
+/* Of the largest element of a result. */
+static const double TOLERANCE = 1e-5;
+
+static const DriverErrors silent = {.report = NULL};
+
+/* The arguments and results of the function, with arrays where it ran. */
+typedef struct Reference {
+    PortFiles inputs, results;
+} Reference;
+
+/* Arrays. */
+
+static bool random_npy(const Boundary *b, uint64_t *state, Npy *out)
+{
+    const Type *elem = b->tensor->u.shaped.elem;
+    uint32_t width = type_width(elem);
+    bool is_float = type_is_float(elem);
+    uint32_t item = width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
+    if (b->is_unranked || !type_is_static(b->tensor)) return false;
+    if (is_float) item = elem->kind == TYPE_F64 ? 8 : 4;
+    if (!npy_init(out,
+                  is_float       ? 'f'
+                  : b->is_signed ? 'i'
+                                 : 'u',
+                  item, b->tensor->u.shaped.dims, b->tensor->u.shaped.rank))
+        return false;
+    for (int64_t i = 0; i < out->count; i++) {
+        int64_t number = (int64_t)(fuzz_random(state) >> 40) - (1 << 23);
+        if (is_float)
+            npy_set_f64(out, i, (double)number * 0x1p-20);
+        else
+            npy_set_i64(out, i, b->low + (number + (1 << 23)) % (b->high - b->low + 1));
+    }
+    return true;
+}
+
+/* Integers are drawn from ranges that 64 bits can count. */
+static bool has_wide_integers(const PortFiles *ports)
+{
+    for (uint32_t i = 0; i < ports->count; i++)
+        if (!type_is_float(ports->items[i].boundary.tensor->u.shaped.elem) &&
+            type_width(ports->items[i].boundary.tensor->u.shaped.elem) > 62)
+            return true;
+    return false;
+}
+
+static bool draw_inputs(PortFiles *ports, uint64_t state)
+{
+    bool ok = !has_wide_integers(ports);
+    for (uint32_t i = 0; ok && i < ports->count; i++)
+        ok = random_npy(&ports->items[i].boundary, &state, &ports->items[i].npy);
+    return ok;
+}
+
+/* Fills the results; false: the function cannot be run, or not on these inputs. */
+static bool run_function(const Op *func, Reference *r)
+{
+    StrBuf why = {0};
+    Array **inputs = xcalloc(r->inputs.count + 1, sizeof *inputs);
+    Array **results = xcalloc(r->results.count + 1, sizeof *results);
+    Interp *interp = interp_create(func);
+    bool ok =
+        interp && driver_ports_enter(&r->inputs, 0, inputs) && interp_run(interp, inputs, results);
+    for (uint32_t i = 0; ok && i < r->results.count; i++)
+        ok = boundary_leave(&r->results.items[i].boundary, results[i], 0, 1,
+                            &r->results.items[i].npy, &why);
+    for (uint32_t i = 0; i < r->inputs.count; i++) array_unref(inputs[i]);
+    for (uint32_t i = 0; i < r->results.count; i++) array_unref(results[i]);
+    interp_free(interp);
+    free(inputs);
+    free(results);
+    strbuf_free(&why);
+    return ok;
+}
+
+static bool make_reference(Op *module, uint64_t state, Reference *r)
+{
+    const Op *func = driver_find_function(module, NULL, silent);
+    return func && driver_ports_init(&r->inputs, func, "input", false, silent) &&
+           driver_ports_init(&r->results, func, "output", true, silent) &&
+           draw_inputs(&r->inputs, state) && run_function(func, r);
+}
+
+/* The design. */
+
+static const PortFile *find_port(const PortFiles *ports, Str name)
+{
+    for (uint32_t i = 0; i < ports->count; i++)
+        if (str_eq(ports->items[i].boundary.name, name)) return &ports->items[i];
+    fuzz_check(false, "a port of the design is none of the network's", name);
+    return NULL;
+}
+
+static Boundary boundary_of(const HlsDesign *design, uint32_t arg)
+{
+    Boundary boundary = {0};
+    const Attr *attrs = op_attr(design->top, DFG_ATTR_PORT_ATTRS)->u.array.items[arg];
+    fuzz_check(boundary_init(design->top, design_argument_frame(design, arg), attrs, &boundary),
+               "the boundary of a design is refused", STR(""));
+    return boundary;
+}
+
+static void enter_frame(const HlsDesign *design, const Reference *r, uint32_t count, Array **arrays)
+{
+    StrBuf why = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        HlsDirection direction = design_argument_direction(design, i);
+        if (direction == HLS_NO_DATA) continue;
+        Boundary boundary = boundary_of(design, i);
+        if (direction == HLS_DATA_OUT)
+            arrays[i] = array_new(design_argument_frame(design, i));
+        else
+            arrays[i] =
+                boundary_enter(&boundary, &find_port(&r->inputs, boundary.name)->npy, 0, &why);
+        fuzz_check(arrays[i] != NULL, "an array does not fit the design", strbuf_str(&why));
+    }
+}
+
+static double largest_of(const Npy *npy)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < npy->count; i++) {
+        double size = fabs(npy_get_f64(npy, i));
+        largest = isfinite(size) && size > largest ? size : largest;
+    }
+    return largest;
+}
+
+static double element(const Npy *npy, int64_t i)
+{
+    return npy->kind == 'f' ? npy_get_f64(npy, i) : (double)npy_get_i64(npy, i);
+}
+
+static void compare(Str name, const Npy *want, const Npy *got)
+{
+    bool is_float = want->kind == 'f' || got->kind == 'f';
+    double reach = is_float && want->kind == 'f' ? TOLERANCE * largest_of(want) : 0;
+    fuzz_check(want->count == got->count, "another number of elements", name);
+    for (int64_t i = 0; i < want->count; i++) {
+        double a = element(want, i), b = element(got, i);
+        bool same = a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= reach;
+        if (!same) fprintf(stderr, "element %lld is %.9g, not %.9g\n", (long long)i, b, a);
+        fuzz_check(same, "a wrong value", name);
+    }
+}
+
+static void leave_frame(const HlsDesign *design, const Reference *r, uint32_t count,
+                        Array *const *arrays)
+{
+    StrBuf why = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        Npy got = {0};
+        if (design_argument_direction(design, i) != HLS_DATA_OUT) continue;
+        Boundary boundary = boundary_of(design, i);
+        fuzz_check(boundary_leave(&boundary, arrays[i], 0, 1, &got, &why),
+                   "a result does not leave the design", strbuf_str(&why));
+        compare(boundary.name, &find_port(&r->results, boundary.name)->npy, &got);
+        npy_free(&got);
+    }
+}
+
+static bool is_short(const HlsDesign *design)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < design->processes.len; i++) {
+        int64_t cycles = design_process_cycles(&design->processes.data[i]);
+        most = cycles > most ? cycles : most;
+    }
+    return most <= MOST_CYCLES;
+}
+
+static void run_design(const HlsDesign *design, const Reference *r)
+{
+    HlsValues *values = hls_sim_values_create(design);
+    fuzz_check(values != NULL, "the design has no functional model", STR(""));
+    const HlsSimOptions options = {.input_rate = HLS_FULL_RATE,
+                                   .output_rate = HLS_FULL_RATE,
+                                   .hooks = {.user = values, .values = hls_sim_values_advance}};
+    uint32_t count = region_entry(op_region(design->top, 0))->arg_count;
+    Array **arrays = xcalloc(count + 1, sizeof *arrays);
+    HlsSim *sim = hls_sim_create(design, &options);
+    enter_frame(design, r, count, arrays);
+    hls_sim_values_begin_frame(values, arrays);
+    fuzz_check(hls_sim_run(sim, 1) && hls_sim_drain(sim), "the simulation of the design fails",
+               STR(""));
+    hls_sim_values_end_frame(values);
+    leave_frame(design, r, count, arrays);
+    hls_sim_free(sim);
+    hls_sim_values_free(values);
+    for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
+    free(arrays);
+}
+
+static void check_design(const Op *module, const Reference *r)
+{
+    HlsDesign *design = design_create(module, clock_of_module(module, CLOCK_DEFAULT_MHZ));
+    fuzz_check(design != NULL, "the design cannot be simulated", STR(""));
+    if (is_short(design)) run_design(design, r);
+    design_free(design);
+}
+
+/* A device that has room for every design. */
+static void take_device(Context *ctx, DeviceTarget *target)
+{
+    DeviceOptions options = DEVICE_OPTIONS_DEFAULTS;
+    enum { AMPLE = 100000000 };
+    options.limits = (Resources){AMPLE, AMPLE, AMPLE, AMPLE, AMPLE};
+    fuzz_check(driver_resolve_device(ctx, &options, silent, target), "no device", STR(""));
+}
+
+static void compile(Op **module, const Reference *reference)
+{
+    DeviceTarget target;
+    Context *ctx = (*module)->ctx;
+    take_device(ctx, &target);
+    const CompileOptions options = {.verify_semantics = 1, .search = {.time_limit = 2}};
+    size_t before = fuzz_error_count();
+    bool ok = driver_compile(module, &options, &target, NULL);
+    size_t errors = fuzz_error_count() - before;
+    if (fuzz_is_known_change()) return;
+    fuzz_check(!strstr(fuzz_first_error().data, "changes the semantics"), "semantics change",
+               STR(""));
+    fuzz_check(errors == (ok ? 0 : 1), "not one diagnostic for a refused network", STR(""));
+    if (ok) fuzz_check_design(*module);
+    if (ok && reference) check_design(*module, reference);
+}
+
+void fuzz_compile(const uint8_t *data, size_t size)
+{
+    static FuzzContext reused;
+    Reference reference = {0};
+    Context *ctx = fuzz_context_take(&reused);
+    const ModelOptions options = {0};
+    Op *module = driver_load_onnx(ctx, "fuzz", (Str){(const char *)data, size}, &options);
+    if (module && fuzz_is_small(module, MOST_ELEMENTS)) {
+        bool ran = make_reference(module, size, &reference);
+        compile(&module, ran ? &reference : NULL);
+    }
+    driver_ports_free(&reference.inputs);
+    driver_ports_free(&reference.results);
+    if (module) op_erase(module);
+    fuzz_context_give_back(&reused);
+}

@@ -1,0 +1,10 @@
+/* A libFuzzer program of the target that FUZZ_TARGET names. */
+#include "fuzz/targets.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    FUZZ_TARGET(data, size);
+    return 0;
+}

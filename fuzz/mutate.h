@@ -1,0 +1,11 @@
+/* Random changes of an input. */
+#ifndef MING_FUZZ_MUTATE_H
+#define MING_FUZZ_MUTATE_H
+
+#include "ir/support/support.h"
+
+/* Appends the bytes with one to four changes: of a byte, a number, a word or a line, by removing,
+ * repeating or moving pieces, or by pieces of another input. *state: of fuzz_random. */
+void fuzz_mutate(Str bytes, Str other, uint64_t *state, StrBuf *out);
+
+#endif
