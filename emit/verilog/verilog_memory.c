@@ -39,6 +39,21 @@ static bool is_written(const Value *memory)
     return false;
 }
 
+/* Yosys calls a ROM of LUTs by another word than Vivado does. */
+static void add_style(StrBuf *out, Str style, bool is_ram)
+{
+    static const char attribute[] = "    (* %s_style = \"%s\" *)\n";
+    if (!is_ram && str_eq_c(style, "distributed")) {
+        strbuf_add_c(out, "`ifdef YOSYS\n");
+        strbuf_printf(out, attribute, "rom", "logic");
+        strbuf_add_c(out, "`else\n");
+        strbuf_printf(out, attribute, "rom", style.data);
+        strbuf_add_c(out, "`endif\n");
+    } else {
+        strbuf_printf(out, attribute, is_ram ? "ram" : "rom", style.data);
+    }
+}
+
 bool verilog_declare_memory(VerilogModule *m, Op *op)
 {
     const Value *memory = op_result(op, 0);
@@ -47,10 +62,8 @@ bool verilog_declare_memory(VerilogModule *m, Op *op)
     const char *name =
         verilog_fresh_name(&m->names, name_attr ? name_attr->u.string : STR("memory"));
     StrBuf *out = &m->declarations;
+    if (style) add_style(out, style->u.string, is_written(memory));
     strbuf_add_c(out, "    ");
-    if (style)
-        strbuf_printf(out, "(* %s_style = \"%s\" *) ", is_written(memory) ? "ram" : "rom",
-                      style->u.string.data);
     verilog_add_type(out, "reg", seq_firmem_width(memory->type));
     strbuf_printf(out, " %s [0:%llu];\n", name,
                   (unsigned long long)seq_firmem_depth(memory->type) - 1);
