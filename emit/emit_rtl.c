@@ -222,7 +222,9 @@ void emit_rtl_targets(const Emitter *e, StrBuf *out)
         "synth-yosys:\n"
         "\t@$(call installed,$(YOSYS),YOSYS)\n"
         "\tcd rtl && $(YOSYS) -q -l ../synth.log -p \"read_verilog $$(tr '\\n' ' ' <files.f); "
-        "synth_xilinx -family %s -noiopad -top %s; tee -q -o ../synth.json stat -json\"\n\n",
+        "synth_xilinx -family %s -noiopad -top %s; tee -q -o ../synth.txt stat -json\"\n"
+        "\t@sed '/^ *[\"{}]/!d' synth.txt >synth.json && rm synth.txt # some versions print a "
+        "table into it\n\n",
         yosys_family(e), e->rtl_top);
     emit_template(e, out,
                   "vivado:\n"

@@ -84,7 +84,7 @@ sim/interp                      calibration interp quant_noise verify_semantics
 sim/design                      design
 lowering/emithls_to_rtl         to_rtl
 sim/hls                         hls_sim
-target/device                   csynth device json_file xml
+target/device                   csynth device json_file xml yosys
 target/cost                     cost memory
 target/dse/solve                dse
 target/dse                      dse folding

@@ -1,7 +1,8 @@
-/* ming report DIR --csynth=FILE: reads the report.json that ming compile wrote and the csynth.xml
- * that Vitis HLS wrote for the same design, and sets the figures side by side, per process and in
- * total.
- * Tests: lit/tools/ming-report.test, lit/tools/ming-report-invalid.test */
+/* ming report DIR --csynth=FILE|--yosys=FILE: reads the report.json that ming compile wrote and what
+ * synthesis of the same design reported, the csynth.xml of Vitis HLS or the synth.json of `make
+ * synth-yosys`, and sets the figures side by side, per process and in total.
+ * Tests: lit/tools/ming-report.test, lit/tools/ming-report-yosys.test,
+ * lit/tools/ming-report-invalid.test */
 #include <jansson.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -63,6 +64,17 @@ static ReportRow make_row(const char *name, const json_t *predicted, bool is_tot
     return row;
 }
 
+/* A process whose name is a word of Verilog has an underscore behind it there. */
+static const SynthModule *find_module(const SynthReport *report, const char *process)
+{
+    StrBuf name = {0};
+    strbuf_printf(&name, "%s_", process);
+    const SynthModule *module = csynth_module(report, str_from(process));
+    if (!module) module = csynth_module(report, strbuf_str(&name));
+    strbuf_free(&name);
+    return module;
+}
+
 static void collect_rows(const json_t *design, const SynthReport *report, Rows *out)
 {
     size_t index;
@@ -70,7 +82,7 @@ static void collect_rows(const json_t *design, const SynthReport *report, Rows *
     json_array_foreach(json_object_get(design, "processes"), index, process)
     {
         const char *name = json_text(process, "name");
-        const SynthModule *module = csynth_module(report, str_from(name));
+        const SynthModule *module = find_module(report, name);
         *vec_push(out) = make_row(name, process, false, module ? &module->figures : NULL);
     }
     *vec_push(out) = make_row("total", json_object_get(design, "totals"), true, &report->total);
@@ -104,8 +116,13 @@ static void print_table(const Rows *rows, const SynthReport *report, StrBuf *out
     }
     text_table_print(&table, out);
     text_table_free(&table);
-    strbuf_printf(out, "Vitis HLS %s for %s: clock %s ns, estimated %s ns\n", report->version.data,
-                  report->part.data, report->target_ns.data, report->estimated_ns.data);
+    if (report->part.len == 0)
+        strbuf_printf(out, "%s: cells of processes without their FIFOs, of the total with them\n",
+                      report->version.data);
+    else
+        strbuf_printf(out, "Vitis HLS %s for %s: clock %s ns, estimated %s ns\n",
+                      report->version.data, report->part.data, report->target_ns.data,
+                      report->estimated_ns.data);
 }
 
 static void add_figures(JsonWriter *w, const char *key, const int64_t *values)
@@ -154,6 +171,19 @@ static json_t *load_design(const Tool *tool, const char *dir)
     return is_design ? design : NULL;
 }
 
+/* Yosys does not say which module is the top: some process must be there. */
+static bool check_processes(const Tool *tool, const json_t *design, const SynthReport *report)
+{
+    size_t index;
+    json_t *process;
+    json_array_foreach(json_object_get(design, "processes"), index, process)
+    {
+        if (find_module(report, json_text(process, "name"))) return true;
+    }
+    return tool_error(tool, "error: the synthesis report has no process of the design '%s'",
+                      json_text(design, "top"));
+}
+
 static bool check_top(const Tool *tool, const json_t *design, const SynthReport *report)
 {
     const char *top = json_text(design, "top");
@@ -162,17 +192,31 @@ static bool check_top(const Tool *tool, const json_t *design, const SynthReport 
                       report->top.data, top);
 }
 
-static bool print_report(const Tool *tool, const char *dir, const char *csynth, bool as_json)
+/* What is asked for. */
+typedef struct ReportFlags {
+    const char *csynth, *yosys;
+    bool as_json;
+} ReportFlags;
+
+static bool read_synthesis(const Tool *tool, Context *ctx, const ReportFlags *flags,
+                           const json_t *design, SynthReport *out)
+{
+    if (flags->yosys)
+        return yosys_read(ctx, flags->yosys, out) && check_processes(tool, design, out);
+    return csynth_read(ctx, flags->csynth, out) && check_top(tool, design, out);
+}
+
+static bool print_report(const Tool *tool, const char *dir, const ReportFlags *flags)
 {
     Context *ctx = context_create();
     SynthReport report = {.version = STR("")};
     Rows rows = {0};
     StrBuf text = {0};
     json_t *design = load_design(tool, dir);
-    bool ok = design && csynth_read(ctx, csynth, &report) && check_top(tool, design, &report);
+    bool ok = design && read_synthesis(tool, ctx, flags, design, &report);
     if (ok) {
         collect_rows(design, &report, &rows);
-        if (as_json)
+        if (flags->as_json)
             print_json(&rows, &text);
         else
             print_table(&rows, &report, &text);
@@ -189,28 +233,30 @@ static bool print_report(const Tool *tool, const char *dir, const char *csynth, 
 
 int ming_report(int argc, char **argv)
 {
-    const char *csynth = NULL;
-    bool as_json = false;
+    ReportFlags given = {0};
     const Flag flags[] = {
-        {"csynth", FLAG_TEXT, &csynth, "file", "csynth.xml of Vitis HLS for the design", NULL},
-        {"json", FLAG_SWITCH, &as_json, NULL, "Print JSON", NULL},
+        {"csynth", FLAG_TEXT, &given.csynth, "file", "csynth.xml of Vitis HLS for the design",
+         NULL},
+        {"yosys", FLAG_TEXT, &given.yosys, "file", "synth.json of 'make synth-yosys'", NULL},
+        {"json", FLAG_SWITCH, &given.as_json, NULL, "Print JSON", NULL},
     };
     const Tool tool = {
         .name = "ming report",
         .summary = "ming report: sets predicted figures of a design beside those of synthesis",
-        .usage = "DIR --csynth=FILE [options]",
+        .usage = "DIR --csynth=FILE|--yosys=FILE [options]",
         .flags = flags,
         .flag_count = COUNT_OF(flags),
     };
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
     bool ok = args == ARGS_DONE;
-    if (args == ARGS_RUN && (inputs.len != 1 || !csynth))
+    if (args == ARGS_RUN && (inputs.len != 1 || !given.csynth == !given.yosys))
         tool_error(&tool,
-                   "error: the directory of a design and --csynth are needed; try '%s --help'",
+                   "error: the directory of a design and one of --csynth and --yosys are needed; "
+                   "try '%s --help'",
                    tool.name);
     else if (args == ARGS_RUN)
-        ok = print_report(&tool, inputs.data[0], csynth, as_json);
+        ok = print_report(&tool, inputs.data[0], &given);
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -89,6 +89,10 @@ typedef struct SynthReport {
 
 /* Reads a report. False: diagnosed, naming the file. The caller frees the report either way. */
 bool csynth_read(Context *ctx, const char *path, SynthReport *out) MUST_CHECK;
+/* Reads what Yosys's `stat -json` counted behind synth_xilinx, as a report of which only version,
+ * total and modules are given, and no cycles. False: diagnosed, naming the file. The caller frees
+ * the report either way. Tests: lit/tools/ming-report-yosys.test */
+bool yosys_read(Context *ctx, const char *path, SynthReport *out) MUST_CHECK;
 /* The module of that name, which belongs to the report, or NULL. */
 const SynthModule *csynth_module(const SynthReport *report, Str name);
 void csynth_free(SynthReport *report);
