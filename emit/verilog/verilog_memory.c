@@ -162,7 +162,7 @@ static void add_word(StrBuf *out, const DenseView *view, uint32_t width, int64_t
     }
     const uint8_t *bytes = dense_view_at(view, index);
     for (uint32_t digit = (width + 3) / 4; digit-- > 0;) {
-        unsigned value = bytes[digit / 2] >> (digit % 2 * 4) & 15u;
+        unsigned value = (unsigned)bytes[digit / 2] >> (digit % 2 * 4) & 15u;
         uint32_t rest = width - digit * 4;
         strbuf_add_char(out, digits[rest < 4 ? value & ((1u << rest) - 1) : value]);
     }
