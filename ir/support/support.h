@@ -374,7 +374,7 @@ void temporary_add(const char *path);
 void temporary_keep(const char *path);
 /* Removes what is at the path, and what was added below it. errno may change. */
 void temporary_remove(const char *path);
-/* Removes all, for a process that ends. A signal handler may call it. */
+/* Removes all, for a process that ends; the list of them stays. A signal handler may call it. */
 void temporary_remove_all(void);
 /* Removes temporaries of this stem whose processes have ended. */
 void temporary_collect(const char *stem);

@@ -137,7 +137,6 @@ void temporary_remove_all(void)
     sigset_t before;
     list_enter(&before);
     for (const Temporary *t = newest; t; t = t->older) remove_path(t->path);
-    newest = NULL; /* the process ends */
     list_leave(&before);
 }
 
