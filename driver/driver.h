@@ -153,6 +153,7 @@ typedef struct CompileOptions {
     bool has_memory_ports; /* frames are in memories (m_axi), not streams */
     bool loads_weights;    /* weights are loaded at start-up, not part of the bitstream */
     bool rewinds;          /* processes begin with the next frame before they have run empty */
+    bool flushes;          /* pipelines go on when their input is empty; not with rewinds */
     SearchOptions search;
     int64_t verify_semantics;       /* random inputs per function; 0: none */
     const DriverProgress *progress; /* or NULL */

@@ -88,8 +88,9 @@ static bool add_search(StrBuf *out, const StageOptions *options)
     return true;
 }
 
-static bool add_rewind(StrBuf *out, const StageOptions *options)
+static bool add_pipeline_style(StrBuf *out, const StageOptions *options)
 {
+    if (options->compile->flushes) strbuf_add_c(out, "flush=true");
     if (!options->compile->rewinds) return true;
     strbuf_add_c(out, options->compile->loads_weights ? "rewind=true loads-weights=true"
                                                       : "rewind=true");
@@ -170,7 +171,7 @@ static const Step steps[] = {
     {STAGE_CHOOSE, NULL, &pass_apply_folding, add_folding_of_loops},
     {STAGE_CHOOSE, NULL, &pass_choose_unroll, add_search},
     {STAGE_TO_HLS, on_regions, &pass_size_fifos, NULL},
-    {STAGE_TO_HLS, NULL, &pass_convert_dfg_to_emithls, add_rewind},
+    {STAGE_TO_HLS, NULL, &pass_convert_dfg_to_emithls, add_pipeline_style},
     {STAGE_FIT, NULL, &pass_pin_fifos, add_folding},
     {STAGE_FIT, NULL, &pass_fit_fifos, add_fit},
     {STAGE_FIT, NULL, &pass_add_memory_ports, wants_memory_ports},

@@ -19,8 +19,9 @@ static void loop_pragma(Function *f, const Op *op, bool is_innermost)
 {
     const Attr *ii = op_attr(op, EMITHLS_ATTR_II);
     if (ii)
-        emit_pragma(f, "pipeline II=%lld%s", (long long)attr_int_value(ii),
-                    op_attr(op, EMITHLS_ATTR_REWIND) ? " rewind" : "");
+        emit_pragma(f, "pipeline II=%lld%s%s", (long long)attr_int_value(ii),
+                    op_attr(op, EMITHLS_ATTR_REWIND) ? " rewind" : "",
+                    op_attr(op, EMITHLS_ATTR_FLUSH) ? " style=frp" : "");
     if (op_attr(op, EMITHLS_ATTR_UNROLL)) emit_pragma(f, "unroll");
     if (is_innermost && op_attr(op, EMITHLS_ATTR_ORDERED)) emit_pragma(f, "expression_balance off");
 }

@@ -138,7 +138,8 @@ static void add_timing(Emitter *e, JsonWriter *w)
                          attr_dict_get_c(timing, EMITHLS_TIMING_DEADLOCK_FREE) != NULL);
         for (size_t i = 0; i < COUNT_OF(names); i++)
             json_member_count(w, names[i], number(timing, names[i]));
-        json_member_string(w, "pipelines", STR("stalled")); /* the only ones that are simulated */
+        json_member_string(w, "pipelines",
+                           emithls_flushes(e->module) ? STR("flushing") : STR("stalled"));
         add_text_or_null(w, "fifo_slack", attr_dict_get_c(timing, EMITHLS_TIMING_FIFO_SLACK));
         json_member_count(w, "bound_interval_cycles",
                           number(timing, EMITHLS_TIMING_BOUND_INTERVAL));

@@ -93,7 +93,7 @@ static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
         }
         strbuf_add_c(out, "},");
     }
-    strbuf_add_c(out, "\n    },\n};\n");
+    strbuf_add_c(out, design_flushes(design) ? "\n    },\n    true,\n};\n" : "\n    },\n};\n");
 }
 
 static Clock clock_of(const Op *module, const Attr *timing)

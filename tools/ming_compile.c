@@ -15,7 +15,7 @@
 #include "tools/internal.h"
 
 typedef struct CompileFlags {
-    const char *output_dir, *interface, *weights, *rewind, *emit;
+    const char *output_dir, *interface, *weights, *rewind, *style, *emit;
     bool dump_pipeline;
     EmitTable table;
     DeviceOptions device;
@@ -211,6 +211,9 @@ static bool check_options(const Tool *tool, const CompileFlags *options, const T
     if (options->compile.fifo_slack && !driver_fifo_slack_is_valid(options->compile.fifo_slack))
         return tool_error(tool, "error: --fifo-slack takes exact, default or a share as 50%%, at "
                                 "most 1000%%");
+    if (strcmp(options->rewind, "on") == 0 && strcmp(options->style, "flushing") == 0)
+        return tool_error(tool, "error: --pipeline-style=flushing: a pipeline that rewinds stalls; "
+                                "--rewind=on is given");
     if (options->compile.folding && strpbrk(options->compile.folding, "\"'{}"))
         return tool_error(tool, "error: --folding: the path must have no quotes and braces");
     if (options->compile.top && !emit_top_name_is_valid(str_from(options->compile.top)))
@@ -239,6 +242,10 @@ static void add_flags(CompileFlags *options, Flags *flags)
         {"rewind", FLAG_CHOICE, &options->rewind, "on|off",
          "Let processes begin with the next frame before they have run empty: frames follow each "
          "other without a gap, but the end of one leaves with the beginning of the next",
+         NULL},
+        {"pipeline-style", FLAG_CHOICE, &options->style, "stalled|flushing",
+         "Whether pipelines stall as a whole (default), or iterations go on when there is nothing "
+         "to read for those behind them; not with --rewind=on",
          NULL},
         {"head", FLAG_TEXT, &compile->head, "integers|argmax|topk=K",
          "What the accelerator gives: sums in front of scalings and softmaxes, or indices of the "
@@ -274,6 +281,7 @@ int ming_compile(int argc, char **argv)
                             .weights = "rom",
                             .emit = "hls",
                             .rewind = "off",
+                            .style = "stalled",
                             .compile.search.fps = LIMIT_NOT_GIVEN};
     Flags flags = {0};
     add_flags(&options, &flags);
@@ -293,6 +301,7 @@ int ming_compile(int argc, char **argv)
     options.compile.has_memory_ports = strcmp(options.interface, "m_axi") == 0;
     options.compile.loads_weights = strcmp(options.weights, "load") == 0;
     options.compile.rewinds = strcmp(options.rewind, "on") == 0;
+    options.compile.flushes = strcmp(options.style, "flushing") == 0;
     if (ok && args == ARGS_RUN) ok = compile_file(&tool, &options, inputs.data[0]);
     driver_model_options_free(&options.model);
     driver_quantize_options_free(&options.quantize);

@@ -29,7 +29,7 @@ typedef struct SimFlags {
     Texts inputs, outputs;
     bool timing_only, is_wide;
     int64_t frames, clock, seed, max_events;
-    const char *json, *vcd, *svg, *input_rate, *output_rate, *perturb;
+    const char *json, *vcd, *svg, *input_rate, *output_rate, *perturb, *style;
     Texts vcd_signals;
     int64_t vcd_from, vcd_to, vcd_limit;
 } SimFlags;
@@ -297,6 +297,13 @@ static bool perturb(const Simulation *s)
     return ok;
 }
 
+/* Lets pipelines stall or flush, as --pipeline-style says. */
+static bool set_style(const Simulation *s)
+{
+    return !s->flags->style ||
+           design_set_flushing(s->design, strcmp(s->flags->style, "flushing") == 0);
+}
+
 static bool write_text(const Tool *tool, const char *path, const StrBuf *text)
 {
     const char *reason = NULL;
@@ -400,7 +407,8 @@ static bool simulate(Simulation *s, const Op *module)
     bool has_data = s->flags->inputs.len > 0;
     s->clock = clock_mhz(s->flags, module);
     s->design = design_create(module, clock_of_module(module, s->clock));
-    bool ok = s->design && has_processes(s->design) && perturb(s) && init_options(s);
+    bool ok =
+        s->design && has_processes(s->design) && set_style(s) && perturb(s) && init_options(s);
     if (ok && has_data && !s->flags->timing_only) {
         s->values = hls_sim_values_create(s->design);
         ok = s->values != NULL;
@@ -474,6 +482,8 @@ int ming_sim(int argc, char **argv)
         {"wide", FLAG_SWITCH, &sim.is_wide, NULL, "Names of the table in full, however wide", NULL},
         {"perturb", FLAG_TEXT, &sim.perturb, "+1|x1.5+8|random:SEED|…",
          "Let pipelines be deeper than predicted, and FIFOs slower (docs/simulation.md)", NULL},
+        {"pipeline-style", FLAG_CHOICE, &sim.style, "stalled|flushing",
+         "Let pipelines stall as a whole, or flush; default as the design was compiled", NULL},
         {"json", FLAG_TEXT, &sim.json, "file",
          "Write the numbers as JSON; - is standard output, in place of the table", NULL},
         {"vcd", FLAG_TEXT, &sim.vcd, "file", "Write states and FIFO levels as a waveform", NULL},

@@ -378,7 +378,9 @@ static bool verify_for(Op *op)
     const Attr *ii = op_attr(op, "ii");
     if (ii && attr_int_value(ii) < 1) return op_error(op, "initiation interval must be at least 1");
     if (ii && op_attr(op, "unroll")) return op_error(op, "cannot be both pipelined and unrolled");
-    const char *obstacle = op_attr(op, EMITHLS_ATTR_REWIND) ? emithls_rewind_obstacle(op) : NULL;
+    const char *obstacle = op_attr(op, EMITHLS_ATTR_FLUSH) ? emithls_flush_obstacle(op) : NULL;
+    if (obstacle) return op_error(op, "cannot flush, because it %s", obstacle);
+    obstacle = op_attr(op, EMITHLS_ATTR_REWIND) ? emithls_rewind_obstacle(op) : NULL;
     return !obstacle || op_error(op, "cannot rewind, because it %s", obstacle);
 }
 

@@ -69,6 +69,7 @@ enum {
 #define EMITHLS_ATTR_ORDERED "ordered"
 #define EMITHLS_ATTR_II "ii"
 #define EMITHLS_ATTR_REWIND "rewind"
+#define EMITHLS_ATTR_FLUSH "flush"
 #define EMITHLS_ATTR_CONDITION "condition"
 #define EMITHLS_ATTR_BUNDLE "bundle"
 #define EMITHLS_ATTR_DISTANCE "distance"
@@ -95,6 +96,10 @@ Op *emithls_top(const Op *module); /* the func marked `top`, or NULL */
 bool emithls_is_declaration(const Op *op);
 /* Why a loop cannot rewind, as a verb and what follows it; NULL: it can. */
 const char *emithls_rewind_obstacle(const Op *loop);
+/* Why the pipeline of a loop cannot flush, as a verb and what follows it; NULL: it can. */
+const char *emithls_flush_obstacle(const Op *loop);
+/* Whether some pipeline of a process, or of all those of a module, flushes. */
+bool emithls_flushes(const Op *op);
 /* The loop of a process that rewinds; NULL: the process runs empty after each frame. */
 Op *emithls_rewound_loop(const Op *func);
 

@@ -352,6 +352,8 @@ private:
         if (!plan_ || timelines_.empty() || frames == 0)
             return;
         const auto [begin, end] = bounds(0);
+        if (plan_->flushes)
+            std::puts("cosim: pipelines of the design flush; here they stall, so it is no later");
         std::printf("cosim: latency of the first frame: %lld cycles\n",
                     static_cast<long long>(std::max(end - begin, std::int64_t(0))));
         if (frames > 1)

@@ -59,6 +59,7 @@ struct Port {
 struct Plan {
     std::vector<Port> ports;
     std::vector<std::vector<Step>> processes; /* in the order of their calls */
+    bool flushes = false; /* pipelines of the design, which stall here */
 };
 
 /* --- FIFOs ------------------------------------------------------------------- */

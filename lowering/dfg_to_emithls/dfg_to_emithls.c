@@ -100,10 +100,11 @@ static bool lower_fork(EmithlsLowering *l)
     return true;
 }
 
-typedef struct RewindOptions {
-    bool rewinds;
+/* How pipelines run. */
+typedef struct PipelineOptions {
+    bool rewinds, flushes;
     bool loads_weights; /* tables are filled in the first frame, beside the loop */
-} RewindOptions;
+} PipelineOptions;
 
 /* No default: the compiler says where a new kind is missing. */
 static bool lower_kind(EmithlsLowering *l, ProcessKind kind)
@@ -128,7 +129,16 @@ static void rewind_process(const Op *func, ProcessKind kind)
             op_set_attr(op, EMITHLS_ATTR_REWIND, attr_unit(op->ctx));
 }
 
-static Op *lower_process(SymbolTable *symbols, Op *process, const RewindOptions *rewind)
+/* Lets the pipeline of a loop flush if it can. */
+static bool flush_loop(Op *op, void *user)
+{
+    (void)user;
+    if (op->def == EMITHLS(FOR) && !emithls_flush_obstacle(op))
+        op_set_attr(op, EMITHLS_ATTR_FLUSH, attr_unit(op->ctx));
+    return true;
+}
+
+static Op *lower_process(SymbolTable *symbols, Op *process, const PipelineOptions *options)
 {
     Context *ctx = process->ctx;
     ProcessKind kind;
@@ -152,7 +162,8 @@ static Op *lower_process(SymbolTable *symbols, Op *process, const RewindOptions 
     }
     to_emithls_remark_size(l.func);
     bool has_tables = kind == PROCESS_COMPUTE || kind == PROCESS_MERGE;
-    if (rewind->rewinds && !(rewind->loads_weights && has_tables)) rewind_process(l.func, kind);
+    if (options->rewinds && !(options->loads_weights && has_tables)) rewind_process(l.func, kind);
+    if (options->flushes) op_walk(l.func, flush_loop, NULL);
     return l.func;
 }
 
@@ -337,15 +348,16 @@ static Op *find_region(Op *module)
 
 static bool convert_dfg_to_emithls(Pass *pass, Op *module)
 {
-    const RewindOptions rewind = {.rewinds = pass_bool(pass, "rewind"),
-                                  .loads_weights = pass_bool(pass, "loads-weights")};
+    const PipelineOptions options = {.rewinds = pass_bool(pass, "rewind"),
+                                     .flushes = pass_bool(pass, "flush"),
+                                     .loads_weights = pass_bool(pass, "loads-weights")};
     SymbolTable symbols;
     bool ok = true;
     Op *region = find_region(module);
     if (!region) return false;
     symtab_init(&symbols, module);
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
-        if (op->def == DFG(PROCESS)) ok &= lower_process(&symbols, op, &rewind) != NULL;
+        if (op->def == DFG(PROCESS)) ok &= lower_process(&symbols, op, &options) != NULL;
     ok = ok && lower_region(region);
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
         if (ok && (op->def == DFG(PROCESS) || op->def == DFG(REGION))) op_erase(op);
@@ -360,6 +372,9 @@ const PassDef pass_convert_dfg_to_emithls = {
     .options = OPTIONS({"rewind", OPTION_BOOL, "false",
                         "let processes that can begin with the next frame before they have run "
                         "empty"},
+                       {"flush", OPTION_BOOL, "false",
+                        "let pipelines that can go on when their input is empty; those that rewind "
+                        "cannot"},
                        {"loads-weights", OPTION_BOOL, "false",
                         "load-weights follows: processes with tables do not rewind"}),
     .run = convert_dfg_to_emithls,

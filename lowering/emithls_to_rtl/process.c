@@ -337,6 +337,9 @@ static bool lower(RtlProcess *p)
         return op_error(p->model->loops.data[0].op,
                         "cannot become hardware: it rewinds, and nothing tells a module whether a "
                         "frame follows");
+    if (p->model->loops.data[0].flushes)
+        return op_error(p->model->loops.data[0].op,
+                        "cannot become hardware: it flushes, and modules are pipelines that stall");
     if (!to_rtl_declare_arrays(p)) return false;
     p->graphs = ARENA_ARRAY(&p->arena, Graph, p->model->loops.len);
     p->is_live = ARENA_ARRAY(&p->arena, bool, p->cell_widths.len);

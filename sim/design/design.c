@@ -91,6 +91,7 @@ static bool add_inner_loop(LoopBuilder *b, const Op *op)
     loop.op = op;
     loop.first = region_entry(op_region(op, 0))->first;
     loop.requested_ii = ii ? attr_int_value(ii) : 0;
+    loop.flushes = op_attr(op, EMITHLS_ATTR_FLUSH) != NULL;
     emithls_for_range(op, &loop.begin, &loop.end_position);
     loop.trips = loop.end_position - loop.begin;
     if (!loop.first) return true;

@@ -60,6 +60,7 @@ typedef struct HlsLoop {
     bool is_once;                /* in the first frame only */
     int64_t requested_ii, ii;
     const char *ii_reason; /* why ii is larger than what was asked for, or NULL */
+    bool flushes;          /* its pipeline goes on when its input is empty; else it stalls */
     int64_t depth;         /* cycles of one iteration */
     int64_t late;          /* how many of them are a perturbation's */
     VEC(HlsAccess) accesses;
@@ -136,6 +137,12 @@ enum { PORT_DEPTH = 2 };
  * simulated. */
 HlsDesign *design_create(const Op *module, Clock clock) MUST_CHECK;
 void design_free(HlsDesign *design);
+
+/* Lets all pipelines that can flush do so, or none, in place of what the module says. False: some
+ * loop rewinds, so that it cannot, and nothing is changed; diagnosed. */
+bool design_set_flushing(HlsDesign *design, bool flushes) MUST_CHECK;
+/* Whether some pipeline flushes. */
+bool design_flushes(const HlsDesign *design);
 
 /* Cycles from frame to frame of a process that never waits: of a whole frame, or of the iterations
  * alone if it rewinds. */

@@ -1,6 +1,7 @@
 /* Simulation of an emithls design (sim/design), exact to the cycle.
  *
- *   timing_sim.c       when each process reads and writes    ─▶ report.c, trace*.c, deadlock.c
+ *   timing_*.c, flushing.c, period.c
+ *                      when each process reads and writes    ─▶ report.c, trace*.c, deadlock.c
  *   functional_sim.c   what it computes, run by a hook of the timing simulation
  *
  * The two are separate because reads block, so values do not depend on timing, and because no
@@ -77,7 +78,8 @@ void hls_sim_fifo_finish(HlsFifo *fifo);
 
 /* Timing simulation. A process is a local clock that runs through its loops and stands still, as a
  * whole, while a read finds its FIFO empty or a write finds it full (a pipeline that stalls, the
- * default of HLS tools). Everything follows from
+ * default of HLS tools); in a pipeline that flushes only for the iterations behind (flushing.c).
+ * Everything follows from
  *
  *   time of an event = max(time of the event before + cycles between them,
  *                          write of the word + 1, read that makes room + 1)
@@ -112,8 +114,10 @@ enum { HLS_FULL_RATE = 1000000 };
 typedef struct HlsSimOptions {
     int64_t input_rate, output_rate; /* of the ports, in words per million cycles; 0: full */
     int64_t input_interval;          /* inputs give a frame evenly in so many cycles, and processes
-                                        without inputs begin one; 0: by rate */
+                                        without inputs begin one; then pipelines have to stall;
+                                        0: by rate */
     bool drains;                     /* processes run empty after each frame, also if they rewind */
+    bool stalls;                     /* pipelines stall, also those that flush */
     bool is_random;                  /* the ports pause at random, by seed */
     uint64_t seed;
     int64_t max_events;    /* reads and writes after which the simulation stops; 0: no limit */

@@ -209,4 +209,92 @@ struct HlsTrace {
 
 Str hls_sim_trace_name(const HlsDesign *design, uint32_t signal);
 
+/* The state of a timing simulation, shared by timing_sim.c, timing_process.c, flushing.c and period.c.
+ * Tests: test/unit/sim/hls/timing_sim_test.c, test/unit/sim/hls/flushing_test.c */
+
+/* A loop whose pipeline flushes (flushing.c). */
+typedef struct HlsFlush HlsFlush;
+
+/* Place of an access in its runs, and the stream it works on. */
+typedef struct LoopCursor {
+    HlsCursor at;
+    int64_t due;   /* local clock of the next access; INT64_MAX: it is not in this execution */
+    int64_t frame; /* of a process that rewinds: of the access, since it has begun */
+    uint32_t stream;
+} LoopCursor;
+
+typedef struct TimedProcess {
+    const HlsProcess *model;
+    uint32_t index;
+    uint32_t part;        /* a process of those that streams connect it to, the same for all */
+    LoopCursor **cursors; /* per loop, per access */
+    int64_t *base;        /* per loop: first iteration of the current execution */
+    int64_t *left;        /* per step: iterations to come of a plain loop */
+    HlsFlush **flushes;   /* per loop: NULL where the pipeline stalls */
+    size_t step;
+    bool in_frame, in_loop, has_begun; /* has_begun: the frame's first access was made */
+    bool is_queued, has_inputs;
+    bool rewinds;
+    int64_t first_frame; /* if it rewinds: that with which it has begun, and its clock */
+    int64_t now, tick;   /* cycle, and local clock in the loop, of the last event */
+    HlsFrame frame;      /* the current one */
+    HlsFrames frames;    /* those done */
+    HlsBlock block;
+    VEC(int64_t) ticks; /* with an input_interval: when accesses were made in the frame before */
+    size_t tick_count;  /* of them, in this frame */
+    /* of ports: */
+    int64_t rate;
+    int64_t words; /* given or taken so far */
+    uint64_t random;
+} TimedProcess;
+
+typedef struct Fifo {
+    HlsFifo times;
+    HlsSim *sim;
+    uint32_t index;
+    bool reader_waits, writer_waits;
+} Fifo;
+
+struct HlsSim {
+    const HlsDesign *design;
+    HlsSimOptions options;
+    Arena arena;
+    TimedProcess *processes;
+    Fifo *fifos;
+    uint32_t *queue; /* ring of processes that may go on */
+    uint32_t queued, queue_first;
+    int64_t frames;   /* to do */
+    bool is_last;     /* no others follow */
+    HlsPeriod period; /* that was found before the last frame */
+    int64_t events;
+    bool is_stopped;
+    int64_t known_interval;
+    int64_t *part_cycles; /* for hls_sim_period, of each part */
+};
+/* Lets a process go on: what it waited for is known. */
+void hls_sim_enqueue(HlsSim *sim, uint32_t process);
+
+/* Runs a process as far as the times at its FIFOs are known. */
+void hls_sim_run_process(HlsSim *sim, TimedProcess *p);
+
+/* The clock of a process moves on to `until`; the cycles count for a state. */
+void hls_sim_spend(const HlsSim *sim, TimedProcess *p, HlsState state, int64_t until);
+/* Adds a wait of so many cycles at a place of the frame to what tells frames apart. */
+void hls_sim_note_wait(TimedProcess *p, int64_t where, int64_t cycles);
+/* The other end of an access's FIFO lets the process go on when it has come far enough. */
+void hls_sim_wait_for(HlsSim *sim, const LoopCursor *c);
+/* Makes an access at its time, and lets the other end of its FIFO go on. */
+void hls_sim_commit(HlsSim *sim, LoopCursor *c, int64_t time);
+/* Passes on that the words of a loop's iterations before `until` have been read, counted in the
+ * frame. False: the simulation was stopped. */
+bool hls_sim_pass_values(HlsSim *sim, const TimedProcess *p, uint32_t loop, int64_t until);
+
+/* The state of a loop that flushes, in the arena. */
+HlsFlush *hls_sim_flush_create(Arena *arena, const HlsLoop *loop);
+/* Frees what the arena does not hold. */
+void hls_sim_flush_free(HlsFlush *flush);
+/* Runs the current execution of a loop that flushes as far as times are known. True: to its end;
+ * false: it waits, or the simulation was stopped. */
+bool hls_sim_run_flushing(HlsSim *sim, TimedProcess *p, uint32_t loop);
+
 #endif

@@ -264,6 +264,7 @@ static void add_summary(JsonWriter *w, const HlsDesign *design, const HlsTimingR
 {
     json_write_line(w, 2);
     json_member_string(w, "top", symbol_name(design->top)->str);
+    json_member_string(w, "pipelines", design_flushes(design) ? STR("flushing") : STR("stalled"));
     json_member_int(w, "frames", r->frames);
     json_member_int(w, "cycles", r->cycles);
     json_member_int(w, "latency_cycles", r->latency);

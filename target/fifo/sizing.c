@@ -41,12 +41,13 @@ static int64_t mean_interval(HlsPeriod period)
 
 /* Simulates until the state recurs or, if depths are not asked for, until it is proven that the
  * interval is kept. A frame that was begun within the events may end, unless it is too large for its
- * FIFOs to be searched. */
+ * FIFOs to be searched. Depths are those that pipelines need which stall. */
 static SizingOutcome run_to_period(const HlsDesign *design, HlsSimOptions options,
                                    int64_t max_frames, int64_t *events, SteadyState *out,
                                    int64_t *needed)
 {
     const int64_t largest = 2 * (int64_t)MAX_ACCESSES; /* frames in flight at once included */
+    options.stalls = needed || options.input_interval > 0;
     options.max_events = i64_min(*events, INT64_MAX - largest) + largest;
     HlsSim *sim = hls_sim_create(design, &options);
     SizingOutcome outcome = SIZING_UNDECIDED;

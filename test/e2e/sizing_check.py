@@ -9,6 +9,7 @@ For each graph (gen_sizing.py), compiled for a random budget with --fifo-slack=e
   stand in the IR and in report.json, and the exact values;
 - the interval that the cost model predicts is within 1 %,
   or off by less than a pipeline's depth;
+- with pipelines that flush, nothing is later, for the sized and for random depths;
 - a FIFO that is one shallower deadlocks the design or lengthens its interval, unless
   processes rewind, when it may be as deep for the sake of frames that are started late;
 - where random depths deadlock, `fit-fifos{keep=true}` says so, too, the depths
@@ -86,12 +87,13 @@ class Design:
             STREAM.sub(lambda m: f"{m[1]}{depths.get(m[2], int(m[3]))})", self.text),
             encoding="utf-8")
 
-    def sim(self, depths=None, frames=None):
+    def sim(self, depths=None, frames=None, style=None):
         self.write(depths or {})
         table = self.changed.with_suffix(".json")
         run = subprocess.run(
             [self.tools / "ming", "sim", self.changed, f"--json={table}",
-             *([f"--frames={frames}"] if frames else [])],
+             *([f"--frames={frames}"] if frames else []),
+             *([f"--pipeline-style={style}"] if style else [])],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         self.errors = run.stderr
         if run.returncode == 1 and "deadlocks: " in run.stderr:
@@ -167,16 +169,28 @@ def check_advice(design, depths):
             raise Failure(f"{depths}: of {advice}, '{name}' could be less")
 
 
+def check_flushing(design, depths, stalled):
+    """With pipelines that flush, nothing is later."""
+    if design.rewinds:
+        return
+    flushing = design.sim(depths, style="flushing")
+    if not stalled.deadlocks and (flushing.deadlocks or flushing.latency > stalled.latency or
+                                  flushing.interval > stalled.interval):
+        raise Failure(f"{depths}: {flushing.cycles()} cycles flushing, {stalled.cycles()} stalled")
+
+
 def check_deadlocks(design, rng):
     """The number of random depths that deadlock."""
     count = 0
     for _ in range(4):
         depths = random_depths(design, rng)
-        if design.sim(depths).deadlocks:
+        stalled = design.sim(depths)
+        if stalled.deadlocks:
             count += 1
             check_advice(design, depths)
         elif not design.keeps(depths):
             raise Failure(f"fit-fifos refuses {depths}, which does not deadlock")
+        check_flushing(design, depths, stalled)
     return count
 
 
@@ -279,6 +293,7 @@ def check_graph(args, index, folder):
     sized = design.sim()
     check_record(design, sized)
     check_interval(design, sized)
+    check_flushing(design, {}, sized)
     check_values(design, model, folder)
     if not rewinds:
         check_least(design, sized)
