@@ -25,6 +25,8 @@
 /* Its lines are the names of the top functions whose files may be there. */
 #define MARKER_NAME ".incomplete"
 
+enum { MOST_TRIES = 8 };
+
 /* "dir/name", in the buffer */
 static const char *join(StrBuf *path, const char *dir, const char *name)
 {
@@ -170,57 +172,6 @@ static CopyPlace look_at(const char *dir, StrBuf *old_tops, StrBuf *why)
     return PLACE_WRONG;
 }
 
-static char *copy_text(const char *text)
-{
-    size_t size = strlen(text) + 1;
-    return memcpy(xmalloc(size), text, size);
-}
-
-/* "a/b//" -> "a/b"; "/" stays */
-static char *without_slashes(const char *dir)
-{
-    char *copy = copy_text(dir);
-    for (size_t len = strlen(copy); len > 1 && copy[len - 1] == '/'; len--) copy[len - 1] = '\0';
-    return copy;
-}
-
-/* Where a path's last part begins, less the slashes before it; 0 without a parent. */
-static size_t parent_length(const char *path, size_t len)
-{
-    while (len > 0 && path[len - 1] != '/') len--;
-    while (len > 0 && path[len - 1] == '/') len--;
-    return len;
-}
-
-/* Makes the folders above a directory that are missing; *made counts them. */
-static bool make_parents(const char *dir, size_t *made)
-{
-    char *path = copy_text(dir);
-    bool ok = true;
-    *made = 0;
-    for (char *slash = strchr(path + 1, '/'); ok && slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        bool is_new = slash[-1] != '/' && mkdir(path, 0777) == 0;
-        ok = is_new || slash[-1] == '/' || errno == EEXIST || access(path, F_OK) == 0;
-        *made += is_new;
-        *slash = '/';
-    }
-    free_ptr((void **)&path);
-    return ok;
-}
-
-/* Removes the innermost `made` folders above a directory, as make_parents made them. */
-static void remove_parents(const char *dir, size_t made)
-{
-    char *path = copy_text(dir);
-    for (size_t len = strlen(dir); made > 0; made--) {
-        len = parent_length(path, len);
-        path[len] = '\0';
-        (void)rmdir(path);
-    }
-    free_ptr((void **)&path);
-}
-
 static bool fill(const char *dir, const EmittedFiles *files, StrBuf *why)
 {
     StrBuf path = {0};
@@ -354,35 +305,41 @@ static void leave_place(OutputPlace *place, bool keeps_parents)
 {
     if (place->temporary.len > 0) temporary_remove(place->temporary.data);
     if (place->open >= 0) close(place->open);
-    if (!keeps_parents) remove_parents(place->dir, place->made);
+    if (!keeps_parents) emit_remove_parents(place->dir, place->made);
     free_ptr((void **)&place->dir);
     strbuf_free(&place->temporary);
     strbuf_free(&place->old_tops);
 }
 
 /* A new directory beside a new project, or inside an old one. */
-static bool make_temporary(OutputPlace *place, StrBuf *why)
+static bool make_temporary(OutputPlace *place)
 {
     StrBuf stem = {0};
     strbuf_printf(&stem, "%s%s", place->dir, place->kind == PLACE_NEW ? "" : "/");
     bool ok = temporary_make(&place->temporary, stem.data, TEMPORARY_FOLDER, &place->open);
-    if (!ok) {
-        strbuf_clear(&place->temporary);
-        file_error(why, "create", place->dir);
-    }
+    if (!ok) strbuf_clear(&place->temporary);
     strbuf_free(&stem);
     return ok;
+}
+
+/* The temporary directory, and the folders above it that are missing. A process that fails removes
+ * those that it made, which may be those that this one has found. */
+static bool make_place(OutputPlace *place)
+{
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
+        bool ok = place->kind != PLACE_NEW || emit_make_parents(place->dir, &place->made);
+        if (ok && make_temporary(place)) return true;
+        if (errno != ENOENT) return false;
+    }
+    return false;
 }
 
 /* False: *why says why, and nothing is left behind. Else leave_place ends it. */
 static bool enter_place(const char *dir, OutputPlace *out, StrBuf *why)
 {
-    *out = (OutputPlace){.dir = without_slashes(dir), .open = -1};
+    *out = (OutputPlace){.dir = emit_without_slashes(dir), .open = -1};
     out->kind = look_at(out->dir, &out->old_tops, why);
-    bool ok = out->kind != PLACE_WRONG;
-    if (ok && out->kind == PLACE_NEW)
-        ok = make_parents(out->dir, &out->made) || file_error(why, "create", out->dir);
-    ok = ok && make_temporary(out, why);
+    bool ok = out->kind != PLACE_WRONG && (make_place(out) || file_error(why, "create", out->dir));
     if (!ok) leave_place(out, false);
     return ok;
 }
@@ -437,22 +394,6 @@ static bool become_new(OutputPlace *place, StrBuf *why)
     return true;
 }
 
-/* The names above a new project, up to that of the first folder that was there. */
-static bool sync_parents(const OutputPlace *place, StrBuf *why)
-{
-    char *path = copy_text(place->dir);
-    size_t len = strlen(path);
-    bool ok = true;
-    for (size_t i = 0; ok && i <= place->made; i++) {
-        len = parent_length(path, len);
-        path[len] = '\0';
-        const char *parent = len > 0 ? path : place->dir[0] == '/' ? "/" : ".";
-        ok = file_sync_folder(parent) || file_error(why, "write to", parent);
-    }
-    free_ptr((void **)&path);
-    return ok;
-}
-
 bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why)
 {
     OutputPlace place;
@@ -461,7 +402,7 @@ bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why)
     bool is_new = ok && place.kind == PLACE_NEW && become_new(&place, why);
     ok = ok && why->len == 0;
     if (is_new)
-        ok = sync_parents(&place, why);
+        ok = emit_sync_parents(place.dir, place.made) || file_error(why, "write to", place.dir);
     else
         ok = ok && renew(&place, files, why);
     leave_place(&place, ok || is_new);

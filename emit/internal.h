@@ -218,6 +218,15 @@ void emit_folding(Emitter *e, StrBuf *out);
 bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK;
 /* Makes or renews a project's directory. False: appended to *why. */
 bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why) MUST_CHECK;
+/* "a/b//" -> "a/b"; "/" stays. The caller frees it. */
+char *emit_without_slashes(const char *dir);
+/* Makes the folders above a directory that are missing; *made counts them. False: errno says why. */
+bool emit_make_parents(const char *dir, size_t *made) MUST_CHECK;
+/* Removes the innermost `made` folders above a directory that are empty. */
+void emit_remove_parents(const char *dir, size_t made);
+/* Has the names above a directory on the disk, up to that of the first folder that was there when
+ * `made` folders were made. False: errno says why. */
+bool emit_sync_parents(const char *dir, size_t made) MUST_CHECK;
 
 /* Foreign text and numbers as C++.
  * Tests: test/unit/emit/emit_test.c, lit/emit/hostile-names.mir */
