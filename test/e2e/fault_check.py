@@ -338,6 +338,18 @@ def links_complaint(place):
     return None
 
 
+def parents_complaint(place):
+    """Folders above a project that another process takes away are made again."""
+    target = place.folder / "above" / "target"
+    for nth in (1, 2):
+        shutil.rmtree(target.parent, ignore_errors=True)
+        done = place.run(["ming", "compile", place.folder / "new.mir", "-o", target], call="mkdir",
+                         nth=nth, error=errno.ENOENT)
+        if done.returncode != 0 or not done.is_hit or not (target / "report.json").exists():
+            return f"mkdir {nth}: status {done.returncode}: {done.stderr[-300:]}"
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tools", default="build/tools", type=pathlib.Path)
@@ -361,6 +373,7 @@ def main():
         if not is_sanitized:
             limited_memory(place)
         place.count(links_complaint(place), "links")
+        place.count(parents_complaint(place), "parents")
         compile_many(place, 30 if quick else 1000, 6 if quick else 200, options.processes,
                      options.seed)
         print(f"{place.passed} passed, {place.failed} failed")
