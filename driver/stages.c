@@ -163,7 +163,7 @@ static const Step steps[] = {
     {STAGE_STREAM, on_functions, &pass_stream_initials, NULL},
     {STAGE_STREAM, on_functions, &pass_narrow_integers, NULL},
     {STAGE_STREAM, on_functions, &pass_canonicalize, NULL},
-    {STAGE_STREAM, on_functions, &pass_normalize_layout, NULL},
+    {STAGE_STREAM, on_functions, &pass_normalize_layout, add_keep_going},
     {STAGE_STREAM, NULL, &pass_analyze_kernels, NULL},
     {STAGE_STREAM, on_functions, &pass_insert_reorders, NULL},
     {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_top},

@@ -61,13 +61,19 @@ bool dfg_check_storage(const Op *process)
     return true;
 }
 
+bool dfg_is_element(const Type *type)
+{
+    if (type_is_integer(type))
+        return type_is_signless(type) && type_width(type) <= DFG_MAX_ELEMENT_BITS;
+    return type->kind == TYPE_F32 || type->kind == TYPE_F64;
+}
+
 bool dfg_can_stream(const Type *payload)
 {
     int64_t count;
     return payload->kind == TYPE_RANKED_TENSOR && payload->u.shaped.rank <= 2 * DFG_MAX_RANK &&
            type_element_count(payload, &count) && count >= 1 && count <= max_frame &&
-           (type_is_integer(type_elem(payload)) || type_is_float(type_elem(payload))) &&
-           type_width(type_elem(payload)) <= DFG_MAX_ELEMENT_BITS;
+           dfg_is_element(type_elem(payload));
 }
 
 void dfg_word(const Type *end, int64_t *word)

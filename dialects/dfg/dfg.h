@@ -158,9 +158,11 @@ const Type *dfg_payload(const Type *end);
 /* Checks that each dfg.storage in a process names a kind of memory, or is an array of such names.
  * False: diagnosed at its op. */
 bool dfg_check_storage(const Op *process) MUST_CHECK;
+/* Whether designs have numbers of this type: signless integers of at most DFG_MAX_ELEMENT_BITS bits,
+ * f32 and f64. */
+bool dfg_is_element(const Type *type);
 /* Whether frames of this type can be streamed: static tensors of rank at most 2 * DFG_MAX_RANK with
- * 1 to 2^40 integers or floats of at most DFG_MAX_ELEMENT_BITS bits, so that sizes never
- * overflow. */
+ * 1 to 2^40 elements that dfg_is_element allows, so that sizes never overflow. */
 bool dfg_can_stream(const Type *payload);
 /* Fills word[rank] (with ones if the type has none); dfg_word_elems is their product, the elements
  * per word. */

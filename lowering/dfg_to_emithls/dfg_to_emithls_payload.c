@@ -1,6 +1,7 @@
 /* The scalar code of a compute process: the payloads of its kernels, inlined for one lane.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
@@ -10,6 +11,20 @@ static bool is_scalar_op(const Op *op)
 {
     Str dialect = op->def ? str_from(op->def->dialect->name) : (Str){"", 0};
     return (str_eq_c(dialect, "arith") || str_eq_c(dialect, "math")) && op->region_count == 0;
+}
+
+static bool check_scalar_op(const Op *op)
+{
+    if (!is_scalar_op(op))
+        return op_error(op, "cannot run in a streaming process: only arith and math ops on scalars "
+                            "can");
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        const Type *type = op_result(op, i)->type;
+        if (type->kind != TYPE_INDEX && !dfg_is_element(type))
+            return op_error(op, "cannot run in a streaming process: it gives a number of type '%s'",
+                            type_str(op->ctx, type));
+    }
+    return true;
 }
 
 /* A constant from outside the kernel. */
@@ -64,9 +79,7 @@ static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
         look_up(c, op, lookup, values);
         return true;
     }
-    if (!is_scalar_op(op))
-        return op_error(op, "cannot run in a streaming process: only arith and math ops on scalars "
-                            "can");
+    if (!check_scalar_op(op)) return false;
     Value **operands = payload_operands(c, op, 0, values);
     if (to_emithls_expand_scalar(&c->l->nest.b, op, operands, results)) {
         for (uint32_t i = 0; i < op->result_count; i++)

@@ -45,7 +45,8 @@ static bool check_boundary(const Op *func)
     for (uint32_t i = 0; i < inputs + type->u.function.result_count; i++)
         if (!dfg_can_stream(type->u.function.types[i]))
             return op_error(func,
-                            "%s #%u of type '%s' cannot be streamed: that takes a static tensor",
+                            "%s #%u of type '%s' cannot be streamed: that takes a static tensor of "
+                            "signless integers, f32 or f64",
                             i < inputs ? "argument" : "result", i < inputs ? i : i - inputs,
                             type_str(func->ctx, type->u.function.types[i]));
     return true;

@@ -445,12 +445,12 @@ static bool sink_collapses(const Chooser *c, Block *body)
     return any;
 }
 
-static bool check_kernels(const Block *body)
+static bool check_kernels(const Block *body, bool keeps_going)
 {
     Kernel kernel;
     bool ok = true;
     FOR_EACH_OP(op, body)
-        if (is_kernel(op)) ok &= kernel_analyze(op, &kernel);
+        if (is_kernel(op) && (ok || keeps_going)) ok &= kernel_analyze(op, &kernel);
     return ok;
 }
 
@@ -461,7 +461,7 @@ static bool normalize_layout(Pass *pass, Op *func)
     if (!body) return true;
     if (op_region(func, 0)->first != op_region(func, 0)->last)
         return op_error(func, "has control flow; a streaming network is straight-line code");
-    if (!check_kernels(body)) return false;
+    if (!check_kernels(body, pass_bool(pass, "keep-going"))) return false;
     FOR_EACH_OP(op, body)
         for (uint32_t i = 0; i < op->operand_count; i++)
             if ((is_kernel(op) && i + 1 == op->operand_count) || layout_is_move(op))
@@ -479,5 +479,8 @@ const PassDef pass_normalize_layout = {
     .name = "normalize-layout",
     .summary = "Store every tensor in stream order: pixels row by row, channels innermost",
     .anchor = "func.func",
+    .options = OPTIONS({.name = "keep-going",
+                        .kind = OPTION_BOOL,
+                        .help = "report every kernel that cannot be analysed, not only the first"}),
     .run = normalize_layout,
 };
