@@ -73,9 +73,7 @@ static const struct {
 } known_changes[] = {
     {"must have size >= 1", "upstream's tosa-infer-shapes gives dimensions of zero, too"},
     {"@nan_wins:", "upstream's folders give NaN for a NaN and a number"},
-    {"@splats:", "upstream's folder of tosa.mul shifts without rounding"},
     {"@float_chains:", "its fastmath flags let canonicalize leave out roundings"},
-    {"@qlinear_conv:", "its scale of 0.1 rounds differently in float and integer arithmetic"},
     {"@windows:", "upstream takes the channels of a convolution of unknown result from its input"},
     {"op converts", "a float that an integer type does not hold has no defined conversion"},
 };
