@@ -363,6 +363,8 @@ def add_integer_operators():
 # Pooling and normalization.
 
 def pools(x, kernel, stride, pad, fill):
+    if fill == -np.inf and x.dtype.kind in "iu":
+        fill = np.iinfo(x.dtype).min
     x = np.pad(x, [(0, 0), (0, 0), (pad, pad), (pad, pad)], constant_values=fill)
     views = np.lib.stride_tricks.sliding_window_view(x, (kernel, kernel), (2, 3))
     return views[:, :, ::stride, ::stride].reshape(*(1, x.shape[1]), *(
