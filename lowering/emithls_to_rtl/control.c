@@ -4,8 +4,14 @@
  *
  *   first iteration at PROCESS_START + LOOP_START; the next frame's `depth` + that after the last
  *
+ * A loop that rewinds goes on with the next frame after an interval. The first of its iterations that
+ * reads waits until its words are there, in the stage of the read; what is in front of it moves on
+ * meanwhile, so that a frame is complete without the next one (docs/rtl.md).
+ *
  * Everything stands while the pipeline stands.
  * Tests: lit/lowering/emithls_to_rtl, test/e2e/rtl_check.py */
+#include <string.h>
+
 #include "dialects/comb/comb.h"
 #include "dialects/hw/hw.h"
 #include "dialects/seq/seq.h"
@@ -51,21 +57,29 @@ static const char *counter_name(const HlsLoop *loop, uint32_t index)
     return names->u.array.items[index - loop->plain_count]->u.string.data;
 }
 
+/* Whether the counters are at a flat position of the loop's box. */
+static Value *is_at(RtlModule *m, const HlsLoop *loop, Value *const *counters, int64_t flat)
+{
+    int64_t at[HLS_MAX_LOOPS];
+    Value *all = hw_build_int(&m->b, 1, 1);
+    position(loop, flat, at);
+    for (uint32_t i = loop->plain_count; i < loop->counter_count; i++)
+        all = both(m, all, is_equal(m, counters[i], at[i]));
+    return all;
+}
+
 /* Counts like the nest, from the innermost counter on; gives whether the iteration is the last. */
 static Value *count(RtlModule *m, const HlsLoop *loop, Value *step, Value **counters)
 {
-    int64_t first[HLS_MAX_LOOPS], last[HLS_MAX_LOOPS];
-    Value *is_last = hw_build_int(&m->b, 1, 1), *carry = is_last;
-    int64_t box = 1;
+    int64_t first[HLS_MAX_LOOPS], box = 1;
+    Value *carry = hw_build_int(&m->b, 1, 1);
     for (uint32_t i = loop->plain_count; i < loop->counter_count; i++) box *= loop->extents[i];
     bool is_whole = loop->trips == box; /* then the counters come back to 0 by themselves */
     position(loop, loop->begin, first);
-    position(loop, loop->end_position - 1, last);
-    for (uint32_t i = loop->plain_count; i < loop->counter_count; i++) {
+    for (uint32_t i = loop->plain_count; i < loop->counter_count; i++)
         counters[i] =
             counter(m, bits_for(loop->extents[i] - 1), first[i], step, counter_name(loop, i));
-        is_last = both(m, is_last, is_equal(m, counters[i], last[i]));
-    }
+    Value *is_last = is_at(m, loop, counters, loop->end_position - 1);
     for (uint32_t i = loop->counter_count; i-- > loop->plain_count;) {
         uint32_t width = type_width(counters[i]->type);
         Value *wraps = is_equal(m, counters[i], loop->extents[i] - 1);
@@ -80,22 +94,57 @@ static Value *count(RtlModule *m, const HlsLoop *loop, Value *step, Value **coun
     return is_last;
 }
 
-LoopControl to_rtl_control(RtlModule *m, const HlsLoop *loop)
+/* Lets the iteration at the gate wait in the stages in which it reads, and with it everything that is
+ * there and behind. */
+static void hold(RtlModule *m, const HlsLoop *loop, const FrameGate *gate, LoopControl *c)
 {
-    LoopControl c = {.valid = ARENA_ARRAY(&m->process->arena, Value *, loop->depth)};
-    int64_t start = PROCESS_START + LOOP_START, pause = loop->depth + start - 1;
-    uint32_t width = bits_for(i64_max(pause, loop->ii - 1));
-    Value *wait = counter(m, width, start, m->run, "wait");
-    c.issue = is_equal(m, wait, 0);
-    Value *is_last = count(m, loop, both(m, c.issue, m->run), c.counters);
+    Value **is_first = ARENA_ARRAY(&m->process->arena, Value *, gate->stages + 1);
+    is_first[0] = is_at(m, loop, c->counters, gate->position);
+    for (int64_t s = 1; s < gate->stages; s++) {
+        SeqRegister reg = {.input = is_first[s - 1], .clock = m->clock, .enable = c->moves[s]};
+        is_first[s] = seq_build_register(&m->b, is_first[0]->type, &reg, 1, "is_first");
+    }
+    Value *held = hw_build_int(&m->b, 1, 0);
+    for (int64_t s = gate->stages; s-- > 0;) {
+        if (gate->words[s]) {
+            Value *lacks = comb_build_not(&m->b, gate->words[s]);
+            Value *waits = both(m, both(m, c->valid[s], is_first[s]), lacks);
+            held = comb_build_binary(&m->b, COMB(OR), held, waits);
+        }
+        Value *moves[] = {m->run, comb_build_not(&m->b, held)};
+        op_set_operands(value_def(c->moves[s]), moves, COUNT_OF(moves));
+        c->valid[s] = both(m, c->valid[s], moves[1]);
+    }
+}
+
+/* When an iteration begins: `wait` cycles after the one before. */
+static Value *issue(RtlModule *m, const HlsLoop *loop, LoopControl *c)
+{
+    int64_t start = PROCESS_START + LOOP_START;
+    int64_t pause = m->process->model->rewinds ? loop->ii - 1 : loop->depth + start - 1;
+    uint32_t width = bits_for(i64_max(i64_max(pause, start), loop->ii - 1));
+    Value *wait = counter(m, width, start, c->moves[0], "wait");
+    Value *begins = is_equal(m, wait, 0);
+    Value *is_last = count(m, loop, both(m, begins, c->moves[0]), c->counters);
     Value *after = comb_build_mux(&m->b, is_last, hw_build_int(&m->b, width, pause),
                                   hw_build_int(&m->b, width, loop->ii - 1));
     Value *less = comb_build_binary(&m->b, COMB(SUB), wait, hw_build_int(&m->b, width, 1));
-    seq_connect(wait, comb_build_mux(&m->b, c.issue, after, less));
-    c.valid[0] = c.issue;
-    for (int64_t s = 1; s < loop->depth; s++) {
-        c.valid[s] = counter(m, 1, 0, m->run, "valid");
-        seq_connect(c.valid[s], c.valid[s - 1]);
-    }
+    seq_connect(wait, comb_build_mux(&m->b, begins, after, less));
+    return begins;
+}
+
+LoopControl to_rtl_control(RtlModule *m, const HlsLoop *loop, const FrameGate *gate)
+{
+    Arena *arena = &m->process->arena;
+    LoopControl c = {.valid = ARENA_ARRAY(arena, Value *, loop->depth),
+                     .moves = ARENA_ARRAY(arena, Value *, loop->depth)};
+    Value **stages = ARENA_ARRAY(arena, Value *, loop->depth);
+    for (int64_t s = 0; s < loop->depth; s++)
+        c.moves[s] = s < gate->stages ? both(m, m->run, m->run) : m->run;
+    stages[0] = issue(m, loop, &c);
+    for (int64_t s = 1; s < loop->depth; s++) stages[s] = counter(m, 1, 0, c.moves[s], "valid");
+    memcpy(c.valid, stages, (size_t)loop->depth * sizeof *stages);
+    if (gate->stages > 0) hold(m, loop, gate, &c);
+    for (int64_t s = 1; s < loop->depth; s++) seq_connect(stages[s], c.valid[s - 1]);
     return c;
 }

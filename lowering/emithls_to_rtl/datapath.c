@@ -127,11 +127,16 @@ static Value *logic(Datapath *d, NodeId id, int64_t stage)
     return comb_build_binary(b, binary_op(n->kind), x, y);
 }
 
-static Value *delayed(Datapath *d, Value *value, int64_t cycles)
+/* A value of a stage in a later one: registers, those with one enable in a row. */
+static Value *delayed(Datapath *d, Value *value, int64_t stage, int64_t cycles)
 {
-    if (cycles == 0) return value;
-    SeqRegister reg = {.input = value, .clock = d->m->clock, .enable = d->m->run};
-    return seq_build_register(&d->m->b, value->type, &reg, (uint32_t)cycles, NULL);
+    Value *const *moves = d->control->moves + stage;
+    for (int64_t first = 1, next; first <= cycles; first = next) {
+        for (next = first + 1; next <= cycles && moves[next] == moves[first];) next++;
+        SeqRegister reg = {.input = value, .clock = d->m->clock, .enable = moves[first]};
+        value = seq_build_register(&d->m->b, value->type, &reg, (uint32_t)(next - first), NULL);
+    }
+    return value;
 }
 
 /* Operand and product registers, then the sum's. */
@@ -140,10 +145,11 @@ static Value *slice(Datapath *d, NodeId id)
     const Node *n = to_rtl_node(d->g, id);
     int64_t first = n->stage - n->latency;
     Builder *b = &d->m->b;
-    Value *x = delayed(d, in(d, id, 0, first), 1), *y = delayed(d, in(d, id, 1, first), 1);
-    Value *product = delayed(d, comb_build_binary(b, COMB(MUL), x, y), 1);
+    Value *x = delayed(d, in(d, id, 0, first), first, 1);
+    Value *y = delayed(d, in(d, id, 1, first), first, 1);
+    Value *product = delayed(d, comb_build_binary(b, COMB(MUL), x, y), first + 1, 1);
     Value *sum = in(d, id, 2, n->stage - to_rtl_latency(n, 2));
-    return delayed(d, comb_build_binary(b, COMB(ADD), product, sum), 1);
+    return delayed(d, comb_build_binary(b, COMB(ADD), product, sum), n->stage - 1, 1);
 }
 
 static Value *load(Datapath *d, NodeId id)
@@ -151,7 +157,7 @@ static Value *load(Datapath *d, NodeId id)
     const Node *n = to_rtl_node(d->g, id);
     Value *memory = d->m->banks[n->imm & UINT32_MAX];
     return seq_build_read(&d->m->b, memory, in(d, id, 0, n->stage - n->latency), d->m->clock,
-                          d->m->run);
+                          d->control->moves[n->stage]);
 }
 
 static Value *compute(Datapath *d, NodeId id)
@@ -163,7 +169,8 @@ static Value *compute(Datapath *d, NodeId id)
     case NODE_READ: return d->words[n->imm];
     case NODE_LOAD: return load(d, id);
     case NODE_MACC: return slice(d, id);
-    default: return delayed(d, logic(d, id, n->stage - n->latency), n->latency);
+    default:
+        return delayed(d, logic(d, id, n->stage - n->latency), n->stage - n->latency, n->latency);
     }
 }
 
@@ -175,8 +182,9 @@ static void build_node(Datapath *d, NodeId id)
     if (!is_wire(n->kind)) d->values[slot(d, id, built)] = compute(d, id);
     for (int64_t s = is_wire(n->kind) ? 0 : n->stage + 1; s < (int64_t)d->stages; s++) {
         if (!d->is_needed[slot(d, id, s)]) continue;
-        d->values[slot(d, id, s)] =
-            is_wire(n->kind) ? wire(d, id, s) : delayed(d, to_rtl_at(d, id, built), s - built);
+        d->values[slot(d, id, s)] = is_wire(n->kind)
+                                        ? wire(d, id, s)
+                                        : delayed(d, to_rtl_at(d, id, built), built, s - built);
         built = s;
     }
 }

@@ -245,15 +245,22 @@ typedef struct RtlModule {
     Value **banks; /* memories */
 } RtlModule;
 
-/* A loop in a module: when its iterations begin, and which stages hold one. */
+/* A loop in a module. Stages are the cycles of an iteration. */
 typedef struct LoopControl {
-    Value *issue; /* an iteration begins */
     Value *counters[HLS_MAX_LOOPS];
-    Value **valid; /* per stage */
+    Value **valid; /* per stage: an iteration is there that nothing holds */
+    Value **moves; /* per stage: the enable of the registers that hold what is there */
 } LoopControl;
 
+/* The words for which a loop that rewinds waits before a frame, while the frame before leaves. */
+typedef struct FrameGate {
+    int64_t position; /* flat, of the first iteration that reads */
+    Value **words;    /* per stage: what that reads in it has come; NULL: it reads nothing in it */
+    int64_t stages;   /* up to the last in which it reads; 0: the loop does not wait */
+} FrameGate;
+
 /* The controller of a process of one pipelined loop (control.c). */
-LoopControl to_rtl_control(RtlModule *m, const HlsLoop *loop);
+LoopControl to_rtl_control(RtlModule *m, const HlsLoop *loop, const FrameGate *gate);
 
 /* The values of a graph's nodes in the cycles in which they are needed (datapath.c). */
 typedef struct Datapath {

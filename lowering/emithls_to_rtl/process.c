@@ -194,6 +194,55 @@ static void build_storage(RtlModule *m)
     }
 }
 
+/* The iteration of a frame that makes the access first. */
+static int64_t first_iteration(const HlsAccess *access)
+{
+    int64_t at = 0;
+    for (size_t i = 0; i < access->runs.len; i++) {
+        const HlsRun *run = &access->runs.data[i];
+        if (run->count > 0) return at + run->skip;
+        at += run->skip * run->repeat;
+    }
+    return INT64_MAX;
+}
+
+/* The first iteration of a frame that reads, or that writes; INT64_MAX: none does. */
+static int64_t first_of(const HlsLoop *loop, bool is_write)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < loop->accesses.len; i++)
+        if (loop->accesses.data[i].is_write == is_write)
+            first = i64_min(first, first_iteration(&loop->accesses.data[i]));
+    return first;
+}
+
+/* A loop that writes before it reads would write words of a frame that may not come, and what they
+ * lead to would hold up the frame before. */
+static bool check_rewinding(const HlsLoop *loop)
+{
+    return first_of(loop, false) <= first_of(loop, true) ||
+           op_error(loop->op, "cannot become hardware: it rewinds, and writes before it reads");
+}
+
+/* What the first iteration of a frame that reads has to wait for. */
+static FrameGate frame_gate(RtlModule *m)
+{
+    const Graph *g = &m->process->graphs[0];
+    const HlsLoop *loop = g->loop;
+    FrameGate gate = {.words = ARENA_ARRAY(&m->process->arena, Value *, loop->depth)};
+    int64_t first = first_of(loop, false);
+    if (!m->process->model->rewinds || first == INT64_MAX) return gate;
+    gate.position = loop->begin + first;
+    for (size_t i = 0; i < g->transfers.len; i++) {
+        const Transfer *t = &g->transfers.data[i];
+        if (t->is_write || first_iteration(&loop->accesses.data[i]) != first) continue;
+        Value *has_word = input(m, t->port, 1), **words = &gate.words[t->stage];
+        *words = *words ? both(m, *words, has_word) : has_word;
+        gate.stages = i64_max(gate.stages, t->stage + 1);
+    }
+    return gate;
+}
+
 /* What an iteration does in a stage happens if there is one and its condition holds. */
 static Value *happens(const Datapath *d, int64_t stage, NodeId where)
 {
@@ -295,7 +344,8 @@ static void build_module(RtlProcess *p, Builder *b, RtlModule *m)
     m->run = comb_build_binary(&m->b, COMB(AND), one, one);
     op_set_attr(value_def(m->run), HW_ATTR_NAME_HINT, attr_string_c(p->ctx, "run"));
     build_storage(m);
-    LoopControl control = to_rtl_control(m, g->loop);
+    FrameGate gate = frame_gate(m);
+    LoopControl control = to_rtl_control(m, g->loop, &gate);
     Value **words = ARENA_ARRAY(&p->arena, Value *, g->transfers.len);
     for (size_t i = 0; i < g->transfers.len; i++)
         if (!g->transfers.data[i].is_write) words[i] = input(m, g->transfers.data[i].port, 0);
@@ -333,10 +383,7 @@ static bool lower(RtlProcess *p)
     if (!is_one_pipeline(p->model))
         return op_error(p->model->func,
                         "cannot become hardware: it is not one pipelined loop alone");
-    if (p->model->rewinds)
-        return op_error(p->model->loops.data[0].op,
-                        "cannot become hardware: it rewinds, and nothing tells a module whether a "
-                        "frame follows");
+    if (p->model->rewinds && !check_rewinding(p->model->loops.data)) return false;
     if (p->model->loops.data[0].flushes)
         return op_error(p->model->loops.data[0].op,
                         "cannot become hardware: it flushes, and modules are pipelines that stall");

@@ -11,6 +11,10 @@ budgets with --fifo-slack=exact, lowered to Verilog and simulated with Icarus:
 - the first and the last frame take the cycles that `ming sim` says, from first word in to last
   word out, and so does the time between the last two;
 - with random depths of FIFOs the same, or both deadlock;
+- every second design rewinds. Its modules run empty where no frame follows, so a frame alone, with
+  any depths, is like the simulated one. With the sized depths a stream of frames does not hang, its
+  first frame takes no longer than simulated, and the interval is not above the proven one; with
+  others a stream may hang where the simulated one does not, but has exact values;
 - Verilator's lint has nothing to say.
 
 A design that is refused must say so as hardware. Each case prints `PASS name`, `REFUSED name: why`
@@ -41,26 +45,28 @@ STALLS = (30, 70)                       # percent of the cycles
 LINT = ("-Wall", "-Wno-DECLFILENAME", "-Wno-UNUSED", "-Wno-PINCONNECTEMPTY")
 MAX_REFUSED = 0.4
 STREAM = re.compile(r'(emithls\.stream "(\w+)" depth\()(\d+)\)')
+SIZED = "sized"                         # the module with the depths that it was given
 GENERATORS = (gen_kernels, gen_graphs, gen_sizing)
 
 
-def compile_model(tools, folder, dsp):
+def compile_model(tools, folder, dsp, rewinds):
     """With that many DSP, or those that are named if no design fits them."""
     try:
         command(tools / "ming", "compile", folder / "model.mlir", "-o", folder / "hls", "--top=net",
-                "--fifo-slack=exact", f"--dsp={dsp}", "--bram=4000")
+                "--fifo-slack=exact", f"--rewind={'on' if rewinds else 'off'}", f"--dsp={dsp}",
+                "--bram=4000")
     except Failure as failure:
         needed = re.search(r"the smallest design needs (\d+) DSP", str(failure))
         if not needed:
             raise Refusal(str(failure)) from None
-        compile_model(tools, folder, int(needed[1]))
+        compile_model(tools, folder, int(needed[1]), rewinds)
 
 
 class Design:
     """A compiled model, and what the simulation says of it with some depths."""
 
-    def __init__(self, tools, model, folder):
-        self.tools, self.model, self.folder = tools, model, folder
+    def __init__(self, tools, model, folder, rewinds):
+        self.tools, self.model, self.folder, self.rewinds = tools, model, folder, rewinds
         self.module, = (folder / "hls").glob("*.mir")
         self.header, = (path.read_text(encoding="utf-8")
                         for path in (folder / "hls").glob("*_host.h"))
@@ -79,24 +85,26 @@ class Design:
                         encoding="utf-8")
         return path
 
-    def sim(self, module):
+    def sim(self, module, *options):
         """The figures of `ming sim`; None: it deadlocks."""
         table = module.with_suffix(".json")
-        run = subprocess.run([self.tools / "ming", "sim", module, f"--json={table}",
-                              f"--frames={ROUNDS * gen_linalg.FRAMES}"], capture_output=True,
-                             text=True, check=False)
+        run = subprocess.run([self.tools / "ming", "sim", module, f"--json={table}", *options],
+                             capture_output=True, text=True, check=False)
         if run.returncode == 1 and "deadlocks: " in run.stderr:
             return None
         if run.returncode:
             raise Failure(f"ming sim exits with {run.returncode}: {run.stderr[:300]}")
-        found = json.loads(table.read_text(encoding="utf-8"))
-        return found["latency_cycles"], found["last_latency_cycles"], found["last_interval_cycles"]
+        return json.loads(table.read_text(encoding="utf-8"))
 
-    def bench(self, module):
+    def translate(self, module):
+        """The folder of its Verilog; None: it is refused."""
         folder = module.with_suffix("")
-        if not rtl_bench.translate(self.tools, module, folder):
-            return None
-        return rtl_bench.Bench(folder, self.top, self.header, self.inputs)
+        return folder if rtl_bench.translate(self.tools, module, folder) else None
+
+    def bench(self, folder, frames=ROUNDS * gen_linalg.FRAMES):
+        """With the first of the inputs' frames; one at a time in a folder."""
+        return rtl_bench.Bench(folder, self.top, self.header,
+                               [array[:frames] for array in self.inputs])
 
 
 def cycles(run):
@@ -111,18 +119,61 @@ def check_values(run, model, what):
             check_equal(frames.reshape(want.shape), want, f"{what}: result {number}")
 
 
-def check_run(design, module, bench):
-    """True: it deadlocks, as the simulation says."""
-    want, run = design.sim(module), bench.run()
+def check_deadlocks(want, run):
+    """True: both do."""
     if (want is None) != (run is None):
         raise Failure(f"{'deadlocks' if run is None else 'does not deadlock'}; ming sim says "
-                      f"{want or 'that it does'}")
-    if run is None:
+                      f"{'that it does' if want is None else 'that it does not'}")
+    return run is None
+
+
+def check_alone(design, module, folder):
+    """A frame that no other follows."""
+    want, run = design.sim(module, "--frames=1"), design.bench(folder, 1).run()
+    if not check_deadlocks(want, run) and run.latency(0) != want["latency_cycles"]:
+        raise Failure(f"a frame alone takes {run.latency(0)} cycles, but ming sim says "
+                      f"{want['latency_cycles']}")
+
+
+def check_cycles(design, want, run):
+    if design.rewinds:
+        if run.latency(0) > want["latency_cycles"]:
+            raise Failure(f"the first frame takes {run.latency(0)} cycles, but ming sim says "
+                          f"{want['latency_cycles']}")
+        return
+    said = want["latency_cycles"], want["last_latency_cycles"], want["last_interval_cycles"]
+    if cycles(run) != said:
+        raise Failure(f"takes {cycles(run)} cycles, but ming sim says {said}")
+
+
+def check_run(design, module, bench):
+    """True: it deadlocks, as the simulation says if it does not rewind."""
+    want, run = design.sim(module, f"--frames={bench.frames}"), bench.run()
+    if design.rewinds and run is None:
         return True
-    if cycles(run) != want:
-        raise Failure(f"takes {cycles(run)} cycles, but ming sim says {want}")
+    if not design.rewinds and check_deadlocks(want, run):
+        return True
+    if module.stem == SIZED or not design.rewinds:
+        check_cycles(design, want, run)
     check_values(run, design.model, module.stem)
     return False
+
+
+def check_interval(design, module, bench):
+    """Of the periodic state, if that is proven."""
+    want, found = design.sim(module), cycles(bench.run())[2]
+    if want["proven"] and found > want["interval_cycles"]:
+        raise Failure(f"an interval of {found} cycles, but ming sim says {want['interval_cycles']}")
+
+
+def check_depths(design, rng, name):
+    """True: it deadlocks with random ones."""
+    depths = {fifo: rng.randint(1, depth) for fifo, depth in design.depths.items()}
+    module = design.with_depths(depths, name)
+    folder = design.translate(module)
+    if design.rewinds:
+        check_alone(design, module, folder)
+    return check_run(design, module, design.bench(folder))
 
 
 def check_lint(folder, top):
@@ -134,25 +185,28 @@ def check_model(args, generator, index, folder):
     model = generator.generate(args.seed, index)
     rng = random.Random(f"rtl/{args.seed}/{model.name}")
     gen_linalg.write_model(model, folder)
-    compile_model(args.tools, folder, rng.choice(BUDGETS))
-    design = Design(args.tools, model, folder)
-    module = design.with_depths({}, "sized")
-    bench = design.bench(module)
-    if not bench:
+    rewinds = index % 2 == 1
+    compile_model(args.tools, folder, rng.choice(BUDGETS), rewinds)
+    design = Design(args.tools, model, folder, rewinds)
+    module = design.with_depths({}, SIZED)
+    verilog = design.translate(module)
+    if not verilog:
         raise Refusal("cannot become hardware")
-    check_lint(bench.folder, design.top)
+    check_lint(verilog, design.top)
+    if rewinds:
+        check_alone(design, module, verilog)
+    bench = design.bench(verilog)
     if check_run(design, module, bench):
         raise Failure("deadlocks with the depths that it was given")
+    if rewinds:
+        check_interval(design, module, bench)
     for stall in STALLS:
         run = bench.run(stall, rng.randrange(1, 1 << 30))
         if run is None:
             raise Failure(f"deadlocks with ports that pause {stall} % of the time")
         check_values(run, model, f"ports that pause {stall} % of the time")
-    deadlocks = 0
-    for number in range(args.depths if design.depths else 0):
-        depths = {name: rng.randint(1, depth) for name, depth in design.depths.items()}
-        module = design.with_depths(depths, f"depths{number}")
-        deadlocks += check_run(design, module, design.bench(module))
+    deadlocks = sum(check_depths(design, rng, f"depths{number}")
+                    for number in range(args.depths if design.depths else 0))
     print(f"PASS {model.name}", flush=True)
     return deadlocks
 
