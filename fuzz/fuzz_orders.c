@@ -143,20 +143,6 @@ static bool transform(FuzzContext *reused, Str text, Choices *c, StrBuf *out)
     return ok;
 }
 
-static void check_text(FuzzContext *reused, Str text)
-{
-    Context *ctx = fuzz_context_take(reused);
-    StrBuf again = {0};
-    Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
-    fuzz_check(module != NULL, "the result does not parse", text);
-    op_print(&again, module, &PRINT_DEFAULT);
-    fuzz_check(str_eq(text, strbuf_str(&again)), "the result changes when parsed and printed",
-               text);
-    op_erase(module);
-    fuzz_context_give_back(reused);
-    strbuf_free(&again);
-}
-
 static void check_order(const uint8_t *data, size_t size, bool is_design)
 {
     static FuzzContext first, second;
@@ -164,7 +150,7 @@ static void check_order(const uint8_t *data, size_t size, bool is_design)
     StrBuf result = {0};
     Choices choices = {.bytes = data, .is_design = is_design};
     if (transform(&first, (Str){(const char *)data + CHOICES, size - CHOICES}, &choices, &result))
-        check_text(&second, strbuf_str(&result));
+        fuzz_check_text(&second, strbuf_str(&result));
     strbuf_free(&result);
 }
 

@@ -67,20 +67,6 @@ static bool transform(FuzzContext *reused, Str text, const char *pass, StrBuf *o
     return ok;
 }
 
-static void check_text(FuzzContext *reused, Str text)
-{
-    Context *ctx = fuzz_context_take(reused);
-    StrBuf again = {0};
-    Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
-    fuzz_check(module != NULL, "the result does not parse", text);
-    op_print(&again, module, &PRINT_DEFAULT);
-    fuzz_check(str_eq(text, strbuf_str(&again)), "the result changes when parsed and printed",
-               text);
-    op_erase(module);
-    fuzz_context_give_back(reused);
-    strbuf_free(&again);
-}
-
 void fuzz_passes(const uint8_t *data, size_t size)
 {
     static FuzzContext first, second;
@@ -88,6 +74,6 @@ void fuzz_passes(const uint8_t *data, size_t size)
     StrBuf result = {0};
     const char *pass = passes[data[0] % COUNT_OF(passes)];
     if (transform(&first, (Str){(const char *)data + 1, size - 1}, pass, &result))
-        check_text(&second, strbuf_str(&result));
+        fuzz_check_text(&second, strbuf_str(&result));
     strbuf_free(&result);
 }

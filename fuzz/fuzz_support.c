@@ -7,6 +7,7 @@
 #include "dialects/onnx/onnx.h"
 #include "dialects/tosa/tosa.h"
 #include "fuzz/fuzz_support.h"
+#include "ir/asm/parse/parse.h"
 #include "ir/attr/attr.h"
 
 /* What a check that fails shows beside its own message: the first error of the context that was
@@ -148,4 +149,18 @@ uint64_t fuzz_random(uint64_t *state)
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;
+}
+
+void fuzz_check_text(FuzzContext *reused, Str text)
+{
+    Context *ctx = fuzz_context_take(reused);
+    StrBuf again = {0};
+    Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
+    fuzz_check(module != NULL, "the result does not parse", text);
+    op_print(&again, module, &PRINT_DEFAULT);
+    fuzz_check(str_eq(text, strbuf_str(&again)), "the result changes when parsed and printed",
+               text);
+    op_erase(module);
+    fuzz_context_give_back(reused);
+    strbuf_free(&again);
 }

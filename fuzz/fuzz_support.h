@@ -29,6 +29,9 @@ bool fuzz_is_known_change(void);
 /* Aborts with a message and the text it is about unless it holds. */
 void fuzz_check(bool holds, const char *what, Str text);
 
+/* Text that was printed must parse, and print the same again. */
+void fuzz_check_text(FuzzContext *reused, Str text);
+
 /* Writes the bytes to a file without a name, the same one for all inputs, and gives its path. */
 void fuzz_write_file(const uint8_t *data, size_t size, char *path, size_t room);
 
