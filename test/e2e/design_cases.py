@@ -2,12 +2,13 @@
 import os
 import pathlib
 import random
+import re
 import subprocess
 
 import gen_graphs
 import gen_kernels
 import gen_linalg
-from run_check import Failure
+from run_check import Failure, command
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REFUSED = object()
@@ -27,6 +28,22 @@ def judge(name, check):
     except (Failure, OSError, ValueError, KeyError, subprocess.TimeoutExpired) as failure:
         print(f"FAIL {name}: {failure}", flush=True)
         return None
+
+
+def compile_exactly(tools, folder, dsp, rewinds):
+    """Compiles folder/model.mlir to folder/hls with FIFOs without slack and that many DSP, or those
+    that are named if no design fits them."""
+    try:
+        command(tools / "ming", "compile", folder / "model.mlir", "-o", folder / "hls", "--top=net",
+                "--fifo-slack=exact", f"--rewind={'on' if rewinds else 'off'}", f"--dsp={dsp}",
+                "--bram=4000")
+    except Failure as failure:
+        needed = re.search(r"the smallest design needs (\d+) DSP", str(failure))
+        if not needed and " error: " in str(failure):
+            raise Refusal(str(failure).split(" error: ", 1)[1]) from None
+        if not needed:
+            raise
+        compile_exactly(tools, folder, int(needed[1]), rewinds)
 
 
 def named_models(networks=None):

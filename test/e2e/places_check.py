@@ -349,8 +349,8 @@ def check_rows():
         raise Failure(f"rows of operators that the dialect does not have: {sorted(unknown)}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+def parse_args(doc):
+    parser = argparse.ArgumentParser(description=doc.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--tools", type=pathlib.Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--filter", default="")
@@ -360,6 +360,11 @@ def main():
     parser.add_argument("--refusals", action="store_true", help="print what is refused, and why")
     args = parser.parse_args()
     args.csim = args.csim or ("none" if args.quick else "some")
+    return args
+
+
+def main():
+    args = parse_args(__doc__)
     with tempfile.TemporaryDirectory(prefix="ming-places-") as folder:
         suite = Suite(args, args.keep or pathlib.Path(folder))
         suite.all()

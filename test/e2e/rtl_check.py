@@ -36,7 +36,7 @@ import gen_kernels
 import gen_linalg
 import gen_sizing
 import rtl_bench
-from design_cases import REFUSED, Refusal, judge
+from design_cases import REFUSED, Refusal, compile_exactly, judge
 from run_check import Failure, check_equal, command
 
 BUDGETS = (1, 4, 16, 64)                # DSP
@@ -47,19 +47,6 @@ MAX_REFUSED = 0.4
 STREAM = re.compile(r'(emithls\.stream "(\w+)" depth\()(\d+)\)')
 SIZED = "sized"                         # the module with the depths that it was given
 GENERATORS = (gen_kernels, gen_graphs, gen_sizing)
-
-
-def compile_model(tools, folder, dsp, rewinds):
-    """With that many DSP, or those that are named if no design fits them."""
-    try:
-        command(tools / "ming", "compile", folder / "model.mlir", "-o", folder / "hls", "--top=net",
-                "--fifo-slack=exact", f"--rewind={'on' if rewinds else 'off'}", f"--dsp={dsp}",
-                "--bram=4000")
-    except Failure as failure:
-        needed = re.search(r"the smallest design needs (\d+) DSP", str(failure))
-        if not needed:
-            raise Refusal(str(failure)) from None
-        compile_model(tools, folder, int(needed[1]), rewinds)
 
 
 class Design:
@@ -186,7 +173,7 @@ def check_model(args, generator, index, folder):
     rng = random.Random(f"rtl/{args.seed}/{model.name}")
     gen_linalg.write_model(model, folder)
     rewinds = index % 2 == 1
-    compile_model(args.tools, folder, rng.choice(BUDGETS), rewinds)
+    compile_exactly(args.tools, folder, rng.choice(BUDGETS), rewinds)
     design = Design(args.tools, model, folder, rewinds)
     module = design.with_depths({}, SIZED)
     verilog = design.translate(module)

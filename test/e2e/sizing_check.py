@@ -35,7 +35,7 @@ import numpy as np
 
 import gen_linalg
 import gen_sizing
-from design_cases import REFUSED, Refusal, judge
+from design_cases import REFUSED, Refusal, compile_exactly, judge
 from run_check import Failure, check_equal, command
 
 BUDGETS = (1, 8, 32, 128)               # DSP
@@ -265,28 +265,13 @@ def check_cosim(design, model, folder, rng):
 
 # All of it.
 
-def compile_graph(tools, folder, dsp, rewinds):
-    """With that many DSP, or those that are named if no design fits them."""
-    try:
-        command(tools / "ming", "compile", folder / "model.mlir", "-o", folder / "hls", "--top=net",
-                "--fifo-slack=exact", f"--rewind={'on' if rewinds else 'off'}", f"--dsp={dsp}",
-                "--bram=4000")
-    except Failure as failure:
-        needed = re.search(r"the smallest design needs (\d+) DSP", str(failure))
-        if not needed and " error: " in str(failure):
-            raise Refusal(str(failure).split(" error: ", 1)[1]) from None
-        if not needed:
-            raise
-        compile_graph(tools, folder, int(needed[1]), rewinds)
-
-
 def check_graph(args, index, folder):
     """The number of deadlocks that were explained."""
     model = gen_sizing.generate(args.seed, index)
     rng = random.Random(f"depths/{args.seed}/{index}")
     gen_linalg.write_model(model, folder)
     rewinds = index % 2 == 1
-    compile_graph(args.tools, folder, rng.choice(BUDGETS), rewinds)
+    compile_exactly(args.tools, folder, rng.choice(BUDGETS), rewinds)
     design = Design(folder, args.tools)
     if rewinds != design.rewinds:
         raise Failure("nothing rewinds" if rewinds else "loops rewind")

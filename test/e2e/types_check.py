@@ -15,7 +15,6 @@ operator of the dialect without a row fails.
 
 --quick takes one place of some rows and no C++. --refusals names each graph that is refused.
 """
-import argparse
 import collections
 import dataclasses
 import pathlib
@@ -28,7 +27,7 @@ import numpy as np
 
 import places_check
 import places_rows
-from places_check import Case, Failure, Refused, Suite
+from places_check import Case, Failure, Refused, Suite, parse_args
 from places_graph import F32, F64, FRAMES, Graph, NUMBERS, Redraw
 
 KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -278,16 +277,7 @@ class TypedSuite(Suite):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--tools", type=pathlib.Path, required=True)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--filter", default="")
-    parser.add_argument("--csim", choices=("all", "some", "none"), default="")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--keep", type=pathlib.Path)
-    parser.add_argument("--refusals", action="store_true", help="print what is refused, and why")
-    args = parser.parse_args()
-    args.csim = args.csim or ("none" if args.quick else "some")
+    args = parse_args(__doc__)
     with tempfile.TemporaryDirectory(prefix="ming-types-") as folder:
         suite = TypedSuite(args, args.keep or pathlib.Path(folder))
         suite.all()
