@@ -115,6 +115,54 @@ static int64_t less_margin(int64_t limit, int64_t percent)
     return limit / whole * 100 + limit % whole * 100 / whole;
 }
 
+static const NamedResources *find_shell(const Device *device, Str name)
+{
+    for (uint32_t i = 0; i < device->shell_count; i++)
+        if (str_eq(device->shells[i].name, name)) return &device->shells[i];
+    return NULL;
+}
+
+static bool report_no_shell(const Device *device, Str name, DriverErrors errors)
+{
+    StrBuf names = {0};
+    for (uint32_t i = 0; i < device->shell_count; i++)
+        strbuf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_ARG(device->shells[i].name));
+    driver_error(errors, DRIVER_ERROR_SHELL, "%.*s has no '%.*s'; %s%s", STR_ARG(device->name),
+                 STR_ARG(name), names.len > 0 ? "there is " : "its description has no shell",
+                 names.len > 0 ? names.data : "");
+    strbuf_free(&names);
+    return false;
+}
+
+/* Takes a controller off the budget. False: it needs more than there is. */
+static bool deduct(Resources *budget, const Resources *used)
+{
+    budget->lut -= used->lut;
+    budget->ff -= used->ff;
+    budget->bram18 -= used->bram18;
+    budget->uram -= used->uram;
+    budget->dsp -= used->dsp;
+    return budget->lut >= 0 && budget->ff >= 0 && budget->bram18 >= 0 && budget->uram >= 0 &&
+           budget->dsp >= 0;
+}
+
+/* Takes the controllers of a list off the budget. False: reported. */
+static bool deduct_shell(const Device *device, const char *list, DriverErrors errors,
+                         Resources *budget)
+{
+    for (const char *at = list, *end; at; at = end ? end + 1 : NULL) {
+        end = strchr(at, ',');
+        Str name = {at, end ? (size_t)(end - at) : strlen(at)};
+        const NamedResources *shell = find_shell(device, name);
+        if (!shell) return report_no_shell(device, name, errors);
+        if (!deduct(budget, &shell->resources))
+            return driver_error(errors, DRIVER_ERROR_SHELL,
+                                "'%.*s' needs more than the share of %.*s that may be spent",
+                                STR_ARG(name), STR_ARG(device->name));
+    }
+    return true;
+}
+
 bool driver_resolve_device(Context *ctx, const DeviceOptions *options, DriverErrors errors,
                            DeviceTarget *out)
 {
@@ -126,6 +174,7 @@ bool driver_resolve_device(Context *ctx, const DeviceOptions *options, DriverErr
                             device->name.data, (long long)device->clock_maximum);
     bool is_share_given = options->utilization != LIMIT_NOT_GIVEN;
     out->budget = device_budget(device, is_share_given ? options->utilization : 0);
+    if (!deduct_shell(device, options->shell, errors, &out->budget)) return false;
     for (const DriverOption *row = driver_limit_options; row->name; row++) {
         int64_t limit = driver_limit(row, &options->limits);
         if (limit != LIMIT_NOT_GIVEN)

@@ -25,6 +25,7 @@ typedef enum DriverErrorKind {
     DRIVER_ERROR_OTHER,
     DRIVER_ERROR_DEVICE,   /* no device has that name */
     DRIVER_ERROR_CLOCK,    /* the device cannot run at that clock */
+    DRIVER_ERROR_SHELL,    /* the device has no such controller, or no room beside it */
     DRIVER_ERROR_QUANTIZE, /* the function cannot be quantized */
     DRIVER_WARNING,        /* no error: the work goes on */
     DRIVER_ERROR_KINDS
@@ -84,6 +85,8 @@ Op *driver_load_model(Context *ctx, const char *path, Str bytes, const ModelOpti
 /* The resources that a design may use. LIMIT_NOT_GIVEN: as the device says. */
 typedef struct DeviceOptions {
     const char *device;  /* a name among the installed devices, or the path of an .xml file */
+    const char *shell;   /* names of its controllers that are taken off its share, separated by
+                            commas; NULL: none */
     int64_t clock;       /* MHz */
     int64_t utilization; /* percent of the device, 1 to 100 */
     Resources limits;    /* not negative, whatever the utilization */

@@ -13,6 +13,7 @@ static void report(void *user, DriverErrorKind kind, Str message)
         [DRIVER_ERROR_OTHER] = {"", ""},
         [DRIVER_ERROR_DEVICE] = {"", "; 'ming devices' lists them"},
         [DRIVER_ERROR_CLOCK] = {"--clock: ", ""},
+        [DRIVER_ERROR_SHELL] = {"--shell: ", ""},
         [DRIVER_ERROR_QUANTIZE] = {"--quantize ", ""},
     };
     progress_erase(((const Tool *)user)->progress);
@@ -46,14 +47,19 @@ static void add_options(Flags *flags, const DriverOption *rows, void *fields)
 
 void tool_add_device_flags(Flags *flags, DeviceOptions *options)
 {
-    FLAGS_ADD(flags,
-              {"device", FLAG_TEXT, &options->device, "name",
-               "Device as 'ming devices' lists them, its part, or an .xml file that describes one, "
-               "default " DEFAULT_DEVICE,
-               NULL},
-              {"clock", FLAG_INT, &options->clock, "MHz", "Clock, default the device's", NULL},
-              {"utilization", FLAG_INT, &options->utilization, "percent",
-               "Share of the device to spend, default what is recommended for it", NULL});
+    FLAGS_ADD(
+        flags,
+        {"device", FLAG_TEXT, &options->device, "name",
+         "Device as 'ming devices' lists them, its part, or an .xml file that describes one, "
+         "default " DEFAULT_DEVICE,
+         NULL},
+        {"clock", FLAG_INT, &options->clock, "MHz", "Clock, default the device's", NULL},
+        {"utilization", FLAG_INT, &options->utilization, "percent",
+         "Share of the device to spend, default what is recommended for it", NULL},
+        {"shell", FLAG_TEXT, &options->shell, "name,…",
+         "Controllers of the device that are taken off the share, default none; 'ming devices "
+         "--json' lists them",
+         NULL});
     add_options(flags, driver_limit_options, &options->limits);
     FLAGS_ADD(flags, {"lut-margin", FLAG_INT, &options->lut_margin, "percent",
                       "LUTs that the cost model may miss, default " STRINGIFY(
