@@ -179,8 +179,7 @@ def bipolar_input(net):
     x = net.input((2, 6, 6), -0.5, 0.5)
     scale = F32(net.rng.choice([1.0, 0.5, 0.3 if not net.dyadic else 2.0]))
     if net.rng.random() < 0.5:
-        x = net.node("BipolarQuant", [x, net.constant(scale)],
-                     ops.bipolar_quant(x.array, scale, {}), {}, QUANT_DOMAIN)
+        x = net.bipolar_by(x, scale)
     else:
         x = net.quant_by(x, scale, 1)
     if net.rng.random() < 0.5:

@@ -222,6 +222,11 @@ class Network:
         array = ops.quant(x.array, scale, 0, bits, attrs)
         return self.node("Quant", [x, *parameters], array, attrs, QUANT_DOMAIN)
 
+    def bipolar_by(self, x, scale):
+        scale = self.constant(F32(scale), "scale")
+        return self.node("BipolarQuant", [x, scale], ops.bipolar_quant(x.array, scale.array, {}),
+                         {}, QUANT_DOMAIN)
+
     def quant_weight(self, shape, bits, axis=0, **options):
         """Weights, quantized by a Quant as Brevitas exports them; some files store small
         integers."""
@@ -231,9 +236,7 @@ class Network:
             reals = np.rint(reals * 2 * np.sqrt(fan_in)).astype(np.int8)
         if bits == 1:
             scale = F32(np.abs(reals).mean() if not self.dyadic else 0.25)
-            x, s = self.constant(reals, "weight"), self.constant(scale, "scale")
-            return self.node("BipolarQuant", [x, s], ops.bipolar_quant(reals, scale, {}), {},
-                             QUANT_DOMAIN)
+            return self.bipolar_by(self.constant(reals, "weight"), scale)
         return self.quant(self.constant(reals, "weight"), bits, axis=axis, narrow=True, **options)
 
     # Sums of products.
@@ -305,7 +308,9 @@ class Network:
         return self.node("BatchNormalization", [x, *parameters], array, attrs)
 
     def max_pool(self, x, kernel=2, stride=2, pad=0):
-        attrs = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [pad] * 4}
+        """pad: on each side, or as ONNX has them."""
+        pads = list(pad) if isinstance(pad, tuple) else [pad] * 4
+        attrs = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": pads}
         return self.node("MaxPool", [x], ops.max_pool(x.array, attrs), attrs)
 
     def average_pool(self, x, kernel, stride, **attrs):
