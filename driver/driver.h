@@ -157,6 +157,7 @@ typedef struct CompileOptions {
     bool loads_weights;    /* weights are loaded at start-up, not part of the bitstream */
     bool rewinds;          /* processes begin with the next frame before they have run empty */
     bool flushes;          /* pipelines go on when their input is empty; not with rewinds */
+    const char *control;   /* "hs" or "none"; NULL: by ap_start with ap_continue */
     SearchOptions search;
     int64_t verify_semantics;       /* random inputs per function; 0: none */
     const DriverProgress *progress; /* or NULL */

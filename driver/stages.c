@@ -90,10 +90,13 @@ static bool add_search(StrBuf *out, const StageOptions *options)
 
 static bool add_pipeline_style(StrBuf *out, const StageOptions *options)
 {
-    if (options->compile->flushes) strbuf_add_c(out, "flush=true");
-    if (!options->compile->rewinds) return true;
-    strbuf_add_c(out, options->compile->loads_weights ? "rewind=true loads-weights=true"
-                                                      : "rewind=true");
+    const CompileOptions *compile = options->compile;
+    if (compile->flushes) strbuf_add_c(out, "flush=true");
+    if (compile->rewinds)
+        strbuf_add_c(out,
+                     compile->loads_weights ? "rewind=true loads-weights=true" : "rewind=true");
+    if (compile->control)
+        strbuf_printf(out, "%scontrol=%s", out->len > 0 ? " " : "", compile->control);
     return true;
 }
 

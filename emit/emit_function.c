@@ -194,6 +194,14 @@ static void print_signature(Function *f, const Op *func)
     vec_free(&parameters);
 }
 
+/* Whether processes run without being started. */
+static bool is_free_running(const Op *top)
+{
+    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
+        if (op->def == EMITHLS(DATAFLOW)) return strcmp(emithls_control(op), "none") == 0;
+    return false;
+}
+
 static bool print_function(Emitter *e, StrBuf *out, Op *func)
 {
     Function f = {.e = e, .out = out};
@@ -201,6 +209,8 @@ static bool print_function(Emitter *e, StrBuf *out, Op *func)
     print_signature(&f, func);
     emit_line(&f, "{");
     f.depth = 1;
+    if (func != e->top && is_free_running(e->top))
+        emit_pragma(&f, "interface mode=ap_ctrl_none port=return");
     bool ok = emit_block(&f, region_entry(op_region(func, 0)));
     emit_flush_pending(&f);
     while (f.depth-- > 0) emit_line(&f, "}");

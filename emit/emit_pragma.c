@@ -53,9 +53,8 @@ bool emit_interface(Function *f, Op *op)
  * overlap as the calls of a dataflow function do. */
 bool emit_dataflow(Function *f, Op *op)
 {
-    (void)op;
     if (!f->frames) {
-        emit_pragma(f, "interface mode=ap_ctrl_chain port=return");
+        emit_pragma(f, "interface mode=ap_ctrl_%s port=return", emithls_control(op));
         emit_pragma(f, "dataflow");
         return true;
     }

@@ -15,7 +15,7 @@
 #include "tools/internal.h"
 
 typedef struct CompileFlags {
-    const char *output_dir, *interface, *weights, *rewind, *style, *emit;
+    const char *output_dir, *interface, *weights, *rewind, *style, *emit, *control;
     bool dump_pipeline;
     EmitTable table;
     DeviceOptions device;
@@ -211,6 +211,11 @@ static bool check_options(const Tool *tool, const CompileFlags *options, const T
     if (options->compile.fifo_slack && !driver_fifo_slack_is_valid(options->compile.fifo_slack))
         return tool_error(tool, "error: --fifo-slack takes exact, default or a share as 50%%, at "
                                 "most 1000%%");
+    if (strcmp(options->control, "chain") != 0 && strcmp(options->interface, "m_axi") == 0)
+        return tool_error(tool,
+                          "error: --control=%s: registers start an accelerator with memories "
+                          "(--interface=m_axi)",
+                          options->control);
     if (strcmp(options->rewind, "on") == 0 && strcmp(options->style, "flushing") == 0)
         return tool_error(tool, "error: --pipeline-style=flushing: a pipeline that rewinds stalls; "
                                 "--rewind=on is given");
@@ -239,6 +244,10 @@ static void add_flags(CompileFlags *options, Flags *flags)
          "C++ for HLS tools (default), or Verilog besides", NULL},
         {"weights", FLAG_CHOICE, &options->weights, "rom|load",
          "Weights in ROMs (default), or in memories that are loaded at start-up", NULL},
+        {"control", FLAG_CHOICE, &options->control, "chain|hs|none",
+         "How frames are started: by ap_start, with ap_continue (default) or without it, or not at "
+         "all: processes run as soon as they have words, and rewind unless --rewind=off",
+         NULL},
         {"rewind", FLAG_CHOICE, &options->rewind, "on|off",
          "Let processes begin with the next frame before they have run empty: frames follow each "
          "other without a gap, but the end of one leaves with the beginning of the next",
@@ -280,7 +289,7 @@ int ming_compile(int argc, char **argv)
                             .interface = "axis",
                             .weights = "rom",
                             .emit = "hls",
-                            .rewind = "off",
+                            .control = "chain",
                             .style = "stalled",
                             .compile.search.fps = LIMIT_NOT_GIVEN};
     Flags flags = {0};
@@ -296,11 +305,15 @@ int ming_compile(int argc, char **argv)
     };
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
+    const bool is_free = strcmp(options.control, "none") == 0;
+    if (!options.rewind)
+        options.rewind = is_free && strcmp(options.style, "flushing") != 0 ? "on" : "off";
     bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_options(&tool, &options, &inputs));
     if (options.compile.search.fps == LIMIT_NOT_GIVEN) options.compile.search.fps = 0;
     options.compile.has_memory_ports = strcmp(options.interface, "m_axi") == 0;
     options.compile.loads_weights = strcmp(options.weights, "load") == 0;
     options.compile.rewinds = strcmp(options.rewind, "on") == 0;
+    if (strcmp(options.control, "chain") != 0) options.compile.control = options.control;
     options.compile.flushes = strcmp(options.style, "flushing") == 0;
     if (ok && args == ARGS_RUN) ok = compile_file(&tool, &options, inputs.data[0]);
     driver_model_options_free(&options.model);

@@ -266,6 +266,31 @@ static bool verify_interface(Op *op)
     return true;
 }
 
+const char *emithls_control(const Op *dataflow)
+{
+    static const char *const names[] = {"chain", "hs", "none"};
+    const Attr *control = op_attr(dataflow, EMITHLS_ATTR_CONTROL);
+    if (!control) return names[0];
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (str_eq_c(control->u.string, names[i])) return names[i];
+    return NULL;
+}
+
+static bool has_memory(const Op *dataflow)
+{
+    for (const Op *op = dataflow->prev; op; op = op->prev)
+        if (op->def == EMITHLS(INTERFACE) && str_eq_c(op_attr(op, "mode")->u.string, "m_axi"))
+            return true;
+    return false;
+}
+
+static bool verify_dataflow(Op *op)
+{
+    if (!emithls_control(op)) return op_error(op, "control must be 'chain', 'hs' or 'none'");
+    return !op_attr(op, EMITHLS_ATTR_CONTROL) || !has_memory(op) ||
+           op_error(op, "has no choice of control: registers start an accelerator with memories");
+}
+
 static bool infer_read(Op *op, const Type **results)
 {
     results[0] = emithls_stream_word(op_operand(op, 0)->type);

@@ -71,6 +71,7 @@ enum {
 #define EMITHLS_ATTR_REWIND "rewind"
 #define EMITHLS_ATTR_FLUSH "flush"
 #define EMITHLS_ATTR_CONDITION "condition"
+#define EMITHLS_ATTR_CONTROL "control"
 #define EMITHLS_ATTR_BUNDLE "bundle"
 #define EMITHLS_ATTR_DISTANCE "distance"
 
@@ -92,6 +93,8 @@ const Type *emithls_scalar(const Type *word);
 size_t emithls_for_extents(const Op *loop, int64_t *extents, size_t max);
 void emithls_for_range(const Op *loop, int64_t *begin, int64_t *end);
 Op *emithls_top(const Op *module); /* the func marked `top`, or NULL */
+/* How an emithls.dataflow is started: "chain", "hs" or "none"; NULL if it says anything else. */
+const char *emithls_control(const Op *dataflow);
 /* Ops that are no work of a process: declarations and pragmas. */
 bool emithls_is_declaration(const Op *op);
 /* Why a loop cannot rewind, as a verb and what follows it; NULL: it can. */

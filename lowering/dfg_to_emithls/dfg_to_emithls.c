@@ -231,7 +231,7 @@ static const Attr *boundary_attrs(const Op *region)
     return array;
 }
 
-static void create_top(Top *top)
+static void create_top(Top *top, Str control)
 {
     Context *ctx = top->region->ctx;
     const NamedAttr extra[2] = {
@@ -246,7 +246,9 @@ static void create_top(Top *top)
         ptrmap_put(&top->streams, dfg_port(top->region, i), body->args[i]);
         build(&top->nest.b, EMITHLS(INTERFACE), &body->args[i], 1, NULL, 0, &mode, 1);
     }
-    build(&top->nest.b, EMITHLS(DATAFLOW), NULL, 0, NULL, 0, NULL, 0);
+    bool is_chain = str_eq_c(control, "chain");
+    NamedAttr how = build_named_attr(ctx, EMITHLS_ATTR_CONTROL, attr_string(ctx, control));
+    build(&top->nest.b, EMITHLS(DATAFLOW), NULL, 0, NULL, 0, &how, is_chain ? 0 : 1);
 }
 
 /* Process at the other side of a channel's end: the callee of its only user. */
@@ -312,11 +314,12 @@ static bool connect_port(Top *top, const Op *connect)
     return true;
 }
 
-static bool lower_region(Op *region)
+/* control: how the top function is started. */
+static bool lower_region(Op *region, Str control)
 {
     Top top = {.region = region};
     bool ok = true;
-    create_top(&top);
+    create_top(&top, control);
     Block *body = region_entry(op_region(region, 0));
     FOR_EACH_OP(op, body)
         if (op->def == DFG(CONNECT_INPUT) || op->def == DFG(CONNECT_OUTPUT))
@@ -358,12 +361,14 @@ static bool convert_dfg_to_emithls(Pass *pass, Op *module)
     symtab_init(&symbols, module);
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
         if (op->def == DFG(PROCESS)) ok &= lower_process(&symbols, op, &options) != NULL;
-    ok = ok && lower_region(region);
+    ok = ok && lower_region(region, pass_string(pass, "control"));
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
         if (ok && (op->def == DFG(PROCESS) || op->def == DFG(REGION))) op_erase(op);
     symtab_free(&symbols);
     return ok;
 }
+
+static const char *const controls[] = {"chain", "hs", "none", NULL};
 
 const PassDef pass_convert_dfg_to_emithls = {
     .name = "convert-dfg-to-emithls",
@@ -376,6 +381,10 @@ const PassDef pass_convert_dfg_to_emithls = {
                         "let pipelines that can go on when their input is empty; those that rewind "
                         "cannot"},
                        {"loads-weights", OPTION_BOOL, "false",
-                        "load-weights follows: processes with tables do not rewind"}),
+                        "load-weights follows: processes with tables do not rewind"},
+                       {"control", OPTION_STRING, "chain",
+                        "how the accelerator is started: by ap_start, with ap_continue or without "
+                        "it, or not at all",
+                        .choices = controls}),
     .run = convert_dfg_to_emithls,
 };
