@@ -143,16 +143,23 @@ static int sure_operand(Narrowing *n, const Op *op)
     return (is_max ? b.lo >= a.hi : b.hi <= a.lo) ? 1 : -1;
 }
 
+/* An old value of the payload in its former width. */
+static Value *copy_of(Narrowing *n, Value *old, const Block *payload)
+{
+    const Op *def = value_def(old);
+    Value *copy = ptrmap_get(&n->copies, old);
+    bool is_made_here = def && def->def == ARITH(CONSTANT) && def->block == payload;
+    if (!copy && !is_made_here) return old;
+    return type_is_integer(old->type) ? at_width(n, old, width_of(old)) : copy;
+}
+
 /* An op that is not understood gets its operands in their former widths. An unsigned extension
  * extends only as far as the result needs. */
 static void copy_whole(Narrowing *n, const Op *op)
 {
     Op *copy = op_clone(op, NULL);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (ptrmap_has(&n->copies, op_operand(op, i)) && type_is_integer(op_operand(op, i)->type))
-            op_set_operand(copy, i, at_width(n, op_operand(op, i), width_of(op_operand(op, i))));
-        else if (ptrmap_has(&n->copies, op_operand(op, i)))
-            op_set_operand(copy, i, ptrmap_get(&n->copies, op_operand(op, i)));
+        op_set_operand(copy, i, copy_of(n, op_operand(op, i), op->block));
     builder_insert(&n->builder, copy);
     for (uint32_t r = 0; r < op->result_count; r++)
         ptrmap_put(&n->copies, op_result(op, r), op_result(copy, r));
@@ -300,19 +307,16 @@ static void fill_body(Narrowing *n, const Block *from, Block *to)
     vec_free(&yielded);
 }
 
-/* Erases a kernel or what fills or allocates a tensor, and what only it read of such. */
-static void erase_unused(IntRanges *ranges, Op *op)
+/* Erases what fills or allocates a tensor that only erased kernels read. */
+static void erase_unused(IntRanges *ranges, const Block *block)
 {
-    VEC(Op *) sources = {0};
-    for (uint32_t i = 0; i < op->operand_count; i++) {
-        Op *def = value_def(op_operand(op, i));
-        if (def && (def->def == TENSOR(EMPTY) || kernel_fill_value(def))) *vec_push(&sources) = def;
+    for (Op *op = block->last, *previous; op; op = previous) {
+        previous = op->prev;
+        if (op->def != TENSOR(EMPTY) && !kernel_fill_value(op)) continue;
+        if (value_has_uses(op_result(op, 0))) continue;
+        int_range_forget(ranges, op);
+        op_erase(op);
     }
-    int_range_forget(ranges, op);
-    op_erase(op);
-    for (size_t i = 0; i < sources.len; i++)
-        if (!value_has_uses(op_result(sources.data[i], 0))) erase_unused(ranges, sources.data[i]);
-    vec_free(&sources);
 }
 
 /* Puts the new kernel in the place of the old one, or drops it if nothing changed. */
@@ -334,20 +338,23 @@ static void narrow_kernel(Narrowing *n, Op *old)
         value_replace_all(op_result(old, r), op_result(made, r));
     }
     ptrmap_clear(&n->copies);
-    erase_unused(&n->ranges, n->changed ? old : made);
+    int_range_forget(&n->ranges, n->changed ? old : made);
+    op_erase(n->changed ? old : made);
 }
 
 static bool narrow_integers(Pass *pass, Op *func)
 {
     Narrowing n = {0};
     int_range_init(&n.ranges, &pass->scratch);
-    for (Block *block = op_region(func, 0)->first; block; block = block->next)
+    for (Block *block = op_region(func, 0)->first; block; block = block->next) {
         FOR_EACH_OP_SAFE(op, block) {
             if (!is_kernel(op) || kernel_fill_value(op)) continue;
             int_range_of_generic(&n.ranges, op);
             if (narrow_scales(&n.ranges, op)) int_range_of_generic(&n.ranges, op);
             narrow_kernel(&n, op);
         }
+        erase_unused(&n.ranges, block);
+    }
     int_range_free(&n.ranges);
     ptrmap_free(&n.copies);
     return true;
