@@ -264,6 +264,25 @@ static bool lower_absorbed(OnnxLowering *lw, uint32_t operand)
     return true;
 }
 
+static bool is_real(const Type *type)
+{
+    const Type *elem = type_elem(type);
+    return !type_is_tensor(type) || type_is_integer(elem) || type_is_float(elem);
+}
+
+/* What every rule takes for granted. Only nodes with complex operands have complex results. */
+static bool check_types(const Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (!is_real(op_operand(op, i)->type))
+            return onnx_error(op, "has operand #%u of type %s, whose elements are no real numbers",
+                              i, type_str(op->ctx, op_operand(op, i)->type));
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (!type_is_static(op_result(op, i)->type))
+            return onnx_error(op, "has a result whose shape is not known");
+    return true;
+}
+
 static bool lower_node(OnnxLowering *lw, Op *op)
 {
     lw->node = op;
@@ -271,9 +290,7 @@ static bool lower_node(OnnxLowering *lw, Op *op)
     if (is_done(lw, op)) return true;
     uintptr_t absorbed = (uintptr_t)ptrmap_get(&lw->absorbed, op);
     if (absorbed) return lower_absorbed(lw, (uint32_t)absorbed - 1);
-    for (uint32_t i = 0; i < op->result_count; i++)
-        if (!type_is_static(op_result(op, i)->type))
-            return onnx_error(op, "has a result whose shape is not known");
+    if (!check_types(op)) return false;
     LowerNode *rule = find_rule(op);
     if (!rule) return onnx_error(op, "has no form in linalg");
     return rule(lw) && has_results(lw, op);
@@ -390,13 +407,21 @@ static bool lower_function(OnnxLowering *lw, Block *old)
     return ok;
 }
 
+/* The first argument that is no tensor; NULL: there is none. */
+static const Value *other_argument(const Block *block)
+{
+    for (uint32_t i = 0; i < block->arg_count; i++)
+        if (!type_is_tensor(block->args[i]->type)) return block->args[i];
+    return NULL;
+}
+
 /* Whether all nodes folded away and arguments are of unsigned integers, which linalg has not. */
 static bool returns_unsigned(const Block *block)
 {
     bool found = false;
+    if (other_argument(block)) return false;
     for (uint32_t i = 0; i < block->arg_count; i++)
-        found |=
-            type_is_tensor(block->args[i]->type) && lower_is_unsigned_elem(block->args[i]->type);
+        found |= lower_is_unsigned_elem(block->args[i]->type);
     return found && block->first && block->first->def == FUNC(RETURN);
 }
 
@@ -406,6 +431,10 @@ static bool convert_onnx_to_linalg(Pass *pass, Op *func)
     if (!entry || (!has_nodes(entry) && !returns_unsigned(entry))) return true;
     if (entry->next || !entry->last || entry->last->def != FUNC(RETURN))
         return op_error(func, "must be straight-line code to be lowered");
+    const Value *other = other_argument(entry);
+    if (other)
+        return op_error(func, "has argument #%u of type %s, but a network's are tensors",
+                        other->index, type_str(func->ctx, other->type));
     OnnxLowering lw = {.pass = pass, .ctx = func->ctx, .func = func};
     bool ok = lower_function(&lw, entry);
     if (ok && lw.ends.len > 0)
