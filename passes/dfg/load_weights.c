@@ -6,7 +6,7 @@
  *
  * A word of the chain is one element. Tables of a single word stay constants, because they are
  * logic and not memories.
- * Requires: a top function of streams or memories.
+ * Requires: a top function of streams or memories; loops beside tables do not rewind.
  * Changes: functions that hold tables get arguments for the chain, the top function gets the port.
  * Tests: lit/passes/dfg/load-weights.mir, test/e2e */
 #include "dialects/arith/arith.h"
@@ -352,6 +352,18 @@ static void connect_chain(LoadChain *chain, Op *dataflow)
     }
 }
 
+/* A loop that rewinds is all that its process executes, so that nothing can be loaded first. */
+static bool check_rewinding(const LoadChain *chain)
+{
+    for (size_t i = 0; i < chain->tables.len; i++) {
+        Op *loop = first_loop(chain->tables.data[i].func);
+        if (op_attr(loop, EMITHLS_ATTR_REWIND))
+            return op_error(loop, "rewinds, so its process cannot load tables first; convert-dfg-"
+                                  "to-emithls{loads-weights=true} leaves that out");
+    }
+    return true;
+}
+
 static bool load_weights(Pass *pass, Op *module)
 {
     (void)pass;
@@ -366,10 +378,11 @@ static bool load_weights(Pass *pass, Op *module)
             first_loop(op))
             collect(&chain, op);
     chain.word = chain_word(&chain);
-    if (chain.tables.len) connect_chain(&chain, dataflow);
+    bool ok = check_rewinding(&chain);
+    if (ok && chain.tables.len) connect_chain(&chain, dataflow);
     vec_free(&chain.tables);
     ptrmap_free(&chain.gets);
-    return true;
+    return ok;
 }
 
 const PassDef pass_load_weights = {
