@@ -96,12 +96,21 @@ static bool parse_one_type(Reading *r, TypeTarget target)
     return true;
 }
 
+/* Whether the types are those of no operands. They are printed as nothing, which upstream does, too,
+ * but does not read. */
+static bool has_no_operands(const Reading *r, TypeTarget target)
+{
+    return target.source == TYPES_OF_OPERAND && r->operands[target.group].at &&
+           r->operands[target.group].count == 0;
+}
+
 static bool parse_types_element(Reading *r, TypeTarget target)
 {
     GroupRange *range = types_range(r, target);
     Arity arity = types_arity(r, target);
     *range = (GroupRange){.begin = r->types.len, .at = parser_pos(r->p)};
-    if (arity == ARITY_OPTIONAL && !parser_at_type(r->p)) return true;
+    bool may_lack = arity == ARITY_OPTIONAL || has_no_operands(r, target);
+    if (may_lack && !parser_at_type(r->p)) return true;
     bool ok =
         arity == ARITY_VARIADIC ? parser_type_list(r->p, &r->types) : parse_one_type(r, target);
     range->count = r->types.len - range->begin;
