@@ -82,12 +82,11 @@ static void choose_options(Choices *c, const PassDef *def, StrBuf *out)
     }
 }
 
-/* The op statistics are printed, quantization changes results by intent, and tosa-to-tensor takes
- * over result types that a slice does not have, as upstream's does. */
+/* The op statistics are printed, and tosa-to-tensor takes over result types that a slice does not
+ * have, as upstream's does. */
 static bool is_left_out(const PassDef *def)
 {
-    return strcmp(def->name, "print-op-stats") == 0 || strcmp(def->name, "onnx-quantize") == 0 ||
-           strcmp(def->name, "tosa-to-tensor") == 0;
+    return strcmp(def->name, "print-op-stats") == 0 || strcmp(def->name, "tosa-to-tensor") == 0;
 }
 
 /* A pipeline of random passes, whose text is appended; the caller frees it. */

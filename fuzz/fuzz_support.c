@@ -76,6 +76,10 @@ static const struct {
     {"@nan_wins:", "upstream's folders give NaN for a NaN and a number"},
     {"@float_chains:", "its fastmath flags let canonicalize leave out roundings"},
     {"@windows:", "upstream takes the channels of a convolution of unknown result from its input"},
+    {"pass 'onnx-quantize' changes", "it rounds, by intent"},
+    {"pass 'onnx-set-head' changes", "it leaves out scalings and softmaxes, by intent"},
+    {"expected valid permutation tensor", "an operand is checked when it becomes a constant"},
+    {"'arith.shli' op shifts by", "what is shifted too far is not selected afterwards"},
     {"op converts", "a float that an integer type does not hold has no defined conversion"},
 };
 
@@ -124,23 +128,45 @@ static bool may_be_endless(const Op *op)
     return false;
 }
 
+/* What may make a module take long. */
+typedef struct Sizes {
+    int64_t elements; /* the most of a tensor */
+    bool has_large_constant, has_unknown_shape;
+} Sizes;
+
+static bool is_large(const Attr *value, int64_t most)
+{
+    if (!value || (value->kind != ATTR_DENSE && value->kind != ATTR_INTEGER)) return false;
+    if (!type_is_integer(type_elem(value->type)) && type_elem(value->type)->kind != TYPE_INDEX)
+        return false;
+    Array *array = array_from_attr(value);
+    bool found = false;
+    for (int64_t i = 0; array && i < array->count; i++) found |= array_get_i64(array, i) > most;
+    array_unref(array);
+    return found;
+}
+
 static bool results_are_small(Op *op, void *user)
 {
-    const int64_t *elements = user;
+    Sizes *sizes = user;
     if (op->def && may_be_endless(op)) return false;
     for (uint32_t i = 0; i < op->result_count; i++) {
         const Type *type = op_result(op, i)->type;
         int64_t count;
-        if (type_is_shaped(type) && type_is_static(type) &&
-            (!type_element_count(type, &count) || count > *elements))
+        if (type_is_shaped(type) && !type_is_static(type))
+            sizes->has_unknown_shape = true;
+        else if (type_is_shaped(type) &&
+                 (!type_element_count(type, &count) || count > sizes->elements))
             return false;
     }
-    return true;
+    if (is_large(op_attr(op, "value"), sizes->elements)) sizes->has_large_constant = true;
+    return !sizes->has_large_constant || !sizes->has_unknown_shape;
 }
 
 bool fuzz_is_small(Op *module, int64_t elements)
 {
-    return op_walk(module, results_are_small, &elements);
+    Sizes sizes = {.elements = elements};
+    return op_walk(module, results_are_small, &sizes);
 }
 
 uint64_t fuzz_random(uint64_t *state)
@@ -151,6 +177,40 @@ uint64_t fuzz_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
+static Str next_line(Str *text)
+{
+    const char *end = memchr(text->data, '\n', text->len);
+    Str line = {text->data, end ? (size_t)(end - text->data) + 1 : text->len};
+    *text = (Str){text->data + line.len, text->len - line.len};
+    return line;
+}
+
+static bool contains(Str text, const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t i = 0; i + length <= text.len; i++)
+        if (memcmp(text.data + i, word, length) == 0) return true;
+    return false;
+}
+
+static bool may_change(Str line)
+{
+    static const char *const words[] = {"affine_map<", "affine_set<", "f80", "f128"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (contains(line, words[i])) return true;
+    return false;
+}
+
+bool fuzz_same_text(Str a, Str b)
+{
+    bool same = true;
+    while (same && (a.len > 0 || b.len > 0)) {
+        Str first = next_line(&a), second = next_line(&b);
+        same = str_eq(first, second) || (may_change(first) && may_change(second));
+    }
+    return same;
+}
+
 void fuzz_check_text(FuzzContext *reused, Str text)
 {
     Context *ctx = fuzz_context_take(reused);
@@ -158,8 +218,8 @@ void fuzz_check_text(FuzzContext *reused, Str text)
     Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
     fuzz_check(module != NULL, "the result does not parse", text);
     op_print(&again, module, &PRINT_DEFAULT);
-    fuzz_check(str_eq(text, strbuf_str(&again)), "the result changes when parsed and printed",
-               text);
+    fuzz_check(fuzz_same_text(text, strbuf_str(&again)),
+               "the result changes when parsed and printed", text);
     op_erase(module);
     fuzz_context_give_back(reused);
     strbuf_free(&again);

@@ -29,6 +29,9 @@ bool fuzz_is_known_change(void);
 /* Aborts with a message and the text it is about unless it holds. */
 void fuzz_check(bool holds, const char *what, Str text);
 
+/* Whether the lines are the same, but for what upstream reads differently too: a + (b + c) in an
+ * affine expression is printed without its parentheses, and floats wider than f64 are read as f64. */
+bool fuzz_same_text(Str a, Str b);
 /* Text that was printed must parse, and print the same again. */
 void fuzz_check_text(FuzzContext *reused, Str text);
 
@@ -36,7 +39,8 @@ void fuzz_check_text(FuzzContext *reused, Str text);
 void fuzz_write_file(const uint8_t *data, size_t size, char *path, size_t room);
 
 /* Whether the module takes little time to run or to fold: no tensor of static shape has more
- * elements, no branch goes back, and no padding or range is known at run time only. */
+ * elements, no constant is larger where a shape is not known, no branch goes back, and no padding or
+ * range is known at run time only. */
 bool fuzz_is_small(Op *module, int64_t elements) MUST_CHECK;
 
 /* The next number of a sequence (splitmix64). */
