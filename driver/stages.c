@@ -165,6 +165,7 @@ static const Step steps[] = {
     {STAGE_STREAM, on_functions, &pass_split_results, NULL},
     {STAGE_STREAM, on_functions, &pass_stream_initials, NULL},
     {STAGE_STREAM, on_functions, &pass_narrow_integers, NULL},
+    {STAGE_STREAM, on_functions, &pass_encode_levels, NULL},
     {STAGE_STREAM, on_functions, &pass_canonicalize, NULL},
     {STAGE_STREAM, on_functions, &pass_normalize_layout, add_keep_going},
     {STAGE_STREAM, NULL, &pass_analyze_kernels, NULL},

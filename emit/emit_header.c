@@ -55,8 +55,12 @@ static void add_aliases(Emitter *e, StrBuf *out)
 {
     for (size_t i = 0; i < e->words.len; i++) {
         const Type *word = e->words.data[i];
-        strbuf_printf(out, "using %s = hls::vector<%s, %lld>;\n", cpp_type(e, word),
-                      cpp_type(e, emithls_scalar(word)), (long long)emithls_lanes(word));
+        const char *name = cpp_type(e, word), *elem = cpp_type(e, emithls_scalar(word));
+        long long lanes = emithls_lanes(word);
+        if (type_is_int_width(emithls_scalar(word), 1)) /* synthesis gives a vector's bits bytes */
+            strbuf_printf(out, "using %s = ap_uint<%lld>;\n", name, lanes);
+        else
+            strbuf_printf(out, "using %s = hls::vector<%s, %lld>;\n", name, elem, lanes);
     }
     if (e->words.len) strbuf_add_char(out, '\n');
 }

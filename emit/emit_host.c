@@ -60,12 +60,15 @@ static int64_t object_bits(int64_t width)
 
 /* Bits from one word to the next in memory, and from one element to the next. A stream's scalar
  * takes whole bytes; in a vector, which is a struct to HLS, each element lies as its C++ object
- * does. */
+ * does. Several bits are one integer. */
 static void add_packing(StrBuf *out, const EmitPort *port, const char *indent)
 {
     int64_t lanes = emithls_lanes(port->word), element = type_width(emithls_scalar(port->word));
-    element = lanes > 1 ? object_bits(element) : round_up(element, 8);
-    int64_t word = lanes * element;
+    if (lanes == 1)
+        element = round_up(element, 8);
+    else if (element > 1)
+        element = object_bits(element);
+    int64_t word = round_up(lanes * element, 8);
     if (port->bus) {
         element = type_width(emithls_scalar(port->bus));
         word = port->bus_words * emithls_lanes(port->bus) / port->words_per_frame * element;
@@ -93,8 +96,8 @@ static void add_port(StrBuf *out, const EmitPort *port)
         add_list(out, port->word_extents, port->rank);
         strbuf_add_char(out, ')');
     }
-    bool is_signed =
-        port->quant ? port->quant->is_signed : type_width(elem) > 1 && !port->is_unsigned;
+    bool is_signed = port->quant ? port->quant->is_signed && type_width(elem) > 1
+                                 : type_width(elem) > 1 && !port->is_unsigned;
     if (type_is_float(elem))
         strbuf_printf(out, "%s.floats(%u)", indent, type_width(elem));
     else

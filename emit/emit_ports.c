@@ -85,8 +85,8 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
         return op_error(top, "dfg.quant: %lld bits do not fit the port's %s", (long long)bits,
                         type_str(e->ctx, elem));
     q->is_bipolar = bipolar != 0;
-    if (q->is_bipolar && (bits != 1 || !q->is_signed || type_width(elem) < 2 || q->zero_point != 0))
-        return op_error(top, "dfg.quant: 'bipolar' is one signed bit in two, without zero point");
+    if (q->is_bipolar && (bits != 1 || !q->is_signed || q->zero_point != 0))
+        return op_error(top, "dfg.quant: 'bipolar' is one signed bit, without zero point");
     set_range(q, bits, narrow != 0);
     port->quant = q;
     return true;

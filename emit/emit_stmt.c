@@ -282,6 +282,8 @@ static bool print_load(Function *f, Op *op)
         const char *text = element(f, op, op_operand(op, 0), 1);
         if (!text) return false;
         expr = cpp_leaf(text, op_result(op, 0)->type, true);
+        /* One of several bits is a reference to it. */
+        if (type_is_int_width(op_result(op, 0)->type, 1)) expr.kind = CPP_BOOL;
     }
     define(f, op_result(op, 0), &expr);
     return true;

@@ -37,7 +37,8 @@ public:
     Port &integers(int bits, bool is_signed = true);
     /* Real numbers enter as integers in [lo, hi]. */
     Port &quantize(double step, double zero, std::int64_t lo, std::int64_t hi, Rounding mode);
-    /* Real numbers enter as 1 where they are not negative, else as -1. */
+    /* Real numbers enter as 1 where they are not negative, else as -1; integers of one bit as
+     * 1 and 0 for these. */
     Port &bipolar(double step);
     /* Integers leave as the real numbers (q - zero) * step / count. */
     Port &dequantize(double step, double zero, double count);
@@ -334,7 +335,8 @@ inline std::uint64_t encode(const Array &array, std::size_t i, const Port &port)
 {
     if (port.is_float)
         return float_bits(array.at_double(i), port.width);
-    return static_cast<std::uint64_t>(quantize_element(array, i, port));
+    const std::int64_t q = quantize_element(array, i, port);
+    return static_cast<std::uint64_t>(port.is_bipolar && port.width == 1 ? q > 0 : q);
 }
 
 inline void decode(std::uint64_t bits, Array &array, std::size_t i, const Port &port)
@@ -343,7 +345,9 @@ inline void decode(std::uint64_t bits, Array &array, std::size_t i, const Port &
         array.set_double(i, float_of_bits(bits, port.width));
         return;
     }
-    const std::int64_t q = read_bits(static_cast<std::int64_t>(bits), port);
+    std::int64_t q = read_bits(static_cast<std::int64_t>(bits), port);
+    if (port.is_bipolar && port.width == 1)
+        q = q ? 1 : -1;
     if (port.is_quantized)
         array.set_double(i, (static_cast<double>(q) - port.zero_point) * port.scale / port.divisor);
     else if (!port.sign && array.kind == 'u')

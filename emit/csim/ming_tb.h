@@ -12,6 +12,7 @@
 
 #include "ming_port.h"
 
+#include <ap_int.h>
 #include <hls_stream.h>
 #include <hls_vector.h>
 
@@ -34,6 +35,14 @@ struct Lanes<hls::vector<T, N>> {
     using Scalar = T;
     static constexpr std::size_t COUNT = N;
     static Scalar &at(hls::vector<T, N> &word, std::size_t lane) { return word[lane]; }
+};
+
+/* Several bits. */
+template <int N>
+struct Lanes<ap_uint<N>> {
+    using Scalar = ap_uint<1>;
+    static constexpr std::size_t COUNT = N;
+    static auto at(ap_uint<N> &word, std::size_t lane) { return word[static_cast<int>(lane)]; }
 };
 
 /* A word from the bits of its elements, and back. */

@@ -12,6 +12,7 @@
 
 extern const PassDef pass_analyze_kernels;
 extern const PassDef pass_convert_elementwise_to_linalg;
+extern const PassDef pass_encode_levels;
 extern const PassDef pass_linalg_fold_unit_extent_dims;
 extern const PassDef pass_linalg_fuse_elementwise_ops;
 extern const PassDef pass_linalg_generalize_named_ops;

@@ -48,8 +48,9 @@ static bool read_quantizer(const Op *func, const Attr *quant, Boundary *b)
     b->is_bipolar = is_bipolar != 0;
     set_range(b, bits, is_narrow != 0);
     if (!b->is_bipolar) return true;
-    if (bits != 1 || !b->is_signed || width < 2 || b->zero != 0)
-        return op_error(func, "dfg.quant: 'bipolar' is one signed bit in two, without zero point");
+    if (bits != 1 || !b->is_signed || b->zero != 0)
+        return op_error(func, "dfg.quant: 'bipolar' is one signed bit, without zero point");
+    b->is_bit = width == 1;
     b->low = -1;
     b->high = 1;
     return true;
@@ -259,7 +260,7 @@ Array *boundary_enter(const Boundary *b, const Npy *npy, int64_t frame, StrBuf *
             continue;
         }
         ok = read_integer(b, npy, index, &value, why);
-        if (ok) array_set_i64(array, i, value);
+        if (ok) array_set_i64(array, i, b->is_bit ? value > 0 : value);
     }
     if (ok && b->has_layout) {
         Array *model = array;
@@ -302,6 +303,7 @@ static bool make_output(const Boundary *b, const Type *shape, int64_t frames, Np
 static int64_t meant(const Boundary *b, const Array *array, int64_t index)
 {
     int64_t value = array_get_i64(array, index);
+    if (b->is_bit) return value ? 1 : -1;
     uint32_t spare = 64 - type_width(array->elem);
     return b->is_signed ? value : (int64_t)((uint64_t)value << spare >> spare);
 }

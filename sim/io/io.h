@@ -60,6 +60,7 @@ typedef struct Boundary {
     bool has_layout;              /* order is not the identity */
     bool is_quantized, is_signed;
     bool is_bipolar; /* quantized to 1 where it is not negative, else to -1 */
+    bool is_bit;     /* and the function has bits, 1 for 1 and 0 for -1 */
     double scale;
     int64_t zero, low, high, divisor; /* real number: (q - zero) * scale / divisor */
     Rounding rounding;
