@@ -155,6 +155,7 @@ typedef struct CompileOptions {
     const char *folding; /* file of choices, no quotes or braces in its path; NULL: none is given */
     bool has_memory_ports; /* frames are in memories (m_axi), not streams */
     bool loads_weights;    /* weights are loaded at start-up, not part of the bitstream */
+    int64_t weights_width; /* bits of the port that loads them: 8, 16, 32 or 64; 0: 64 */
     bool rewinds;          /* processes begin with the next frame before they have run empty */
     bool flushes;          /* pipelines go on when their input is empty; not with rewinds */
     const char *control;   /* "hs" or "none"; NULL: by ap_start with ap_continue */

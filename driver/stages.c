@@ -122,8 +122,10 @@ static bool wants_memory_ports(StrBuf *out, const StageOptions *options)
 
 static bool wants_loaded_weights(StrBuf *out, const StageOptions *options)
 {
-    (void)out;
-    return options->compile->loads_weights;
+    const CompileOptions *compile = options->compile;
+    if (compile->loads_weights && compile->weights_width)
+        strbuf_printf(out, "width=%lld", (long long)compile->weights_width);
+    return compile->loads_weights;
 }
 
 /* Compared as pointers. */

@@ -250,11 +250,12 @@ static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
     return true;
 }
 
-/* of i1: a && b, a || b or a != b */
+/* of i1: a && b, a || b or a != b. Compilers warn of comparisons of comparisons without parentheses. */
 static Expr logical(Emitter *e, const Expr *a, const char *op, Prec prec, const Expr *b)
 {
-    const char *text = emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, a, PREC_EQUAL), op,
-                                         cpp_parens(e, b, PREC_EQUAL));
+    Prec inner = prec == PREC_EQUAL ? PREC_SHIFT : PREC_EQUAL;
+    const char *text = emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, a, inner), op,
+                                         cpp_parens(e, b, inner));
     return cpp_boolean(text, prec, a->reads || b->reads);
 }
 

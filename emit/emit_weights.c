@@ -1,5 +1,5 @@
-/* <top>_weights.npy: the elements of all loaded tables in the order of the module, as the words of
- * the weights' port.
+/* <top>_weights.npy: the words of all loaded tables in the order of the module, as the port of
+ * weights takes them.
  * Tests: lit/passes/dfg/load-weights.mir, test/e2e */
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
@@ -21,20 +21,13 @@ static void add_npy_header(StrBuf *out, int64_t count, uint32_t bytes)
     strbuf_free(&dict);
 }
 
-static void add_elements(StrBuf *out, const Attr *value, uint32_t bytes)
+static void add_words(StrBuf *out, const Op *table, uint32_t bytes)
 {
-    int64_t count = 0;
-    bool ok = type_element_count(value->type, &count);
-    enum { ROW = 256 };
-    int64_t row[ROW];
-    char words[8 * ROW];
-    for (int64_t begin = 0; ok && begin < count; begin += ROW) {
-        int64_t size = i64_min(count - begin, ROW);
-        dense_i64_row(value, begin, (size_t)size, row);
-        for (int64_t i = 0; i < size; i++)
-            for (uint32_t b = 0; b < bytes; b++)
-                words[i * bytes + b] = (char)((uint64_t)row[i] >> (8 * b) & 0xff);
-        strbuf_add(out, words, (size_t)size * bytes);
+    for (int64_t i = 0, count = emithls_loaded_words(table); i < count; i++) {
+        uint64_t word = (uint64_t)emithls_loaded_word(table, i);
+        char text[8];
+        for (uint32_t b = 0; b < bytes; b++) text[b] = (char)(word >> (8 * b) & 0xff);
+        strbuf_add(out, text, bytes);
     }
 }
 
@@ -44,5 +37,5 @@ void emit_weights(Emitter *e, StrBuf *out)
     add_npy_header(out, e->weights->words_per_frame, bytes);
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
         if (op->def == EMITHLS(TABLE) && op_attr(op, EMITHLS_ATTR_LOADED))
-            add_elements(out, op_attr(op, "value"), bytes);
+            add_words(out, op, bytes);
 }

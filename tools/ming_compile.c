@@ -16,6 +16,7 @@
 
 typedef struct CompileFlags {
     const char *output_dir, *interface, *weights, *rewind, *style, *emit, *control;
+    bool knows_weights; /* `weights` is one of the words that say something */
     bool dump_pipeline;
     EmitTable table;
     DeviceOptions device;
@@ -192,6 +193,33 @@ static bool compile_file(const Tool *tool, const CompileFlags *options, const ch
     return ok;
 }
 
+/* "rom", "load" or "load:BITS". False: it is none of them. */
+static bool parse_weights(const char *text, CompileOptions *out)
+{
+    static const char *const widths[] = {"8", "16", "32", "64"};
+    if (strcmp(text, "rom") == 0) return true;
+    out->loads_weights = strncmp(text, "load", 4) == 0;
+    if (strcmp(text, "load") == 0) return true;
+    for (size_t i = 0; i < COUNT_OF(widths); i++)
+        if (out->loads_weights && text[4] == ':' && strcmp(text + 5, widths[i]) == 0)
+            out->weights_width = (int64_t)8 << i;
+    return out->weights_width != 0;
+}
+
+/* Sets what follows from the words that were given. */
+static void settle_options(CompileFlags *options)
+{
+    CompileOptions *compile = &options->compile;
+    bool is_free = strcmp(options->control, "none") == 0;
+    bool flushes = strcmp(options->style, "flushing") == 0;
+    if (!options->rewind) options->rewind = is_free && !flushes ? "on" : "off";
+    compile->has_memory_ports = strcmp(options->interface, "m_axi") == 0;
+    compile->rewinds = strcmp(options->rewind, "on") == 0;
+    compile->flushes = flushes;
+    if (strcmp(options->control, "chain") != 0) compile->control = options->control;
+    options->knows_weights = parse_weights(options->weights, compile);
+}
+
 static bool check_options(const Tool *tool, const CompileFlags *options, const Texts *inputs)
 {
     if (inputs->len != 1) return tool_one_input_error(tool, "model", inputs->len);
@@ -211,6 +239,9 @@ static bool check_options(const Tool *tool, const CompileFlags *options, const T
     if (options->compile.fifo_slack && !driver_fifo_slack_is_valid(options->compile.fifo_slack))
         return tool_error(tool, "error: --fifo-slack takes exact, default or a share as 50%%, at "
                                 "most 1000%%");
+    if (!options->knows_weights)
+        return tool_error(tool,
+                          "error: --weights takes rom, load, or load:BITS with 8, 16, 32 or 64");
     if (strcmp(options->control, "chain") != 0 && strcmp(options->interface, "m_axi") == 0)
         return tool_error(tool,
                           "error: --control=%s: registers start an accelerator with memories "
@@ -242,8 +273,10 @@ static void add_flags(CompileFlags *options, Flags *flags)
          "Ports of the accelerator: streams (default) or memories", NULL},
         {"emit", FLAG_CHOICE, &options->emit, "hls|hls,verilog",
          "C++ for HLS tools (default), or Verilog besides", NULL},
-        {"weights", FLAG_CHOICE, &options->weights, "rom|load",
-         "Weights in ROMs (default), or in memories that are loaded at start-up", NULL},
+        {"weights", FLAG_TEXT, &options->weights, "rom|load|load:BITS",
+         "Weights in ROMs (default), or in memories that are loaded at start-up, through a port of "
+         "8, 16, 32 or 64 bits (default)",
+         NULL},
         {"control", FLAG_CHOICE, &options->control, "chain|hs|none",
          "How frames are started: by ap_start, with ap_continue (default) or without it, or not at "
          "all: processes run as soon as they have words, and rewind unless --rewind=off",
@@ -305,16 +338,9 @@ int ming_compile(int argc, char **argv)
     };
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
-    const bool is_free = strcmp(options.control, "none") == 0;
-    if (!options.rewind)
-        options.rewind = is_free && strcmp(options.style, "flushing") != 0 ? "on" : "off";
+    settle_options(&options);
     bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_options(&tool, &options, &inputs));
     if (options.compile.search.fps == LIMIT_NOT_GIVEN) options.compile.search.fps = 0;
-    options.compile.has_memory_ports = strcmp(options.interface, "m_axi") == 0;
-    options.compile.loads_weights = strcmp(options.weights, "load") == 0;
-    options.compile.rewinds = strcmp(options.rewind, "on") == 0;
-    if (strcmp(options.control, "chain") != 0) options.compile.control = options.control;
-    options.compile.flushes = strcmp(options.style, "flushing") == 0;
     if (ok && args == ARGS_RUN) ok = compile_file(&tool, &options, inputs.data[0]);
     driver_model_options_free(&options.model);
     driver_quantize_options_free(&options.quantize);

@@ -200,8 +200,12 @@ static const char *name_by_attr(const Op *op, uint32_t index, StrBuf *scratch)
 static bool verify_table(Op *op)
 {
     const Attr *value = op_attr(op, "value");
-    return (value->type->kind == TYPE_RANKED_TENSOR && is_scalar(type_elem(value->type))) ||
-           op_error(op, "value must be a ranked tensor of scalars");
+    if (value->type->kind != TYPE_RANKED_TENSOR || !is_scalar(type_elem(value->type)))
+        return op_error(op, "value must be a ranked tensor of scalars");
+    return emithls_loaded_is_valid(op) ||
+           op_error(op,
+                    "per_word is of loaded tables of integers, of which words of at most 64 bits "
+                    "hold that many");
 }
 
 static bool verify_get(Op *op, SymbolTables *tables)

@@ -62,6 +62,7 @@ enum {
 #define EMITHLS_ATTR_DOC "doc"
 #define EMITHLS_ATTR_TEMPORARY "temporary"
 #define EMITHLS_ATTR_LOADED "loaded"
+#define EMITHLS_ATTR_PER_WORD "per_word"
 #define EMITHLS_ATTR_TABLE "table"
 #define EMITHLS_ATTR_FIXED "fixed"
 #define EMITHLS_ATTR_IMPL "impl"
@@ -93,6 +94,12 @@ const Type *emithls_scalar(const Type *word);
 size_t emithls_for_extents(const Op *loop, int64_t *extents, size_t max);
 void emithls_for_range(const Op *loop, int64_t *begin, int64_t *end);
 Op *emithls_top(const Op *module); /* the func marked `top`, or NULL */
+/* Loaded tables: whether per_word is right; how many words of the port of weights they are, the last of
+ * which may be filled in part, and one of them, in its lowest bits. Tests: lit/passes/dfg/load-weights-packed.mir */
+bool emithls_loaded_is_valid(const Op *table);
+int64_t emithls_loaded_per_word(const Op *table);
+int64_t emithls_loaded_words(const Op *table);
+int64_t emithls_loaded_word(const Op *table, int64_t number);
 /* How an emithls.dataflow is started: "chain", "hs" or "none"; NULL if it says anything else. */
 const char *emithls_control(const Op *dataflow);
 /* Ops that are no work of a process: declarations and pragmas. */

@@ -4,8 +4,8 @@
  *
  *   port ─▶ process ─▶ process ─▶ … ─▶ process
  *
- * A word of the chain is one element. Tables of a single word stay constants, because they are
- * logic and not memories.
+ * A word of the chain holds as many elements of a table as fit (load_table.c). Tables of a single
+ * word stay constants, because they are logic and not memories.
  * Requires: a top function of streams or memories; loops beside tables do not rewind.
  * Changes: functions that hold tables get arguments for the chain, the top function gets the port.
  * Tests: lit/passes/dfg/load-weights.mir, test/e2e */
@@ -14,30 +14,18 @@
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "passes/dfg/internal.h"
 #include "passes/dfg/passes.h"
 
-enum { CHAIN_DEPTH = 2, MIN_WORD = 8, MAX_WORD = 64, MAX_TABLE_RANK = 32 };
-
-/* A table's variable in a function. */
-typedef struct Loaded {
-    Op *func, *table;
-    Value *variable;
-} Loaded;
+enum { CHAIN_DEPTH = 2, MIN_WORD = 8, MAX_WORD = 64 };
 
 typedef struct LoadChain {
     Context *ctx;
     Op *top;
-    VEC(Loaded) tables; /* in order of the chain: of the functions, then of the tables there */
-    PtrMap gets;        /* Ident* of a table -> how often it is used */
+    VEC(LoadedTable) tables; /* in order of the chain: of the functions, then of the tables there */
+    PtrMap gets;             /* Ident* of a table -> how often it is used */
     const Type *word;
 } LoadChain;
-
-static int64_t element_count(const Op *table)
-{
-    int64_t count = 0;
-    bool ok = type_element_count(op_attr(table, "value")->type, &count);
-    return ok ? count : 0;
-}
 
 /* The pragma of that kind about an array, or NULL. */
 static Op *pragma_of(const Value *array, const OpDef *def)
@@ -106,7 +94,7 @@ static void declare_variable(LoadChain *chain, Op *func, Op *get)
     op_unlink(table);
     op_insert_before(table, func);
     op_erase(get);
-    *vec_push(&chain->tables) = (Loaded){func, table, variable};
+    *vec_push(&chain->tables) = (LoadedTable){.func = func, .table = table, .variable = variable};
 }
 
 static void collect(LoadChain *chain, Op *func)
@@ -115,50 +103,14 @@ static void collect(LoadChain *chain, Op *func)
         if (op->def == EMITHLS(GET) && is_loadable(chain, op)) declare_variable(chain, func, op);
 }
 
-static const Type *chain_word(const LoadChain *chain)
+/* At least `width` bits, and as wide as the widest element. */
+static const Type *chain_word(const LoadChain *chain, uint32_t width)
 {
-    uint32_t width = MIN_WORD;
     for (size_t i = 0; i < chain->tables.len; i++) {
         const Type *elem = emithls_array_elem(chain->tables.data[i].variable->type);
         while (width < type_width(elem)) width *= 2;
     }
     return type_i(chain->ctx, width);
-}
-
-static Value *read_element(EmithlsNest *nest, Value *chain_in, const Type *elem)
-{
-    Value *word = emithls_nest_read(nest, chain_in);
-    return word->type == elem ? word : build_unary(&nest->b, ARITH(TRUNCI), elem, word);
-}
-
-/* Shifts an element into the row; the lanes arrive in order, so the first one ends up first. */
-static void shift_row(EmithlsNest *nest, Value *row, int64_t lanes, Value *element)
-{
-    Context *ctx = nest->b.ctx;
-    LoopSpec loop = {"k", lanes - 1};
-    const AffineExpr *to = affine_dim(ctx, nest->count), *from = affine_add_c(to, 1);
-    const AffineExpr *last = affine_const(ctx, lanes - 1);
-    NestMark mark = emithls_nest_open(nest, "shift", &loop, 1, LOOP_UNROLLED, -1, -1);
-    emithls_nest_store(nest, emithls_nest_load(nest, row, &from, 1), row, &to, 1);
-    emithls_nest_close(nest, mark);
-    emithls_nest_store(nest, element, row, &last, 1);
-}
-
-/* Once the last lane of a row has arrived, the whole row is stored in the memory at once. */
-static void store_row(EmithlsNest *nest, Value *row, int64_t lanes, Value *memory,
-                      const AffineExpr **index, uint32_t rank)
-{
-    Context *ctx = nest->b.ctx;
-    const AffineExpr *at_last = affine_add_c(index[rank - 1], 1 - lanes);
-    const bool is_eq = true;
-    NestMark guard = emithls_nest_open_if(nest, &at_last, &is_eq, 1);
-    LoopSpec loop = {"k", lanes};
-    index[rank - 1] = affine_dim(ctx, nest->count);
-    NestMark mark = emithls_nest_open(nest, "store", &loop, 1, LOOP_UNROLLED, -1, -1);
-    emithls_nest_store(nest, emithls_nest_load(nest, row, &index[rank - 1], 1), memory, index,
-                       rank);
-    emithls_nest_close(nest, mark);
-    emithls_nest_close(nest, guard);
 }
 
 /* The body begins after the declarations, before the first loop. */
@@ -167,51 +119,6 @@ static Op *first_loop(Op *func)
     FOR_EACH_OP(op, region_entry(op_region(func, 0)))
         if (op->def == EMITHLS(FOR)) return op;
     return NULL;
-}
-
-/* A row's registers, beside the table's memory. NULL: the table has no rows. */
-static Value *declare_row(const Loaded *loaded)
-{
-    const Type *type = loaded->variable->type;
-    uint32_t rank = emithls_array_rank(type);
-    int64_t lanes = emithls_array_dim(type, rank - 1);
-    StrBuf name = {0};
-    if (!pragma_of(loaded->variable, EMITHLS(ARRAY_RESHAPE)) &&
-        !pragma_of(loaded->variable, EMITHLS(ARRAY_PARTITION)))
-        return NULL;
-    EmithlsNest nest = {.b = builder_before(first_loop(loaded->func))};
-    strbuf_printf(&name, "%.*s_row", STR_ARG(symbol_name(loaded->table)->str));
-    Value *row = emithls_nest_variable(&nest, name.data, emithls_array_elem(type), &lanes, 1);
-    emithls_nest_partition(&nest, row, 1);
-    strbuf_free(&name);
-    return row;
-}
-
-/* One pipelined nest over the table's elements. */
-static void load_table(EmithlsNest *nest, const Loaded *loaded, Value *row, Value *chain_in)
-{
-    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    const Type *type = loaded->variable->type, *elem = emithls_array_elem(type);
-    uint32_t rank = emithls_array_rank(type);
-    const AffineExpr *index[MAX_TABLE_RANK];
-    LoopSpec loops[MAX_TABLE_RANK];
-    int64_t lanes = emithls_array_dim(type, rank - 1);
-    for (uint32_t i = 0; i < rank; i++) {
-        loops[i] = (LoopSpec){i + 1 == rank && row  ? "lane"
-                              : i < COUNT_OF(names) ? names[i]
-                                                    : "z",
-                              emithls_array_dim(type, i)};
-        index[i] = affine_dim(nest->b.ctx, nest->count + i);
-    }
-    NestMark mark = emithls_nest_open(nest, "load", loops, rank, LOOP_PIPELINED, -1, -1);
-    Value *element = read_element(nest, chain_in, elem);
-    if (row) {
-        shift_row(nest, row, lanes, element);
-        store_row(nest, row, lanes, loaded->variable, index, rank);
-    } else {
-        emithls_nest_store(nest, element, loaded->variable, index, rank);
-    }
-    emithls_nest_close(nest, mark);
 }
 
 static void forward_rest(EmithlsNest *nest, Value *chain_in, Value *chain_out, int64_t words)
@@ -256,9 +163,9 @@ static void load_function(LoadChain *chain, size_t first, size_t end, int64_t re
     const Type *stream = emithls_stream(chain->word);
     Value *chain_in = add_argument(func, "weights_in", stream, NULL);
     Value *chain_out = rest ? add_argument(func, "weights_out", stream, NULL) : NULL;
-    VEC(Value *) rows = {0};
     for (size_t i = first; i < end; i++) separate_lanes(chain->tables.data[i].variable);
-    for (size_t i = first; i < end; i++) *vec_push(&rows) = declare_row(&chain->tables.data[i]);
+    for (size_t i = first; i < end; i++)
+        load_table_declare(&chain->tables.data[i], first_loop(func), chain->word);
     Builder b = builder_before(first_loop(func));
     OpState state = {.name = opinfo_of_def(chain->ctx, EMITHLS(ONCE))->name,
                      .loc = func->loc,
@@ -267,9 +174,7 @@ static void load_function(LoadChain *chain, size_t first, size_t end, int64_t re
     state.attrs = attr_dict(chain->ctx, &name, 1);
     Op *once = build_op(&b, &state);
     EmithlsNest nest = {.b = builder_at_end(region_add_block(op_region(once, 0)), func->loc)};
-    for (size_t i = first; i < end; i++)
-        load_table(&nest, &chain->tables.data[i], rows.data[i - first], chain_in);
-    vec_free(&rows);
+    for (size_t i = first; i < end; i++) load_table(&nest, &chain->tables.data[i], chain_in);
     if (rest) forward_rest(&nest, chain_in, chain_out, rest);
 }
 
@@ -337,12 +242,13 @@ static void connect_chain(LoadChain *chain, Op *dataflow)
     int64_t words = 0;
     Op *place = dataflow->next;
     for (size_t i = 0; i < chain->tables.len; i++)
-        words += element_count(chain->tables.data[i].table);
+        words += emithls_loaded_words(chain->tables.data[i].table);
     Value *link = add_port(chain, dataflow, words);
     for (size_t first = 0, end; first < chain->tables.len; first = end) {
         Op *func = chain->tables.data[first].func, *call = call_of(chain->top, func);
         end = function_end(chain, first);
-        for (size_t i = first; i < end; i++) words -= element_count(chain->tables.data[i].table);
+        for (size_t i = first; i < end; i++)
+            words -= emithls_loaded_words(chain->tables.data[i].table);
         load_function(chain, first, end, words);
         append_operand(call, link);
         if (words == 0) return;
@@ -364,9 +270,24 @@ static bool check_rewinding(const LoadChain *chain)
     return true;
 }
 
+static void plan_tables(LoadChain *chain, uint32_t width)
+{
+    chain->word = chain_word(chain, width);
+    for (size_t i = 0; i < chain->tables.len; i++) {
+        LoadedTable *t = &chain->tables.data[i];
+        bool has_rows = pragma_of(t->variable, EMITHLS(ARRAY_RESHAPE)) ||
+                        pragma_of(t->variable, EMITHLS(ARRAY_PARTITION));
+        load_table_plan(t, has_rows, type_width(chain->word));
+        if (t->per_word > 1)
+            op_set_attr(t->table, EMITHLS_ATTR_PER_WORD, attr_i64(chain->ctx, t->per_word));
+    }
+}
+
 static bool load_weights(Pass *pass, Op *module)
 {
-    (void)pass;
+    uint32_t width = (uint32_t)pass_int(pass, "width");
+    if ((width & (width - 1)) != 0)
+        return op_emit_error(module, "width must be 8, 16, 32 or 64, but got %u", width);
     LoadChain chain = {.ctx = module->ctx, .top = emithls_top(module)};
     Op *dataflow = chain.top ? find_dataflow(chain.top) : NULL;
     if (!dataflow || !op_attr(chain.top, DFG_ATTR_PORT_ATTRS))
@@ -377,7 +298,7 @@ static bool load_weights(Pass *pass, Op *module)
         if (counted && op->def == EMITHLS(FUNC) && op != chain.top && call_of(chain.top, op) &&
             first_loop(op))
             collect(&chain, op);
-    chain.word = chain_word(&chain);
+    plan_tables(&chain, width);
     bool ok = check_rewinding(&chain);
     if (ok && chain.tables.len) connect_chain(&chain, dataflow);
     vec_free(&chain.tables);
@@ -389,5 +310,8 @@ const PassDef pass_load_weights = {
     .name = "load-weights",
     .summary = "Fill the memories of weights at start-up through a chain of processes",
     .anchor = "builtin.module",
+    .options = OPTIONS({"width", OPTION_INT, "64",
+                        "bits of the port: 8, 16, 32 or 64; more where an element has more",
+                        .min = MIN_WORD, .max = MAX_WORD}),
     .run = load_weights,
 };

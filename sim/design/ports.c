@@ -49,7 +49,7 @@ static void fill_order(int64_t *elements, int64_t count, int64_t lanes, const Ty
     }
 }
 
-/* The elements of all loaded tables, in the module's order. */
+/* The words of all loaded tables, in the module's order. */
 static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPort *port)
 {
     int64_t used = 0;
@@ -59,13 +59,12 @@ static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPo
     port->array = port->weights;
     FOR_EACH_OP(op, design->top->block) {
         bool is_loaded = op->def == EMITHLS(TABLE) && op_attr(op, EMITHLS_ATTR_LOADED);
-        Array *table = is_loaded ? array_from_attr(op_attr(op, "value")) : NULL;
-        for (int64_t i = 0; table && port->weights && i < table->count && used < port->count; i++)
-            array_set_i64(port->weights, used++, array_get_i64(table, i));
-        array_unref(table);
+        int64_t words = is_loaded ? emithls_loaded_words(op) : 0;
+        for (int64_t i = 0; port->weights && i < words && used < port->count; i++)
+            array_set_i64(port->weights, used++, emithls_loaded_word(op, i));
     }
     return (port->weights && used == port->count) ||
-           op_error(design->top, "port '%.*s' takes %lld weights, but the tables have %lld",
+           op_error(design->top, "port '%.*s' takes %lld words, but the tables have %lld",
                     STR_ARG(stream->name), (long long)port->count, (long long)used);
 }
 

@@ -1,0 +1,42 @@
+/* How the elements of loaded tables lie in the words of the port of weights.
+ * Tests: lit/passes/dfg/load-weights-packed.mir */
+#include "dialects/emithls/emithls.h"
+
+int64_t emithls_loaded_per_word(const Op *table)
+{
+    const Attr *per_word = op_attr(table, EMITHLS_ATTR_PER_WORD);
+    return per_word ? attr_int_value(per_word) : 1;
+}
+
+static bool fits_words(const Type *tensor, int64_t per_word)
+{
+    enum { MAX_WORD = 64 };
+    const Type *elem = type_elem(tensor);
+    return per_word >= 1 && type_is_integer(elem) &&
+           per_word <= MAX_WORD / (int64_t)type_width(elem);
+}
+
+bool emithls_loaded_is_valid(const Op *table)
+{
+    return !op_attr(table, EMITHLS_ATTR_PER_WORD) ||
+           (op_attr(table, EMITHLS_ATTR_LOADED) &&
+            fits_words(op_attr(table, "value")->type, emithls_loaded_per_word(table)));
+}
+
+int64_t emithls_loaded_words(const Op *table)
+{
+    int64_t per_word = emithls_loaded_per_word(table);
+    return (dense_count(op_attr(table, "value")) + per_word - 1) / per_word;
+}
+
+int64_t emithls_loaded_word(const Op *table, int64_t number)
+{
+    const Attr *value = op_attr(table, "value");
+    int64_t count = emithls_loaded_per_word(table), first = number * count;
+    if (count == 1) return dense_i64(value, number);
+    uint32_t width = type_width(type_elem(value->type));
+    uint64_t word = 0, mask = ((uint64_t)1 << width) - 1; /* several fit 64 bits */
+    for (int64_t i = i64_min(count, dense_count(value) - first); i-- > 0;)
+        word = word << width | ((uint64_t)dense_i64(value, first + i) & mask);
+    return (int64_t)word;
+}

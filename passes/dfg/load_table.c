@@ -1,0 +1,182 @@
+/* The nest that takes a table's elements from the words of the chain.
+ *
+ * A word holds a power of two of elements, in the table's order, the first one lowest; only the last
+ * word may hold fewer. An iteration takes a chunk, elements of one word and of one row of the memory.
+ * A row that takes several chunks is gathered in registers, because a memory of wide words is never
+ * written in part; a word of several chunks waits in a register and is shifted.
+ * Tests: lit/passes/dfg/load-weights*.mir, test/e2e */
+#include "dialects/arith/arith.h"
+#include "dialects/emithls/emithls.h"
+#include "passes/dfg/internal.h"
+
+static uint32_t element_width(const LoadedTable *t)
+{
+    return type_width(emithls_array_elem(t->variable->type));
+}
+
+static uint32_t table_rank(const LoadedTable *t)
+{
+    return emithls_array_rank(t->variable->type);
+}
+
+/* Iterations along a dimension. */
+static int64_t steps(const LoadedTable *t, uint32_t dim)
+{
+    int64_t extent = emithls_array_dim(t->variable->type, dim);
+    return dim + 1 == table_rank(t) ? extent / t->chunk : extent;
+}
+
+/* How many chunks a word has. */
+static int64_t parts(const LoadedTable *t)
+{
+    return t->per_word / t->chunk;
+}
+
+void load_table_plan(LoadedTable *t, bool has_rows, uint32_t word_bits)
+{
+    int64_t lanes = emithls_array_dim(t->variable->type, table_rank(t) - 1);
+    t->per_word = 1;
+    while (t->per_word * 2 * element_width(t) <= word_bits) t->per_word *= 2;
+    t->chunk = has_rows ? i64_gcd(lanes, t->per_word) : 1;
+    t->gathers = has_rows && t->chunk < lanes;
+}
+
+static Value *declare(EmithlsNest *nest, const LoadedTable *t, const char *what, const Type *elem,
+                      const int64_t *dims, uint32_t rank)
+{
+    StrBuf name = {0};
+    strbuf_printf(&name, "%.*s_%s", STR_ARG(symbol_name(t->table)->str), what);
+    Value *variable = emithls_nest_variable(nest, name.data, elem, dims, rank);
+    strbuf_free(&name);
+    return variable;
+}
+
+void load_table_declare(LoadedTable *t, Op *place, const Type *word)
+{
+    const Type *type = t->variable->type;
+    int64_t lanes = emithls_array_dim(type, table_rank(t) - 1);
+    EmithlsNest nest = {.b = builder_before(place)};
+    if (t->gathers) {
+        t->row = declare(&nest, t, "row", emithls_array_elem(type), &lanes, 1);
+        emithls_nest_partition(&nest, t->row, 1);
+    }
+    if (parts(t) > 1) t->word = declare(&nest, t, "word", word, NULL, 0);
+}
+
+/* The loops of the nest, over the chunks. */
+typedef struct LoadNest {
+    LoopSpec loops[MAX_TABLE_RANK];
+    const AffineExpr *index[MAX_TABLE_RANK]; /* their counters */
+    const AffineExpr *part;                  /* number of the chunk in its word */
+} LoadNest;
+
+static LoadNest plan_nest(const EmithlsNest *nest, const LoadedTable *t)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    LoadNest load = {0};
+    int64_t extents[MAX_TABLE_RANK];
+    uint32_t rank = table_rank(t);
+    for (uint32_t i = 0; i < rank; i++) {
+        extents[i] = steps(t, i);
+        load.loops[i] = (LoopSpec){i + 1 == rank && t->gathers ? "lane"
+                                   : i < COUNT_OF(names)       ? names[i]
+                                                               : "z",
+                                   extents[i]};
+        load.index[i] = affine_dim(nest->b.ctx, nest->count + i);
+    }
+    load.part = affine_mod(emithls_affine_flatten(nest->b.ctx, load.index, extents, rank),
+                           affine_const(nest->b.ctx, parts(t)));
+    return load;
+}
+
+/* The next chunk, in the lowest bits. */
+static Value *next_chunk(EmithlsNest *nest, const LoadedTable *t, const LoadNest *load,
+                         Value *chain_in)
+{
+    if (!t->word) return emithls_nest_read(nest, chain_in);
+    const bool is_eq = true;
+    NestMark mark = emithls_nest_open_if(nest, &load->part, &is_eq, 1);
+    emithls_nest_store(nest, emithls_nest_read(nest, chain_in), t->word, NULL, 0);
+    emithls_nest_close(nest, mark);
+    Value *word = emithls_nest_load(nest, t->word, NULL, 0);
+    Value *bits =
+        emithls_nest_constant(nest, attr_int(word->type, t->chunk * (int64_t)element_width(t)));
+    emithls_nest_store(nest, build_binary(&nest->b, ARITH(SHRUI), word->type, word, bits), t->word,
+                       NULL, 0);
+    return word;
+}
+
+/* An element of a chunk; lane: an expression over the counters. */
+static Value *element_of(EmithlsNest *nest, const LoadedTable *t, Value *chunk,
+                         const AffineExpr *lane)
+{
+    const Type *elem = emithls_array_elem(t->variable->type);
+    if (t->chunk > 1) {
+        Value *bit = emithls_nest_index(nest, affine_mul_c(lane, element_width(t)));
+        bit = build_unary(&nest->b, ARITH(INDEX_CAST), chunk->type, bit);
+        chunk = build_binary(&nest->b, ARITH(SHRUI), chunk->type, chunk, bit);
+    }
+    return chunk->type == elem ? chunk : build_unary(&nest->b, ARITH(TRUNCI), elem, chunk);
+}
+
+/* Stores the elements of a chunk from the place `first` of an array's last dimension on. */
+static void store_chunk(EmithlsNest *nest, const LoadedTable *t, Value *chunk, Value *array,
+                        const AffineExpr **index, uint32_t rank, const AffineExpr *first)
+{
+    LoopSpec loop = {"k", t->chunk};
+    const AffineExpr *lane = affine_const(nest->b.ctx, 0);
+    NestMark mark = {0};
+    if (t->chunk > 1) {
+        lane = affine_dim(nest->b.ctx, nest->count);
+        mark = emithls_nest_open(nest, "elements", &loop, 1, LOOP_UNROLLED, -1, -1);
+    }
+    index[rank - 1] = affine_add(first, lane);
+    emithls_nest_store(nest, element_of(nest, t, chunk, lane), array, index, rank);
+    if (t->chunk > 1) emithls_nest_close(nest, mark);
+}
+
+/* Moves the row on by a chunk; chunks arrive in order, so the first one ends up first. */
+static void shift_row(EmithlsNest *nest, const LoadedTable *t, int64_t lanes)
+{
+    LoopSpec loop = {"k", lanes - t->chunk};
+    const AffineExpr *to = affine_dim(nest->b.ctx, nest->count), *from = affine_add_c(to, t->chunk);
+    NestMark mark = emithls_nest_open(nest, "shift", &loop, 1, LOOP_UNROLLED, -1, -1);
+    emithls_nest_store(nest, emithls_nest_load(nest, t->row, &from, 1), t->row, &to, 1);
+    emithls_nest_close(nest, mark);
+}
+
+/* Once the last chunk of a row has arrived, the whole row is stored in the memory at once. */
+static void store_row(EmithlsNest *nest, const LoadedTable *t, const AffineExpr **index,
+                      int64_t lanes)
+{
+    uint32_t last = table_rank(t) - 1;
+    const AffineExpr *at_last = affine_add_c(index[last], 1 - lanes / t->chunk);
+    const bool is_eq = true;
+    NestMark guard = emithls_nest_open_if(nest, &at_last, &is_eq, 1);
+    LoopSpec loop = {"k", lanes};
+    index[last] = affine_dim(nest->b.ctx, nest->count);
+    NestMark mark = emithls_nest_open(nest, "store", &loop, 1, LOOP_UNROLLED, -1, -1);
+    emithls_nest_store(nest, emithls_nest_load(nest, t->row, &index[last], 1), t->variable, index,
+                       last + 1);
+    emithls_nest_close(nest, mark);
+    emithls_nest_close(nest, guard);
+}
+
+void load_table(EmithlsNest *nest, const LoadedTable *t, Value *chain_in)
+{
+    LoadNest load = plan_nest(nest, t);
+    uint32_t rank = table_rank(t);
+    int64_t lanes = emithls_array_dim(t->variable->type, rank - 1);
+    NestMark mark = emithls_nest_open(nest, "load", load.loops, rank, LOOP_PIPELINED, -1, -1);
+    Value *chunk = next_chunk(nest, t, &load, chain_in);
+    if (t->gathers) {
+        const AffineExpr *end;
+        shift_row(nest, t, lanes);
+        store_chunk(nest, t, chunk, t->row, &end, 1, affine_const(nest->b.ctx, lanes - t->chunk));
+        store_row(nest, t, load.index, lanes);
+    } else {
+        store_chunk(nest, t, chunk, t->variable, load.index, rank,
+                    affine_mul_c(load.index[rank - 1], t->chunk));
+    }
+    emithls_nest_close(nest, mark);
+}
