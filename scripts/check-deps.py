@@ -70,7 +70,7 @@ passes/common                   inline
 passes/linalg                   fold_unit fuse layout narrow parts
 passes/onnx                     decompose onnx_fold onnx_is_quant onnx_update quantize
 passes/tosa                     tosa_all_ones tosa_decompose tosa_rule
-passes/dfg
+passes/dfg                      load_table
 schedule                        clock delinearize iteration latency product sched
 lowering/tosa_to_linalg         tosa_build tosa_lower
 lowering/onnx_to_linalg/values  constant epilogue fixed generic lower monotonicity
