@@ -179,9 +179,32 @@ static bool compares(CombPredicate predicate, const BigInt *a, const BigInt *b)
     return order >= 0;
 }
 
+/* What an order holds for the least and for the greatest number, it holds for all: x < 0 unsigned. */
+static bool folds_always(const Op *op, const Attr *const *operands, FoldResult *results)
+{
+    CombPredicate predicate = comb_predicate(op);
+    uint32_t width = type_width(op_operand(op, 0)->type);
+    if (predicate == COMB_EQ || predicate == COMB_NE || !operands[0] == !operands[1]) return false;
+    Arena arena;
+    arena_init(&arena);
+    BigInt ones = bigint_from_i64(&arena, width, -1);
+    BigInt ends[] = {bigint_from_i64(&arena, width, 0), ones};
+    if (predicate >= COMB_SLT && predicate <= COMB_SGE) {
+        ends[0] = bigint_shl(&arena, &ones, width - 1);
+        ends[1] = bigint_xor(&arena, &ends[0], &ones);
+    }
+    bool holds[2];
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        holds[i] = compares(predicate, operands[0] ? &operands[0]->u.integer : &ends[i],
+                            operands[1] ? &operands[1]->u.integer : &ends[i]);
+    arena_free(&arena);
+    if (holds[0] == holds[1]) results[0].attr = attr_bool(op->ctx, holds[0]);
+    return holds[0] == holds[1];
+}
+
 bool comb_fold_icmp(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (!are_constant(op, operands)) return false;
+    if (!are_constant(op, operands)) return folds_always(op, operands, results);
     bool holds = compares(comb_predicate(op), &operands[0]->u.integer, &operands[1]->u.integer);
     results[0].attr = attr_bool(op->ctx, holds);
     return true;
