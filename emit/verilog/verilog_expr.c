@@ -6,6 +6,7 @@
  * Tests: lit/emit/verilog/expressions.mir */
 #include <assert.h>
 
+#include "dialects/seq/seq.h"
 #include "emit/verilog/internal.h"
 
 enum { LONGEST_INLINE = 80, MOST_COLUMNS = 100 };
@@ -293,6 +294,17 @@ static bool stands_alone(const Op *op)
     return op->def == COMB(MUL) || op->def == COMB(SHRS);
 }
 
+/* Where a word of a memory is. Icarus computes sums there wider than their operands. */
+static bool is_address(const Value *value)
+{
+    FOR_EACH_USE(use, value)
+        if ((use->owner->def == SEQ(FIRMEM_READ_PORT) ||
+             use->owner->def == SEQ(FIRMEM_WRITE_PORT)) &&
+            seq_port(use->owner).address == value)
+            return true;
+    return false;
+}
+
 /* Its operands have texts. */
 static void finish(VerilogModule *m, const Op *op)
 {
@@ -301,7 +313,8 @@ static void finish(VerilogModule *m, const Op *op)
     const char *text = comb_text(m, op);
     bool is_short = str_from(text).len <= LONGEST_INLINE;
     bool is_single = value_has_one_use(value) || op->def == COMB(EXTRACT);
-    if (hint.len || !is_single || !is_short || stands_alone(op))
+    bool is_sum = !is_atom(op) && is_address(value);
+    if (hint.len || !is_single || !is_short || stands_alone(op) || is_sum)
         declare_wire(m, value, hint, text);
     else
         set_text(m, value, (VerilogText){.text = text, .is_atom = is_atom(op)});
