@@ -208,7 +208,9 @@ void emit_rtl_targets(const Emitter *e, StrBuf *out)
         "TOP_rtlsim: TOP_rtl_tb.cpp TOP_host.h $(wildcard csim/*.h) $(RTL)\n"
         "\t@$(call installed,$(VERILATOR),VERILATOR)\n"
         "\t$(VERILATOR) --cc --exe --build -Wno-fatal $(VERILATOR_FLAGS) -Mdir TOP_rtl \\\n"
-        "\t\t-CFLAGS \"-std=c++17 $(VERILATOR_CXXFLAGS) -I.. -I../csim\" -F rtl/files.f \\\n"
+        "\t\t-CFLAGS \"-std=c++17 -I.. -I../csim\" -MAKEFLAGS \"OPT_FAST='$(VERILATOR_CXXFLAGS)' "
+        "\\\n"
+        "\t\tOPT_GLOBAL='$(VERILATOR_CXXFLAGS)' OPT_SLOW=-O0\" -F rtl/files.f \\\n"
         "\t\tTOP_rtl_tb.cpp -o ../$@ --prefix VTOP --top-module ");
     strbuf_add_c(out, e->rtl_top);
     emit_template(e, out,
