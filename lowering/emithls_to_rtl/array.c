@@ -10,9 +10,12 @@
 #include "ir/asm/print/print.h"
 #include "lowering/emithls_to_rtl/internal.h"
 
+/* Declared anew in every iteration. Loops around loops declare what these share. */
 static bool is_inside_loop(const Op *op)
 {
-    return op_parent_of_def(op, EMITHLS(FOR)) != NULL;
+    const Op *loop = op_parent_of_def(op, EMITHLS(FOR));
+    while (loop && !op_attr(loop, EMITHLS_ATTR_II)) loop = op_parent_of_def(loop, EMITHLS(FOR));
+    return loop != NULL;
 }
 
 /* Scalars along the dimensions whose bit is set. */
@@ -80,8 +83,6 @@ static bool declare_array(RtlProcess *p, const Op *op)
 
 static bool declare_in(RtlProcess *p, const Op *op)
 {
-    if (op->def == EMITHLS(ONCE))
-        return op_error(op, "cannot become hardware: it runs in the first frame only");
     if ((op->def == EMITHLS(VARIABLE) || op->def == EMITHLS(GET)) && !declare_array(p, op))
         return false;
     FOR_EACH_INNER(inner, op)

@@ -77,9 +77,10 @@ static bool build_op_copy(BodyBuilder *b, const Op *op)
     enum { MOST_OPERANDS = 3 };
     NodeId x[MOST_OPERANDS];
     if (!op->def || op->result_count != 1 || op->operand_count == 0 ||
-        op->operand_count > MOST_OPERANDS || !check_type(op, op_result(op, 0)->type) ||
-        !check_type(op, op_operand(op, 0)->type))
-        return op->def && op->result_count == 1 ? false : op_error(op, "cannot become hardware");
+        op->operand_count > MOST_OPERANDS)
+        return op_error(op, "cannot become hardware");
+    if (!check_type(op, op_result(op, 0)->type) || !check_type(op, op_operand(op, 0)->type))
+        return false;
     uint32_t lanes = (uint32_t)emithls_lanes(op_result(op, 0)->type);
     size_t first = (size_t)(define(b, op_result(op, 0)) - b->scalars.data);
     uint32_t width = type_width(type_elem(op_result(op, 0)->type));
@@ -237,11 +238,13 @@ static bool build_range(BodyBuilder *b, const Op *first, const Op *end)
     return true;
 }
 
-/* Constants of the function that the loop uses. */
+/* Constants around the loop. */
 static bool build_outside(BodyBuilder *b)
 {
-    FOR_EACH_OP(op, region_entry(op_region(b->process->model->func, 0)))
-        if (op->def == ARITH(CONSTANT) && !build_constant_copy(b, op)) return false;
+    const Op *inside = b->loop->op ? b->loop->op : b->loop->first;
+    for (; inside->def != EMITHLS(FUNC); inside = op_parent(inside))
+        FOR_EACH_OP(op, inside->block)
+            if (op->def == ARITH(CONSTANT) && !build_constant_copy(b, op)) return false;
     return true;
 }
 

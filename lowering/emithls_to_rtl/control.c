@@ -1,14 +1,20 @@
-/* The controller of a process: the counters of its loop, and a counter of the cycles until the next
- * iteration begins. Those are the initiation interval less one in between, and at a frame's end the
- * cycles in which the pipeline runs empty and the next frame starts, as sim/design counts them:
+/* The pipeline of a loop: which iterations are where, and what lets them move. There are two kinds.
  *
- *   first iteration at PROCESS_START + LOOP_START; the next frame's `depth` + that after the last
+ * A pipeline that stalls moves as a whole:
+ *
+ *   run = no read in its cycle finds its FIFO empty, and no write in its cycle finds it full
+ *
+ * In one that flushes each iteration moves by itself. It makes step s when its streams let it and the
+ * one before is II steps further (docs/streaming.md, "Pipelines that flush"):
+ *
+ *   goes[s] = present[s], streams of s ready, nothing present at s + II or goes[s + II]
+ *
+ * so at s + 1 to s + II - 1 there is never anything.
  *
  * A loop that rewinds goes on with the next frame after an interval. The first of its iterations that
  * reads waits until its words are there, in the stage of the read; what is in front of it moves on
- * meanwhile, so that a frame is complete without the next one (docs/rtl.md).
- *
- * Everything stands while the pipeline stands.
+ * meanwhile, so that a frame is complete without the next one (docs/rtl.md). When iterations begin is
+ * said by sequence.c.
  * Tests: lit/lowering/emithls_to_rtl, test/e2e/rtl_check.py */
 #include <string.h>
 
@@ -17,23 +23,28 @@
 #include "dialects/seq/seq.h"
 #include "lowering/emithls_to_rtl/internal.h"
 
-static uint32_t bits_for(int64_t most)
-{
-    return (uint32_t)i64_max(i64_log2_up(most + 1), 1);
-}
-
-static Value *both(RtlModule *m, Value *x, Value *y)
+Value *to_rtl_both(RtlModule *m, Value *x, Value *y)
 {
     return comb_build_binary(&m->b, COMB(AND), x, y);
 }
 
-static Value *is_equal(RtlModule *m, Value *x, int64_t value)
+Value *to_rtl_either(RtlModule *m, Value *x, Value *y)
 {
-    return comb_build_icmp(&m->b, COMB_EQ, x, hw_build_int(&m->b, type_width(x->type), value));
+    return comb_build_binary(&m->b, COMB(OR), x, y);
 }
 
-/* A register that starts at a number. */
-static Value *counter(RtlModule *m, uint32_t width, int64_t first, Value *enable, const char *name)
+Value *to_rtl_true(RtlModule *m)
+{
+    return hw_build_int(&m->b, 1, 1);
+}
+
+Value *to_rtl_later(RtlModule *m)
+{
+    Value *one = to_rtl_true(m);
+    return to_rtl_both(m, one, one);
+}
+
+Value *to_rtl_counter(RtlModule *m, uint32_t width, int64_t first, Value *enable, const char *name)
 {
     SeqRegister reg = {.clock = m->clock,
                        .enable = enable,
@@ -42,64 +53,12 @@ static Value *counter(RtlModule *m, uint32_t width, int64_t first, Value *enable
     return seq_build_register(&m->b, type_i(m->b.ctx, width), &reg, 1, name);
 }
 
-/* The counters at a flat position of the loop's box. */
-static void position(const HlsLoop *loop, int64_t flat, int64_t *out)
-{
-    for (uint32_t i = loop->counter_count; i-- > loop->plain_count;) {
-        out[i] = flat % loop->extents[i];
-        flat /= loop->extents[i];
-    }
-}
-
-static const char *counter_name(const HlsLoop *loop, uint32_t index)
-{
-    const Attr *names = op_attr(loop->op, "counters");
-    return names->u.array.items[index - loop->plain_count]->u.string.data;
-}
-
-/* Whether the counters are at a flat position of the loop's box. */
-static Value *is_at(RtlModule *m, const HlsLoop *loop, Value *const *counters, int64_t flat)
-{
-    int64_t at[HLS_MAX_LOOPS];
-    Value *all = hw_build_int(&m->b, 1, 1);
-    position(loop, flat, at);
-    for (uint32_t i = loop->plain_count; i < loop->counter_count; i++)
-        all = both(m, all, is_equal(m, counters[i], at[i]));
-    return all;
-}
-
-/* Counts like the nest, from the innermost counter on; gives whether the iteration is the last. */
-static Value *count(RtlModule *m, const HlsLoop *loop, Value *step, Value **counters)
-{
-    int64_t first[HLS_MAX_LOOPS], box = 1;
-    Value *carry = hw_build_int(&m->b, 1, 1);
-    for (uint32_t i = loop->plain_count; i < loop->counter_count; i++) box *= loop->extents[i];
-    bool is_whole = loop->trips == box; /* then the counters come back to 0 by themselves */
-    position(loop, loop->begin, first);
-    for (uint32_t i = loop->plain_count; i < loop->counter_count; i++)
-        counters[i] =
-            counter(m, bits_for(loop->extents[i] - 1), first[i], step, counter_name(loop, i));
-    Value *is_last = is_at(m, loop, counters, loop->end_position - 1);
-    for (uint32_t i = loop->counter_count; i-- > loop->plain_count;) {
-        uint32_t width = type_width(counters[i]->type);
-        Value *wraps = is_equal(m, counters[i], loop->extents[i] - 1);
-        Value *more =
-            comb_build_binary(&m->b, COMB(ADD), counters[i], hw_build_int(&m->b, width, 1));
-        Value *next = comb_build_mux(&m->b, wraps, hw_build_int(&m->b, width, 0), more);
-        next = comb_build_mux(&m->b, carry, next, counters[i]);
-        Value *begin = hw_build_int(&m->b, width, first[i]);
-        seq_connect(counters[i], is_whole ? next : comb_build_mux(&m->b, is_last, begin, next));
-        carry = both(m, carry, wraps);
-    }
-    return is_last;
-}
-
 /* Lets the iteration at the gate wait in the stages in which it reads, and with it everything that is
  * there and behind. */
-static void hold(RtlModule *m, const HlsLoop *loop, const FrameGate *gate, LoopControl *c)
+static void hold(RtlModule *m, const FrameGate *gate, LoopControl *c)
 {
     Value **is_first = ARENA_ARRAY(&m->process->arena, Value *, gate->stages + 1);
-    is_first[0] = is_at(m, loop, c->counters, gate->position);
+    is_first[0] = to_rtl_is_at(m, c, gate->position);
     for (int64_t s = 1; s < gate->stages; s++) {
         SeqRegister reg = {.input = is_first[s - 1], .clock = m->clock, .enable = c->moves[s]};
         is_first[s] = seq_build_register(&m->b, is_first[0]->type, &reg, 1, "is_first");
@@ -108,43 +67,98 @@ static void hold(RtlModule *m, const HlsLoop *loop, const FrameGate *gate, LoopC
     for (int64_t s = gate->stages; s-- > 0;) {
         if (gate->words[s]) {
             Value *lacks = comb_build_not(&m->b, gate->words[s]);
-            Value *waits = both(m, both(m, c->valid[s], is_first[s]), lacks);
-            held = comb_build_binary(&m->b, COMB(OR), held, waits);
+            Value *waits = to_rtl_both(m, to_rtl_both(m, c->valid[s], is_first[s]), lacks);
+            held = to_rtl_either(m, held, waits);
         }
-        Value *moves[] = {m->run, comb_build_not(&m->b, held)};
+        Value *moves[] = {c->run, comb_build_not(&m->b, held)};
         op_set_operands(value_def(c->moves[s]), moves, COUNT_OF(moves));
-        c->valid[s] = both(m, c->valid[s], moves[1]);
+        c->valid[s] = to_rtl_both(m, c->valid[s], moves[1]);
     }
 }
 
-/* When an iteration begins: `wait` cycles after the one before. */
-static Value *issue(RtlModule *m, const HlsLoop *loop, LoopControl *c)
+static void stall(RtlModule *m, const FrameGate *gate, LoopControl *c)
 {
-    int64_t start = PROCESS_START + LOOP_START;
-    int64_t pause = m->process->model->rewinds ? loop->ii - 1 : loop->depth + start - 1;
-    uint32_t width = bits_for(i64_max(i64_max(pause, start), loop->ii - 1));
-    Value *wait = counter(m, width, start, c->moves[0], "wait");
-    Value *begins = is_equal(m, wait, 0);
-    Value *is_last = count(m, loop, both(m, begins, c->moves[0]), c->counters);
-    Value *after = comb_build_mux(&m->b, is_last, hw_build_int(&m->b, width, pause),
-                                  hw_build_int(&m->b, width, loop->ii - 1));
-    Value *less = comb_build_binary(&m->b, COMB(SUB), wait, hw_build_int(&m->b, width, 1));
-    seq_connect(wait, comb_build_mux(&m->b, begins, after, less));
-    return begins;
+    int64_t depth = c->loop->depth;
+    Value **stages = ARENA_ARRAY(&m->process->arena, Value *, depth);
+    stages[0] = c->begins;
+    for (int64_t s = 1; s < depth; s++) stages[s] = to_rtl_counter(m, 1, 0, c->moves[s], "valid");
+    memcpy(c->valid, stages, (size_t)depth * sizeof *stages);
+    if (gate->stages > 0) hold(m, gate, c);
+    memcpy(c->present, c->valid, (size_t)depth * sizeof *stages);
+    for (int64_t s = 1; s < depth; s++) seq_connect(stages[s], c->valid[s - 1]);
 }
 
-LoopControl to_rtl_control(RtlModule *m, const HlsLoop *loop, const FrameGate *gate)
+static bool has_transfer(const Graph *g, int64_t stage)
+{
+    for (size_t i = 0; i < g->transfers.len; i++)
+        if (g->transfers.data[i].stage == stage) return true;
+    return false;
+}
+
+/* Whether an iteration in the stage goes on; what its streams say is given later. */
+static Value *goes(RtlModule *m, const Graph *g, LoopControl *c, int64_t stage)
+{
+    int64_t before = stage + c->loop->ii;
+    bool waits = before < c->loop->depth && c->valid[before] != c->present[before];
+    Value *may = NULL;
+    if (waits) may = to_rtl_either(m, comb_build_not(&m->b, c->present[before]), c->valid[before]);
+    if (has_transfer(g, stage)) {
+        c->ready[stage] = to_rtl_later(m);
+        may = may ? to_rtl_both(m, may, c->ready[stage]) : c->ready[stage];
+    }
+    if (stage == 0) {
+        Value *moves[] = {may ? may : to_rtl_true(m)};
+        op_set_operands(value_def(c->moves[0]), moves, COUNT_OF(moves));
+        may = may ? c->moves[0] : NULL;
+    }
+    return may ? to_rtl_both(m, c->present[stage], may) : c->present[stage];
+}
+
+static void flush(RtlModule *m, const Graph *g, LoopControl *c)
+{
+    int64_t depth = c->loop->depth;
+    c->present[0] = c->begins;
+    for (int64_t s = 1; s < depth; s++) c->present[s] = to_rtl_counter(m, 1, 0, NULL, "valid");
+    for (int64_t s = depth; s-- > 0;) c->valid[s] = goes(m, g, c, s);
+    for (int64_t s = 1; s < depth; s++) {
+        Value *stays = to_rtl_both(m, c->present[s], comb_build_not(&m->b, c->valid[s]));
+        seq_connect(c->present[s], to_rtl_either(m, c->valid[s - 1], stays));
+        c->moves[s] = c->valid[s - 1];
+    }
+}
+
+LoopControl to_rtl_begin_control(RtlModule *m, const HlsLoop *loop)
 {
     Arena *arena = &m->process->arena;
-    LoopControl c = {.valid = ARENA_ARRAY(arena, Value *, loop->depth),
+    LoopControl c = {.loop = loop,
+                     .run = loop->flushes ? to_rtl_true(m) : to_rtl_later(m),
+                     .valid = ARENA_ARRAY(arena, Value *, loop->depth),
+                     .present = ARENA_ARRAY(arena, Value *, loop->depth),
+                     .ready = ARENA_ARRAY(arena, Value *, loop->depth),
                      .moves = ARENA_ARRAY(arena, Value *, loop->depth)};
-    Value **stages = ARENA_ARRAY(arena, Value *, loop->depth);
-    for (int64_t s = 0; s < loop->depth; s++)
-        c.moves[s] = s < gate->stages ? both(m, m->run, m->run) : m->run;
-    stages[0] = issue(m, loop, &c);
-    for (int64_t s = 1; s < loop->depth; s++) stages[s] = counter(m, 1, 0, c.moves[s], "valid");
-    memcpy(c.valid, stages, (size_t)loop->depth * sizeof *stages);
-    if (gate->stages > 0) hold(m, loop, gate, &c);
-    for (int64_t s = 1; s < loop->depth; s++) seq_connect(stages[s], c.valid[s - 1]);
+    if (!loop->flushes)
+        op_set_attr(value_def(c.run), HW_ATTR_NAME_HINT, attr_string_c(m->process->ctx, "run"));
     return c;
+}
+
+/* Before it is known when iterations begin. */
+static void declare_moves(RtlModule *m, const FrameGate *gate, LoopControl *c)
+{
+    for (int64_t s = 0; s < c->loop->depth; s++)
+        c->moves[s] = s < gate->stages ? to_rtl_both(m, c->run, c->run) : c->run;
+    if (c->loop->flushes) c->moves[0] = to_rtl_later(m);
+}
+
+void to_rtl_control(RtlModule *m, const FrameGate *gate)
+{
+    size_t count = m->process->model->loops.len;
+    for (size_t l = 0; l < count; l++) declare_moves(m, gate, &m->loops[l]);
+    Sequence sequence = to_rtl_sequence(m);
+    for (size_t l = 0; l < count; l++) {
+        if (m->loops[l].loop->flushes)
+            flush(m, &m->process->graphs[l], &m->loops[l]);
+        else
+            stall(m, gate, &m->loops[l]);
+    }
+    to_rtl_end_sequence(m, &sequence);
 }

@@ -40,7 +40,9 @@ const PassDef pass_convert_emithls_to_rtl = {
     .description =
         "Each process becomes a module in which every op happens in the cycle that `ming sim` "
         "reckons with, each stream a FIFO, and the top function a module that wires them, with "
-        "AXI-Stream ports. Processes are one pipelined loop of integers; anything else is refused. "
+        "AXI-Stream ports. Processes compute with integers, in pipelined loops and code beside "
+        "them; "
+        "anything else is refused. "
         "The clock is the one that fit-fifos has noted, or " STRINGIFY(CLOCK_DEFAULT_MHZ) " MHz.",
     .anchor = "builtin.module",
     .run = run,

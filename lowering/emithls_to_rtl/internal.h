@@ -5,7 +5,8 @@
  *                                written out, registers' contents forwarded, ifs as choices
  *   graph.c, balance.c           simplifies nodes as they are made; sums as trees
  *   time.c                       graph ─▶ the cycle of each node, after sim/design's schedule
- *   control.c, datapath.c, …     graph and cycles ─▶ ops of hw, comb and seq
+ *   sequence.c, control.c        when iterations begin, and where they are
+ *   datapath.c, storage.c, …     graph and cycles ─▶ ops of hw, comb and seq
  *
  * Everything lives in the arena and the vectors of an RtlProcess. docs/rtl.md states what hardware
  * comes out. Functions under MUST_CHECK return false after a diagnostic.
@@ -234,23 +235,38 @@ int64_t to_rtl_latency(const Node *n, uint32_t operand);
 
 /* Making ops. */
 
+/* The pipeline of a loop. Stages are the cycles of an iteration. */
+typedef struct LoopControl {
+    const HlsLoop *loop;
+    Value *counters[HLS_MAX_LOOPS];
+    Value *begins;   /* an iteration is in the first stage */
+    Value *run;      /* whether the pipeline moves, if it stalls; else true. Given last */
+    Value **present; /* per stage: an iteration is there */
+    Value **valid;   /* per stage: one that goes on if `run` lets it */
+    Value **moves;   /* per stage: the enable of the registers that hold what is there */
+    Value **ready;   /* per stage of a pipeline that flushes: its streams let an iteration go on, or
+                        NULL; given last */
+} LoopControl;
+
 /* A module being built for a process. */
 typedef struct RtlModule {
     RtlProcess *process;
     Op *module;
     Builder b;
     Value *clock, *reset;
-    Value *run;    /* whether the pipeline moves; the wire's value is given last */
-    Value **cells; /* registers of the live cells, else NULL */
-    Value **banks; /* memories */
+    LoopControl *loops; /* of each loop */
+    Value **cells;      /* registers of the live cells, else NULL */
+    Value **banks;      /* memories */
 } RtlModule;
 
-/* A loop in a module. Stages are the cycles of an iteration. */
-typedef struct LoopControl {
-    Value *counters[HLS_MAX_LOOPS];
-    Value **valid; /* per stage: an iteration is there that nothing holds */
-    Value **moves; /* per stage: the enable of the registers that hold what is there */
-} LoopControl;
+/* Logic (control.c). */
+Value *to_rtl_both(RtlModule *m, Value *x, Value *y);
+Value *to_rtl_either(RtlModule *m, Value *x, Value *y);
+Value *to_rtl_true(RtlModule *m);
+/* The conjunction of what op_set_operands gives it later. */
+Value *to_rtl_later(RtlModule *m);
+/* A register that starts at a number. enable: NULL: always. */
+Value *to_rtl_counter(RtlModule *m, uint32_t width, int64_t first, Value *enable, const char *name);
 
 /* The words for which a loop that rewinds waits before a frame, while the frame before leaves. */
 typedef struct FrameGate {
@@ -259,8 +275,27 @@ typedef struct FrameGate {
     int64_t stages;   /* up to the last in which it reads; 0: the loop does not wait */
 } FrameGate;
 
-/* The controller of a process of one pipelined loop (control.c). */
-LoopControl to_rtl_control(RtlModule *m, const HlsLoop *loop, const FrameGate *gate);
+/* The controllers of all loops (control.c), of which m->loops has the first part already. */
+LoopControl to_rtl_begin_control(RtlModule *m, const HlsLoop *loop);
+void to_rtl_control(RtlModule *m, const FrameGate *gate);
+
+typedef struct Repeat Repeat;
+/* Whose turn it is, and when (sequence.c). */
+typedef struct Sequence {
+    Value *wait;     /* cycles until the next iteration begins */
+    Value *advances; /* the enable of these registers */
+    Value *phase;  /* the loop whose turn it is, behind the last one at rest; NULL: always one's */
+    Value *drains; /* a pipeline that flushes has its last iteration; NULL: none does */
+    Value *ends;   /* that begins now */
+    Repeat *repeats; /* per step: a loop around loops */
+} Sequence;
+
+/* Gives each loop its counters, and when its iterations begin; what then leaves a pipeline is known
+ * when all are built. */
+Sequence to_rtl_sequence(RtlModule *m);
+void to_rtl_end_sequence(RtlModule *m, const Sequence *sequence);
+/* Whether the loop's counters are at a flat position of its box. */
+Value *to_rtl_is_at(RtlModule *m, const LoopControl *c, int64_t flat);
 
 /* The values of a graph's nodes in the cycles in which they are needed (datapath.c). */
 typedef struct Datapath {
@@ -277,6 +312,22 @@ typedef struct Datapath {
 Datapath to_rtl_datapath(RtlModule *m, const Graph *g, const LoopControl *control, Value **words);
 Value *to_rtl_at(const Datapath *d, NodeId id, int64_t stage);
 void to_rtl_datapath_free(Datapath *d);
+/* What an iteration does in a stage happens if it goes on and its condition holds. */
+Value *to_rtl_happens(const Datapath *d, int64_t stage, NodeId where);
+
+/* Memories and registers (storage.c). They exist before the datapaths that store to them. */
+void to_rtl_storage(RtlModule *m);
+void to_rtl_connect_cells(RtlModule *m, const Datapath *paths);
+void to_rtl_build_store(const Datapath *d, const Store *s);
+
+/* Streams (transfer.c). False: diagnosed. */
+bool to_rtl_check_rewinding(const HlsLoop *loop) MUST_CHECK;
+bool to_rtl_check_transfers(const Graph *g) MUST_CHECK;
+FrameGate to_rtl_frame_gate(RtlModule *m);
+/* What waits for streams, and the module's outputs. */
+void to_rtl_connect_streams(RtlModule *m, const Datapath *paths);
+/* The word of a stream that is read (0), or whether there is one or room for one (1). */
+Value *to_rtl_stream_input(RtlModule *m, uint32_t port, int which);
 /* The module of a process; NULL: diagnosed. */
 Op *to_rtl_process(const HlsDesign *design, const HlsProcess *model, Builder *b) MUST_CHECK;
 
@@ -284,6 +335,8 @@ Op *to_rtl_process(const HlsDesign *design, const HlsProcess *model, Builder *b)
  * written. */
 enum { TO_RTL_SUFFIXES = 3 };
 extern const char *const to_rtl_suffixes[2][TO_RTL_SUFFIXES];
+/* Whether all of the design is of a kind that has hardware (check.c). False: diagnosed. */
+bool to_rtl_check_design(const HlsDesign *design) MUST_CHECK;
 /* All modules of a design, at the builder's point. False: diagnosed; some may be there. */
 bool to_rtl_design(const HlsDesign *design, Builder *b) MUST_CHECK;
 

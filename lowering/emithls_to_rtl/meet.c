@@ -97,9 +97,11 @@ static uint64_t evaluate(const Trial *t, NodeId id, const int64_t *counters)
     }
 }
 
-static void enter_iteration(const HlsLoop *loop, int64_t flat, int64_t *counters)
+/* Counters of the loop from `first` to before `end`, at a flat position of their box. */
+static void enter(const HlsLoop *loop, uint32_t first, uint32_t end, int64_t flat,
+                  int64_t *counters)
 {
-    for (uint32_t i = loop->counter_count; i-- > loop->plain_count;) {
+    for (uint32_t i = end; i-- > first;) {
         counters[i] = flat % loop->extents[i];
         flat /= loop->extents[i];
     }
@@ -110,24 +112,35 @@ static bool holds(const Trial *t, NodeId where)
     return where == NO_NODE || t->values[where];
 }
 
+/* Whether the addresses meet in the iteration that the counters are at. */
+static bool meets_at(Trial *t, const Store *store, const Load *load, const int64_t *counters)
+{
+    const Graph *g = t->g;
+    for (size_t k = 0; k < t->nodes.len; k++) {
+        NodeId id = t->nodes.data[k];
+        t->values[id] = low_bits(evaluate(t, id, counters), to_rtl_node(g, id)->width);
+    }
+    return holds(t, store->where) && holds(t, load->where) &&
+           t->values[store->address] == t->values[to_rtl_in(g, load->node, 0)];
+}
+
 bool to_rtl_meet(const Graph *g, const Store *store, const Load *load)
 {
     const HlsLoop *loop = g->loop;
-    NodeId address = to_rtl_in(g, load->node, 0);
-    const NodeId wanted[] = {store->address, store->where, address, load->where};
+    const NodeId wanted[] = {store->address, store->where, to_rtl_in(g, load->node, 0),
+                             load->where};
     Trial t = {.g = g};
+    int64_t steps = loop->trips, counters[HLS_MAX_LOOPS] = {0};
     bool meets = !collect(&t, wanted, COUNT_OF(wanted)) ||
-                 loop->trips * (int64_t)(t.nodes.len + 1) > MOST_STEPS;
-    int64_t counters[HLS_MAX_LOOPS] = {0};
+                 !i64_mul(steps, loop->executions, &steps) ||
+                 !i64_mul(steps, (int64_t)t.nodes.len + 1, &steps) || steps > MOST_STEPS;
     t.values = xcalloc(g->nodes.len, sizeof *t.values);
-    for (int64_t i = loop->begin; !meets && i < loop->end_position; i++) {
-        enter_iteration(loop, i, counters);
-        for (size_t k = 0; k < t.nodes.len; k++) {
-            NodeId id = t.nodes.data[k];
-            t.values[id] = low_bits(evaluate(&t, id, counters), to_rtl_node(g, id)->width);
+    for (int64_t k = 0; !meets && k < loop->executions; k++) {
+        enter(loop, 0, loop->plain_count, k, counters);
+        for (int64_t i = loop->begin; !meets && i < loop->end_position; i++) {
+            enter(loop, loop->plain_count, loop->counter_count, i, counters);
+            meets = meets_at(&t, store, load, counters);
         }
-        meets = holds(&t, store->where) && holds(&t, load->where) &&
-                t.values[store->address] == t.values[address];
     }
     free_ptr((void **)&t.values);
     vec_free(&t.nodes);

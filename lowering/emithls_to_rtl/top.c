@@ -212,26 +212,10 @@ static void build_top(TopBuilder *t)
     free_ptr((void **)&t->instances);
 }
 
-static bool check_streams(const HlsDesign *design)
-{
-    for (size_t i = 0; i < design->streams.len; i++) {
-        const HlsStream *s = &design->streams.data[i];
-        const Op *op = s->op ? s->op : design->top;
-        if (s->words == 0)
-            return op_error(op, "cannot become hardware: stream '%.*s' carries nothing",
-                            STR_ARG(s->name));
-        if (!type_is_integer(emithls_scalar(s->word)))
-            return op_error(op, "cannot become hardware: stream '%.*s' carries words of type '%s'",
-                            STR_ARG(s->name), type_str(design->ctx, s->word));
-    }
-    return design->memories.len == 0 ||
-           op_error(design->top, "cannot become hardware: it has memories at the boundary");
-}
-
 bool to_rtl_design(const HlsDesign *design, Builder *b)
 {
     TopBuilder t = {.design = design, .ctx = b->ctx, .outside = *b};
-    bool ok = check_streams(design);
+    bool ok = to_rtl_check_design(design);
     for (size_t i = 0; ok && i < design->processes.len; i++) {
         const HlsProcess *p = &design->processes.data[i];
         if (!p->func || ptrmap_has(&t.modules, p->func)) continue;

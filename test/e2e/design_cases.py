@@ -30,20 +30,19 @@ def judge(name, check):
         return None
 
 
-def compile_exactly(tools, folder, dsp, rewinds):
+def compile_exactly(tools, folder, dsp, *options):
     """Compiles folder/model.mlir to folder/hls with FIFOs without slack and that many DSP, or those
     that are named if no design fits them."""
     try:
         command(tools / "ming", "compile", folder / "model.mlir", "-o", folder / "hls", "--top=net",
-                "--fifo-slack=exact", f"--rewind={'on' if rewinds else 'off'}", f"--dsp={dsp}",
-                "--bram=4000")
+                "--fifo-slack=exact", f"--dsp={dsp}", "--bram=4000", *options)
     except Failure as failure:
         needed = re.search(r"the smallest design needs (\d+) DSP", str(failure))
         if not needed and " error: " in str(failure):
             raise Refusal(str(failure).split(" error: ", 1)[1]) from None
         if not needed:
             raise
-        compile_exactly(tools, folder, int(needed[1]), rewinds)
+        compile_exactly(tools, folder, int(needed[1]), *options)
 
 
 def named_models(networks=None):

@@ -1,5 +1,5 @@
-"""Runs the Verilog of a design in Icarus: a testbench that gives and takes words at its AXI-Streams
-and notes the cycles.
+"""Runs the Verilog of a design in Icarus or Verilator: a testbench that gives and takes words at its
+AXI-Streams and notes the cycles.
 
 A port is described by the emitted host header: the model's shape, the order of its dimensions on
 the stream, the part of it in a word, and the integers.
@@ -26,6 +26,7 @@ class Port:
     bits: int                           # of an element
     is_signed: bool
     is_output: bool
+    is_weights: bool                    # words of the first frame alone
 
     @property
     def lanes(self):
@@ -73,16 +74,18 @@ def numbers(text):
 def read_ports(header, top):
     """Ports of the host header, in its order; which are outputs is in the top module."""
     ports = []
-    for name, body in re.findall(r"inline ming::Port (\w+)\(\)\n\{\n(.*?)\n\}", header, re.S):
+    for kind, name, body in re.findall(
+            r"// (\w+) [^\n]*\ninline ming::Port (\w+)\(\)\n\{\n(.*?)\n\}", header, re.S):
         shape = numbers(re.search(r'Port\(".*?", \{(.*?)\}\)', body)[1])
         order = re.search(r"stream_order\(\{(.*?)\}\)", body)
         word = re.search(r"word\(\{(.*?)\}\)", body)
-        kind = re.search(r"integers\((\d+)(, false)?\)", body)
-        if not kind:
+        scalar = re.search(r"integers\((\d+)(, false)?\)", body)
+        if not scalar:
             raise Failure(f"port {name} carries no integers")
         ports.append(Port(name, shape, numbers(order[1]) if order else list(range(len(shape))),
-                          numbers(word[1]) if word else [1] * len(shape), int(kind[1]),
-                          not kind[2], f"output wire {name}_TVALID" in top))
+                          numbers(word[1]) if word else [1] * len(shape), int(scalar[1]),
+                          not scalar[2], f"output wire {name}_TVALID" in top,
+                          kind == "Weights"))
     return ports
 
 
@@ -96,7 +99,8 @@ class Run:
 
     def frame_begin(self, frame):
         inputs = [port for port in self.ports if not port.is_output]
-        return min(cycles[frame * port.words] for port, cycles in zip(inputs, self.given))
+        return min(cycles[frame * port.words] for port, cycles in zip(inputs, self.given)
+                   if not port.is_weights)
 
     def frame_end(self, frame):
         outputs = [port for port in self.ports if port.is_output]
@@ -118,19 +122,60 @@ class Bench:
     """A design in Verilog, in the folder of its files.f, with the stimulus of some frames."""
 
     def __init__(self, folder, top, header, inputs):
-        """inputs: per input port an array whose first axis is the frames."""
+        """inputs: per input port an array whose first axis is the frames; one of weights."""
         self.folder, self.top = folder, top
         self.ports = read_ports(header, (folder / f"{top}.v").read_text(encoding="utf-8"))
         self.frames = len(inputs[0])
         sources = [port for port in self.ports if not port.is_output]
+        sources.sort(key=lambda port: port.is_weights)
         for port, array in zip(sources, inputs, strict=True):
             words = [word for frame in array for word in port.pack(frame)]
-            digits = -(-port.width // 4)
             (folder / f"tb_{port.name}.hex").write_text(
-                "".join(f"{word:0{digits}x}\n" for word in words), encoding="utf-8")
-        (folder / "tb.v").write_text(self.testbench(), encoding="utf-8")
+                "".join(f"{word:0{self.digits(port)}x}\n" for word in words), encoding="utf-8")
+        self.build()
+
+    def words(self, port):
+        """Of a run."""
+        return port.words if port.is_weights else port.words * self.frames
+
+    @staticmethod
+    def digits(port):
+        """Of a word in the stimulus."""
+        return -(-port.width // 4)
+
+    def build(self):
+        raise NotImplementedError
+
+    def simulate(self, stall, seed):
+        """The command."""
+        raise NotImplementedError
+
+    def run(self, stall=0, seed=1):
+        """Run, or None if words stop coming."""
+        lines = command(*self.simulate(stall, seed), cwd=self.folder).splitlines()
+        words = [[] for _ in self.ports]
+        for port, cycle, *word in (line.split() for line in lines if line[:1].isdigit()):
+            if word and not re.fullmatch("[0-9a-f]+", word[0]):
+                raise Failure(f"{self.ports[int(port)].name} gives {word[0]} in cycle {cycle}")
+            words[int(port)].append((int(cycle), int(word[0], 16)) if word else int(cycle))
+        if any(len(got) < self.words(port)
+               for port, got in zip(self.ports, words) if port.is_output):
+            return None
+        return Run([got for port, got in zip(self.ports, words) if not port.is_output],
+                   [got for port, got in zip(self.ports, words) if port.is_output], self.ports,
+                   self.frames)
+
+
+class IcarusBench(Bench):
+    """What nothing has set is unknown."""
+
+    def build(self):
+        (self.folder / "tb.v").write_text(self.testbench(), encoding="utf-8")
         command("iverilog", "-g2005", "-s", "tb", "-o", "sim.vvp", "tb.v", "-f", "files.f",
-                cwd=folder)
+                cwd=self.folder)
+
+    def simulate(self, stall, seed):
+        return "vvp", "-n", "sim.vvp", f"+stall={stall}", f"+seed={seed}"
 
     def testbench(self):
         """With +stall=PERCENT the ports pause at random, by +seed=N."""
@@ -139,7 +184,7 @@ class Bench:
              "    integer cycle = 0, idle = 0, stall = 0, seed = 1, left = 0;"]
         before, settled, after, pins = [], [], [], [".ap_clk(clk)", ".ap_rst_n(rst_n)"]
         for i, p in enumerate(self.ports):
-            total, n = p.words * self.frames, f"p{i}"
+            total, n = self.words(p), f"p{i}"
             data = f"[{p.width - 1}:0]"
             pins += [f".{p.name}_{pin}({n}_{pin})" for pin in ("TDATA", "TVALID", "TREADY")]
             t.append(f"    integer {n}_at = 0;")
@@ -175,21 +220,201 @@ class Bench:
               "endmodule", ""]
         return "\n".join(t)
 
-    def run(self, stall=0, seed=1):
-        """Run, or None if words stop coming."""
-        lines = command("vvp", "-n", "sim.vvp", f"+stall={stall}", f"+seed={seed}",
-                        cwd=self.folder).splitlines()
-        words = [[] for _ in self.ports]
-        for port, cycle, *word in (line.split() for line in lines if line[:1].isdigit()):
-            if word and not re.fullmatch("[0-9a-f]+", word[0]):
-                raise Failure(f"{self.ports[int(port)].name} gives {word[0]} in cycle {cycle}")
-            words[int(port)].append((int(cycle), int(word[0], 16)) if word else int(cycle))
-        if any(len(got) < port.words * self.frames
-               for port, got in zip(self.ports, words) if port.is_output):
-            return None
-        return Run([got for port, got in zip(self.ports, words) if not port.is_output],
-                   [got for port, got in zip(self.ports, words) if port.is_output], self.ports,
-                   self.frames)
+
+VERILATOR_MAIN = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+static std::mt19937 generator;
+static unsigned long cycle, idle, left;
+static unsigned stall;
+
+static bool pauses() { return generator() % 100 < stall; }
+
+template <class Word> void set_word(Word &to, const std::string &hex)
+{
+    if constexpr (std::is_integral_v<Word>) {
+        to = static_cast<Word>(std::stoull(hex, nullptr, 16));
+    } else {
+        for (std::size_t i = 0, end = hex.size(); end > 0; i++) {
+            const std::size_t from = end > 8 ? end - 8 : 0;
+            to[i] = std::stoul(hex.substr(from, end - from), nullptr, 16);
+            end = from;
+        }
+    }
+}
+
+template <class Word> void print_word(const Word &word, unsigned digits)
+{
+    if constexpr (std::is_integral_v<Word>) {
+        std::printf("%0*llx", digits, static_cast<unsigned long long>(word));
+    } else {
+        for (unsigned i = (digits + 7) / 8; i-- > 0;)
+            std::printf("%08x", word[i]);
+    }
+}
+
+struct Stream {
+    virtual ~Stream() = default;
+    virtual void drive() = 0;
+    virtual void sample() = 0;
+    virtual void finish() {}
+};
+
+template <class Word, class Bit> struct Input : Stream {
+    Input(int port, const char *path, Word &data, Bit &valid, Bit &ready)
+        : port(port), data(data), valid(valid), ready(ready)
+    {
+        valid = 0;
+        std::ifstream file(path);
+        for (std::string line; std::getline(file, line);)
+            words.push_back(line);
+    }
+    void drive() override
+    {
+        if (valid || at == words.size() || pauses())
+            return;
+        valid = 1;
+        set_word(data, words[at]);
+    }
+    void sample() override
+    {
+        moves = valid && ready;
+        if (moves) {
+            std::printf("%d %lu\n", port, cycle);
+            idle = 0;
+        }
+    }
+    void finish() override
+    {
+        if (!moves)
+            return;
+        valid = 0;
+        at++;
+    }
+    int port;
+    Word &data;
+    Bit &valid, &ready;
+    std::vector<std::string> words;
+    std::size_t at = 0;
+    bool moves = false;
+};
+
+template <class Word, class Bit> struct Output : Stream {
+    Output(int port, unsigned digits, unsigned long words, Word &data, Bit &valid, Bit &ready)
+        : port(port), digits(digits), data(data), valid(valid), ready(ready)
+    {
+        left += words;
+    }
+    void drive() override { ready = !pauses(); }
+    void sample() override
+    {
+        if (!valid || !ready)
+            return;
+        std::printf("%d %lu ", port, cycle);
+        print_word(data, digits);
+        std::printf("\n");
+        left--;
+        idle = 0;
+    }
+    int port;
+    unsigned digits;
+    Word &data;
+    Bit &valid, &ready;
+};
+
+template <class Word, class Bit>
+Stream *input(int port, const char *path, Word &data, Bit &valid, Bit &ready)
+{
+    return new Input<Word, Bit>(port, path, data, valid, ready);
+}
+
+template <class Word, class Bit>
+Stream *output(int port, unsigned digits, unsigned long words, Word &data, Bit &valid, Bit &ready)
+{
+    return new Output<Word, Bit>(port, digits, words, data, valid, ready);
+}
+
+double sc_time_stamp() { return 0; }
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    stall = std::atoi(argv[1]);
+    generator.seed(std::atoi(argv[2]));
+    Verilated::randReset(2);
+    Verilated::randSeed(std::atoi(argv[2]));
+    Vtop d;
+    std::vector<Stream *> streams = {STREAMS};
+    for (int i = 0; i < RESET; i++) {
+        d.ap_rst_n = 0;
+        d.ap_clk = 0;
+        d.eval();
+        d.ap_clk = 1;
+        d.eval();
+    }
+    for (d.ap_rst_n = 1; left > 0 && idle < LIMIT; cycle++, idle++) {
+        for (Stream *s : streams)
+            s->drive();
+        d.ap_clk = 0;
+        d.eval();
+        for (Stream *s : streams)
+            s->sample();
+        d.ap_clk = 1;
+        d.eval();
+        for (Stream *s : streams)
+            s->finish();
+    }
+}
+"""
+
+
+class VerilatorBench(Bench):
+    """What nothing has set is random. Verilator's runtime is built once, beside the folder."""
+
+    FLAGS = ("-std=c++17", "-O0", "-w", "-I/usr/share/verilator/include",
+             "-I/usr/share/verilator/include/vltstd", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TRACE=0")
+    RUNTIME = '#include "verilated.cpp"\n#include "verilated_threads.cpp"\n'
+
+    def build(self):
+        command("verilator", "--cc", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "0",
+                "--prefix", "Vtop", "--top-module", self.top, "-Mdir", "obj", "-f", "files.f",
+                cwd=self.folder)
+        sources = sorted(path.name for path in (self.folder / "obj").glob("*.cpp"))
+        main = "".join(f'#include "{name}"\n' for name in sources) + VERILATOR_MAIN
+        for name, value in (("STREAMS", self.streams()), ("RESET", RESET), ("LIMIT", LIMIT)):
+            main = main.replace(name, str(value), 1)
+        (self.folder / "obj" / "main.cc").write_text(main, encoding="utf-8")
+        command("g++", *self.FLAGS, "-o", "sim", "obj/main.cc", self.runtime(), "-pthread",
+                cwd=self.folder)
+
+    def runtime(self):
+        made = self.folder.parent.parent / "verilated.o"
+        if not made.exists():
+            made.with_suffix(".cc").write_text(self.RUNTIME, encoding="utf-8")
+            command("g++", *self.FLAGS, "-c", "-o", made, made.with_suffix(".cc"))
+        return made
+
+    def streams(self):
+        calls = []
+        for i, p in enumerate(self.ports):
+            pins = ", ".join(f"d.{p.name}_{pin}" for pin in ("TDATA", "TVALID", "TREADY"))
+            what = (f"output({i}, {self.digits(p)}, {self.words(p)}" if p.is_output else
+                    f'input({i}, "tb_{p.name}.hex"')
+            calls.append(f"{what}, {pins})")
+        return ", ".join(calls)
+
+    def simulate(self, stall, seed):
+        return "./sim", str(stall), str(seed)
+
+
+BENCHES = {"icarus": IcarusBench, "verilator": VerilatorBench}
 
 
 def translate(tools, module, folder):
@@ -208,5 +433,4 @@ def translate(tools, module, folder):
 def top_name(module):
     """Of the function that is marked `top`."""
     text = pathlib.Path(module).read_text(encoding="utf-8")
-    return re.search(r"emithls\.func @(\w+)\([^\n]*attributes \{[^\n]*\btop\b[^\n]*\} \{\n"
-                     r" +emithls\.interface", text)[1]
+    return re.search(r"emithls\.func @(\w+)\([^\n]*attributes \{(?:[^\n]*, )?top\} \{", text)[1]

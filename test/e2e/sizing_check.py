@@ -271,7 +271,8 @@ def check_graph(args, index, folder):
     rng = random.Random(f"depths/{args.seed}/{index}")
     gen_linalg.write_model(model, folder)
     rewinds = index % 2 == 1
-    compile_exactly(args.tools, folder, rng.choice(BUDGETS), rewinds)
+    compile_exactly(args.tools, folder, rng.choice(BUDGETS),
+                    f"--rewind={'on' if rewinds else 'off'}")
     design = Design(folder, args.tools)
     if rewinds != design.rewinds:
         raise Failure("nothing rewinds" if rewinds else "loops rewind")
