@@ -58,6 +58,9 @@ bool kernel_index(const Kernel *kernel, const AffineExpr *expr, KernelIndex *out
 /* Whether only the first result of a generic is read. The others may accumulate what the first
  * depends on. */
 bool kernel_has_one_output(const Op *generic);
+/* Multiply-accumulate operations of a linalg.generic that adds up products, one for each iteration;
+ * 0: it does not, -1: their number is not known. */
+int64_t kernel_macs(const Op *generic);
 /* The scalar that a linalg.fill, or a generic that does the same, writes everywhere; NULL for other
  * ops. */
 Value *kernel_fill_value(const Op *op);

@@ -3,6 +3,7 @@
  * maps.
  * Tests: lit/passes/linalg/analyze-kernels.mir */
 #include "analysis/analysis.h"
+#include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
@@ -138,6 +139,26 @@ bool kernel_has_one_output(const Op *generic)
     for (uint32_t i = 1; i < generic->result_count; i++)
         if (value_has_uses(op_result(generic, i))) return false;
     return generic->result_count > 0;
+}
+
+static bool look_for_product(Op *op, void *user)
+{
+    bool *found = user;
+    *found |= op->def == ARITH(MULI) || op->def == ARITH(MULF);
+    return true;
+}
+
+int64_t kernel_macs(const Op *generic)
+{
+    int64_t extents[KERNEL_MAX_LOOPS], macs = 1;
+    bool has_product = false;
+    uint32_t loops = linalg_loop_count(generic);
+    op_walk((Op *)(uintptr_t)generic, look_for_product, &has_product);
+    if (!has_product || !linalg_reduces(generic)) return 0;
+    if (loops > KERNEL_MAX_LOOPS || !linalg_loop_extents(generic, extents)) return -1;
+    for (uint32_t i = 0; i < loops; i++)
+        if (!i64_mul(macs, extents[i], &macs)) return -1;
+    return macs;
 }
 
 /* A generic fills if it yields a scalar input or a value from outside. */

@@ -2,7 +2,6 @@
  * cost is counted on a copy in which all of them are linalg.generic.
  * Tests: lit/driver/ming-check-linalg.mir, lit/driver/ming-check-tosa.mir */
 #include "analysis/analysis.h"
-#include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/onnx/onnx.h"
 #include "dialects/tensor/tensor.h"
@@ -32,27 +31,6 @@ void driver_layer_name(const Op *op, size_t number, StrBuf *out)
         strbuf_printf(out, "%s_%zu", op->def->name, number);
 }
 
-static bool look_for_product(Op *op, void *user)
-{
-    bool *found = user;
-    *found |= op->def == ARITH(MULI) || op->def == ARITH(MULF);
-    return true;
-}
-
-/* Products of a reduction, all of which are added to something. */
-static int64_t count_macs(const Op *generic)
-{
-    int64_t extents[KERNEL_MAX_LOOPS], macs = 1;
-    bool has_product = false;
-    uint32_t loops = linalg_loop_count(generic);
-    op_walk((Op *)(uintptr_t)generic, look_for_product, &has_product);
-    if (!has_product || !linalg_reduces(generic)) return 0;
-    if (loops > KERNEL_MAX_LOOPS || !linalg_loop_extents(generic, extents)) return -1;
-    for (uint32_t i = 0; i < loops; i++)
-        if (!i64_mul(macs, extents[i], &macs)) return -1;
-    return macs;
-}
-
 static int64_t count_parameters(const Op *generic)
 {
     int64_t sum = 0, count;
@@ -69,7 +47,7 @@ static bool count_kernel(Op *op, void *user)
 {
     CheckLayer *layer = driver_check_layer(user, op->loc);
     if (!layer || op->def != LINALG(GENERIC)) return true;
-    int64_t macs = count_macs(op);
+    int64_t macs = kernel_macs(op);
     if (macs < 0 || layer->macs < 0 || !i64_add(layer->macs, macs, &layer->macs)) layer->macs = -1;
     layer->parameters += count_parameters(op);
     return true;

@@ -99,6 +99,17 @@ static void add_fps(JsonWriter *w, int64_t clock_mhz, int64_t interval)
                       (long long)(rest * 1000 / interval));
 }
 
+/* Multiplications and additions of a frame, and 10^9 of them a second. */
+static void add_ops(JsonWriter *w, int64_t ops, int64_t clock_mhz, int64_t interval)
+{
+    json_member_count(w, "ops_per_frame", ops);
+    json_write_key(w, STR("gops"));
+    if (clock_mhz <= 0 || interval <= 0)
+        json_write_null(w);
+    else
+        json_write_number(w, "%.3f", (double)ops * (double)clock_mhz / (double)interval / 1000);
+}
+
 /* Latency and interval as simulated; where nobody simulated, the sum and the largest of the
  * processes' cycles. */
 static void add_totals(Emitter *e, JsonWriter *w)
@@ -114,6 +125,8 @@ static void add_totals(Emitter *e, JsonWriter *w)
     add_fps(w, clock_mhz(e), interval);
     for (size_t i = 0; i < COUNT_OF(resources); i++)
         json_member_count(w, resources[i], total(e->module, resources[i]));
+    add_ops(w, 2 * total(e->module, DFG_REPORT_MACS), clock_mhz(e), interval);
+    json_member_count(w, DFG_REPORT_WEIGHT_BITS, total(e->module, DFG_REPORT_WEIGHT_BITS));
     json_end_object(w);
     json_write_line(w, 2);
     json_member_string(w, "timing", timing ? STR("simulated") : STR("predicted"));
@@ -157,6 +170,11 @@ static void add_costs(JsonWriter *w, const Attr *report)
     json_member_count(w, "interval_cycles", number(report, DFG_COST_CYCLES));
     for (size_t i = 0; i < COUNT_OF(costs); i++)
         json_member_count(w, costs[i], number(report, costs[i]));
+    if (number(report, DFG_REPORT_MACS) >= 0) {
+        json_member_count(w, DFG_REPORT_MACS, number(report, DFG_REPORT_MACS));
+        add_list(w, DFG_REPORT_FACTOR_BITS, attr_dict_get_c(report, DFG_REPORT_FACTOR_BITS));
+        json_member_count(w, DFG_REPORT_WEIGHT_BITS, number(report, DFG_REPORT_WEIGHT_BITS));
+    }
     if (number(report, DFG_REPORT_BUFFER) >= 0)
         json_member_count(w, "buffer_words", number(report, DFG_REPORT_BUFFER));
 }

@@ -116,6 +116,9 @@ enum {
 #define DFG_REPORT_SOURCE "source"           /* a string: the layer */
 #define DFG_REPORT_TRIP_COUNTS "trip_counts" /* i64 array, per loop */
 #define DFG_REPORT_UNROLL "unroll"           /* i64 array, per loop */
+#define DFG_REPORT_MACS "macs" /* i64: multiply-accumulate operations of a frame, if any */
+#define DFG_REPORT_FACTOR_BITS "factor_bits" /* i64 array: of a weight, of an activation */
+#define DFG_REPORT_WEIGHT_BITS "weight_bits" /* i64: of all weights, if they are constant */
 #define DFG_REPORT_BUFFER "buffer"           /* i64: words, of processes that hold some */
 #define DFG_REPORT_FOLDING "folding"         /* a dictionary of DFG_FOLDING keys */
 

@@ -3,10 +3,10 @@
  * Tests: lit/target/dse/choose-unroll.mir */
 #include <assert.h>
 
-#include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/core/core.h"
+#include "ir/rewrite/rewrite.h"
 #include "target/dse/internal.h"
 
 static void set_port_words(Op *process, const DseSpace *space, const Config *config)
@@ -63,7 +63,9 @@ typedef struct ReportShape {
     const char *class;
     int64_t trips[SCHED_MAX_LOOPS], unroll[SCHED_MAX_LOOPS];
     uint32_t count;
-    int64_t buffer; /* words that a reorder keeps; else 0 */
+    int64_t buffer;            /* words that a reorder keeps; else 0 */
+    int64_t macs, weight_bits; /* of processes that add up products; else 0 */
+    int64_t factor_bits[2];    /* of a weight, of an activation */
 } ReportShape;
 
 static void add_trip(ReportShape *shape, int64_t trip, int64_t unroll)
@@ -100,6 +102,23 @@ static bool move_shape(const DseNode *node, ReportShape *shape)
     return true;
 }
 
+/* The products of a process, whose second factors are constants or another stream. */
+static void add_products(const ComputeSchedule *sched, ReportShape *shape)
+{
+    uint32_t inputs = linalg_input_count(sched->main);
+    int64_t macs = kernel_macs(sched->main), count;
+    if (macs <= 0) return;
+    shape->macs = macs;
+    for (uint32_t i = inputs; i-- > 0;) {
+        const Value *value = op_operand(sched->main, i);
+        bool is_table = type_is_tensor(value->type) && fold_constant_of(value);
+        int64_t bits = type_width(type_elem(value->type));
+        shape->factor_bits[is_table ? 0 : 1] = bits;
+        if (!is_table && shape->factor_bits[0] == 0) shape->factor_bits[0] = bits;
+        if (is_table && type_element_count(value->type, &count)) shape->weight_bits += count * bits;
+    }
+}
+
 static bool compute_shape(const DseNode *node, ReportShape *shape)
 {
     ComputeSchedule compute;
@@ -107,6 +126,7 @@ static bool compute_shape(const DseNode *node, ReportShape *shape)
     shape->class = compute_class(&compute);
     for (uint32_t i = 0; i < compute.kernel.loop_count; i++)
         add_trip(shape, compute.kernel.extents[i], compute.unroll[i]);
+    add_products(&compute, shape);
     return true;
 }
 
@@ -155,7 +175,7 @@ static ReportShape process_shape(const DseNode *node)
 static void write_report(Op *process, const ReportShape *shape, const Cost *cost)
 {
     Context *ctx = process->ctx;
-    NamedAttr items[5 + COST_KINDS] = {
+    NamedAttr items[8 + COST_KINDS] = {
         build_named_attr(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, shape->class)),
         build_named_attr(ctx, DFG_REPORT_SOURCE, attr_string(ctx, layer_name_source(process))),
         build_named_attr(ctx, DFG_REPORT_TRIP_COUNTS,
@@ -165,6 +185,13 @@ static void write_report(Op *process, const ReportShape *shape, const Cost *cost
     uint32_t count = 4;
     for (int k = 0; k < COST_KINDS; k++)
         items[count++] = build_named_attr(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
+    if (shape->macs) {
+        items[count++] = build_named_attr(ctx, DFG_REPORT_MACS, attr_i64(ctx, shape->macs));
+        items[count++] = build_named_attr(ctx, DFG_REPORT_FACTOR_BITS,
+                                          attr_i64_array(ctx, shape->factor_bits, 2));
+        items[count++] =
+            build_named_attr(ctx, DFG_REPORT_WEIGHT_BITS, attr_i64(ctx, shape->weight_bits));
+    }
     if (shape->buffer)
         items[count++] = build_named_attr(ctx, DFG_REPORT_BUFFER, attr_i64(ctx, shape->buffer));
     op_set_attr(process, DFG_ATTR_REPORT, attr_dict(ctx, items, count));

@@ -140,6 +140,9 @@ def check_report(out):
     fps = 1e6 * report["clock_mhz"] / totals["interval_cycles"]
     if abs(totals["fps"] - fps) > 0.001:
         raise Failure(f"report: {totals['fps']} frames per second, not {fps}")
+    macs = sum(process.get("macs") or 0 for process in report["processes"])
+    if totals["ops_per_frame"] != 2 * macs:
+        raise Failure(f"report: {totals['ops_per_frame']} operations are not twice {macs}")
     for process in report["processes"]:
         if len(process["trip_counts"]) != len(process["unroll"]):
             raise Failure(f"report: {process['name']} has factors for other loops")
