@@ -4,7 +4,8 @@
 // is and there is no reset, `read` only where empty_n is; both come from registers.
 `default_nettype none
 
-// Counts words for both ends: what the reader may take and what places the writer has.
+// Counts words for both ends: what the reader may take and what places the writer has. Without
+// delay they are the same words. is_single: there is one word for the reader.
 module ming_fifo_control #(
     parameter DEPTH = 2,
     parameter LATENCY = 1
@@ -14,45 +15,45 @@ module ming_fifo_control #(
     input wire write,
     output reg full_n,
     input wire read,
-    output reg empty_n
+    output reg empty_n,
+    output wire is_single
 );
     localparam BITS = $clog2(DEPTH + 1);
-    localparam integer PLACES = DEPTH;
-    localparam [BITS-1:0] NONE = 0, FULL = PLACES[BITS-1:0];
+    localparam integer PLACES = DEPTH, LESS = DEPTH - 1;
+    localparam [BITS-1:0] NONE = 0, FULL = PLACES[BITS-1:0], LAST = LESS[BITS-1:0], ONE = NONE + 1'b1;
 
-    reg [BITS-1:0] words, used;
-    wire arrived, freed;
-    wire [BITS-1:0] one = NONE + 1'b1;
-    wire [BITS-1:0] words_next = words + (arrived ? one : NONE) - (read ? one : NONE);
-    wire [BITS-1:0] used_next = used + (write ? one : NONE) - (freed ? one : NONE);
-
-    always @(posedge clk)
-        if (rst) begin
-            words <= NONE;
-            used <= NONE;
-            empty_n <= 1'b0;
-            full_n <= 1'b1;
-        end else begin
-            words <= words_next;
-            used <= used_next;
-            empty_n <= words_next != NONE;
-            full_n <= used_next != FULL;
-        end
+    reg [BITS-1:0] words;
+    assign is_single = words == ONE;
 
     generate
         if (LATENCY == 1) begin : direct
-            assign arrived = write;
-            assign freed = read;
+            always @(posedge clk)
+                if (rst) begin
+                    words <= NONE;
+                    empty_n <= 1'b0;
+                    full_n <= 1'b1;
+                end else if (write != read) begin
+                    words <= words + (write ? ONE : ~NONE);
+                    empty_n <= write || !is_single;
+                    full_n <= read || words != LAST;
+                end
         end else begin : delayed
             reg [LATENCY-2:0] writes, reads;
+            reg [BITS-1:0] used;
+            wire arrived = writes[LATENCY-2], freed = reads[LATENCY-2];
+            wire [BITS-1:0] words_next = words + (arrived ? ONE : NONE) - (read ? ONE : NONE);
+            wire [BITS-1:0] used_next = used + (write ? ONE : NONE) - (freed ? ONE : NONE);
             integer i;
-            assign arrived = writes[LATENCY-2];
-            assign freed = reads[LATENCY-2];
-            always @(posedge clk)
+            always @(posedge clk) begin
                 for (i = 0; i < LATENCY - 1; i = i + 1) begin
                     writes[i] <= !rst && (i == 0 ? write : writes[i > 0 ? i - 1 : 0]);
                     reads[i] <= !rst && (i == 0 ? read : reads[i > 0 ? i - 1 : 0]);
                 end
+                words <= rst ? NONE : words_next;
+                used <= rst ? NONE : used_next;
+                empty_n <= !rst && words_next != NONE;
+                full_n <= rst || used_next != FULL;
+            end
         end
     endgenerate
 endmodule
@@ -118,7 +119,8 @@ module ming_fifo_srl #(
     localparam [BITS-1:0] NONE = 0;
 
     ming_fifo_control #(.DEPTH(DEPTH), .LATENCY(LATENCY)) control (
-        .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n)
+        .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n),
+        .is_single()
     );
 
     // The front's place; all ones stand for an empty FIFO, which begins again at 0.
@@ -164,7 +166,8 @@ module ming_fifo_lutram #(
     localparam [BITS-1:0] FIRST = 0, LAST = LAST_PLACE[BITS-1:0];
 
     ming_fifo_control #(.DEPTH(DEPTH), .LATENCY(LATENCY)) control (
-        .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n)
+        .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n),
+        .is_single()
     );
 
     (* ram_style = "distributed" *) reg [WIDTH-1:0] words [0:DEPTH-1];
@@ -186,7 +189,8 @@ module ming_fifo_lutram #(
 endmodule
 
 // A memory of blocks, whose word comes a cycle after its address: the address is that of the word
-// which will be in front, and a word that is only being written there passes beside the memory.
+// which will be in front, and a word that is only being written there passes beside the memory,
+// unless it comes later anyway.
 module ming_fifo_block #(
     parameter WIDTH = 1,
     parameter DEPTH = 512,
@@ -206,8 +210,11 @@ module ming_fifo_block #(
     localparam integer LAST_PLACE = DEPTH - 1;
     localparam [BITS-1:0] FIRST = 0, LAST = LAST_PLACE[BITS-1:0];
 
+    wire is_single;
+
     ming_fifo_control #(.DEPTH(DEPTH), .LATENCY(LATENCY)) control (
-        .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n)
+        .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n),
+        .is_single(is_single)
     );
 
     reg [BITS-1:0] front, place;
@@ -234,7 +241,7 @@ module ming_fifo_block #(
 
     always @(posedge clk) begin
         passed <= din;
-        is_passed <= write && place == front_next;
+        is_passed <= LATENCY == 1 && write && (!empty_n || (read && is_single));
     end
 
     always @(posedge clk)
