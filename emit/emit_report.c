@@ -1,11 +1,13 @@
-/* report.json. Nothing is computed here: everything was decided earlier and is read from the module,
- * from `report` of each process and dfg.budget of the module.
+/* report.json. Nothing is decided here: everything is read from the module, from `report` of each
+ * process and dfg.budget of the module; what a FIFO takes follows from what it is built of.
  * Tests: lit/emit/report.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
 #include "ir/core/core.h"
 #include "ir/support/support.h"
+#include "target/cost/cost.h"
+#include "target/fifo/fifo.h"
 
 /* A number, or -1 if there is none, which JSON has as null. */
 static int64_t number(const Attr *dict, const char *name)
@@ -223,17 +225,45 @@ static void add_requantizers(Emitter *e, JsonWriter *w)
     end_items(w);
 }
 
+/* The process that writes a stream; NULL: none. Calls are in the order of the data. */
+static const Op *writer_of(const Emitter *e, const Value *stream)
+{
+    FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
+        for (uint32_t i = 0; op->def == EMITHLS(CALL) && i < op->operand_count; i++)
+            if (op_operand(op, i) == stream) return symbol_lookup(op, op_attr(op, "callee"));
+    return NULL;
+}
+
+/* Included in the figures of the process that writes it. */
+static void add_fifo_cost(JsonWriter *w, const Op *stream, int64_t width)
+{
+    Cost cost = {.cycles = 0};
+    FifoKind kind;
+    const Attr *impl = op_attr(stream, EMITHLS_ATTR_IMPL);
+    bool is_known = impl && impl->kind == ATTR_STRING && fifo_kind(impl->u.string, &kind);
+    if (is_known)
+        memory_fifo_cost(kind, width, attr_int_value(op_attr(stream, DFG_ATTR_DEPTH)), &cost);
+    for (int k = COST_BRAM18; k <= COST_FF; k++)
+        json_member_count(w, cost_names[k].key, is_known ? cost.items[k] : -1);
+}
+
 static void add_fifos(Emitter *e, JsonWriter *w)
 {
     json_member_array(w, "fifos");
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
         if (op->def != EMITHLS(STREAM)) continue;
         const Type *word = emithls_stream_word(op_result(op, 0)->type);
+        const Op *writer = writer_of(e, op_result(op, 0));
+        int64_t width = emithls_lanes(word) * type_width(emithls_scalar(word));
         begin_item(w);
         json_member_string(w, "name", str_from(ptrmap_get(&e->fifos, op)));
-        json_member_count(w, "width", emithls_lanes(word) * type_width(emithls_scalar(word)));
+        json_member_count(w, "width", width);
         json_member_count(w, DFG_ATTR_DEPTH, attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
         add_text_or_null(w, "kind", op_attr(op, EMITHLS_ATTR_IMPL));
+        json_write_line(w, 5);
+        json_member_string(w, "writer",
+                           writer ? str_from(cpp_global(e, symbol_name(writer))) : STR(""));
+        add_fifo_cost(w, op, width);
         json_end_object(w);
     }
     end_items(w);

@@ -14,7 +14,7 @@
 #include "target/device/device.h"
 #include "tools/internal.h"
 
-enum { FIGURE_COUNT = 7 };
+enum { FIGURE_COUNT = 7, FIRST_RESOURCE = 2 };
 
 /* Columns: the figure's title, its keys in report.json (process, total), and where it is in
  * SynthFigures. */
@@ -51,6 +51,13 @@ static const char *json_text(const json_t *object, const char *key)
     return json_is_string(value) ? json_string_value(value) : "";
 }
 
+static int64_t reported_figure(const SynthFigures *reported, size_t column)
+{
+    int64_t value;
+    memcpy(&value, (const char *)reported + figures[column].offset, sizeof(value));
+    return value;
+}
+
 static ReportRow make_row(const char *name, const json_t *predicted, bool is_total,
                           const SynthFigures *reported)
 {
@@ -58,8 +65,7 @@ static ReportRow make_row(const char *name, const json_t *predicted, bool is_tot
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         row.predicted[i] = json_number(predicted, is_total ? figures[i].total_key : figures[i].key);
         row.reported[i] = -1;
-        if (reported)
-            memcpy(&row.reported[i], (const char *)reported + figures[i].offset, sizeof(int64_t));
+        if (reported) row.reported[i] = reported_figure(reported, i);
     }
     return row;
 }
@@ -75,7 +81,34 @@ static const SynthModule *find_module(const SynthReport *report, const char *pro
     return module;
 }
 
-static void collect_rows(const json_t *design, const SynthReport *report, Rows *out)
+/* What is predicted of a process includes the FIFOs that it writes; in Verilog they are modules of
+ * their own. Moves them from the rows of their writers to one behind the processes, whose count is
+ * what the processes leave of the total: with the slices of the ports. */
+static void split_fifos(const json_t *design, const SynthReport *report, Rows *rows)
+{
+    ReportRow fifos = {.name = "FIFOs"};
+    size_t index;
+    json_t *fifo;
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        bool is_resource = i >= FIRST_RESOURCE;
+        fifos.predicted[i] = is_resource ? 0 : -1;
+        fifos.reported[i] = is_resource ? reported_figure(&report->total, i) : -1;
+        for (size_t r = 0; is_resource && r < rows->len; r++)
+            fifos.reported[i] -= i64_max(rows->data[r].reported[i], 0);
+        json_array_foreach(json_object_get(design, "fifos"), index, fifo)
+        {
+            int64_t value = json_number(fifo, figures[i].key);
+            const char *writer = json_text(fifo, "writer");
+            if (value <= 0) continue;
+            fifos.predicted[i] += value;
+            for (size_t r = 0; r < rows->len; r++)
+                if (strcmp(rows->data[r].name, writer) == 0) rows->data[r].predicted[i] -= value;
+        }
+    }
+    *vec_push(rows) = fifos;
+}
+
+static void collect_rows(const json_t *design, const SynthReport *report, bool has_fifos, Rows *out)
 {
     size_t index;
     json_t *process;
@@ -85,6 +118,7 @@ static void collect_rows(const json_t *design, const SynthReport *report, Rows *
         const SynthModule *module = find_module(report, name);
         *vec_push(out) = make_row(name, process, false, module ? &module->figures : NULL);
     }
+    if (has_fifos) split_fifos(design, report, out);
     *vec_push(out) = make_row("total", json_object_get(design, "totals"), true, &report->total);
 }
 
@@ -117,7 +151,7 @@ static void print_table(const Rows *rows, const SynthReport *report, StrBuf *out
     text_table_print(&table, out);
     text_table_free(&table);
     if (report->part.len == 0)
-        strbuf_printf(out, "%s: cells of processes without their FIFOs, of the total with them\n",
+        strbuf_printf(out, "%s: FIFOs are beside the processes, with the slices of ports\n",
                       report->version.data);
     else
         strbuf_printf(out, "Vitis HLS %s for %s: clock %s ns, estimated %s ns\n",
@@ -215,7 +249,7 @@ static bool print_report(const Tool *tool, const char *dir, const ReportFlags *f
     json_t *design = load_design(tool, dir);
     bool ok = design && read_synthesis(tool, ctx, flags, design, &report);
     if (ok) {
-        collect_rows(design, &report, &rows);
+        collect_rows(design, &report, flags->yosys != NULL, &rows);
         if (flags->as_json)
             print_json(&rows, &text);
         else

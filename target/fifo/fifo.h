@@ -12,6 +12,7 @@
 
 #include "ir/pass/pass.h"
 #include "sim/hls/hls.h"
+#include "target/cost/cost.h"
 
 extern const PassDef pass_fit_fifos;
 extern const PassDef pass_pin_fifos;
@@ -90,5 +91,10 @@ SizingOutcome fifo_size_for_bound(HlsDesign *design, FifoSlack slack, int64_t in
  * proven, because a frame has too many events. The design is as predicted afterwards. */
 SizingOutcome fifo_size_for_pauses(HlsDesign *design, FifoSlack slack, int64_t events,
                                    int64_t *depths) MUST_CHECK;
+
+/* "srl", "lutram", "bram" or "uram", as the attribute impl of emithls.stream has it. */
+Str fifo_kind_name(FifoKind kind);
+/* The reverse; false: no kind is called so. */
+bool fifo_kind(Str name, FifoKind *out);
 
 #endif

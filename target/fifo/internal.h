@@ -142,11 +142,6 @@ typedef struct FifoUse {
     bool is_filled; /* it will be as deep as what it is built of holds anyway */
 } FifoUse;
 
-/* "srl", "lutram", "bram" or "uram", as the attribute impl of emithls.stream has it. */
-Str fifo_kind_name(FifoKind kind);
-/* The reverse; false: no kind is called so. */
-bool fifo_kind(Str name, FifoKind *out);
-
 /* Sets the kinds that are not given. others: the costs of the rest of the design; limits: per
  * resource, negative for none. */
 void fifo_choose_kinds(FifoUse *fifos, size_t count, const Cost *others, const Cost *limits);
