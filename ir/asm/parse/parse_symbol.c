@@ -80,6 +80,17 @@ static bool parse_symbol_body(OpParser *p, Str *body)
     return true;
 }
 
+/* (letter | '_') (letter | digit | '_' | '$')* */
+static bool is_namespace(Str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        const char c = name.data[i];
+        bool begins = isalpha((unsigned char)c) || c == '_';
+        if (!begins && (i == 0 || (!isdigit((unsigned char)c) && c != '$'))) return false;
+    }
+    return name.len > 0;
+}
+
 /* symbol ::= sigil (alias | dialect '<' body '>' | dialect '.' name ('<' body '>')?) */
 static bool parse_symbol(OpParser *p, Symbol *out)
 {
@@ -91,7 +102,9 @@ static bool parse_symbol(OpParser *p, Symbol *out)
     out->is_alias = !dot && !has_body;
     out->dialect = dot ? (Str){name.data, (size_t)(dot - name.data)} : name;
     if (out->is_alias) return true;
-    if (out->dialect.len == 0) return parse_fail_at(p, out->at, "invalid dialect namespace '\"\"'");
+    if (!is_namespace(out->dialect))
+        return parse_fail_at(p, out->at, "invalid dialect namespace '\"%.*s\"'",
+                             STR_ARG(out->dialect));
     Str body = {name.data + name.len, 0};
     if (has_body && !parse_symbol_body(p, &body)) return false;
     if (dot) {
