@@ -8,7 +8,7 @@
  * several slots in one bus word if slots are narrower, one slot in several bus words if it is
  * wider. Then a process of its own stands between words and bus words, so that readers and writers
  * access the memory in every iteration: synthesis makes bursts of accesses without conditions only.
- * Requires: a top function of streams.
+ * Requires: a top function of streams, without a choice of control.
  * Changes: the top function's arguments, except for the port of weights.
  * Tests: lit/passes/dfg/add-memory-ports.mir, test/e2e */
 #include "dialects/arith/arith.h"
@@ -397,6 +397,10 @@ static bool find_places(Op *top, Places *out)
         }
     if (!out->dataflow || !out->call || !op_attr(top, DFG_ATTR_PORT_ATTRS))
         return op_error(top, "needs port_attrs, an emithls.dataflow and calls");
+    if (op_attr(out->dataflow, EMITHLS_ATTR_CONTROL))
+        return op_error(out->dataflow,
+                        "has a choice of control, and registers start an accelerator "
+                        "with memories");
     out->stream = out->dataflow;
     return true;
 }
