@@ -134,15 +134,15 @@ bool onnx_eval_lrn(const Eval *e)
     return true;
 }
 
-static void normalize_row(const Eval *e, const OnnxWalk *walk, int64_t row, int64_t inner,
-                          double mean, double inverse)
+/* Elements first to first + count of the result; the walk is there. */
+static void normalize_row(const Eval *e, OnnxWalk *walk, int64_t first, int64_t count, double mean,
+                          double inverse)
 {
     const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1),
                 *bias = onnx_eval_input(e, 2);
-    OnnxWalk at = *walk;
-    for (int64_t k = row * inner; k < (row + 1) * inner; k++, onnx_walk_next(&at)) {
-        double y = (array_get_f64(x, k) - mean) * inverse * array_get_f64(scale, at.offset[0]);
-        array_set_f64(e->results[0], k, bias ? y + array_get_f64(bias, at.offset[1]) : y);
+    for (int64_t k = first; k < first + count; k++, onnx_walk_next(walk)) {
+        double y = (array_get_f64(x, k) - mean) * inverse * array_get_f64(scale, walk->offset[0]);
+        array_set_f64(e->results[0], k, bias ? y + array_get_f64(bias, walk->offset[1]) : y);
     }
 }
 
@@ -153,13 +153,14 @@ bool onnx_eval_layer_norm(const Eval *e)
     double epsilon = onnx_float(e->op, "epsilon", 1e-5);
     bool is_rms = e->op->def == ONNX(RMS_NORMALIZATION); /* the mean is not subtracted */
     uint32_t axis, rank = onnx_array_rank(x);
+    const int64_t *dims = onnx_array_dims(x);
     if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis)) return false;
-    int64_t inner = onnx_dims_product(onnx_array_dims(x), axis, rank);
+    int64_t rows = onnx_dims_product(dims, 0, axis), inner = onnx_dims_product(dims, axis, rank);
     OnnxWalk walk;
-    onnx_walk_init(&walk, onnx_array_dims(x) + axis, rank - axis);
+    onnx_walk_init(&walk, dims, rank);
     onnx_walk_broadcast(&walk, onnx_array_dims(scale), onnx_array_rank(scale));
     if (bias) onnx_walk_broadcast(&walk, onnx_array_dims(bias), onnx_array_rank(bias));
-    for (int64_t row = 0; row < x->count / inner; row++) {
+    for (int64_t row = 0; row < rows; row++) {
         double mean, variance;
         moments(x, row * inner, 1, inner, &mean, &variance);
         if (is_rms) {
@@ -167,7 +168,7 @@ bool onnx_eval_layer_norm(const Eval *e)
             mean = 0.0;
         }
         double inverse = 1.0 / sqrt(variance + epsilon);
-        normalize_row(e, &walk, row, inner, mean, inverse);
+        normalize_row(e, &walk, row * inner, inner, mean, inverse);
         if (e->op->result_count > 1) array_set_f64(e->results[1], row, mean);
         if (e->op->result_count > 2) array_set_f64(e->results[2], row, inverse);
     }

@@ -177,10 +177,19 @@ static int line_order(const Line *line, int64_t i, int64_t j)
     return (a > b) - (a < b);
 }
 
+/* NaN has no place in the order, and the operators say nothing of it. False: why tells. */
+static bool check_order(const Eval *e, const Array *x)
+{
+    for (int64_t i = 0; array_is_float(x) && i < x->count; i++)
+        if (isnan(array_get_f64(x, i))) return onnx_why(e->why, "orders NaN");
+    return true;
+}
+
 bool onnx_eval_arg(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
     uint32_t axis;
+    if (!check_order(e, x)) return false;
     if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(x), &axis)) return false;
     int wanted = e->op->def == ONNX(ARG_MAX) ? 1 : -1;
     bool last = onnx_int(e->op, "select_last_index", 0) != 0;
@@ -220,6 +229,7 @@ bool onnx_eval_top_k(const Eval *e)
     const Array *x = onnx_eval_input(e, 0);
     Array *values = e->results[0], *indices = e->results[1];
     uint32_t axis;
+    if (!check_order(e, x)) return false;
     if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), onnx_array_rank(x), &axis)) return false;
     int64_t count = onnx_array_dims(x)[axis], k = onnx_array_dims(values)[axis];
     int wanted = onnx_int(e->op, "largest", 1) != 0 ? 1 : -1;

@@ -9,6 +9,17 @@
 #include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg/internal.h"
 
+/* Of a table of positions. */
+enum { MOST_POSITIONS = 1 << 24 };
+
+/* False: diagnosed. */
+static bool check_positions(const OnnxLowering *lw, int64_t count)
+{
+    return count <= MOST_POSITIONS ||
+           onnx_error(lw->node, "needs a table of %lld positions, more than %d", (long long)count,
+                      MOST_POSITIONS);
+}
+
 /* first, first + 1, ... */
 static Value *positions(OnnxLowering *lw, const Type *elem, int64_t count, int64_t first)
 {
@@ -77,6 +88,7 @@ bool onnx_lower_cum_sum(OnnxLowering *lw)
     if (!constant_number(lw, 1, &axis)) return false;
     axis += axis < 0 ? rank : 0;
     terms = type->u.shaped.dims[axis];
+    if (!check_positions(lw, terms)) return false;
     const Fixed *x = lower_fixed_bare(lw, 0);
     if (x && x->zero == 0) {
         Fixed sum = *x;
@@ -123,7 +135,10 @@ static Value *build_triangle(OnnxLowering *lw, Value *x, int64_t k, double fill)
 bool onnx_lower_trilu(OnnxLowering *lw)
 {
     int64_t k = 0;
+    const Type *type = op_operand(lw->node, 0)->type;
+    const int64_t *last = type->u.shaped.dims + type->u.shaped.rank - 2;
     if (onnx_operand(lw->node, 1) && !constant_number(lw, 1, &k)) return false;
+    if (!check_positions(lw, last[0]) || !check_positions(lw, last[1])) return false;
     const Fixed *x = lower_fixed_bare(lw, 0);
     if (!x) {
         Value *plain = lower_plain(lw, 0);
@@ -212,6 +227,7 @@ static bool gather_computed(OnnxLowering *lw)
     int64_t axis = onnx_int(op, "axis", 0);
     OnnxPick pick = {.index = index};
     pick.axis = (uint32_t)(axis < 0 ? axis + (int64_t)plain->type->u.shaped.rank : axis);
+    if (!check_positions(lw, plain->type->u.shaped.dims[pick.axis])) return false;
     pick_maps(lw, type->u.shaped.rank, &pick);
     plain = cut_to_indices(lw, plain, pick.axis);
     Value *y =
@@ -259,6 +275,7 @@ bool onnx_lower_one_hot(OnnxLowering *lw)
     int64_t axis = onnx_int(op, "axis", -1);
     axis += axis < 0 ? rank : 0;
     int64_t depth = type->u.shaped.dims[axis];
+    if (!check_positions(lw, depth)) return false;
     const Array *values = lower_array(lw, op_operand(op, 2));
     if (!values || values->count != 2) return onnx_error(op, "needs constant values");
     FixedConstant levels;

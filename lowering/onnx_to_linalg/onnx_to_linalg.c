@@ -22,7 +22,7 @@
  * elements move; NULL: none. */
 static Op *arg_quantizer(OnnxLowering *lw, const Value *arg, QuantizerSpec *spec)
 {
-    Op *found = quantizer_find(arg);
+    Op *found = type_is_float(type_elem(arg->type)) ? quantizer_find(arg) : NULL;
     lw->node = found;
     return found && quantizer_spec_of(lw, spec) && spec->has_grid ? found : NULL;
 }

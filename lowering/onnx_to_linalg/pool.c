@@ -183,20 +183,25 @@ static bool max_plain(OnnxLowering *lw, const ConvGeometry *g)
     return true;
 }
 
+/* How many k >= 0 there are with start + k * step < end. */
+static int64_t steps_below(int64_t start, int64_t step, int64_t end)
+{
+    return start < end ? (end - start - 1) / step + 1 : 0;
+}
+
 /* Elements of the window of an output position that count: all in the padded input, or all in the
  * input itself. */
 static int64_t window_count(const ConvGeometry *g, int64_t position, bool with_padding)
 {
     int64_t count = 1;
     for (uint32_t i = g->spatial; i-- > 0; position /= g->out[i]) {
-        int64_t start = position % g->out[i] * g->stride[i] - g->low[i], inside = 0;
+        int64_t start = position % g->out[i] * g->stride[i] - g->low[i];
         int64_t first = with_padding ? -g->low[i] : 0;
         int64_t end = with_padding ? g->in[i] + g->high[i] : g->in[i];
-        for (int64_t k = 0; k < g->kernel[i]; k++) {
-            int64_t at = start + k * g->dilation[i];
-            inside += at >= first && at < end;
-        }
-        count *= inside;
+        int64_t before = steps_below(start, g->dilation[i], first);
+        int64_t until = steps_below(start, g->dilation[i], end);
+        count *= (until < g->kernel[i] ? until : g->kernel[i]) -
+                 (before < g->kernel[i] ? before : g->kernel[i]);
     }
     return count;
 }

@@ -301,15 +301,16 @@ static void dynamic_quantize(Decomposition *d)
     op_erase(op);
 }
 
-/* Averages over `size` neighbouring channels, those beyond the first and last one as zeros. */
-static Value *average_channels(Decomposition *d, Value *x, int64_t size)
+/* Averages over a channel and its `low` and `high` neighbours; beyond the first and last one there
+ * are zeros. */
+static Value *average_channels(Decomposition *d, Value *x, int64_t low, int64_t high)
 {
     const Type *type = x->type;
     const int64_t *dims = type->u.shaped.dims;
-    int64_t inner = 1, low = (size - 1) / 2, rank = type->u.shaped.rank, four = 4;
+    int64_t inner = 1, rank = type->u.shaped.rank, four = 4;
     for (int64_t i = 2; i < rank; i++) inner *= dims[i];
-    const int64_t view[] = {dims[0], 1, dims[1], inner}, kernel[] = {size, 1};
-    const int64_t pads[] = {low, 0, size - 1 - low, 0};
+    const int64_t view[] = {dims[0], 1, dims[1], inner}, kernel[] = {low + 1 + high, 1};
+    const int64_t pads[] = {low, 0, high, 0};
     Context *ctx = d->b.ctx;
     const Type *list = type_tensor(type_i(ctx, 64), &four, 1, NULL);
     const Type *own = type_tensor(type_i(ctx, 64), &rank, 1, NULL);
@@ -337,15 +338,20 @@ static bool lrn(Decomposition *d)
     Value *x = op_operand(d->op, 0);
     const Type *elem = type_elem(x->type);
     if (!type_is_static(x->type)) return false;
+    int64_t size = onnx_int(d->op, "size", 1), channels = x->type->u.shaped.dims[1];
+    int64_t low = (size - 1) / 2, high = size - 1 - low;
+    low = low < channels ? low : channels; /* further off there are zeros only */
+    high = high < channels ? high : channels;
+    const double terms = (double)(low + 1 + high);
     const struct {
         const OpDef *def;
         double number;
-    } steps[] = {{ONNX(MUL), onnx_float(d->op, "alpha", 1e-4)},
+    } steps[] = {{ONNX(MUL), onnx_float(d->op, "alpha", 1e-4) * terms / (double)size},
                  {ONNX(ADD), onnx_float(d->op, "bias", 1.0)},
                  {ONNX(POW), onnx_float(d->op, "beta", 0.75)}};
     Value *square[] = {x, x};
     Value *y = decompose_make(d, ONNX(MUL), square, 2, elem, NULL, 0);
-    y = average_channels(d, y, onnx_int(d->op, "size", 1));
+    y = average_channels(d, y, low, high);
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         Value *operands[] = {y, number_of(d, elem, steps[i].number)};
         y = decompose_make(d, steps[i].def, operands, 2, elem, NULL, 0);

@@ -254,6 +254,9 @@ static bool quantize_plain(OnnxLowering *lw, Value *x, const QuantizerSpec *spec
     if (lw->node->def == ONNX(MULTI_THRESHOLD)) return count_thresholds(lw, x, spec, out);
     if (!spec->has_grid)
         return onnx_error(lw->node, "quantizes a floating-point value, which is not supported");
+    if (!type_is_float(type_elem(x->type)))
+        return onnx_error(lw->node, "quantizes integers of %u bits, which are too many to try",
+                          type_width(type_elem(x->type)));
     *out = spec->real;
     out->low = quant->is_bipolar ? -1 : quant->low - quant->zero;
     out->high = quant->is_bipolar ? 1 : quant->high - quant->zero;
