@@ -146,19 +146,24 @@ static bool is_large(const Attr *value, int64_t most)
     return found;
 }
 
-static bool results_are_small(Op *op, void *user)
+static bool type_is_small(const Type *type, Sizes *sizes)
+{
+    int64_t count;
+    if (!type_is_shaped(type)) return true;
+    if (!type_is_static(type)) return sizes->has_unknown_shape = true;
+    return type_element_count(type, &count) && count <= sizes->elements;
+}
+
+static bool op_is_small(Op *op, void *user)
 {
     Sizes *sizes = user;
     if (op->def && may_be_endless(op)) return false;
-    for (uint32_t i = 0; i < op->result_count; i++) {
-        const Type *type = op_result(op, i)->type;
-        int64_t count;
-        if (type_is_shaped(type) && !type_is_static(type))
-            sizes->has_unknown_shape = true;
-        else if (type_is_shaped(type) &&
-                 (!type_element_count(type, &count) || count > sizes->elements))
-            return false;
-    }
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (!type_is_small(op_result(op, i)->type, sizes)) return false;
+    for (uint32_t r = 0; r < op->region_count; r++)
+        FOR_EACH_BLOCK(block, op_region(op, r))
+            for (uint32_t i = 0; i < block->arg_count; i++)
+                if (!type_is_small(block->args[i]->type, sizes)) return false;
     if (is_large(op_attr(op, "value"), sizes->elements)) sizes->has_large_constant = true;
     return !sizes->has_large_constant || !sizes->has_unknown_shape;
 }
@@ -166,7 +171,7 @@ static bool results_are_small(Op *op, void *user)
 bool fuzz_is_small(Op *module, int64_t elements)
 {
     Sizes sizes = {.elements = elements};
-    return op_walk(module, results_are_small, &sizes);
+    return op_walk(module, op_is_small, &sizes);
 }
 
 uint64_t fuzz_random(uint64_t *state)

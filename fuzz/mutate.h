@@ -8,4 +8,7 @@
  * repeating or moving pieces, or by pieces of another input. *state: of fuzz_random. */
 void fuzz_mutate(Str bytes, Str other, uint64_t *state, StrBuf *out);
 
+/* The same of an ONNX file, which as a rule stays one: attributes, types, data and nodes change. */
+void fuzz_mutate_onnx(Str bytes, Str other, uint64_t *state, StrBuf *out);
+
 #endif

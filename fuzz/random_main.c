@@ -116,10 +116,13 @@ static void make_input(const Options *o, const Files *files, int64_t number, Str
     for (int64_t i = 0; i < o->prefix; i++) strbuf_add_char(out, (char)fuzz_random(&state));
     Str file = strbuf_str(&files->data[fuzz_random(&state) % files->len]);
     bool changes = (int64_t)(fuzz_random(&state) % 100) < o->mutate;
-    if (changes)
-        fuzz_mutate(file, strbuf_str(&files->data[fuzz_random(&state) % files->len]), &state, out);
-    else
+    if (!changes) {
         strbuf_add_str(out, file);
+        return;
+    }
+    Str other = strbuf_str(&files->data[fuzz_random(&state) % files->len]);
+    bool is_onnx = o->target == fuzz_onnx || o->target == fuzz_compile;
+    (is_onnx ? fuzz_mutate_onnx : fuzz_mutate)(file, other, &state, out);
 }
 
 /* The worker. */
