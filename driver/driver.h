@@ -179,8 +179,9 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
                     StrBuf *pipeline) MUST_CHECK;
 
 /* The design as modules of hw, comb and seq (docs/rtl.md), which the caller erases; the design stays
- * as it is. NULL: diagnosed, something in it has no such form. */
-Op *driver_lower_to_rtl(const Op *design) MUST_CHECK;
+ * as it is. primitives: the option of convert-emithls-to-rtl. NULL: diagnosed, something in it has no
+ * such form. */
+Op *driver_lower_to_rtl(const Op *design, const char *primitives) MUST_CHECK;
 
 /* Appends a line that says what the search reached and whether it is the best. It comes from the
  * design's dfg.budget; without that, nothing is appended. */

@@ -256,11 +256,15 @@ bool driver_run_passes(Op *op, Str pipeline)
     return run_text(op, pipeline, NULL, NULL);
 }
 
-Op *driver_lower_to_rtl(const Op *design)
+Op *driver_lower_to_rtl(const Op *design, const char *primitives)
 {
     Op *rtl = op_clone(design, NULL);
-    if (driver_run_passes(rtl, STR("builtin.module(convert-emithls-to-rtl,canonicalize,cse)")))
-        return rtl;
+    StrBuf text = {0};
+    strbuf_printf(&text, "builtin.module(convert-emithls-to-rtl{primitives=%s},canonicalize,cse)",
+                  primitives);
+    bool ok = driver_run_passes(rtl, strbuf_str(&text));
+    strbuf_free(&text);
+    if (ok) return rtl;
     op_erase(rtl);
     return NULL;
 }

@@ -11,7 +11,7 @@
 #include "emit/verilog/verilog.h"
 #include "ir/asm/print/print.h"
 
-static const char *const library[] = {"ming_fifo.v"};
+static const char *const library[] = {"ming_fifo.v", "ming_dsp.v", "ming_primitives.v"};
 
 /* Where verilog_print's files go, below `folder`. */
 typedef struct RtlFiles {
@@ -224,10 +224,11 @@ void emit_rtl_targets(const Emitter *e, StrBuf *out)
         "synth-yosys:\n"
         "\t@$(call installed,$(YOSYS),YOSYS)\n"
         "\tcd rtl && $(YOSYS) -q -l ../synth.log -p \"read_verilog $$(tr '\\n' ' ' <files.f); "
-        "synth_xilinx -family %s -noiopad -top %s; tee -q -o ../synth.txt stat -json\"\n"
+        "hierarchy -top %s; flatten t:*ming_dsp*; synth_xilinx -family %s -noiopad -top %s; tee -q "
+        "-o ../synth.txt stat -json\"\n"
         "\t@sed '/^ *[\"{}]/!d' synth.txt >synth.json && rm synth.txt # some versions print a "
         "table into it\n\n",
-        yosys_family(e), e->rtl_top);
+        e->rtl_top, yosys_family(e), e->rtl_top);
     emit_template(e, out,
                   "vivado:\n"
                   "\t@$(call installed,$(VIVADO),VIVADO)\n"

@@ -15,7 +15,7 @@
 #include "tools/internal.h"
 
 typedef struct CompileFlags {
-    const char *output_dir, *interface, *weights, *rewind, *style, *emit, *control;
+    const char *output_dir, *interface, *weights, *rewind, *style, *emit, *control, *primitives;
     bool knows_weights; /* `weights` is one of the words that say something */
     bool dump_pipeline;
     EmitTable table;
@@ -124,7 +124,7 @@ static bool emit_design(const CompileFlags *options, Op *design, EmittedProject 
     StrBuf csim_dir = {0}, rtl_dir = {0};
     bool has_rtl = strcmp(options->emit, "hls") != 0;
     bool ok = driver_resource_dir("csim", &csim_dir) && driver_resource_dir("rtl", &rtl_dir);
-    Op *rtl = ok && has_rtl ? driver_lower_to_rtl(design) : NULL;
+    Op *rtl = ok && has_rtl ? driver_lower_to_rtl(design, options->primitives) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir,
                               .csim_dir = csim_dir.data,
                               .rtl_dir = rtl_dir.data,
@@ -273,6 +273,10 @@ static void add_flags(CompileFlags *options, Flags *flags)
          "Ports of the accelerator: streams (default) or memories", NULL},
         {"emit", FLAG_CHOICE, &options->emit, "hls|hls,verilog",
          "C++ for HLS tools (default), or Verilog besides", NULL},
+        {"rtl-primitives", FLAG_CHOICE, &options->primitives, "xilinx|generic",
+         "Whether Verilog instantiates the vendor's DSP slices and shift registers (default), or "
+         "has expressions, which other tools take, too",
+         NULL},
         {"weights", FLAG_TEXT, &options->weights, "rom|load|load:BITS",
          "Weights in ROMs (default), or in memories that are loaded at start-up, through a port of "
          "8, 16, 32 or 64 bits (default)",
@@ -322,6 +326,7 @@ int ming_compile(int argc, char **argv)
                             .interface = "axis",
                             .weights = "rom",
                             .emit = "hls",
+                            .primitives = "xilinx",
                             .control = "chain",
                             .style = "stalled",
                             .compile.search.fps = LIMIT_NOT_GIVEN};

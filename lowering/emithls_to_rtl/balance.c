@@ -124,8 +124,7 @@ static NodeId rebuild(Balancer *b, NodeId root)
 static bool is_slice_product(const Balancer *b, NodeId id)
 {
     const Node *n = to_rtl_node(b->g, id);
-    return n->kind == NODE_MUL && id < b->count && b->uses[id] == 1 &&
-           n->timing.stages == latency_dsp().stages;
+    return id < b->count && b->uses[id] == 1 && to_rtl_is_slice_product(n);
 }
 
 /* A sum in order: a slice with its product, or else a sum with a register behind it. */

@@ -9,7 +9,7 @@
 #include "dialects/seq/seq.h"
 #include "lowering/emithls_to_rtl/internal.h"
 
-static bool is_wire(NodeKind kind)
+bool to_rtl_is_wire(NodeKind kind)
 {
     return kind == NODE_CONST || kind == NODE_UNDEF || kind == NODE_SEXT || kind == NODE_ZEXT ||
            kind == NODE_CONCAT;
@@ -30,15 +30,31 @@ Value *to_rtl_at(const Datapath *d, NodeId id, int64_t stage)
 
 static void need(Datapath *d, NodeId id, int64_t stage)
 {
-    if (id != NO_NODE) d->is_needed[slot(d, id, stage)] = 1;
+    if (id == NO_NODE) return;
+    d->is_needed[slot(d, id, stage)] = 1;
+    d->is_used[id] = true;
+}
+
+static void need_slice(Datapath *d, NodeId id, const Slice *s)
+{
+    need(d, s->a, s->first + 1 - s->a_registers);
+    need(d, s->b, s->first + 1 - s->b_registers);
+    need(d, s->d, s->first);
+    need(d, s->sum, to_rtl_node(d->g, id)->stage - 1);
 }
 
 static void need_operands(Datapath *d, NodeId id)
 {
     const Node *n = to_rtl_node(d->g, id);
+    Slice slice;
+    if (!d->is_used[id]) return;
+    if (to_rtl_slice_of(d, id, &slice)) {
+        need_slice(d, id, &slice);
+        return;
+    }
     for (uint32_t i = 0; i < n->count; i++) {
         NodeId in = to_rtl_in(d->g, id, i);
-        if (!is_wire(n->kind)) {
+        if (!to_rtl_is_wire(n->kind)) {
             need(d, in, n->stage - to_rtl_latency(n, i));
             continue;
         }
@@ -47,25 +63,41 @@ static void need_operands(Datapath *d, NodeId id)
     }
 }
 
+/* Something outside the graph takes the node. */
+static void need_outside(Datapath *d, NodeId id, int64_t stage)
+{
+    need(d, id, stage);
+    d->uses[id]++;
+}
+
+static void count_uses(Datapath *d)
+{
+    const Graph *g = d->g;
+    for (size_t i = 0; i < g->order.len; i++)
+        for (uint32_t k = 0; k < to_rtl_node(g, g->order.data[i])->count; k++)
+            d->uses[to_rtl_in(g, g->order.data[i], k)]++;
+}
+
 /* What leaves the graph, and then backwards what leads there. */
 static void find_needs(Datapath *d)
 {
     const Graph *g = d->g;
     const RtlProcess *p = d->m->process;
     for (size_t i = 0; i < g->transfers.len; i++) {
-        need(d, g->transfers.data[i].where, g->transfers.data[i].stage);
-        need(d, g->transfers.data[i].word, g->transfers.data[i].stage);
+        need_outside(d, g->transfers.data[i].where, g->transfers.data[i].stage);
+        need_outside(d, g->transfers.data[i].word, g->transfers.data[i].stage);
     }
     for (size_t i = 0; i < g->stores.len; i++) {
         const Store *s = &g->stores.data[i];
-        need(d, s->where, s->stage);
-        need(d, s->address, s->stage);
+        need_outside(d, s->where, s->stage);
+        need_outside(d, s->address, s->stage);
         for (uint32_t k = 0; k < p->banks.data[s->bank].array->word; k++)
-            need(d, s->lanes[k], s->stage);
+            need_outside(d, s->lanes[k], s->stage);
     }
     for (uint32_t c = 0; c < p->cell_widths.len; c++)
         if (p->is_live[c] && g->finals[c] != NO_NODE)
-            need(d, g->finals[c], to_rtl_cell_stage(g, c));
+            need_outside(d, g->finals[c], to_rtl_cell_stage(g, c));
+    count_uses(d);
     for (size_t i = g->order.len; i-- > 0;) need_operands(d, g->order.data[i]);
 }
 
@@ -139,8 +171,8 @@ static Value *delayed(Datapath *d, Value *value, int64_t stage, int64_t cycles)
     return value;
 }
 
-/* Operand and product registers, then the sum's. */
-static Value *slice(Datapath *d, NodeId id)
+/* Operand and product registers, then the sum's, of what no slice holds. */
+static Value *product_and_sum(Datapath *d, NodeId id)
 {
     const Node *n = to_rtl_node(d->g, id);
     int64_t first = n->stage - n->latency;
@@ -163,12 +195,14 @@ static Value *load(Datapath *d, NodeId id)
 static Value *compute(Datapath *d, NodeId id)
 {
     const Node *n = to_rtl_node(d->g, id);
+    Slice s;
+    if (to_rtl_slice_of(d, id, &s)) return to_rtl_build_slice(d, id, &s);
     switch (n->kind) {
     case NODE_COUNTER: return d->control->counters[n->imm];
     case NODE_STATE: return d->m->cells[n->imm];
     case NODE_READ: return d->words[n->imm];
     case NODE_LOAD: return load(d, id);
-    case NODE_MACC: return slice(d, id);
+    case NODE_MACC: return product_and_sum(d, id);
     default:
         return delayed(d, logic(d, id, n->stage - n->latency), n->stage - n->latency, n->latency);
     }
@@ -179,10 +213,11 @@ static void build_node(Datapath *d, NodeId id)
 {
     const Node *n = to_rtl_node(d->g, id);
     int64_t built = n->stage;
-    if (!is_wire(n->kind)) d->values[slot(d, id, built)] = compute(d, id);
-    for (int64_t s = is_wire(n->kind) ? 0 : n->stage + 1; s < (int64_t)d->stages; s++) {
+    if (!d->is_used[id]) return;
+    if (!to_rtl_is_wire(n->kind)) d->values[slot(d, id, built)] = compute(d, id);
+    for (int64_t s = to_rtl_is_wire(n->kind) ? 0 : n->stage + 1; s < (int64_t)d->stages; s++) {
         if (!d->is_needed[slot(d, id, s)]) continue;
-        d->values[slot(d, id, s)] = is_wire(n->kind)
+        d->values[slot(d, id, s)] = to_rtl_is_wire(n->kind)
                                         ? wire(d, id, s)
                                         : delayed(d, to_rtl_at(d, id, built), built, s - built);
         built = s;
@@ -193,6 +228,8 @@ Datapath to_rtl_datapath(RtlModule *m, const Graph *g, const LoopControl *contro
 {
     Datapath d = {
         .m = m, .g = g, .control = control, .words = words, .stages = (uint32_t)g->loop->depth};
+    d.uses = xcalloc(g->nodes.len + 1, sizeof *d.uses);
+    d.is_used = xcalloc(g->nodes.len + 1, sizeof *d.is_used);
     d.is_needed = xcalloc(g->nodes.len * d.stages + 1, sizeof *d.is_needed);
     d.values = xcalloc(g->nodes.len * d.stages + 1, sizeof *d.values);
     find_needs(&d);
@@ -202,6 +239,8 @@ Datapath to_rtl_datapath(RtlModule *m, const Graph *g, const LoopControl *contro
 
 void to_rtl_datapath_free(Datapath *d)
 {
+    free_ptr((void **)&d->uses);
+    free_ptr((void **)&d->is_used);
     free_ptr((void **)&d->is_needed);
     free_ptr((void **)&d->values);
 }

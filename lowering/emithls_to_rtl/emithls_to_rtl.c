@@ -14,7 +14,7 @@ static int64_t clock_mhz(const Op *top)
 
 static bool run(Pass *pass, Op *module)
 {
-    (void)pass;
+    bool is_generic = str_eq_c(pass_string(pass, "primitives"), "generic");
     const Op *top = emithls_top(module);
     Block *body = region_entry(op_region(module, 0));
     HlsDesign *design =
@@ -22,7 +22,7 @@ static bool run(Pass *pass, Op *module)
     if (!design) return false;
     const Op *last = body->last;
     Builder b = builder_at_end(body, module->loc);
-    bool ok = to_rtl_design(design, &b);
+    bool ok = to_rtl_design(design, is_generic, &b);
     design_free(design);
     if (!ok) return false;
     bool is_old = true;
@@ -33,6 +33,8 @@ static bool run(Pass *pass, Op *module)
     }
     return true;
 }
+
+static const char *const primitives[] = {"xilinx", "generic", NULL};
 
 const PassDef pass_convert_emithls_to_rtl = {
     .name = "convert-emithls-to-rtl",
@@ -45,5 +47,11 @@ const PassDef pass_convert_emithls_to_rtl = {
         "anything else is refused. "
         "The clock is the one that fit-fifos has noted, or " STRINGIFY(CLOCK_DEFAULT_MHZ) " MHz.",
     .anchor = "builtin.module",
+    .options = OPTIONS({.name = "primitives",
+                        .kind = OPTION_STRING,
+                        .fallback = "xilinx",
+                        .help = "Whether DSP slices and shift registers are instantiated as the "
+                                "vendor's cells, or written as expressions: xilinx or generic",
+                        .choices = primitives}),
     .run = run,
 };

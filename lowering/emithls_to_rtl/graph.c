@@ -21,7 +21,7 @@ static int64_t low_bits(int64_t value, uint32_t width)
     return width >= 64 ? value : value & (int64_t)(((uint64_t)1 << width) - 1);
 }
 
-static int64_t signed_bits(int64_t value, uint32_t width)
+int64_t to_rtl_signed(int64_t value, uint32_t width)
 {
     return width >= 64 ? value : (int64_t)((uint64_t)value << (64 - width)) >> (64 - width);
 }
@@ -109,7 +109,7 @@ NodeId to_rtl_leaf(Graph *g, NodeKind kind, uint32_t width, int64_t imm)
 bool to_rtl_compare(int64_t a, int64_t b, uint32_t width, int64_t predicate)
 {
     uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
-    int64_t sa = signed_bits(a, width), sb = signed_bits(b, width);
+    int64_t sa = to_rtl_signed(a, width), sb = to_rtl_signed(b, width);
     switch ((CmpiPredicate)predicate) {
     case CMPI_EQ: return a == b;
     case CMPI_NE: return a != b;
@@ -128,7 +128,7 @@ bool to_rtl_compare(int64_t a, int64_t b, uint32_t width, int64_t predicate)
 /* Of two constants, as wide as `width`. False: it is not computed. */
 static bool evaluate(NodeKind kind, uint32_t width, int64_t a, int64_t b, int64_t imm, int64_t *out)
 {
-    int64_t sa = signed_bits(a, width), sb = signed_bits(b, width);
+    int64_t sa = to_rtl_signed(a, width), sb = to_rtl_signed(b, width);
     switch (kind) {
     case NODE_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
     case NODE_SUB: *out = (int64_t)((uint64_t)a - (uint64_t)b); return true;
@@ -191,6 +191,21 @@ NodeId to_rtl_binary(Graph *g, NodeKind kind, uint32_t width, NodeId a, NodeId b
     return make(g, n, (NodeId[]){a, b});
 }
 
+/* A number that is shifted to the left and one that fits the zeros: they lie side by side. */
+static NodeId side_by_side(Graph *g, NodeId high, NodeId low)
+{
+    int64_t zero;
+    const Node *h = to_rtl_node(g, high), *l = to_rtl_node(g, low);
+    if (h->kind != NODE_CONCAT || l->kind != NODE_ZEXT) return NO_NODE;
+    NodeId zeros = to_rtl_in(g, high, h->count - 1), bits = to_rtl_in(g, low, 0);
+    uint32_t room = to_rtl_node(g, zeros)->width;
+    if (!to_rtl_is_const(g, zeros, &zero) || zero || to_rtl_node(g, bits)->width > room)
+        return NO_NODE;
+    NodeId parts[] = {to_rtl_extend(g, bits, room, false),
+                      to_rtl_extract(g, high, room, h->width - room)};
+    return to_rtl_concat(g, parts, COUNT_OF(parts));
+}
+
 NodeId to_rtl_sum(Graph *g, NodeId a, NodeId b)
 {
     int64_t x, y;
@@ -198,6 +213,8 @@ NodeId to_rtl_sum(Graph *g, NodeId a, NodeId b)
     if (is_undef(g, a) || is_undef(g, b)) return to_rtl_undef(g, width);
     if (to_rtl_is_const(g, a, &x) && to_rtl_is_const(g, b, &y))
         return to_rtl_binary(g, NODE_ADD, width, a, b, 0);
+    NodeId wires = side_by_side(g, a, b);
+    if (wires != NO_NODE) return wires;
     return make(g, (Node){.kind = NODE_ADD, .width = width, .count = 2}, (NodeId[]){a, b});
 }
 
@@ -271,7 +288,7 @@ NodeId to_rtl_extend(Graph *g, NodeId a, uint32_t width, bool is_signed)
     Node n = *to_rtl_node(g, a);
     if (width <= n.width) return to_rtl_extract(g, a, 0, width);
     if (to_rtl_is_const(g, a, &value) && width <= 64)
-        return to_rtl_const(g, width, is_signed ? signed_bits(value, n.width) : value);
+        return to_rtl_const(g, width, is_signed ? to_rtl_signed(value, n.width) : value);
     if (n.kind == NODE_ZEXT) return to_rtl_extend(g, to_rtl_in(g, a, 0), width, false);
     if (n.kind == NODE_SEXT && is_signed) return to_rtl_extend(g, to_rtl_in(g, a, 0), width, true);
     return to_rtl_unary(g, is_signed ? NODE_SEXT : NODE_ZEXT, width, a, 0);

@@ -7,6 +7,7 @@
  *   time.c                       graph ─▶ the cycle of each node, after sim/design's schedule
  *   sequence.c, control.c        when iterations begin, and where they are
  *   datapath.c, storage.c, …     graph and cycles ─▶ ops of hw, comb and seq
+ *   slice.c, library.c           products as slices; modules of the library
  *
  * Everything lives in the arena and the vectors of an RtlProcess. docs/rtl.md states what hardware
  * comes out. Functions under MUST_CHECK return false after a diagnostic.
@@ -149,6 +150,8 @@ typedef struct RtlProcess {
 const Node *to_rtl_node(const Graph *g, NodeId id);
 NodeId to_rtl_in(const Graph *g, NodeId id, uint32_t operand);
 bool to_rtl_is_const(const Graph *g, NodeId id, int64_t *value);
+/* The low `width` bits as a signed number. */
+int64_t to_rtl_signed(int64_t value, uint32_t width);
 /* A comparison of `width` bits by a CmpiPredicate. */
 bool to_rtl_compare(int64_t a, int64_t b, uint32_t width, int64_t predicate);
 NodeId to_rtl_undef(Graph *g, uint32_t width);
@@ -233,6 +236,46 @@ int64_t to_rtl_cell_stage(const Graph *g, uint32_t cell);
 /* Cycles from an operand to the node's result. */
 int64_t to_rtl_latency(const Node *n, uint32_t operand);
 
+/* What a node may be, taken as a signed number (range.c). */
+typedef struct NodeRange {
+    bool is_known;     /* low and high are; they fit 62 bits */
+    int64_t low, high; /* both at most so far */
+    uint32_t bits;     /* of a signed number that holds it */
+} NodeRange;
+NodeRange to_rtl_range(const Graph *g, NodeId id);
+
+/* The library (library.c). */
+
+/* The device's DSP slices. */
+typedef struct RtlSlices {
+    const char *kind;                   /* of ming_dsp */
+    uint32_t wide, narrow, accumulator; /* bits */
+} RtlSlices;
+
+/* The library's modules of a design. */
+typedef struct RtlLibrary {
+    Builder outside; /* for declarations */
+    PtrMap modules;  /* Ident of the symbol -> hw.module.extern */
+    RtlSlices slices;
+    bool is_generic; /* no primitives of the vendor */
+} RtlLibrary;
+
+/* An instance of a DSP slice. Values that are not there are NULL. */
+typedef struct RtlDsp {
+    Value *clock, *ce_first, *ce_in, *ce_product, *ce_sum;
+    Value *a, *b, *c, *d, *pcin; /* (a + d) * b + c, or + pcin */
+    uint32_t a_registers, b_registers;
+    uint32_t width; /* of the result */
+} RtlDsp;
+
+/* For a module with its device's slices; declarations go to the point of `outside`. */
+RtlLibrary to_rtl_library(const Op *module, bool is_generic, const Builder *outside);
+void to_rtl_library_free(RtlLibrary *library);
+/* Instances, at the builder's point. */
+Op *to_rtl_fifo(RtlLibrary *l, Builder *b, const char *kind, uint32_t width, int64_t depth,
+                Str name, Value *const *inputs);
+Op *to_rtl_dsp(RtlLibrary *l, Builder *b, const RtlDsp *dsp);
+
 /* Making ops. */
 
 /* The pipeline of a loop. Stages are the cycles of an iteration. */
@@ -251,6 +294,7 @@ typedef struct LoopControl {
 /* A module being built for a process. */
 typedef struct RtlModule {
     RtlProcess *process;
+    RtlLibrary *library;
     Op *module;
     Builder b;
     Value *clock, *reset;
@@ -304,6 +348,8 @@ typedef struct Datapath {
     const LoopControl *control;
     Value **words; /* per access: the word of its stream */
     uint32_t stages;
+    uint32_t *uses;     /* per node: operands that it is, and outputs */
+    bool *is_used;      /* per node: it is needed in some stage */
     uint8_t *is_needed; /* per node and stage */
     Value **values;     /* per node and stage */
 } Datapath;
@@ -312,6 +358,26 @@ typedef struct Datapath {
 Datapath to_rtl_datapath(RtlModule *m, const Graph *g, const LoopControl *control, Value **words);
 Value *to_rtl_at(const Datapath *d, NodeId id, int64_t stage);
 void to_rtl_datapath_free(Datapath *d);
+/* Whether a node is nothing but wires. */
+bool to_rtl_is_wire(NodeKind kind);
+
+/* A node as a DSP slice (slice.c): (a + d) * b + sum. */
+typedef struct Slice {
+    NodeId a, b, d, sum; /* d, sum: NO_NODE: none */
+    NodeId pre_add;      /* the node a + d */
+    uint32_t a_width, b_width, d_width;
+    uint32_t width; /* of the product */
+    uint32_t a_registers, b_registers;
+    int64_t first;   /* cycle in which operands of one register are taken */
+    bool is_cascade; /* the sum comes from the slice below */
+} Slice;
+
+/* Whether the cost model counts the product as one slice. */
+bool to_rtl_is_slice_product(const Node *n);
+/* False: the node is no slice. */
+bool to_rtl_slice_of(const Datapath *d, NodeId id, Slice *out);
+Value *to_rtl_build_slice(const Datapath *d, NodeId id, const Slice *slice);
+
 /* What an iteration does in a stage happens if it goes on and its condition holds. */
 Value *to_rtl_happens(const Datapath *d, int64_t stage, NodeId where);
 
@@ -329,7 +395,8 @@ void to_rtl_connect_streams(RtlModule *m, const Datapath *paths);
 /* The word of a stream that is read (0), or whether there is one or room for one (1). */
 Value *to_rtl_stream_input(RtlModule *m, uint32_t port, int which);
 /* The module of a process; NULL: diagnosed. */
-Op *to_rtl_process(const HlsDesign *design, const HlsProcess *model, Builder *b) MUST_CHECK;
+Op *to_rtl_process(const HlsDesign *design, const HlsProcess *model, RtlLibrary *library,
+                   Builder *b) MUST_CHECK;
 
 /* What follows the name of a stream in the names of its ports: of one that is read, of one that is
  * written. */
@@ -337,7 +404,8 @@ enum { TO_RTL_SUFFIXES = 3 };
 extern const char *const to_rtl_suffixes[2][TO_RTL_SUFFIXES];
 /* Whether all of the design is of a kind that has hardware (check.c). False: diagnosed. */
 bool to_rtl_check_design(const HlsDesign *design) MUST_CHECK;
-/* All modules of a design, at the builder's point. False: diagnosed; some may be there. */
-bool to_rtl_design(const HlsDesign *design, Builder *b) MUST_CHECK;
+/* All modules of a design, at the builder's point. is_generic: without primitives of the vendor.
+ * False: diagnosed; some may be there. */
+bool to_rtl_design(const HlsDesign *design, bool is_generic, Builder *b) MUST_CHECK;
 
 #endif

@@ -89,9 +89,9 @@ static void build_body(RtlModule *m)
     for (uint32_t l = 0; l < count; l++) to_rtl_datapath_free(&paths[l]);
 }
 
-static void build_module(RtlProcess *p, Builder *b, RtlModule *m)
+static void build_module(RtlProcess *p, RtlLibrary *library, Builder *b, RtlModule *m)
 {
-    *m = (RtlModule){.process = p, .b = *b};
+    *m = (RtlModule){.process = p, .library = library, .b = *b};
     m->module = declare_module(m);
     builder_set_end(&m->b, region_entry(op_region(m->module, 0)));
     m->clock = hw_input(m->module, "clk");
@@ -146,12 +146,13 @@ static void free_process(RtlProcess *p)
     arena_free(&p->arena);
 }
 
-Op *to_rtl_process(const HlsDesign *design, const HlsProcess *model, Builder *b)
+Op *to_rtl_process(const HlsDesign *design, const HlsProcess *model, RtlLibrary *library,
+                   Builder *b)
 {
     RtlProcess p = {.design = design, .model = model, .ctx = b->ctx};
     RtlModule m = {0};
     arena_init(&p.arena);
-    if (lower(&p)) build_module(&p, b, &m);
+    if (lower(&p)) build_module(&p, library, b, &m);
     free_process(&p);
     return m.module;
 }

@@ -16,7 +16,7 @@ typedef struct TopBuilder {
     Op *module;
     Value *clock, *reset;
     PtrMap modules; /* func -> hw.module */
-    PtrMap fifos;   /* Ident of the symbol -> hw.module.extern */
+    RtlLibrary library;
     Op **instances; /* of the FIFO of each stream */
     Op **processes; /* instance of each */
 } TopBuilder;
@@ -37,37 +37,6 @@ static const char *fifo_kind(const HlsStream *stream)
     return impl ? impl->u.string.data : "lutram";
 }
 
-/* The library's module for words of that width. */
-static Op *fifo_module(TopBuilder *t, const HlsStream *stream)
-{
-    uint32_t width = (uint32_t)design_word_bits(stream);
-    StrBuf name = {0};
-    strbuf_printf(&name, "ming_fifo_%s", fifo_kind(stream));
-    Str verilog_name = ident_get(t->ctx, strbuf_str(&name))->str;
-    strbuf_printf(&name, "_%u", width);
-    const Ident *symbol = ident_get(t->ctx, strbuf_str(&name));
-    strbuf_free(&name);
-    Op *module = ptrmap_get(&t->fifos, symbol);
-    if (module) return module;
-    const Type *bit = type_i(t->ctx, 1), *word = type_i(t->ctx, width), *i32 = type_i(t->ctx, 32);
-    const HwPort ports[] = {
-        {STR("clk"), seq_clock(t->ctx), false},
-        {STR("rst"), bit, false},
-        {STR("din"), word, false},
-        {STR("full_n"), bit, true},
-        {STR("write"), bit, false},
-        {STR("dout"), word, true},
-        {STR("empty_n"), bit, true},
-        {STR("read"), bit, false},
-    };
-    const Attr *params[] = {hw_param(t->ctx, STR("WIDTH"), i32, NULL),
-                            hw_param(t->ctx, STR("DEPTH"), i32, NULL)};
-    module = hw_build_extern(&t->outside, symbol->str, ports, COUNT_OF(ports), verilog_name,
-                             attr_array(t->ctx, params, COUNT_OF(params)));
-    ptrmap_put(&t->fifos, symbol, module);
-    return module;
-}
-
 /* Inputs that are not known yet hold a constant of their type. */
 static Value *nothing(TopBuilder *t, const Type *type)
 {
@@ -80,16 +49,13 @@ static void build_fifo(TopBuilder *t, uint32_t index)
 {
     const HlsStream *stream = &t->design->streams.data[index];
     uint32_t width = (uint32_t)design_word_bits(stream);
-    const Type *bit = type_i(t->ctx, 1), *i32 = type_i(t->ctx, 32);
-    Op *module = fifo_module(t, stream);
+    const Type *bit = type_i(t->ctx, 1);
     Value *inputs[] = {t->clock, t->reset, nothing(t, type_i(t->ctx, width)), nothing(t, bit),
                        nothing(t, bit)};
-    const Attr *params[] = {hw_param(t->ctx, STR("WIDTH"), i32, attr_int(i32, width)),
-                            hw_param(t->ctx, STR("DEPTH"), i32, attr_int(i32, stream->depth))};
     Str name = stream->name;
     if (!stream->op) name = str_from(text(t->ctx, "%.*s_%s", stream->name, "slice"));
-    t->instances[index] = hw_build_instance(&t->b, module, name, inputs,
-                                            attr_array(t->ctx, params, COUNT_OF(params)));
+    t->instances[index] =
+        to_rtl_fifo(&t->library, &t->b, fifo_kind(stream), width, stream->depth, name, inputs);
 }
 
 /* One end of a stream at a process: gives the word and whether there is one, or whether there is
@@ -212,21 +178,22 @@ static void build_top(TopBuilder *t)
     free_ptr((void **)&t->instances);
 }
 
-bool to_rtl_design(const HlsDesign *design, Builder *b)
+bool to_rtl_design(const HlsDesign *design, bool is_generic, Builder *b)
 {
     TopBuilder t = {.design = design, .ctx = b->ctx, .outside = *b};
+    t.library = to_rtl_library(op_parent(design->top), is_generic, b);
     bool ok = to_rtl_check_design(design);
     for (size_t i = 0; ok && i < design->processes.len; i++) {
         const HlsProcess *p = &design->processes.data[i];
         if (!p->func || ptrmap_has(&t.modules, p->func)) continue;
         Builder at = *b;
         at.loc = p->func->loc;
-        Op *module = to_rtl_process(design, p, &at);
+        Op *module = to_rtl_process(design, p, &t.library, &at);
         if (module) ptrmap_put(&t.modules, p->func, module);
         ok = module != NULL;
     }
     if (ok) build_top(&t);
     ptrmap_free(&t.modules);
-    ptrmap_free(&t.fifos);
+    to_rtl_library_free(&t.library);
     return ok;
 }

@@ -417,11 +417,11 @@ class VerilatorBench(Bench):
 BENCHES = {"icarus": IcarusBench, "verilator": VerilatorBench}
 
 
-def translate(tools, module, folder):
+def translate(tools, module, folder, primitives="xilinx"):
     """Verilog of an emithls module, in a new folder. False: it is refused as no hardware."""
     lowered = folder.with_suffix(".rtl.mir")
-    run = subprocess.run([tools / "ming-opt", module, "--convert-emithls-to-rtl", "--canonicalize",
-                          "--cse", "-o", lowered], capture_output=True, text=True, check=False)
+    run = subprocess.run([tools / "ming-opt", module, f"--convert-emithls-to-rtl=primitives={primitives}",
+                          "--canonicalize", "--cse", "-o", lowered], capture_output=True, text=True, check=False)
     if run.returncode == 1 and "cannot become hardware" in run.stderr:
         return False
     if run.returncode:

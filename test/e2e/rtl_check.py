@@ -21,6 +21,8 @@ has set is unknown, or with Verilator, in which it is random:
   may hang where the simulated one does not, but has exact values;
 - Verilator's lint has nothing to say.
 
+Every other design, by chance, has the vendor's primitives, the others expressions.
+
 Designs of emithls that ming does not make (DESIGNS) have the values and cycles of `ming sim`, with
 random depths, too.
 
@@ -56,6 +58,7 @@ MAX_REFUSED = 0.15                      # floats, most of them
 STREAM = re.compile(r'(emithls\.stream "(\w+)" depth\()(\d+)\)')
 SIZED = "sized"                         # the module with the depths that it was given
 GENERATORS = (gen_kernels, gen_graphs, gen_sizing)
+PRIMITIVES = ("xilinx", "generic")
 REWINDS = "rewinding"
 STYLES = {"stalled": ("--rewind=off",), REWINDS: ("--rewind=on",),
           "flushing": ("--rewind=off", "--pipeline-style=flushing"),
@@ -72,6 +75,7 @@ class Design:
     def __init__(self, args, model, folder, style):
         self.tools, self.simulator = args.tools, rtl_bench.BENCHES[args.simulator]
         self.model, self.folder, self.rewinds = model, folder, style == REWINDS
+        self.primitives = random.Random(f"primitives/{args.seed}/{model.name}").choice(PRIMITIVES)
         self.module, = (folder / "hls").glob("*.mir")
         self.header, = (path.read_text(encoding="utf-8")
                         for path in (folder / "hls").glob("*_host.h"))
@@ -105,7 +109,8 @@ class Design:
     def translate(self, module):
         """The folder of its Verilog; None: it is refused."""
         folder = module.with_suffix("")
-        return folder if rtl_bench.translate(self.tools, module, folder) else None
+        is_hardware = rtl_bench.translate(self.tools, module, folder, self.primitives)
+        return folder if is_hardware else None
 
     def bench(self, folder, frames=ROUNDS * gen_linalg.FRAMES):
         """With the first of the inputs' frames, again and again; one at a time in a folder."""

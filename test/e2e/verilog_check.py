@@ -6,8 +6,9 @@
 Random modules of logic, registers and memories are printed, as they are and
 after canonicalization, and simulated for some cycles with random inputs; their
 outputs must be those of a model in Python. The FIFOs of the library get random
-traffic, and are full and empty in the cycles that `ming sim` reckons with. All of
-it is clean to Verilator. Each case prints `PASS name` or `FAIL name: why`; the
+traffic, and are full and empty in the cycles that `ming sim` reckons with. Slices of
+the library, alone and in chains, get random operands (dsp_check.py). All of it is
+clean to Verilator. Each case prints `PASS name` or `FAIL name: why`; the
 last line counts.
 """
 import argparse
@@ -17,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 
+import dsp_check
 import gen_rtl
+from run_check import Failure
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "emit/rtl/ming_fifo.v"
@@ -25,10 +28,6 @@ LINT = ("-Wall", "-Wno-DECLFILENAME", "-Wno-UNUSED", "-Wno-PINCONNECTEMPTY")
 # Constants that come at random may be compared with what they always are.
 CONSTANTS = ("-Wno-UNSIGNED", "-Wno-CMPCONST")
 CYCLES = 40
-
-
-class Failure(Exception):
-    pass
 
 
 def command(*arguments, cwd=None):
@@ -186,6 +185,11 @@ def cases(args, work):
                 name = f"fifo-{kind}-{depth}-{latency}"
                 yield name, lambda k=kind, d=depth, l=latency, n=name: check_fifo(
                     work / n, rng, k, rng.choice((1, 8, 33)), d, l)
+    for kind in dsp_check.PORTS:
+        for number in range(2 if args.quick else 20):
+            name = f"dsp-{kind}-{number}"
+            yield name, lambda k=kind, n=name: dsp_check.check(
+                work / n, rng, k, simulate, lint, 100 if args.quick else 1000)
 
 
 def main():
