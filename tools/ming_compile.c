@@ -117,13 +117,19 @@ static void advise_check(const Tool *tool, const CompileFlags *options, const ch
     arena_free(&check.arena);
 }
 
+static bool has_verilog(const CompileFlags *options)
+{
+    return strcmp(options->emit, "hls") != 0;
+}
+
 /* Emits the design: C++, and Verilog where that is asked for. What lacks is appended to *why. */
 static bool emit_design(const CompileFlags *options, Op *design, EmittedProject *project,
                         StrBuf *why)
 {
     StrBuf csim_dir = {0}, rtl_dir = {0};
-    bool has_rtl = strcmp(options->emit, "hls") != 0;
-    bool ok = driver_resource_dir("csim", &csim_dir) && driver_resource_dir("rtl", &rtl_dir);
+    bool has_rtl = has_verilog(options);
+    bool ok = driver_resource_dir("csim", &csim_dir) &&
+              (!has_rtl || driver_resource_dir("rtl", &rtl_dir));
     Op *rtl = ok && has_rtl ? driver_lower_to_rtl(design, options->primitives) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir,
                               .csim_dir = csim_dir.data,
@@ -136,13 +142,13 @@ static bool emit_design(const CompileFlags *options, Op *design, EmittedProject 
     return ok;
 }
 
-/* Whether the files are there that projects get copies of. */
-static bool check_resources(const Tool *tool)
+/* Whether the files are there that projects get copies of, those of Verilog behind the others. */
+static bool check_resources(const Tool *tool, bool has_rtl)
 {
     static const char *const kinds[][2] = {{"csim", "simulation headers"},
                                            {"rtl", "Verilog modules"}};
     bool ok = true;
-    for (size_t i = 0; ok && i < COUNT_OF(kinds); i++) {
+    for (size_t i = 0; ok && i < COUNT_OF(kinds) - !has_rtl; i++) {
         StrBuf dir = {0};
         ok = driver_resource_dir(kinds[i][0], &dir) ||
              tool_error(tool, "error: the %s are not installed: none of %s is there", kinds[i][1],
@@ -162,7 +168,7 @@ static bool compile_bytes(const Tool *tool, const CompileFlags *options, const c
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
     bool ok = driver_resolve_device(ctx, &options->device, tool_errors(tool), &target);
-    ok = ok && check_resources(tool);
+    ok = ok && check_resources(tool, has_verilog(options));
     const bool is_ready = ok;
     progress_start(tool->progress, ctx, "reading the model");
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->model) : NULL;
