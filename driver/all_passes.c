@@ -10,6 +10,7 @@
 #include "passes/linalg/passes.h"
 #include "passes/onnx/passes.h"
 #include "passes/tosa/passes.h"
+#include "sim/design/design.h"
 #include "target/dse/dse.h"
 #include "target/fifo/fifo.h"
 
@@ -46,6 +47,7 @@ const PassTable *driver_all_passes(void)
         &pass_pin_fifos,
         &pass_print_op_stats,
         &pass_record_requantizers,
+        &pass_schedule_hls,
         &pass_simplify_kernels,
         &pass_size_fifos,
         &pass_split_results,

@@ -14,6 +14,7 @@
 #include "passes/linalg/passes.h"
 #include "passes/onnx/passes.h"
 #include "passes/tosa/passes.h"
+#include "sim/design/design.h"
 #include "target/cost/cost.h"
 #include "target/dse/dse.h"
 #include "target/fifo/fifo.h"
@@ -182,6 +183,7 @@ static const Step steps[] = {
     {STAGE_FIT, NULL, &pass_fit_fifos, add_fit},
     {STAGE_FIT, NULL, &pass_add_memory_ports, wants_memory_ports},
     {STAGE_FIT, NULL, &pass_load_weights, wants_loaded_weights},
+    {STAGE_FIT, NULL, &pass_schedule_hls, NULL},
 };
 
 /* Neighbours on the same kind of op share its parentheses; *anchor is that of the step before. */

@@ -96,17 +96,12 @@ static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
     strbuf_add_c(out, design_flushes(design) ? "\n    },\n    true,\n};\n" : "\n    },\n};\n");
 }
 
-static Clock clock_of(const Op *module, const Attr *timing)
-{
-    int64_t clock = attr_dict_int(timing, EMITHLS_TIMING_CLOCK_MHZ, CLOCK_DEFAULT_MHZ);
-    return clock_of_module(module, clock > 0 ? clock : CLOCK_DEFAULT_MHZ);
-}
-
 bool emit_schedule(Emitter *e, StrBuf *out)
 {
     const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
-    HlsDesign *design = timing ? design_create(e->module, clock_of(e->module, timing)) : NULL;
     if (!timing) return true;
+    Clock clock = clock_of_module(e->module, design_clock_mhz(e->module));
+    HlsDesign *design = design_create(e->module, clock);
     if (!design) return false;
     if (has_schedule(design)) {
         strbuf_add_c(

@@ -62,7 +62,7 @@ static void run(const HlsDesign *design, HlsValues *values, Array *const *arrays
 
 static void simulate(const Op *module)
 {
-    HlsDesign *design = design_create(module, clock_of_module(module, CLOCK_DEFAULT_MHZ));
+    HlsDesign *design = design_create(module, clock_of_module(module, design_clock_mhz(module)));
     if (design && design->processes.len > 0 && is_short(design)) {
         uint32_t count = region_entry(op_region(design->top, 0))->arg_count;
         Array **arrays = xcalloc(count + 1, sizeof *arrays);

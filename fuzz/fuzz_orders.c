@@ -18,21 +18,10 @@
 enum { CHOICES = 48, MOST_PASSES = 6, MOST_ELEMENTS = 1 << 12 };
 
 static const char *const design_passes[] = {
-    "add-memory-ports",
-    "apply-folding",
-    "choose-unroll",
-    "convert-dfg-to-emithls",
-    "fit-fifos",
-    "load-weights",
-    "insert-reorders",
-    "convert-linalg-to-dfg",
-    "name-layers",
-    "pin-fifos",
-    "size-fifos",
-    "split-results",
-    "stream-initials",
-    "canonicalize",
-    "cse",
+    "add-memory-ports", "apply-folding",   "choose-unroll",   "convert-dfg-to-emithls",
+    "fit-fifos",        "load-weights",    "insert-reorders", "convert-linalg-to-dfg",
+    "name-layers",      "pin-fifos",       "schedule-hls",    "size-fifos",
+    "split-results",    "stream-initials", "canonicalize",    "cse",
 };
 
 /* The bytes that choose, one after the other; zeros behind them. */

@@ -77,12 +77,6 @@ static bool module_path(const Tool *tool, const char *given, StrBuf *path)
     return true;
 }
 
-static int64_t clock_mhz(const SimFlags *flags, const Op *module)
-{
-    int64_t mhz = attr_dict_int(op_attr(module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, 0);
-    return flags->clock > 0 ? flags->clock : mhz > 0 ? mhz : CLOCK_DEFAULT_MHZ;
-}
-
 static uint32_t argument_count(const Simulation *s)
 {
     return region_entry(op_region(s->design->top, 0))->arg_count;
@@ -405,7 +399,7 @@ static bool has_processes(const HlsDesign *design)
 static bool simulate(Simulation *s, const Op *module)
 {
     bool has_data = s->flags->inputs.len > 0;
-    s->clock = clock_mhz(s->flags, module);
+    s->clock = s->flags->clock > 0 ? s->flags->clock : design_clock_mhz(module);
     s->design = design_create(module, clock_of_module(module, s->clock));
     bool ok =
         s->design && has_processes(s->design) && set_style(s) && perturb(s) && init_options(s);

@@ -407,6 +407,7 @@ static bool verify_for(Op *op)
     const Attr *ii = op_attr(op, "ii");
     if (ii && attr_int_value(ii) < 1) return op_error(op, "initiation interval must be at least 1");
     if (ii && op_attr(op, "unroll")) return op_error(op, "cannot be both pipelined and unrolled");
+    if (!emithls_verify_intervals(op)) return false;
     const char *obstacle = op_attr(op, EMITHLS_ATTR_FLUSH) ? emithls_flush_obstacle(op) : NULL;
     if (obstacle) return op_error(op, "cannot flush, because it %s", obstacle);
     obstacle = op_attr(op, EMITHLS_ATTR_REWIND) ? emithls_rewind_obstacle(op) : NULL;
@@ -428,4 +429,5 @@ const DialectDef emithls_dialect = {
     .ops = emithls_ops,
     .op_count = EMITHLS_OP_COUNT,
     .types = emithls_types,
+    .verify_op_attr = emithls_verify_op_attr,
 };

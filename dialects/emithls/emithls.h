@@ -27,6 +27,14 @@ enum {
 /* On scalar ops: the constant of that name that C++ gets for them, a string. Written by
  * dfg_to_emithls and target/dse/binding.c; read by emit. */
 #define EMITHLS_ATTR_NAME "emithls.name"
+/* The schedule of a design, which schedule-hls writes and sim/design reads for all who ask when
+ * something happens (docs/simulation.md). On the ops of a process: the cycle of their iteration, an
+ * i64. On the top function: the clock it holds for, in MHz, an i64. On loops, whose own attributes
+ * they are: cycles from iteration to iteration, and of one iteration. */
+#define EMITHLS_ATTR_CYCLE "emithls.cycle"
+#define EMITHLS_ATTR_SCHEDULE_CLOCK "emithls.schedule_clock_mhz"
+#define EMITHLS_ATTR_INTERVAL "interval"
+#define EMITHLS_ATTR_SCHEDULE_DEPTH "depth"
 /* On products: what makes them, "dsp" or "fabric". Written by dfg_to_emithls and
  * target/dse/binding.c; read by schedule/latency.c and emit. */
 #define EMITHLS_ATTR_BIND "emithls.bind"

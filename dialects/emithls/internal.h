@@ -1,4 +1,5 @@
-/* Inside of dialects/emithls: the hooks of rows and types whose code is in emithls_syntax.c. */
+/* Inside of dialects/emithls: the hooks of rows and types whose code is in emithls_syntax.c and
+ * emithls_schedule.c. */
 #ifndef MING_DIALECTS_EMITHLS_INTERNAL_H
 #define MING_DIALECTS_EMITHLS_INTERNAL_H
 
@@ -14,5 +15,9 @@ bool emithls_parse_func(OpParser *p);
 void emithls_print_func(OpPrinter *p, const Op *op);
 bool emithls_parse_for(OpParser *p);
 void emithls_print_for(OpPrinter *p, const Op *op);
+
+/* Discardable attributes of the schedule; interval and depth of a loop (emithls_schedule.c). */
+bool emithls_verify_op_attr(Op *op, const NamedAttr *attr);
+bool emithls_verify_intervals(Op *loop);
 
 #endif

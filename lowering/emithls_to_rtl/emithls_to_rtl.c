@@ -5,20 +5,11 @@
 #include "lowering/emithls_to_rtl/emithls_to_rtl.h"
 #include "lowering/emithls_to_rtl/internal.h"
 
-static int64_t clock_mhz(const Op *top)
-{
-    const Attr *timing = op_attr(top, EMITHLS_ATTR_TIMING);
-    int64_t clock = timing ? attr_dict_int(timing, EMITHLS_TIMING_CLOCK_MHZ, CLOCK_DEFAULT_MHZ) : 0;
-    return clock > 0 ? clock : CLOCK_DEFAULT_MHZ;
-}
-
 static bool run(Pass *pass, Op *module)
 {
     bool is_generic = str_eq_c(pass_string(pass, "primitives"), "generic");
-    const Op *top = emithls_top(module);
     Block *body = region_entry(op_region(module, 0));
-    HlsDesign *design =
-        design_create(module, clock_of_module(module, top ? clock_mhz(top) : CLOCK_DEFAULT_MHZ));
+    HlsDesign *design = design_create(module, clock_of_module(module, design_clock_mhz(module)));
     if (!design) return false;
     const Op *last = body->last;
     Builder b = builder_at_end(body, module->loc);
@@ -45,7 +36,8 @@ const PassDef pass_convert_emithls_to_rtl = {
         "AXI-Stream ports. Processes compute with integers, in pipelined loops and code beside "
         "them; "
         "anything else is refused. "
-        "The clock is the one that fit-fifos has noted, or " STRINGIFY(CLOCK_DEFAULT_MHZ) " MHz.",
+        "The clock is that of the schedule, or the one that fit-fifos has noted, or the budget's, "
+        "or " STRINGIFY(CLOCK_DEFAULT_MHZ) " MHz.",
     .anchor = "builtin.module",
     .options = OPTIONS({.name = "primitives",
                         .kind = OPTION_STRING,

@@ -8,7 +8,7 @@
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
-#include "sim/design/design.h"
+#include "sim/design/internal.h"
 
 int design_counter_of(const HlsLoop *loop, const Value *value)
 {
@@ -165,6 +165,16 @@ static bool add_block(LoopBuilder *b, const Block *block)
         op = end;
     }
     return ok;
+}
+
+void design_note_cycle(HlsDesign *design, const Op *op, int64_t cycle)
+{
+    ptrmap_put(&design->cycles, op, (void *)(uintptr_t)(cycle + 1));
+}
+
+int64_t design_cycle_of(const HlsDesign *design, const Op *op)
+{
+    return (int64_t)(uintptr_t)ptrmap_get(&design->cycles, op) - 1;
 }
 
 int64_t design_loop_cycles(const HlsLoop *loop)
@@ -397,6 +407,13 @@ static bool build_top(HlsDesign *design, PtrMap *streams)
     return true;
 }
 
+/* Whether the module has a schedule for the clock. */
+static bool is_scheduled(const Op *module, const Op *top, Clock clock)
+{
+    const Attr *mhz = op_attr(top, EMITHLS_ATTR_SCHEDULE_CLOCK);
+    return mhz && clock_of_module(module, attr_int_value(mhz)).usable_ps == clock.usable_ps;
+}
+
 HlsDesign *design_create(const Op *module, Clock clock)
 {
     const Op *top = emithls_top(module);
@@ -408,6 +425,7 @@ HlsDesign *design_create(const Op *module, Clock clock)
     HlsDesign *design = xcalloc(1, sizeof *design);
     PtrMap streams = {0}; /* Value* -> index + 1 */
     *design = (HlsDesign){.ctx = module->ctx, .top = top, .clock = clock};
+    design->is_scheduled = is_scheduled(module, top, clock);
     arena_init(&design->arena);
     bool ok = build_top(design, &streams);
     ptrmap_free(&streams);
@@ -434,6 +452,7 @@ void design_free(HlsDesign *design)
     vec_free(&design->processes);
     vec_free(&design->streams);
     vec_free(&design->memories);
+    ptrmap_free(&design->cycles);
     arena_free(&design->arena);
     free(design);
 }

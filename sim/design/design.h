@@ -2,8 +2,9 @@
  * between them, and for every loop when its iterations read and write. Nothing here depends on
  * values, so the timing simulation, FIFO sizing and the functional simulation share it.
  *
- *   module ─▶ processes, loops ─▶ schedule (II, latency, cycle of each access) ─▶ access patterns
- *             design.c            op_schedule.c, memory_ports.c                access_pattern.c
+ *   module ─▶ processes, loops ─▶ access patterns ─▶ schedule (II, depth, cycle of each op)
+ *             design.c            access_pattern.c   loop_schedule.c, op_schedule.c, memory_ports.c
+ *   schedule ─▶ attributes of the module, from which later designs take it (schedule_hls.c)
  *   perturbation ─▶ the same design on hardware that is later than predicted (perturb.c)
  *
  * A design borrows the module, which must stay as it is; all else lives in the design's arena and
@@ -16,6 +17,7 @@
 
 #include "ir/attr/attr.h"
 #include "ir/core/core.h"
+#include "ir/pass/pass.h"
 #include "schedule/schedule.h"
 
 enum {
@@ -128,13 +130,17 @@ typedef struct HlsDesign {
     bool may_pause; /* for the events of a frame: frames may be started late, so that a process
                                that rewinds may run empty before them, or not (target/fifo) */
     VEC(HlsMemoryPort) memories;
+    bool
+        is_scheduled; /* cycles, intervals and depths are those of the IR; else they are computed */
+    PtrMap cycles;    /* Op* -> its cycle + 1; design_cycle_of */
 } HlsDesign;
 
 /* Cycles a word waits in the register slice of a port: it holds that many. */
 enum { PORT_DEPTH = 2 };
 
-/* The design of a module, which must stay as it is. NULL: diagnosed at the op that cannot be
- * simulated. */
+/* The design of a module, which must stay as it is. Where the module is scheduled for this clock
+ * (design_clock_mhz), the schedule is taken from its attributes and checked; else it is computed.
+ * NULL: diagnosed at the op that cannot be simulated, or whose cycle is wrong. */
 HlsDesign *design_create(const Op *module, Clock clock) MUST_CHECK;
 void design_free(HlsDesign *design);
 
@@ -160,7 +166,17 @@ void design_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes);
  * streams are found in `ports` (Value* -> port + 1). Then, from the accesses, the depth, the
  * initiation interval and the cycle of each access. False: diagnosed. */
 bool design_find_accesses(HlsLoop *loop, const PtrMap *ports) MUST_CHECK;
-bool design_schedule(const HlsDesign *design, HlsLoop *loop) MUST_CHECK;
+bool design_schedule(HlsDesign *design, HlsLoop *loop) MUST_CHECK;
+/* The cycle of its iteration in which an op is done, or its first copy if it is in an unrolled loop,
+ * or the last one of a store; -1: it has none, as declarations have none. */
+int64_t design_cycle_of(const HlsDesign *design, const Op *op);
+
+/* The clock of a design: that of its schedule, else what fit-fifos has noted, else its budget's,
+ * else CLOCK_DEFAULT_MHZ. */
+int64_t design_clock_mhz(const Op *module);
+/* schedule-hls: writes the schedule of a design into its module.
+ * Tests: lit/sim/design/schedule-hls.mir */
+extern const PassDef pass_schedule_hls;
 
 /* The sum, minimum or other associative op by which a store combines the element it stores to with
  * another value, *other; NULL: it does not. */

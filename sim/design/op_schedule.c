@@ -1,35 +1,20 @@
-/* The schedule of one iteration. Every op begins as soon as its operands are there (ASAP), and
- * operators follow each other in a cycle while they fit (schedule/schedule.h). The schedule gives
- * the cycle of each read and write, the depth of the pipeline and its initiation interval:
+/* The schedule of one iteration. Every op begins as soon as its operands are there (ASAP), or later
+ * where a floor or its attribute says so, and operators follow each other in a cycle while they fit
+ * (schedule/schedule.h). Sums, minima and maxima of integers over an unrolled loop count as trees,
+ * because HLS tools balance them. The same walk finds the length of a recurrence, the longest path
+ * from a load of an array to a store of it, when it is restricted to the ops that depend on the load.
  *
- *   ii = max(requested, cycles of a recurrence / its distance, accesses per port)
- *
- * A recurrence is the longest path from a load of an array to a store of it. The same walk finds
- * it, restricted to the ops that depend on the load. Sums, minima and maxima of integers over an
- * unrolled loop count as trees, because HLS tools balance them.
- * Tests: lit/sim/design/schedule.mir */
+ * The cycle of an op is the one in which its result is there, counted from the iteration's start: of
+ * a read or write the one in which it happens, of a store the one at whose end it is made. In an
+ * unrolled loop it is that of the first copy, of a store that of the last.
+ * Tests: lit/sim/design/schedule.mir, lit/sim/design/schedule-hls.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/math/math.h"
 #include "ir/asm/print/print.h"
 #include "sim/design/internal.h"
 
-enum { ABSENT = -1 };
-
-typedef struct Schedule {
-    Clock clock;
-    const HlsLoop *loop;
-    PtrMap times;          /* of values, of arrays when last stored, of reads and writes; plus 1 */
-    const Value *source;   /* only what depends on loads of this array has a time; NULL: all */
-    const Op *source_load; /* only on this one, or NULL */
-    bool source_is_lost;   /* the stored value does not depend on it */
-    bool is_conditional;   /* inside an if */
-    int64_t entered;       /* when the condition around is known */
-    int64_t end;
-    VEC(const Value *) arrays; /* that are accessed, once each */
-} Schedule;
-
-static int64_t time_of(const Schedule *s, const void *key)
+int64_t design_time_of(const Schedule *s, const void *key)
 {
     return (int64_t)(uintptr_t)ptrmap_get(&s->times, key) - 1;
 }
@@ -49,56 +34,133 @@ static void note_array(Schedule *s, const Value *array)
 
 static int64_t operands_ready(const Schedule *s, const Op *op)
 {
-    int64_t ready = s->source ? ABSENT : 0;
+    int64_t ready = s->source ? SCHEDULE_ABSENT : 0;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        ready = i64_max(ready, time_of(s, op_operand(op, i)));
+        ready = i64_max(ready, design_time_of(s, op_operand(op, i)));
     return ready;
 }
 
-static void schedule_scalar(Schedule *s, const Op *op)
+/* When an op is done that is so in the cycle, having begun no earlier than it must, and not with
+ * what the cycle before has left in a register. */
+static int64_t done_in(const Schedule *s, int64_t cycle, OpTiming timing)
 {
-    int64_t ready = operands_ready(s, op);
-    if (ready == ABSENT) return;
-    int64_t done = clock_after(s->clock, ready, latency_op(op, s->clock));
-    for (uint32_t i = 0; i < op->result_count; i++) set_time(s, op_result(op, i), done);
+    int64_t usable = s->clock.usable_ps;
+    return cycle * usable + i64_max(clock_after(s->clock, 0, timing) % usable, 1);
 }
 
-static void schedule_load(Schedule *s, const Op *op)
+/* Cycle that a load or read may not come before, by the rounds of design_schedule. */
+static int64_t floor_of(const Schedule *s, const Op *op)
+{
+    return s->floors ? (int64_t)(uintptr_t)ptrmap_get(s->floors, op) : 0;
+}
+
+bool design_given_cycle(const Op *op, int64_t *cycle)
+{
+    const Attr *given = op_attr(op, EMITHLS_ATTR_CYCLE);
+    if (given) *cycle = attr_int_value(given);
+    return given || op_error(op, "has no cycle, but its design is scheduled; schedule-hls gives it "
+                                 "one");
+}
+
+/* Notes the cycle of an op that is done at `*done` at the earliest; its attribute may say later.
+ * Copies behind the first of an unrolled loop follow that one. False: diagnosed. */
+static bool settle(Schedule *s, const Op *op, OpTiming timing, int64_t *done)
+{
+    int64_t cycle = clock_cycle(s->clock, *done), given = cycle;
+    if (s->source || s->is_repeated) return true;
+    if (s->is_given && !design_given_cycle(op, &given)) return false;
+    if (given < cycle)
+        return op_error(op,
+                        "is in cycle %lld of its iteration, but what it needs lets it be in "
+                        "cycle %lld at the earliest",
+                        (long long)given, (long long)cycle);
+    if (given > cycle) *done = done_in(s, given, timing);
+    design_note_cycle(s->design, op, given);
+    return true;
+}
+
+static bool schedule_scalar(Schedule *s, const Op *op)
+{
+    int64_t ready = operands_ready(s, op);
+    if (ready == SCHEDULE_ABSENT) return true;
+    OpTiming timing = latency_op(op, s->clock);
+    int64_t done = clock_after(s->clock, ready, timing);
+    if (!settle(s, op, timing, &done)) return false;
+    for (uint32_t i = 0; i < op->result_count; i++) set_time(s, op_result(op, i), done);
+    return true;
+}
+
+static bool schedule_load(Schedule *s, const Op *op)
 {
     const Value *array = op_operand(op, 0);
     HlsMemory memory = design_memory(array);
-    int64_t ready = i64_max(s->source ? ABSENT : 0, time_of(s, array));
+    int64_t ready = i64_max(s->source ? SCHEDULE_ABSENT : 0, design_time_of(s, array));
     for (uint32_t i = 1; i < op->operand_count; i++)
-        ready = i64_max(ready, time_of(s, op_operand(op, i))); /* of a computed index */
+        ready = i64_max(ready, design_time_of(s, op_operand(op, i))); /* of a computed index */
     note_array(s, array);
-    if (array == s->source && !s->source_is_lost && (!s->source_load || s->source_load == op))
+    if (array == s->source && !s->source_is_lost && (!s->source_load || s->source_load == op)) {
         ready = i64_max(ready, 0);
-    if (ready != ABSENT)
-        set_time(s, op_result(op, 0),
-                 clock_after(s->clock, ready, design_load_timing(&memory, s->loop, op)));
+        if (!s->is_repeated) *vec_push(&s->carried) = op;
+    }
+    if (ready == SCHEDULE_ABSENT) return true;
+    OpTiming timing = design_load_timing(&memory, s->loop, op);
+    ready = i64_max(ready, floor_of(s, op) * s->clock.usable_ps);
+    int64_t done = clock_after(s->clock, ready, timing);
+    if (!settle(s, op, timing, &done)) return false;
+    set_time(s, op_result(op, 0), done);
+    return true;
 }
 
-static void schedule_store(Schedule *s, const Op *op)
+static OpTiming store_timing(const HlsMemory *memory)
+{
+    return memory->is_register ? (OpTiming){0, 0} : latency_memory_store(memory->impl);
+}
+
+/* A store is made when its last copy is. */
+static void set_stored(Schedule *s, const Op *store, int64_t time)
+{
+    set_time(s, store, i64_max(time, design_time_of(s, store)));
+}
+
+static bool settle_store(Schedule *s, const Op *store)
+{
+    const Value *array = op_operand(store, 1);
+    HlsMemory memory = design_memory(array);
+    int64_t earliest = design_time_of(s, store), time = earliest;
+    if (!settle(s, store, store_timing(&memory), &time)) return false;
+    if (time == earliest) return true;
+    set_time(s, store, time);
+    set_time(s, array, i64_max(time, design_time_of(s, array)));
+    return true;
+}
+
+static bool schedule_store(Schedule *s, const Op *op)
 {
     const Value *array = op_operand(op, 1);
-    int64_t ready = time_of(s, op_operand(op, 0));
+    int64_t ready = design_time_of(s, op_operand(op, 0));
     note_array(s, array);
     if (!s->source) ready = i64_max(i64_max(ready, 0), s->entered);
-    if (ready != ABSENT) {
+    if (ready != SCHEDULE_ABSENT) {
         HlsMemory memory = design_memory(array);
-        if (!memory.is_register)
-            ready = clock_after(s->clock, ready, latency_memory_store(memory.impl));
-        set_time(s, array, i64_max(ready, time_of(s, array)));
-    } else if (array == s->source && !s->is_conditional)
-        s->source_is_lost = true;
+        ready = clock_after(s->clock, ready, store_timing(&memory));
+        set_time(s, array, i64_max(ready, design_time_of(s, array)));
+        set_stored(s, op, ready);
+        return s->is_copied || settle_store(s, op);
+    }
+    if (array == s->source && !s->is_conditional) s->source_is_lost = true;
+    return true;
 }
 
+/* The op's time is the earliest one, from which design_schedule places it; its word may be there
+ * later for that. */
 static void schedule_access(Schedule *s, const Op *op)
 {
     if (s->source) return;
-    int64_t ready = i64_max(operands_ready(s, op), s->entered);
-    int64_t done = clock_after(s->clock, ready, latency_op(op, s->clock));
+    OpTiming timing = latency_op(op, s->clock);
+    int64_t ready = i64_max(operands_ready(s, op), s->entered), word = floor_of(s, op);
+    int64_t done = clock_after(s->clock, ready, timing);
     set_time(s, op, done);
+    if (word > clock_cycle(s->clock, done)) done = done_in(s, word, timing);
     for (uint32_t i = 0; i < op->result_count; i++) set_time(s, op_result(op, i), done);
 }
 
@@ -108,9 +170,11 @@ static bool schedule_if(Schedule *s, const Op *op)
 {
     int64_t before = s->entered;
     bool outer = s->is_conditional;
-    s->entered = clock_after(s->clock, before, latency_op(op, s->clock));
+    OpTiming timing = latency_op(op, s->clock);
+    s->entered = clock_after(s->clock, before, timing);
     s->is_conditional = true;
-    bool ok = schedule_range(s, region_entry(op_region(op, 0))->first, NULL);
+    bool ok = settle(s, op, timing, &s->entered) &&
+              schedule_range(s, region_entry(op_region(op, 0))->first, NULL);
     s->entered = before;
     s->is_conditional = outer;
     return ok;
@@ -154,14 +218,20 @@ const Op *design_accumulated(const Op *store, const Value **other)
     return NULL;
 }
 
+static void set_sum(Schedule *s, const Op *store, int64_t time)
+{
+    set_time(s, op_operand(store, 1), time);
+    set_stored(s, store, time);
+}
+
 /* In order: a cascade of DSP slices, the sum of each a cycle after that of the one before, the first
  * a cycle after its product. */
 static void cascade(Schedule *s, const Op *store, const Value *product, int64_t copies)
 {
-    int64_t time = time_of(s, product);
-    for (int64_t i = 0; time != ABSENT && i < copies; i++)
+    int64_t time = design_time_of(s, product);
+    for (int64_t i = 0; time != SCHEDULE_ABSENT && i < copies; i++)
         time = clock_after(s->clock, time, latency_cascade());
-    if (time != ABSENT) set_time(s, op_operand(store, 1), time);
+    if (time != SCHEDULE_ABSENT) set_sum(s, store, time);
 }
 
 /* Whether the array holds 0 where the loop begins, by a store in front of it. */
@@ -182,19 +252,19 @@ static void balance(Schedule *s, const Op *loop, const Op *store, int64_t copies
     const Value *other = NULL;
     const Op *sum = design_accumulated(store, &other);
     OpTiming timing = latency_op(sum, s->clock);
-    int64_t time = time_of(s, other);
-    for (int64_t terms = copies; time != ABSENT && terms > 1; terms = (terms + 1) / 2)
+    int64_t time = design_time_of(s, other);
+    for (int64_t terms = copies; time != SCHEDULE_ABSENT && terms > 1; terms = (terms + 1) / 2)
         time = clock_after(s->clock, time, timing);
     if (sum->def == ARITH(ADDI) && starts_from_zero(loop, op_operand(store, 1))) {
-        if (time != ABSENT) set_time(s, op_operand(store, 1), time);
+        if (time != SCHEDULE_ABSENT) set_sum(s, store, time);
         return;
     }
     int64_t ready = i64_max(time, before);
-    if (ready != ABSENT) set_time(s, op_operand(store, 1), clock_after(s->clock, ready, timing));
+    if (ready != SCHEDULE_ABSENT) set_sum(s, store, clock_after(s->clock, ready, timing));
 }
 
 /* Whether the array is declared in the loop's body, so that each copy has its own. */
-static bool is_inside(const Op *loop, const Value *array)
+bool design_is_inside(const Op *loop, const Value *array)
 {
     return loop && !array->is_arg && op_is_ancestor(loop, value_def(array));
 }
@@ -206,7 +276,7 @@ static bool schedule_chains(Schedule *s, const Op *loop, const PtrMap *before)
     int64_t chain = 1;
     FOR_EACH_OP(op, body) {
         const Value *other = NULL;
-        if (op->def != EMITHLS(STORE) || is_inside(loop, op_operand(op, 1))) continue;
+        if (op->def != EMITHLS(STORE) || design_is_inside(loop, op_operand(op, 1))) continue;
         int64_t copies = copies_per_element(loop, op);
         if (copies == 1) continue;
         if (design_accumulated(op, &other) && op_attr(loop, EMITHLS_ATTR_ORDERED))
@@ -217,52 +287,57 @@ static bool schedule_chains(Schedule *s, const Op *loop, const PtrMap *before)
         else
             chain = i64_max(chain, copies);
     }
-    for (int64_t i = 1; i < chain; i++)
-        if (!schedule_range(s, body->first, NULL)) return false;
+    bool outer = s->is_repeated, ok = true;
+    s->is_repeated = true;
+    for (int64_t i = 1; ok && i < chain; i++) ok = schedule_range(s, body->first, NULL);
+    s->is_repeated = outer;
+    return ok;
+}
+
+/* The stores of an unrolled loop whose copies are all scheduled. */
+static bool settle_stores(Schedule *s, const Op *op)
+{
+    if (op->def == EMITHLS(STORE)) return settle_store(s, op);
+    FOR_EACH_INNER(inner, op)
+        if (!settle_stores(s, inner)) return false;
     return true;
 }
 
 static bool schedule_copies(Schedule *s, const Op *loop)
 {
+    bool outer = s->is_copied;
     PtrMap before = {0}; /* array -> time of its last store, plus 1 */
     FOR_EACH_OP(op, region_entry(op_region(loop, 0)))
         if (op->def == EMITHLS(STORE)) {
             const Value *array = op_operand(op, 1);
-            int64_t time = time_of(s, array);
+            int64_t time = design_time_of(s, array);
             if (array == s->source && !s->source_is_lost) time = i64_max(time, 0);
             ptrmap_put(&before, array, (void *)(uintptr_t)(time + 1));
         }
+    s->is_copied = true;
     bool ok = schedule_range(s, region_entry(op_region(loop, 0))->first, NULL) &&
               schedule_chains(s, loop, &before);
+    s->is_copied = outer;
     ptrmap_free(&before);
-    return ok;
-}
-
-static bool is_declaration(const Op *op)
-{
-    static const uint32_t ids[] = {EMITHLS_VARIABLE,        EMITHLS_GET,
-                                   EMITHLS_ARRAY_PARTITION, EMITHLS_ARRAY_RESHAPE,
-                                   EMITHLS_BIND_STORAGE,    EMITHLS_DEPENDENCE};
-    for (size_t i = 0; i < COUNT_OF(ids); i++)
-        if (op->def == &emithls_ops[ids[i]]) return true;
-    return op->def == ARITH(CONSTANT);
+    return ok && (outer || s->source || settle_stores(s, loop));
 }
 
 static bool schedule_op(Schedule *s, const Op *op)
 {
     if (op->def == EMITHLS(FOR)) return schedule_copies(s, op);
     if (op->def == EMITHLS(IF)) return schedule_if(s, op);
-    if (op->def == EMITHLS(LOAD))
-        schedule_load(s, op);
-    else if (op->def == EMITHLS(STORE))
-        schedule_store(s, op);
-    else if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE))
-        schedule_access(s, op);
-    else if (op->def == EMITHLS(COND) || op->def == EMITHLS(INDEX) ||
-             (op->def && (op->def->dialect == &arith_dialect || op->def->dialect == &math_dialect)))
-        schedule_scalar(s, op);
-    else if (!is_declaration(op))
+    if (op->def == EMITHLS(LOAD)) return schedule_load(s, op);
+    if (op->def == EMITHLS(STORE)) return schedule_store(s, op);
+    if (emithls_is_declaration(op)) {
+        if (op->def == ARITH(CONSTANT) && !s->source) set_time(s, op_result(op, 0), 0);
+        return true;
+    }
+    if (op->def == EMITHLS(COND) || op->def == EMITHLS(INDEX) ||
+        (op->def && (op->def->dialect == &arith_dialect || op->def->dialect == &math_dialect)))
+        return schedule_scalar(s, op);
+    if (op->def != EMITHLS(READ) && op->def != EMITHLS(WRITE))
         return op_error(op, "cannot be simulated");
+    schedule_access(s, op);
     return true;
 }
 
@@ -273,102 +348,17 @@ static bool schedule_range(Schedule *s, const Op *first, const Op *end)
     return true;
 }
 
-static void require_ii(const HlsDesign *design, HlsLoop *loop, int64_t ii, const char *what,
-                       Str name)
+bool design_walk(Schedule *s)
 {
-    if (ii <= loop->ii) return;
-    StrBuf text = {0};
-    strbuf_printf(&text, "%s '%.*s'", what, STR_ARG(name));
-    loop->ii = ii;
-    loop->ii_reason = arena_copy((Arena *)&design->arena, text.data, text.len + 1);
-    strbuf_free(&text);
+    s->end = s->entered = 0;
+    s->source_is_lost = s->is_conditional = false;
+    ptrmap_clear(&s->times);
+    s->arrays.len = 0;
+    return schedule_range(s, s->loop->first, s->loop->end);
 }
 
-/* Cycles from a load of the array (`load`, or any if NULL) to the load that may see the store that
- * follows from it. */
-static bool recurrence(const Schedule *main, const HlsMemory *memory, const Op *load,
-                       int64_t *cycles)
+void design_schedule_free(Schedule *s)
 {
-    Schedule s = {
-        .clock = main->clock, .loop = main->loop, .source = memory->array, .source_load = load};
-    bool ok = schedule_range(&s, main->loop->first, main->loop->end);
-    int64_t time = time_of(&s, memory->array);
-    *cycles = time == ABSENT        ? 0
-              : memory->is_register ? clock_cycles_until(s.clock, time)
-                                    : clock_cycle(s.clock, time) + 1;
-    ptrmap_free(&s.times);
-    vec_free(&s.arrays);
-    return ok;
-}
-
-/* Recurrences through an array. A delay line is taken load by load: each sees values of its own
- * age. */
-static bool limit_by_recurrences(const HlsDesign *design, const Schedule *s, HlsLoop *loop,
-                                 const HlsMemory *m)
-{
-    int64_t cycles = 0, distance = m->distance;
-    bool is_delay_line = false;
-    FOR_EACH_USE(use, m->array) {
-        const Op *load = use->owner;
-        if (load->def != EMITHLS(LOAD) || !design_is_delayed(m, load, &distance)) continue;
-        is_delay_line = true;
-        if (design_is_shift(load)) continue;
-        if (!recurrence(s, m, load, &cycles)) return false;
-        require_ii(design, loop, (cycles + distance - 1) / distance, "recurrence through", m->name);
-    }
-    if (is_delay_line) return true;
-    if (!recurrence(s, m, NULL, &cycles)) return false;
-    require_ii(design, loop, (cycles + distance - 1) / distance, "recurrence through", m->name);
-    return true;
-}
-
-static bool limit_by_arrays(const HlsDesign *design, const Schedule *s, HlsLoop *loop)
-{
-    for (size_t i = 0; i < s->arrays.len; i++) {
-        HlsMemory m = design_memory(s->arrays.data[i]);
-        if (!m.is_constant && !is_inside(loop->op, m.array) &&
-            !limit_by_recurrences(design, s, loop, &m))
-            return false;
-        require_ii(design, loop, design_port_cycles(&m, loop), "ports of", m.name);
-    }
-    return true;
-}
-
-/* A stream takes one access a cycle, and words leave after those of the iteration have come. */
-static void place_accesses(const HlsDesign *design, const Schedule *s, HlsLoop *loop,
-                           const Op *func)
-{
-    int64_t next[HLS_MAX_PORTS] = {0}, last_read = 0, uses[HLS_MAX_PORTS] = {0};
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < loop->accesses.len; i++) {
-            HlsAccess *a = &loop->accesses.data[i];
-            if (a->is_write != (pass == 1)) continue;
-            a->offset = i64_max(clock_cycle(s->clock, time_of(s, a->op)), next[a->port]);
-            if (a->is_write)
-                a->offset = i64_max(a->offset, last_read);
-            else
-                last_read = i64_max(last_read, a->offset);
-            next[a->port] = a->offset + 1;
-            loop->depth = i64_max(loop->depth, a->offset + 1);
-            const Attr *name = op_attr(func, EMITHLS_ATTR_ARG_NAMES)->u.array.items[a->port];
-            require_ii(design, loop, ++uses[a->port], "accesses to", name->u.string);
-        }
-}
-
-bool design_schedule(const HlsDesign *design, HlsLoop *loop)
-{
-    Schedule s = {.clock = design->clock, .loop = loop};
-    const Op *func = op_parent_of_def(loop->first, EMITHLS(FUNC));
-    bool ok = schedule_range(&s, loop->first, loop->end);
-    loop->ii = loop->requested_ii > 0 ? loop->requested_ii : 1;
-    loop->depth = clock_cycle(s.clock, s.end) + 1;
-    ok = ok && limit_by_arrays(design, &s, loop);
-    if (ok) place_accesses(design, &s, loop, func);
-    if (loop->requested_ii == 0) {
-        loop->ii = loop->depth;
-        loop->ii_reason = NULL;
-    }
-    ptrmap_free(&s.times);
-    vec_free(&s.arrays);
-    return ok;
+    ptrmap_free(&s->times);
+    vec_free(&s->arrays);
 }

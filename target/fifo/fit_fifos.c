@@ -404,7 +404,7 @@ static bool fit_fifos(Pass *pass, Op *module)
     if (!emithls_top(module)) return true;
     FifoFitting f = {.module = module,
                      .events = pass_int(pass, "events"),
-                     .clock_mhz = budget_item(module, DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ)};
+                     .clock_mhz = design_clock_mhz(module)};
     if (!fifo_slack_parse(pass_string(pass, "slack"), &f.slack))
         return op_error(module,
                         "has FIFOs for an unknown slack '%.*s'; there are exact, N%% (up to "

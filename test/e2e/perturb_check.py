@@ -201,7 +201,7 @@ def written_arguments(text):
             r"^  emithls\.func @(\w+)\(([^\n]*?)\) (?:attributes [^\n]*)?\{\n(.*?)^  \}", text,
             re.M | re.S):
         names = re.findall(r"(%\w+): !emithls", arguments)
-        written = set(re.findall(r"emithls\.write %\S+, (%\w+) :", body))
+        written = set(re.findall(r"emithls\.write %\S+, (%\w+)[ :{]", body))
         found[name] = {number for number, arg in enumerate(names) if arg in written}
     return found
 
