@@ -145,19 +145,9 @@ static double random_float(const Boundary *b, uint64_t *state)
 
 static bool random_array(const Boundary *b, uint64_t *state, uint64_t indices, Npy *out)
 {
-    const Type *elem = b->tensor->u.shaped.elem;
-    uint32_t width = type_width(elem);
-    bool is_float = b->is_quantized || type_is_float(elem);
-    uint32_t item = width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
-    if (is_float) item = elem->kind == TYPE_F64 ? 8 : 4;
-    if (!npy_init(out,
-                  is_float       ? 'f'
-                  : b->is_signed ? 'i'
-                                 : 'u',
-                  item, b->tensor->u.shaped.dims, b->tensor->u.shaped.rank))
-        return false;
+    if (!boundary_new_input(b, out)) return false;
     for (int64_t i = 0; i < out->count; i++) {
-        if (is_float)
+        if (out->kind == 'f')
             npy_set_f64(out, i, random_float(b, state));
         else
             npy_set_i64(out, i, random_integer(b, state, indices));

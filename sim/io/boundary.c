@@ -272,13 +272,28 @@ Array *boundary_enter(const Boundary *b, const Npy *npy, int64_t frame, StrBuf *
     return NULL;
 }
 
+/* Bytes of numpy's least integer type of that width. */
+static uint32_t integer_bytes(uint32_t width)
+{
+    return width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
+}
+
+bool boundary_new_input(const Boundary *b, Npy *out)
+{
+    const Type *elem = b->tensor->u.shaped.elem;
+    bool is_float = b->is_quantized || type_is_float(elem);
+    uint32_t item = is_float ? (elem->kind == TYPE_F64 ? 8 : 4) : integer_bytes(type_width(elem));
+    char kind = is_float ? 'f' : b->is_signed ? 'i' : 'u';
+    return npy_init(out, kind, item, b->tensor->u.shaped.dims, b->tensor->u.shaped.rank);
+}
+
 static void dtype_of(const Boundary *b, char *kind, uint32_t *item)
 {
     const Type *elem = b->tensor->u.shaped.elem;
     uint32_t width = type_width(elem);
     bool is_float = b->is_quantized || type_is_float(elem);
     *kind = is_float ? 'f' : width == 1 ? 'b' : b->is_signed ? 'i' : 'u';
-    *item = width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
+    *item = integer_bytes(width);
     if (is_float) *item = b->is_quantized || width == 64 ? 8 : elem->kind == TYPE_F16 ? 2 : 4;
 }
 
