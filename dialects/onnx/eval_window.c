@@ -14,11 +14,18 @@ typedef struct OnnxWindow {
 
 typedef bool Geometry(const Op *op, ConvGeometry *out, StrBuf *why);
 
+/* Of a channel; a kernel of pooling may be far larger than its input. */
+enum { MOST_TAPS = 1 << 30 };
+
 static bool window_init(const Eval *e, OnnxWindow *w, Geometry *geometry)
 {
     if (!geometry(e->op, &w->g, e->why)) return false;
     w->in_count = onnx_dims_product(w->g.in, 0, w->g.spatial);
     w->out_count = onnx_dims_product(w->g.out, 0, w->g.spatial);
+    int64_t all = w->out_count;
+    for (uint32_t i = 0; i < w->g.spatial; i++)
+        if (!i64_mul(all, w->g.kernel[i], &all) || all > MOST_TAPS)
+            return onnx_why(e->why, "the windows have more than %d elements in all", MOST_TAPS);
     w->taps = onnx_dims_product(w->g.kernel, 0, w->g.spatial);
     return true;
 }

@@ -248,6 +248,15 @@ bool onnx_lower_clip(OnnxLowering *lw)
     return onnx_lower_elementwise(lw);
 }
 
+/* Whether a float of fewer than 32 bits holds all integers of the range: it does if it holds the
+ * largest odd one, which takes the most bits. In f32 integers count as exact. */
+static bool holds_integers(const Type *type, const Fixed *x)
+{
+    int64_t most = -x->low > x->high ? -x->low : x->high;
+    double odd = (double)((most - 1) | 1);
+    return type_width(type) >= 32 || most <= 1 || attr_float_value(attr_float(type, odd)) == odd;
+}
+
 /* Between integers and floats, integers that fit stay the same ones. */
 bool onnx_lower_cast(OnnxLowering *lw)
 {
@@ -261,7 +270,8 @@ bool onnx_lower_cast(OnnxLowering *lw)
         bool fits =
             lower_is_unsigned_elem(to) ? x->low >= 0 && needed <= width + 1 : needed <= width;
         if (!fits || width == 1) return onnx_lower_elementwise(lw);
-    } else if (!type_is_integer(from) && type_width(to) < type_width(from)) {
+    } else if ((!type_is_integer(from) && type_width(to) < type_width(from)) ||
+               !holds_integers(to, x)) {
         return onnx_lower_elementwise(lw);
     }
     lower_result(lw, x);
