@@ -80,6 +80,7 @@ static const struct {
     {"pass 'onnx-set-head' changes", "it leaves out scalings and softmaxes, by intent"},
     {"expected valid permutation tensor", "an operand is checked when it becomes a constant"},
     {"'arith.shli' op shifts by", "what is shifted too far is not selected afterwards"},
+    {": inf before", "an infinity has several forms: 1 / 0, and 0 * (1 / 0) is none"},
     {"op converts", "a float that an integer type does not hold has no defined conversion"},
 };
 
@@ -120,7 +121,9 @@ static bool may_be_endless(const Op *op)
         while (block && block != op->successors[i].block) block = block->next;
         if (!block || block == op->block) return true;
     }
-    uint32_t first = op->def == TOSA(PAD) ? 1 : op->def == ONNX(RANGE) ? 0 : op->operand_count;
+    uint32_t first = op->def == ONNX(RANGE)                             ? 0
+                     : op->def == TOSA(PAD) || op->def == ONNX(ONE_HOT) ? 1
+                                                                        : op->operand_count;
     for (uint32_t i = first; i < op->operand_count; i++) {
         const Op *def = value_def(op_operand(op, i));
         if (!def || !def->def || !op_has_trait(def, TRAIT_CONSTANT_LIKE)) return true;
@@ -146,6 +149,16 @@ static bool is_large(const Attr *value, int64_t most)
     return found;
 }
 
+static bool kernel_is_small(const Op *op, int64_t most)
+{
+    int64_t extents[ONNX_MAX_RANK];
+    size_t count;
+    if (!attr_int_list(op_attr(op, "kernel_shape"), extents, ONNX_MAX_RANK, &count)) return true;
+    for (size_t i = 0; i < count; i++)
+        if (extents[i] > most) return false;
+    return true;
+}
+
 static bool type_is_small(const Type *type, Sizes *sizes)
 {
     int64_t count;
@@ -158,6 +171,7 @@ static bool op_is_small(Op *op, void *user)
 {
     Sizes *sizes = user;
     if (op->def && may_be_endless(op)) return false;
+    if (!kernel_is_small(op, sizes->elements)) return false;
     for (uint32_t i = 0; i < op->result_count; i++)
         if (!type_is_small(op_result(op, i)->type, sizes)) return false;
     for (uint32_t r = 0; r < op->region_count; r++)
