@@ -160,7 +160,7 @@ static Value *logic(Datapath *d, NodeId id, int64_t stage)
 }
 
 /* A value of a stage in a later one: registers, those with one enable in a row. */
-static Value *delayed(Datapath *d, Value *value, int64_t stage, int64_t cycles)
+Value *to_rtl_delayed(const Datapath *d, Value *value, int64_t stage, int64_t cycles)
 {
     Value *const *moves = d->control->moves + stage;
     for (int64_t first = 1, next; first <= cycles; first = next) {
@@ -177,11 +177,11 @@ static Value *product_and_sum(Datapath *d, NodeId id)
     const Node *n = to_rtl_node(d->g, id);
     int64_t first = n->stage - n->latency;
     Builder *b = &d->m->b;
-    Value *x = delayed(d, in(d, id, 0, first), first, 1);
-    Value *y = delayed(d, in(d, id, 1, first), first, 1);
-    Value *product = delayed(d, comb_build_binary(b, COMB(MUL), x, y), first + 1, 1);
+    Value *x = to_rtl_delayed(d, in(d, id, 0, first), first, 1);
+    Value *y = to_rtl_delayed(d, in(d, id, 1, first), first, 1);
+    Value *product = to_rtl_delayed(d, comb_build_binary(b, COMB(MUL), x, y), first + 1, 1);
     Value *sum = in(d, id, 2, n->stage - to_rtl_latency(n, 2));
-    return delayed(d, comb_build_binary(b, COMB(ADD), product, sum), n->stage - 1, 1);
+    return to_rtl_delayed(d, comb_build_binary(b, COMB(ADD), product, sum), n->stage - 1, 1);
 }
 
 static Value *load(Datapath *d, NodeId id)
@@ -197,6 +197,7 @@ static Value *compute(Datapath *d, NodeId id)
     const Node *n = to_rtl_node(d->g, id);
     Slice s;
     if (to_rtl_slice_of(d, id, &s)) return to_rtl_build_slice(d, id, &s);
+    if (to_rtl_is_fabric_product(n)) return to_rtl_build_product(d, id);
     switch (n->kind) {
     case NODE_COUNTER: return d->control->counters[n->imm];
     case NODE_STATE: return d->m->cells[n->imm];
@@ -204,7 +205,8 @@ static Value *compute(Datapath *d, NodeId id)
     case NODE_LOAD: return load(d, id);
     case NODE_MACC: return product_and_sum(d, id);
     default:
-        return delayed(d, logic(d, id, n->stage - n->latency), n->stage - n->latency, n->latency);
+        return to_rtl_delayed(d, logic(d, id, n->stage - n->latency), n->stage - n->latency,
+                              n->latency);
     }
 }
 
@@ -217,9 +219,9 @@ static void build_node(Datapath *d, NodeId id)
     if (!to_rtl_is_wire(n->kind)) d->values[slot(d, id, built)] = compute(d, id);
     for (int64_t s = to_rtl_is_wire(n->kind) ? 0 : n->stage + 1; s < (int64_t)d->stages; s++) {
         if (!d->is_needed[slot(d, id, s)]) continue;
-        d->values[slot(d, id, s)] = to_rtl_is_wire(n->kind)
-                                        ? wire(d, id, s)
-                                        : delayed(d, to_rtl_at(d, id, built), built, s - built);
+        d->values[slot(d, id, s)] =
+            to_rtl_is_wire(n->kind) ? wire(d, id, s)
+                                    : to_rtl_delayed(d, to_rtl_at(d, id, built), built, s - built);
         built = s;
     }
 }

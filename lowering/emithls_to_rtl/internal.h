@@ -7,7 +7,8 @@
  *   time.c                       graph ─▶ the cycle of each node, after sim/design's schedule
  *   sequence.c, control.c        when iterations begin, and where they are
  *   datapath.c, storage.c, …     graph and cycles ─▶ ops of hw, comb and seq
- *   slice.c, library.c           products as slices; modules of the library
+ *   slice.c, product.c           products as slices, and of LUTs
+ *   library.c                    modules of the library
  *
  * Everything lives in the arena and the vectors of an RtlProcess. docs/rtl.md states what hardware
  * comes out. Functions under MUST_CHECK return false after a diagnostic.
@@ -358,6 +359,8 @@ typedef struct Datapath {
 Datapath to_rtl_datapath(RtlModule *m, const Graph *g, const LoopControl *control, Value **words);
 Value *to_rtl_at(const Datapath *d, NodeId id, int64_t stage);
 void to_rtl_datapath_free(Datapath *d);
+/* A value of a stage in a later one: registers. */
+Value *to_rtl_delayed(const Datapath *d, Value *value, int64_t stage, int64_t cycles);
 /* Whether a node is nothing but wires. */
 bool to_rtl_is_wire(NodeKind kind);
 
@@ -376,6 +379,9 @@ typedef struct Slice {
 bool to_rtl_is_slice_product(const Node *n);
 /* False: the node is no slice. */
 bool to_rtl_slice_of(const Datapath *d, NodeId id, Slice *out);
+/* Whether the node is a product that the cost model counts as LUTs, or of addresses (product.c). */
+bool to_rtl_is_fabric_product(const Node *n);
+Value *to_rtl_build_product(const Datapath *d, NodeId id);
 Value *to_rtl_build_slice(const Datapath *d, NodeId id, const Slice *slice);
 
 /* What an iteration does in a stage happens if it goes on and its condition holds. */

@@ -7,8 +7,9 @@ Random modules of logic, registers and memories are printed, as they are and
 after canonicalization, and simulated for some cycles with random inputs; their
 outputs must be those of a model in Python. The FIFOs of the library get random
 traffic, and are full and empty in the cycles that `ming sim` reckons with. Slices of
-the library, alone and in chains, get random operands (dsp_check.py). All of it is
-clean to Verilator. Each case prints `PASS name` or `FAIL name: why`; the
+the library, alone and in chains, get random operands (dsp_check.py), and so do
+products of LUTs and slices that a design has (product_check.py). All of it is clean
+to Verilator. Each case prints `PASS name` or `FAIL name: why`; the
 last line counts.
 """
 import argparse
@@ -20,6 +21,7 @@ import tempfile
 
 import dsp_check
 import gen_rtl
+import product_check
 from run_check import Failure
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -190,6 +192,11 @@ def cases(args, work):
             name = f"dsp-{kind}-{number}"
             yield name, lambda k=kind, n=name: dsp_check.check(
                 work / n, rng, k, simulate, lint, 100 if args.quick else 1000)
+    for kind in product_check.KINDS:
+        for number in range(1 if args.quick else 10):
+            name = f"products-{kind}-{number}"
+            yield name, lambda k=kind, n=name: product_check.check(
+                args.tools, work / n, rng, k, simulate, lint, 60 if args.quick else 300)
 
 
 def main():
