@@ -101,6 +101,9 @@ static KnownRange op_known(const Op *op, const KnownRange *x, uint32_t loops)
 {
     const Type *type = op_result(op, 0)->type;
     if (op->def == ARITH(EXTUI)) return extend_unsigned(op, x[0]);
+    if (op->def == ARITH(SELECT) && x[1].is_known && x[2].is_known)
+        return bounded(type, i64_min(x[1].range.low, x[2].range.low),
+                       i64_max(x[1].range.high, x[2].range.high), loops);
     if (!x[0].is_known || (op->operand_count == 2 && !x[1].is_known))
         return type_bounds(type, loops);
     const PayloadRange *a = &x[0].range, *b = &x[1].range;
@@ -113,7 +116,7 @@ static KnownRange op_known(const Op *op, const KnownRange *x, uint32_t loops)
 
 static KnownRange result_known(const Op *generic, const Op *op, uint32_t depth)
 {
-    KnownRange x[2] = {{.is_known = false}, {.is_known = false}};
+    KnownRange x[3] = {{.is_known = false}, {.is_known = false}, {.is_known = false}};
     uint32_t loops = 0;
     if (op->def == LINALG(INDEX))
         return type_bounds(op_result(op, 0)->type, 1u << attr_int_value(op_attr(op, "dim")));

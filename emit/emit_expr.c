@@ -330,6 +330,10 @@ static bool compare(Emitter *e, const Op *op, const Expr *x, Expr *out)
     int64_t predicate = attr_int_value(op_attr(op, "predicate"));
     const Type *type = op_operand(op, 0)->type;
     bool equality = predicate == CMPI_EQ || predicate == CMPI_NE;
+    if (equality && type_is_int_width(type, 1)) {
+        *out = logical(e, &x[0], text[predicate], PREC_EQUAL, &x[1]);
+        return true;
+    }
     Expr (*read)(Emitter *, const Expr *, const Type *) =
         predicate >= CMPI_ULT ? cpp_unsigned : cpp_signed;
     Expr a = equality ? x[0] : read(e, &x[0], type), b = equality ? x[1] : read(e, &x[1], type);

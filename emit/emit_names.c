@@ -151,6 +151,7 @@ static bool collect_op(Op *op, void *user)
     Emitter *e = user;
     if (op->def == EMITHLS(ARRAY_RESHAPE)) collect_packed(e, op);
     if (cpp_is_math_call(op->def)) e->needs |= EMIT_NEEDS_HLS_MATH;
+    if (op->def == EMITHLS(POPCOUNT)) e->needs |= EMIT_NEEDS_POPCOUNT;
     for (uint32_t i = 0; i < op->result_count; i++)
         if (!collect_type(e, op, op_result(op, i)->type)) return false;
     for (uint32_t r = 0; r < op->region_count; r++)

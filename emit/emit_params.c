@@ -182,6 +182,69 @@ static void add_packed_helper(StrBuf *out)
         "}\n\n");
 }
 
+/* A tree of the shape that sched_popcount_low_half gives. */
+static void add_popcount_helper(StrBuf *out)
+{
+    strbuf_add_c(
+        out, "// How many of N bits are 1. In synthesis a tree: three bits are a sum and a carry, "
+             "a LUT\n"
+             "// each with the products in front; counts of two parts are added.\n"
+             "template <int N>\n"
+             "struct BitLength {\n"
+             "    static const int VALUE = 1 + BitLength<N / 2>::VALUE;\n"
+             "};\n"
+             "template <>\n"
+             "struct BitLength<0> {\n"
+             "    static const int VALUE = 0;\n"
+             "};\n"
+             "template <int N>\n"
+             "struct Popcount {\n"
+             "    static ap_uint<BitLength<N>::VALUE> of(const ap_uint<N> &bits)\n"
+             "    {\n"
+             "#pragma HLS inline\n"
+             "        const int split = (N + 2) / 3 / 2 * 3;\n"
+             "        const ap_uint<split> low = bits.range(split - 1, 0);\n"
+             "        const ap_uint<N - split> high = bits.range(N - 1, split);\n"
+             "        return Popcount<split>::of(low) + Popcount<N - split>::of(high);\n"
+             "    }\n"
+             "};\n"
+             "template <>\n"
+             "struct Popcount<3> {\n"
+             "    static ap_uint<2> of(const ap_uint<3> &bits)\n"
+             "    {\n"
+             "#pragma HLS inline\n"
+             "        const bool a = bits[0], b = bits[1], c = bits[2];\n"
+             "        ap_uint<2> count;\n"
+             "        count[0] = (a != b) != c;\n"
+             "        count[1] = (a && b) || (a && c) || (b && c);\n"
+             "        return count;\n"
+             "    }\n"
+             "};\n"
+             "template <>\n"
+             "struct Popcount<2> {\n"
+             "    static ap_uint<2> of(const ap_uint<2> &bits) { return Popcount<3>::of(bits); }\n"
+             "};\n"
+             "template <>\n"
+             "struct Popcount<1> {\n"
+             "    static ap_uint<1> of(const ap_uint<1> &bits) { return bits; }\n"
+             "};\n"
+             "template <int N>\n"
+             "static inline ap_uint<BitLength<N>::VALUE> popcount(const ap_uint<N> &bits)\n"
+             "{\n"
+             "#pragma HLS inline\n"
+             "#if defined(__SYNTHESIS__)\n"
+             "    return Popcount<N>::of(bits);\n"
+             "#else\n"
+             "    int count = 0;\n"
+             "    for (int i = 0; i < N; i += 64) {\n"
+             "        const ap_uint<64> part = bits.range(i + 63 < N ? i + 63 : N - 1, i);\n"
+             "        count += __builtin_popcountll(part.to_uint64());\n"
+             "    }\n"
+             "    return count;\n"
+             "#endif\n"
+             "}\n\n");
+}
+
 void emit_params(Emitter *e, StrBuf *out)
 {
     StrBuf tables = {0};
@@ -195,6 +258,7 @@ void emit_params(Emitter *e, StrBuf *out)
     if (needs & EMIT_NEEDS_LIMITS) strbuf_add_c(out, "#include <limits>\n");
     strbuf_add_char(out, '\n');
     if (needs & EMIT_NEEDS_PACKED) add_packed_helper(out);
+    if (e->needs & EMIT_NEEDS_POPCOUNT) add_popcount_helper(out);
     if (tables.len) strbuf_add_c(out, "// clang-format off\n\n");
     strbuf_add(out, tables.data ? tables.data : "", tables.len);
     if (tables.len) strbuf_add_c(out, "// clang-format on\n\n");

@@ -165,6 +165,16 @@ static void add_timing(Emitter *e, JsonWriter *w)
     json_write_line(w, 2);
 }
 
+/* Said where it is not one multiplication per product. */
+static void add_multiplier(JsonWriter *w, const Attr *report)
+{
+    const Attr *folding = attr_dict_get_c(report, DFG_REPORT_FOLDING);
+    if (!folding || folding->kind != ATTR_DICT) return;
+    Str multiplier = text(folding, DFG_FOLDING_MULTIPLIER);
+    if (str_eq_c(multiplier, DFG_MULTIPLIER_POPCOUNT))
+        json_member_string(w, "multiplier", multiplier);
+}
+
 /* A process works `cycles` for a frame and can begin the next one then. */
 static void add_costs(JsonWriter *w, const Attr *report)
 {
@@ -179,6 +189,7 @@ static void add_costs(JsonWriter *w, const Attr *report)
     }
     if (number(report, DFG_REPORT_BUFFER) >= 0)
         json_member_count(w, "buffer_words", number(report, DFG_REPORT_BUFFER));
+    if (report) add_multiplier(w, report);
 }
 
 static void add_processes(Emitter *e, JsonWriter *w)

@@ -477,6 +477,19 @@ static bool print_index(Function *f, Op *op)
     return true;
 }
 
+static bool print_popcount(Function *f, Op *op)
+{
+    const Expr *bits = use_operand(f, op, 0);
+    const char *text = emit_arena_printf(&f->e->arena, "popcount(%s)", bits->text);
+    Expr expr = {.text = text,
+                 .prec = PREC_PRIMARY,
+                 .kind = CPP_AP,
+                 .high = emithls_lanes(op_operand(op, 0)->type),
+                 .reads = bits->reads};
+    define(f, op_result(op, 0), &expr);
+    return true;
+}
+
 bool emit_body(Function *f, Op *op)
 {
     size_t visible = f->scope.len;
@@ -525,6 +538,7 @@ static bool print_op(Function *f, Op *op)
         {EMITHLS_IF, print_if},
         {EMITHLS_COND, print_cond},
         {EMITHLS_INDEX, print_index},
+        {EMITHLS_POPCOUNT, print_popcount},
         {EMITHLS_LOAD, print_load},
         {EMITHLS_STORE, print_store},
         {EMITHLS_READ, print_read},

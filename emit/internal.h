@@ -46,7 +46,8 @@ enum {
     EMIT_NEEDS_HLS_MATH = 2, /* <hls_math.h> */
     EMIT_NEEDS_LIMITS = 4,   /* <limits>: numbers that are not finite */
     EMIT_NEEDS_BITS_AS = 8,  /* the helper function bits_as */
-    EMIT_NEEDS_PACKED = 16   /* the helper function packed */
+    EMIT_NEEDS_PACKED = 16,  /* the helper function packed */
+    EMIT_NEEDS_POPCOUNT = 32 /* the helper function popcount */
 };
 
 /* Everything the printers share; filled by emit_prepare. */

@@ -191,6 +191,7 @@ bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *
     count_lanes(out);
     sched_reduction(out);
     sched_packing(out);
+    sched_popcount(out);
     return true;
 }
 

@@ -123,6 +123,11 @@ OpTiming latency_dsp(void)
     return (OpTiming){DSP_STAGES, DSP_OUT};
 }
 
+OpTiming latency_logic(void)
+{
+    return (OpTiming){0, LUT};
+}
+
 OpTiming latency_sum(int64_t bits)
 {
     return chain(bits);
@@ -135,8 +140,8 @@ static OpTiming integer_timing(const Op *op, Clock clock)
     switch (op->def - arith_ops) {
     case ARITH_ADDI:
     case ARITH_SUBI:
-    case ARITH_CMPI:
     case ARITH_ADDUI_EXTENDED: return chain(bits);
+    case ARITH_CMPI: return bits > 1 ? chain(bits) : (OpTiming){0, LUT};
     case ARITH_MAXSI:
     case ARITH_MAXUI:
     case ARITH_MINSI:
@@ -237,6 +242,17 @@ static OpTiming condition_timing(const Op *op)
     return latency_constraints(set->constraint_count, longest);
 }
 
+/* A level of logic for the leaves, then sums, the lowest of the fewest bits. */
+OpTiming latency_popcount(int64_t count)
+{
+    int64_t delay = LUT;
+    for (int64_t part = count, low; part > POPCOUNT_LEAF; part = i64_max(low, part - low)) {
+        low = sched_popcount_low_half(part);
+        delay += chain(sched_popcount_bits(part)).delay;
+    }
+    return (OpTiming){0, delay};
+}
+
 OpTiming latency_constraints(int64_t count, int64_t delay)
 {
     return (OpTiming){0, delay + LUT * (1 + i64_log2_up(count) / 2)};
@@ -271,6 +287,8 @@ OpTiming latency_register_load(int64_t choices)
 OpTiming latency_op(const Op *op, Clock clock)
 {
     if (op->def == EMITHLS(IF) || op->def == EMITHLS(COND)) return condition_timing(op);
+    if (op->def == EMITHLS(POPCOUNT))
+        return latency_popcount(emithls_lanes(op_operand(op, 0)->type));
     if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE)) return latency_stream();
     if (op->def == EMITHLS(INDEX) || op->operand_count == 0 || op->result_count == 0)
         return (OpTiming){0, 0};

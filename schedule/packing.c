@@ -110,10 +110,10 @@ const Op *sched_payload_product(const Op *generic)
     return is_product && value_has_one_use(op_result(product, 0)) ? product : NULL;
 }
 
-bool sched_has_lut_products(const Op *main)
+bool sched_multiplier_is(const Op *main, const char *multiplier)
 {
-    const Attr *multiplier = op_attr(main, DFG_ATTR_MULTIPLIER);
-    return multiplier && multiplier->kind == ATTR_STRING && str_eq_c(multiplier->u.string, "lut");
+    const Attr *given = op_attr(main, DFG_ATTR_MULTIPLIER);
+    return given && given->kind == ATTR_STRING && str_eq_c(given->u.string, multiplier);
 }
 
 /* Products that a few LUTs compute, and multiplications by a number, are no work for a DSP. */
@@ -124,8 +124,6 @@ static bool is_for_dsp(const PayloadRange *x)
                    payload_range_bits(x[1].low, x[1].high)) > LUT_BITS;
 }
 
-/* Whether a product that is extended for its sum, which it would reach cut to its width, is
- * whole. */
 static bool is_exact(const Op *product, const PayloadRange *x)
 {
     int64_t low, high;
@@ -136,6 +134,13 @@ static bool is_exact(const Op *product, const PayloadRange *x)
         return false;
     product_range(x, &low, &high);
     return payload_range_bits(low, high) <= type_width(op_result(product, 0)->type);
+}
+
+bool sched_product_is_whole(const Op *main, const Op *product)
+{
+    PayloadRange x[2];
+    return payload_range(main, op_operand(product, 0), &x[0]) &&
+           payload_range(main, op_operand(product, 1), &x[1]) && is_exact(product, x);
 }
 
 static DspShape dsp_shape(const Op *process)
@@ -225,7 +230,8 @@ void sched_packing(ComputeSchedule *sched)
     *best = (PackingSchedule){.multiplications = sched->lanes * sched->reduction_lanes,
                               .chain_length = 1};
     if (sched->kernel.class == KERNEL_PURE_PARALLEL || sched->reduction.turns > 1 ||
-        sched_has_lut_products(sched->main))
+        sched_multiplier_is(sched->main, DFG_MULTIPLIER_LUT) ||
+        sched_multiplier_is(sched->main, DFG_MULTIPLIER_POPCOUNT))
         return;
     const Op *product = sched_payload_product(sched->main);
     if (!product || !payload_range(sched->main, op_operand(product, 0), &x[0]) ||

@@ -119,8 +119,12 @@ enum { PACKING_MAX_FIELDS = 6, PACKING_MAX_CHAIN = 16 };
 bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
                         PackingGrid *out) MUST_CHECK;
 
-/* Whether a kernel's integer products are made of LUTs: attribute dfg.multiplier = "lut". */
-bool sched_has_lut_products(const Op *main);
+/* Whether a kernel came with this dfg.multiplier: DFG_MULTIPLIER_LUT has its integer products made
+ * of LUTs. */
+bool sched_multiplier_is(const Op *main, const char *multiplier);
+/* Whether a product that is extended for its sum, which it would reach cut to its width, is
+ * whole. */
+bool sched_product_is_whole(const Op *main, const Op *product);
 
 /* How a kernel multiplies, given its unroll factors; sched_packing fills it. */
 typedef struct PackingSchedule {
@@ -137,6 +141,40 @@ typedef struct PackingSchedule {
     int64_t accumulator;             /* bits of a chain's sum */
     int64_t multiplications;         /* per iteration */
 } PackingSchedule;
+
+/* Products as counts of bits (schedule/popcount.c).
+ * Tests: test/unit/schedule/popcount_test.c */
+
+/* An operand of such a product, as planes of one bit. */
+typedef struct PopcountOperand {
+    Value *value; /* of main's payload: the integer, or the bit of a bipolar */
+    bool is_bipolar, is_signed;
+    int64_t planes;
+    uint32_t loops; /* of main that it depends on, a bit mask */
+} PopcountOperand;
+
+/* A sum is offset + sum over planes i of operand 0, j of operand 1 and, if one is shared, its
+ * planes k:
+ *   scale weight(i) weight(j) pc(i op j) + shared_scale weight(k) pc(k)
+ * with op == if it compares, else &. The weight of a bipolar's plane is 1. */
+typedef struct PopcountSchedule {
+    const Op *product; /* NULL: the kernel cannot have this form */
+    PopcountOperand operands[2];
+    bool compares, is_used;
+    int shared; /* operand whose bits are counted alone as well; -1: none */
+    int64_t scale, shared_scale, offset;
+} PopcountSchedule;
+
+/* 2^plane, negative for the top plane of a signed operand. */
+int64_t sched_popcount_weight(const PopcountOperand *operand, int64_t plane);
+
+/* The tree that counts `count` bits: leaves of POPCOUNT_LEAF bits, then sums of two parts, of which
+ * the lower has sched_popcount_low_half bits. Bits of the result; LUTs of the adders. A kernel has
+ * POPCOUNT_MOST_PAIRS pairs of planes at most. */
+enum { POPCOUNT_LEAF = 3, POPCOUNT_MOST_PAIRS = 9 };
+int64_t sched_popcount_bits(int64_t count);
+int64_t sched_popcount_low_half(int64_t count);
+int64_t sched_popcount_adder_luts(int64_t count);
 
 /* Compute processes: one pipelined loop nest around the main kernel, then its epilogue.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir,
@@ -188,6 +226,7 @@ typedef struct ComputeSchedule {
     int64_t accumulators;     /* accumulators live at once, per lane */
     ReductionSchedule reduction;
     PackingSchedule packing;
+    PopcountSchedule popcount;
 } ComputeSchedule;
 
 /* unroll: a factor per loop of the main kernel, each one that sched_compute_parts allows; NULL:
@@ -265,10 +304,11 @@ bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int
 /* Word the output port has with these factors: extents of the output tensor's rank. */
 void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word);
 
-/* The last two steps of sched_compute: they fill schedule->reduction and schedule->packing from the
- * rest of the schedule. */
+/* The last steps of sched_compute: they fill schedule->reduction, schedule->packing and
+ * schedule->popcount from the rest of the schedule. */
 void sched_reduction(ComputeSchedule *sched);
 void sched_packing(ComputeSchedule *sched);
+void sched_popcount(ComputeSchedule *sched);
 /* Whether accumulators that take turns wait in registers: the next but one iteration may need one
  * again, and a memory that is read, added to and written takes a cycle more where delays are long.
  * False also where none wait. */
@@ -488,14 +528,17 @@ typedef struct OpTiming {
  * on its memory: latency_memory_load. */
 OpTiming latency_op(const Op *op, Clock clock);
 /* A DSP slice's product; the sum of a product and what comes before it in a slice, as in each slice
- * of a cascade; an integer sum in the fabric. */
+ * of a cascade; an integer sum in the fabric; a function of a few bits. */
 OpTiming latency_dsp(void);
 OpTiming latency_cascade(void);
 OpTiming latency_sum(int64_t bits);
+OpTiming latency_logic(void);
 /* An integer product bound to LUTs, and the registers inside that it is asked to have, because
  * one without any is combinational whatever its width. */
 OpTiming latency_lut_product(const Op *op);
 int64_t latency_lut_product_stages(const Op *op);
+/* A count of so many bits. */
+OpTiming latency_popcount(int64_t count);
 /* A load from `impl` ("bram", "uram", "lutram", "auto", or "external"); a load from registers whose
  * index moves, which chooses among `choices` of them. */
 OpTiming latency_memory_load(Str impl);

@@ -46,9 +46,12 @@ enum {
 /* On a process's kernel: unroll factors of its loops, an i64 array. Written by choose-unroll and
  * apply-folding; read by schedule and target/dse. */
 #define DFG_ATTR_UNROLL "dfg.unroll"
-/* On a process's kernel: what multiplies, "dsp" or "lut". Written by choose-unroll and
+/* On a process's kernel: what multiplies, one of DFG_MULTIPLIER. Written by choose-unroll and
  * apply-folding; read by schedule and target/cost. */
 #define DFG_ATTR_MULTIPLIER "dfg.multiplier"
+#define DFG_MULTIPLIER_DSP "dsp"
+#define DFG_MULTIPLIER_LUT "lut"
+#define DFG_MULTIPLIER_POPCOUNT "popcount" /* counts of bits */
 /* On constants, kernels, windows and reorders: what their memory is built of, "auto", "lutram",
  * "bram" or "uram", or an array of them, one per dimension of a window. Written by choose-unroll
  * and apply-folding; read by target/cost and dfg_to_emithls. */

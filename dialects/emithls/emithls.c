@@ -23,6 +23,16 @@ static bool is_array(const Type *type)
 static const TypeConstraint IS_STREAM = {is_stream, "stream", .parses = is_stream};
 static const TypeConstraint IS_ARRAY = {is_array, "array", .parses = is_array};
 
+static bool is_bits(const Type *type)
+{
+    return type->kind == TYPE_VECTOR && type->u.shaped.rank == 1 &&
+           type_is_int_width(type_elem(type), 1);
+}
+
+static const TypeConstraint IS_BITS = {is_bits, "one-dimensional vector of i1", .parses = is_bits};
+
+static const TypeConstraint IS_COUNT = {type_is_signless, "signless integer"};
+
 static bool is_port(const Type *type)
 {
     return is_stream(type) || is_array(type);
@@ -354,6 +364,16 @@ static bool verify_index(Op *op)
             map->result_count == 1) ||
            op_error(op, "map has %u dimensions, %u symbols and %u results for %u indices",
                     map->dim_count, map->symbol_count, map->result_count, op->operand_count);
+}
+
+/* The count is read as a signed number. */
+static bool verify_popcount(Op *op)
+{
+    int64_t bits = emithls_lanes(op_operand(op, 0)->type);
+    const Type *count = op_result(op, 0)->type;
+    return type_width(count) > 62 || (int64_t)1 << (type_width(count) - 1) > bits ||
+           op_error(op, "counts up to %lld, which '%s' does not hold", (long long)bits,
+                    type_str(op->ctx, count));
 }
 
 static bool verify_condition(Op *op)

@@ -130,7 +130,7 @@ enum { EMITHLS_MAX_COPIES = 4096, EMITHLS_MAX_PARTS = 1024 };
 /* Copies of a loop's body, those of the unrolled loops around it included. */
 int64_t emithls_body_copies(const Op *loop);
 /* Registers or memories that an array becomes by the dimensions that are partitioned. with_lanes:
- * the lanes of its elements count too. The remark counts them, since the lanes of a word that is
+ * the lanes of its elements count too, unless they are bits. The remark counts them, since the lanes of a word that is
  * held in registers are as many registers; the warning is about the pragmas that are printed, and
  * those leave an element in one piece. */
 int64_t emithls_array_parts(const Value *array, bool with_lanes);

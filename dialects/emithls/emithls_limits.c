@@ -17,7 +17,9 @@ int64_t emithls_body_copies(const Op *loop)
 
 int64_t emithls_array_parts(const Value *array, bool with_lanes)
 {
-    int64_t parts = with_lanes ? emithls_lanes(emithls_array_elem(array->type)) : 1;
+    const Type *elem = emithls_array_elem(array->type);
+    bool is_bits = type_is_int_width(emithls_scalar(elem), 1); /* one integer */
+    int64_t parts = with_lanes && !is_bits ? emithls_lanes(elem) : 1;
     for (const Use *use = array->uses; use; use = use->next) {
         if (use->owner->def != EMITHLS(ARRAY_PARTITION)) continue;
         int64_t dim = attr_int_value(op_attr(use->owner, "dim"));

@@ -89,7 +89,7 @@ static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
     Op *copy = op_clone(op, values);
     op_append(copy, c->l->nest.b.block);
     if (op->def == ARITH(MULI) && block_parent_op(op->block) == c->sched.main &&
-        sched_has_lut_products(c->sched.main)) {
+        sched_multiplier_is(c->sched.main, DFG_MULTIPLIER_LUT)) {
         op_set_attr(copy, EMITHLS_ATTR_NAME, attr_string_c(c->ctx, "product"));
         op_set_attr(copy, EMITHLS_ATTR_BIND, attr_string_c(c->ctx, "fabric"));
     }

@@ -130,7 +130,9 @@ static void store_turn(ComputeLowering *c, Value *value, const AffineExpr *delay
 
 static Value *initial_value(ComputeLowering *c, uint32_t result)
 {
-    return to_emithls_load_source(c, &c->sources[0][linalg_input_count(c->sched.main) + result]);
+    Value *initial =
+        to_emithls_load_source(c, &c->sources[0][linalg_input_count(c->sched.main) + result]);
+    return to_emithls_add_offset(c, initial);
 }
 
 static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value *outside)
@@ -208,8 +210,7 @@ static Value *join_all(ComputeLowering *c, Value *array, int64_t count)
     return emithls_nest_load(nest, array, &first, 1);
 }
 
-/* Position of the current lane among those of the reduction loops. */
-static const AffineExpr *term_lane(const ComputeLowering *c)
+const AffineExpr *to_emithls_term_lane(const ComputeLowering *c)
 {
     const AffineExpr *lane = affine_const(c->ctx, 0);
     for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++)
@@ -260,7 +261,7 @@ static Value *build_term(ComputeLowering *c, void *unused)
     emithls_nest_partition(nest, terms, 1);
     NestMark mark = to_emithls_open_lanes(c, true, "products");
     Value *term = to_emithls_run_value(c, wanted);
-    const AffineExpr *lane = term_lane(c);
+    const AffineExpr *lane = to_emithls_term_lane(c);
     if (term) emithls_nest_store(nest, term, terms, &lane, 1);
     to_emithls_close_lanes(c, true, mark);
     return term ? join_all(c, terms, c->sched.reduction_lanes) : NULL;
@@ -358,6 +359,7 @@ bool to_emithls_accumulate_terms(ComputeLowering *c, ToEmithlsTerm *join, void *
 
 bool to_emithls_accumulate(ComputeLowering *c)
 {
+    if (c->sched.popcount.is_used) return to_emithls_accumulate_popcount(c);
     if (c->sched.packing.is_used) return to_emithls_accumulate_packed(c);
     if (c->sched.reduction.combine) return to_emithls_accumulate_terms(c, build_term, NULL);
     if (!c->sum[0]) declare_sums(c);

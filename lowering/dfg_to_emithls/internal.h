@@ -47,8 +47,8 @@ bool to_emithls_converter(EmithlsLowering *l) MUST_CHECK;
 void to_emithls_remark_size(Op *func);
 
 /* Compute processes. dfg_to_emithls_compute.c builds the nest, _source.c loads operands, _word.c those of streams, _payload.c
- * inlines scalar code, _reduce.c keeps accumulators, and _packed.c replaces them for products that
- * share multiplications.
+ * inlines scalar code, _reduce.c keeps accumulators, _packed.c replaces them for products that
+ * share multiplications and _popcount.c for products that are counts of bits.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
 
 /* Where an operand of main or of a stage comes from, for one lane: a word of a stream, a table, a
@@ -154,6 +154,12 @@ void to_emithls_add_to_total(ComputeLowering *c, Value *total, Value *term);
 /* Does the same as to_emithls_accumulate for products that share multiplications, by
  * schedule.packing. False: diagnosed. */
 bool to_emithls_accumulate_packed(ComputeLowering *c) MUST_CHECK;
+/* The same for products as counts of bits, by schedule.popcount. */
+bool to_emithls_accumulate_popcount(ComputeLowering *c) MUST_CHECK;
+/* What a sum starts from if its products are counts of bits, else the value itself. */
+Value *to_emithls_add_offset(ComputeLowering *c, Value *value);
+/* Position of the current lane among those of the reduction loops. */
+const AffineExpr *to_emithls_term_lane(const ComputeLowering *c);
 /* The current lane's result, in the last iteration of its reduction. */
 Value *to_emithls_total(ComputeLowering *c);
 

@@ -187,6 +187,32 @@ static bool build_number(BodyBuilder *b, const Op *op)
     return true;
 }
 
+/* The number of bits set among x[0 .. count - 1], in as many bits as it takes: halves are counted and
+ * added. */
+static NodeId count_bits(Graph *g, const NodeId *x, int64_t count)
+{
+    if (count == 1) return x[0];
+    int64_t low = count <= POPCOUNT_LEAF ? 1 : sched_popcount_low_half(count);
+    uint32_t width = (uint32_t)sched_popcount_bits(count);
+    NodeId left = to_rtl_extend(g, count_bits(g, x, low), width, false),
+           right = to_rtl_extend(g, count_bits(g, x + low, count - low), width, false);
+    return to_rtl_sum(g, left, right);
+}
+
+static bool build_popcount(BodyBuilder *b, const Op *op)
+{
+    const Value *bits = op_operand(op, 0);
+    uint32_t width = type_width(op_result(op, 0)->type);
+    if (!check_type(op, op_result(op, 0)->type)) return false;
+    const NodeId *x = find(b, bits);
+    if (!x) return op_error(op, "cannot become hardware: operand 0 is unknown");
+    NodeId new = (NodeId)b->g->nodes.len;
+    NodeId count = count_bits(b->g, x, emithls_lanes(bits->type));
+    to_rtl_set_timing(b->g, count, new, op, latency_op(op, b->process->design->clock));
+    *define(b, op_result(op, 0)) = to_rtl_extend(b->g, count, width, false);
+    return true;
+}
+
 static bool build_load(BodyBuilder *b, const Op *op)
 {
     size_t first = (size_t)(define(b, op_result(op, 0)) - b->scalars.data);
@@ -215,6 +241,7 @@ static bool build_one(BodyBuilder *b, const Op *op)
     if (op->def == EMITHLS(STORE)) return to_rtl_store(b, op, find(b, op_operand(op, 0)));
     if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE)) return build_transfer(b, op);
     if (op->def == EMITHLS(INDEX)) return build_number(b, op);
+    if (op->def == EMITHLS(POPCOUNT)) return build_popcount(b, op);
     if (op->def == ARITH(CONSTANT)) return build_constant_copy(b, op);
     if (op->def == EMITHLS(VARIABLE)) {
         if (to_rtl_array(b->process, op_result(op, 0))->is_cells &&

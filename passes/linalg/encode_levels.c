@@ -54,7 +54,8 @@ static bool is_wide_integer(const Type *type)
 
 static bool is_wide_tensor(const Type *type)
 {
-    return type->kind == TYPE_RANKED_TENSOR && is_wide_integer(type_elem(type));
+    return type->kind == TYPE_RANKED_TENSOR && type_is_static(type) &&
+           type->u.shaped.rank <= KERNEL_MAX_LOOPS && is_wide_integer(type_elem(type));
 }
 
 static bool constant_number(const Value *value, int64_t *out)
@@ -160,7 +161,7 @@ static Levels pad_levels(const Op *pad, Levels levels)
 static Levels move_levels(const Encoding *e, const Op *op)
 {
     Levels levels = levels_of(e, op_operand(op, 0));
-    if (!levels) return levels;
+    if (!levels || !is_wide_tensor(op_result(op, 0)->type)) return LEVELS_NONE;
     if (op->def == TENSOR(PAD)) return pad_levels(op, levels);
     bool fits = op->def != TENSOR(INSERT_SLICE) || is_empty(op_operand(op, 1)) ||
                 levels_of(e, op_operand(op, 1)) == levels;
@@ -189,10 +190,11 @@ static void find_levels(Encoding *e, const Op *func)
             set_levels(e, op_result(op, 0), move_levels(e, op));
 }
 
-/* Whether the user goes on with bits. */
+/* Whether the user goes on with bits: one of the function's own ops, not of what they contain. */
 static bool takes_bits(const Encoding *e, const Use *use)
 {
     const Op *op = use->owner;
+    if (op->block != value_block(use->value)) return false;
     if (op->def == LINALG(GENERIC)) return use_index(use) < linalg_input_count(op);
     return is_move(op) && levels_of(e, op_result(op, 0));
 }

@@ -332,7 +332,7 @@ static bool schedule_op(Schedule *s, const Op *op)
         if (op->def == ARITH(CONSTANT) && !s->source) set_time(s, op_result(op, 0), 0);
         return true;
     }
-    if (op->def == EMITHLS(COND) || op->def == EMITHLS(INDEX) ||
+    if (op->def == EMITHLS(COND) || op->def == EMITHLS(INDEX) || op->def == EMITHLS(POPCOUNT) ||
         (op->def && (op->def->dialect == &arith_dialect || op->def->dialect == &math_dialect)))
         return schedule_scalar(s, op);
     if (op->def != EMITHLS(READ) && op->def != EMITHLS(WRITE))

@@ -106,6 +106,8 @@ static int64_t shift_amount(const Op *op)
 static HlsOpcode fast_code(const Op *op)
 {
     if (op->def->dialect != &arith_dialect) return CODE_CALL;
+    if (op->def == ARITH(CMPI) && attr_int_value(op_attr(op, "predicate")) == CMPI_EQ)
+        return CODE_SAME;
     HlsOpcode code = fast_codes[op->def - arith_ops];
     bool is_bit = type_is_int_width(op_result(op, 0)->type, 1);
     if (code == CODE_SELECT) return code;
@@ -183,6 +185,17 @@ static bool compile_constant(HlsCompiler *c, const Op *op)
     return true;
 }
 
+static bool compile_popcount(HlsCompiler *c, const Op *op)
+{
+    uint32_t bits = hls_sim_compiler_place(c, op_operand(op, 0)),
+             out = hls_sim_compiler_define(c, op_result(op, 0));
+    HlsInstr *in = hls_sim_compiler_emit(c, CODE_POPCOUNT);
+    in->out = out;
+    in->a = bits;
+    in->count = (uint32_t)emithls_lanes(op_operand(op, 0)->type);
+    return true;
+}
+
 /* A number that the counters give. */
 static bool compile_number(HlsCompiler *c, const Op *op)
 {
@@ -245,6 +258,7 @@ static bool compile_op(HlsCompiler *c, const Op *op, size_t block_begin)
     }
     if (op->def == ARITH(CONSTANT)) return compile_constant(c, op);
     if (op->def == EMITHLS(INDEX)) return compile_number(c, op);
+    if (op->def == EMITHLS(POPCOUNT)) return compile_popcount(c, op);
     if (op->def != EMITHLS(COND))
         return op->result_count == 0 || ptrmap_has(&c->arrays, op_result(op, 0)) ||
                compile_scalar(c, op);

@@ -90,6 +90,13 @@ static bool out_of_bounds(const HlsInstr *in, const Cell *r)
     return true;
 }
 
+static int64_t count_ones(const Cell *bits, uint32_t count)
+{
+    int64_t ones = 0;
+    for (uint32_t i = 0; i < count; i++) ones += bits[i].i;
+    return ones;
+}
+
 /* Runs up to CODE_END. False: undefined behaviour, diagnosed. */
 static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, WordQueue *const *ports)
 {
@@ -124,6 +131,8 @@ static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, WordQ
         case CODE_AND: r[in->out].u = r[in->a].u & r[in->b].u; break;
         case CODE_OR: r[in->out].u = r[in->a].u | r[in->b].u; break;
         case CODE_XOR: r[in->out].u = r[in->a].u ^ r[in->b].u; break;
+        case CODE_SAME: r[in->out].i = r[in->a].u == r[in->b].u; break;
+        case CODE_POPCOUNT: r[in->out].i = count_ones(r + in->a, in->count); break;
         case CODE_MAX: r[in->out].i = r[in->a].i > r[in->b].i ? r[in->a].i : r[in->b].i; break;
         case CODE_MIN: r[in->out].i = r[in->a].i < r[in->b].i ? r[in->a].i : r[in->b].i; break;
         case CODE_SHL: WRAPPED(r[in->a].u << in->imm); break;

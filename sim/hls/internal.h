@@ -36,7 +36,9 @@ typedef enum HlsOpcode {
     CODE_AND,
     CODE_OR,
     CODE_XOR,
-    CODE_MAX, /* signed */
+    CODE_SAME,     /* r[out] = r[a] == r[b] */
+    CODE_POPCOUNT, /* r[out] = how many of r[a + i] are 1, i < count */
+    CODE_MAX,      /* signed */
     CODE_MIN,
     CODE_SHL, /* by imm */
     CODE_SHRS,

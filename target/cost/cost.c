@@ -2,6 +2,8 @@
  * from their lists; this file adds what steers them: counters, conditions, multiplexers and
  * registers. docs/cost-model.md has the formulas.
  * Tests: test/unit/target/cost/cost_test.c, test/e2e/cost_check.py */
+#include <string.h>
+
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "schedule/schedule.h"
@@ -85,19 +87,30 @@ static void close_choices(MemoryList *memories, const CostTarget *target, Bindin
     out->uram &= target->has_uram;
     out->lutram &= target->counts_luts;
     out->lut_products &= target->counts_luts;
+    out->popcount &= target->counts_luts;
 }
 
-/* The dfg.multiplier that a kernel came with: "dsp" or "lut"; empty: none. */
+/* The dfg.multiplier that a kernel came with; empty: none. */
 static Str given_multiplier(const Op *generic)
 {
     const Attr *given = op_attr(generic, DFG_ATTR_MULTIPLIER);
     return given && given->kind == ATTR_STRING ? given->u.string : STR("");
 }
 
-bool cost_multiplies_in_luts(const Op *generic, const Binding *binding)
+const char *cost_multiplier(const Op *generic, const Binding *binding)
 {
     Str given = given_multiplier(generic);
-    return given.len ? str_eq_c(given, "lut") : binding->lut_products;
+    bool is_given = given.len > 0;
+    if (is_given ? str_eq_c(given, DFG_MULTIPLIER_POPCOUNT) : binding->popcount)
+        return DFG_MULTIPLIER_POPCOUNT;
+    if (is_given ? str_eq_c(given, DFG_MULTIPLIER_LUT) : binding->lut_products)
+        return DFG_MULTIPLIER_LUT;
+    return DFG_MULTIPLIER_DSP;
+}
+
+bool cost_multiplier_is_open(const ComputeSchedule *sched)
+{
+    return sched->popcount.product || cost_payload_may_use_luts(sched->main);
 }
 
 void cost_compute_choices(const ComputeSchedule *sched, const CostTarget *target, Binding *out)
@@ -105,8 +118,9 @@ void cost_compute_choices(const ComputeSchedule *sched, const CostTarget *target
     MemoryList memories = {0};
     *out = plain_binding(target);
     memory_of_compute(sched, out, &memories);
-    out->lut_products =
-        given_multiplier(sched->main).len == 0 && cost_payload_may_use_luts(sched->main);
+    bool is_free = given_multiplier(sched->main).len == 0;
+    out->lut_products = is_free && cost_payload_may_use_luts(sched->main);
+    out->popcount = is_free && sched->popcount.product;
     close_choices(&memories, target, out);
 }
 
@@ -226,9 +240,55 @@ static void add_packed(const ComputeSchedule *sched, Cost *sum)
     sum->ff += terms * field;
 }
 
-/* The kernel's payload in all lanes. */
-static void add_kernel(const ComputeSchedule *sched, bool in_luts, Clock clock, Cost *sum)
+/* Counts of bits: a leaf of three bits is two LUTs, each a function of the three products' six
+ * operands; without products one of two outputs. Then adders, a LUT per bit. */
+static void add_counts(int64_t count, int64_t times, int64_t leaf_luts, Clock clock, Cost *sum)
 {
+    int64_t adders = times * sched_popcount_adder_luts(count),
+            leaves = times * leaf_luts * ceil_div(count, POPCOUNT_LEAF);
+    sum->lut += leaves + adders;
+    sum->ff += ceil_div(leaves * latency_popcount(1).delay + adders * latency_sum(0).delay,
+                        clock.usable_ps);
+}
+
+/* Copies of what depends on the lanes of these loops only. */
+static int64_t lanes_of(const ComputeSchedule *sched, uint32_t loops)
+{
+    int64_t lanes = 1;
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
+        if (!sched->kernel.is_reduction[i] && (loops >> i & 1u)) lanes *= sched->unroll[i];
+    return lanes;
+}
+
+/* Products as counts of bits: a count per lane and pair of planes, their sum, the accumulator's; the
+ * shared operand's counts. Where an iteration has one product, a pair is a LUT. */
+static void add_popcounts(const ComputeSchedule *sched, Clock clock, Cost *sum)
+{
+    enum { LEAF = 2 };
+    const PopcountSchedule *p = &sched->popcount;
+    int64_t count = sched->reduction_lanes;
+    int64_t pairs = p->operands[0].planes * p->operands[1].planes;
+    int64_t bits = cost_element_bits(type_elem(op_result(sched->main, 0)->type));
+    int64_t term = i64_min(bits, sched_popcount_bits(count) + p->operands[0].planes +
+                                     p->operands[1].planes - 1);
+    int64_t terms = pairs + (p->shared >= 0);
+    add_counts(count, sched->lanes * pairs, count > 1 ? LEAF : 1, clock, sum);
+    sum->lut += sched->lanes * ((terms - 1) * term + bits);
+    if (p->shared < 0) return;
+    const PopcountOperand *x = &p->operands[p->shared];
+    int64_t copies = lanes_of(sched, x->loops);
+    add_counts(count, copies * x->planes, 1, clock, sum);
+    sum->lut += copies * (x->planes - 1) * term;
+}
+
+/* The kernel's payload in all lanes. */
+static void add_kernel(const ComputeSchedule *sched, const char *multiplier, Clock clock, Cost *sum)
+{
+    bool in_luts = strcmp(multiplier, DFG_MULTIPLIER_LUT) == 0;
+    if (strcmp(multiplier, DFG_MULTIPLIER_POPCOUNT) == 0) {
+        add_popcounts(sched, clock, sum);
+        return;
+    }
     int64_t lanes = sched->lanes * sched->reduction_lanes;
     const Block *body = linalg_body(sched->main);
     if (!sched->packing.is_used || in_luts) {
@@ -247,12 +307,12 @@ void cost_compute(const ComputeSchedule *sched, const Binding *binding, const Co
                   Cost *out)
 {
     MemoryList memories = {0};
-    bool in_luts = cost_multiplies_in_luts(sched->main, binding);
+    const char *multiplier = cost_multiplier(sched->main, binding);
     *out = (Cost){.cycles = 0};
     memory_of_compute(sched, binding, &memories);
-    CostPipeline pipeline = cost_pipeline_compute(sched, &memories, in_luts, target->clock);
+    CostPipeline pipeline = cost_pipeline_compute(sched, &memories, multiplier, target->clock);
     add_schedule(&pipeline, table_rewinds(target), &memories, out);
-    add_kernel(sched, in_luts, target->clock, out);
+    add_kernel(sched, multiplier, target->clock, out);
     for (uint32_t s = 0; s < sched->stage_count; s++)
         cost_payload(sched->stages[s], sched->lanes, false, target->clock, out);
     add_accumulators(sched, target->clock, out);

@@ -64,6 +64,7 @@ typedef struct Binding {
     bool lutram;       /* memories of up to MEMORY_MOST_LUTRAM bits */
     bool uram;         /* buffers, which need no contents at the start */
     bool lut_products; /* products of integers are made of LUTs */
+    bool popcount;     /* products of integers are counts of bits; not together with the former */
     bool loads_tables; /* tables are filled at start-up (load-weights): memories like others */
 } Binding;
 
@@ -140,8 +141,11 @@ bool cost_payload_may_use_luts(const Op *generic);
 
 /* Bits of one element of a channel or memory. */
 int64_t cost_element_bits(const Type *elem);
-/* Whether a kernel multiplies in LUTs: its dfg.multiplier, if it came with one, else the binding. */
-bool cost_multiplies_in_luts(const Op *generic, const Binding *binding);
+/* What multiplies in a kernel, one of DFG_MULTIPLIER: its dfg.multiplier, if it came with one, else
+ * as the binding says. */
+const char *cost_multiplier(const Op *generic, const Binding *binding);
+/* Whether the search may choose it: the kernel can have more than one. */
+bool cost_multiplier_is_open(const ComputeSchedule *sched);
 
 /* Processes, by kind. First the switches of a binding that make a difference to a schedule, so that
  * the search tries no others; then the cost of a process, which replaces *out.

@@ -29,9 +29,10 @@ int64_t cost_pipeline_fill(const CostPipeline *pipeline);
  * unrolled loop by a tree: sums, extremes, products and logic of integers. NULL: one by one. */
 const Op *cost_balanced_update(const Op *generic, uint32_t result, const Value **term);
 
-/* The pipeline of a process, by kind. memories: the list of memory_of_compute and its like. */
+/* The pipeline of a process, by kind. memories: the list of memory_of_compute and its like;
+ * multiplier: one of DFG_MULTIPLIER. */
 CostPipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories,
-                                   bool lut_products, Clock clock);
+                                   const char *multiplier, Clock clock);
 CostPipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *memories,
                                   Clock clock);
 CostPipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *memories,

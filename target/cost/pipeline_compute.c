@@ -2,8 +2,11 @@
  * products are joined by trees or chains and taken into the accumulators, the epilogue finishes
  * the result and writes it.
  * Tests: test/unit/target/cost/pipeline_test.c, test/e2e/cost_check.py */
+#include <string.h>
+
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "target/cost/cost.h"
@@ -12,7 +15,7 @@
 typedef struct ComputeTimer {
     const ComputeSchedule *sched;
     const MemoryList *memories;
-    bool lut_products;
+    bool lut_products, counts_bits;
     Iteration it;
     int64_t words[SCHED_MAX_STREAMS]; /* when the word of each stream is there */
     PtrMap times;                     /* of the values of the payload being walked; plus 1 */
@@ -254,9 +257,57 @@ static int64_t time_packed(ComputeTimer *t)
     return iteration_op(&t->it, i64_max(time, started_sum(t, 0)), narrow);
 }
 
+/* When a value of main's payload is there, by what it depends on alone. */
+static int64_t demanded_time(ComputeTimer *t, const Value *value)
+{
+    const Op *op = value_def(value), *main = t->sched->main;
+    if (!op) {
+        if (value_block(value) == linalg_body(main))
+            set_time(t, value, operand_time(t, main, value->index));
+    } else if (op->block == linalg_body(main)) {
+        for (uint32_t i = 0; i < op->operand_count; i++) demanded_time(t, op_operand(op, i));
+        time_op(t, op);
+    }
+    return value_time(t, value);
+}
+
+/* `count` terms that are added one after the other to what is there at `time`. */
+static int64_t time_chain(ComputeTimer *t, int64_t time, int64_t count, OpTiming sum)
+{
+    for (int64_t i = 0; i < count; i++) time = iteration_op(&t->it, time, sum);
+    return time;
+}
+
+/* Counts of bits and their weighted sum; the first term is subtracted from 0 if it is negative. */
+static int64_t time_counts(ComputeTimer *t)
+{
+    const PopcountSchedule *p = &t->sched->popcount;
+    int64_t lanes = t->sched->reduction_lanes, alone = 0, ready = 0;
+    int64_t pairs = p->operands[0].planes * p->operands[1].planes;
+    OpTiming sum = latency_sum(type_width(type_elem(op_result(t->sched->main, 0)->type)));
+    OpTiming count = lanes > 1 ? latency_popcount(lanes) : (OpTiming){0, 0};
+    for (uint32_t i = 0; i < 2; i++) {
+        const PopcountOperand *x = &p->operands[i];
+        int64_t time = demanded_time(t, x->value);
+        bool is_negative = p->shared_scale * sched_popcount_weight(x, 0) < 0;
+        ready = i64_max(ready, time);
+        if (p->shared == (int)i)
+            alone =
+                time_chain(t, iteration_op(&t->it, time, count), x->planes - 1 + is_negative, sum);
+    }
+    int64_t time = iteration_op(&t->it, iteration_op(&t->it, ready, latency_logic()), count);
+    bool is_negative =
+        p->shared < 0 &&
+        sched_popcount_weight(&p->operands[0], 0) * sched_popcount_weight(&p->operands[1], 0) < 0;
+    time = time_chain(t, i64_max(time, alone), pairs - 1 + (p->shared >= 0) + is_negative, sum);
+    if (sched_is_done_at_once(t->sched)) return p->offset ? iteration_op(&t->it, time, sum) : time;
+    return iteration_op(&t->it, i64_max(time, started_sum(t, 0)), sum);
+}
+
 static int64_t time_sums(ComputeTimer *t)
 {
     int64_t sums[SCHED_MAX_RESULTS];
+    if (t->counts_bits) return time_counts(t);
     if (t->sched->packing.is_used && !t->lut_products) return time_packed(t);
     if (t->sched->reduction.combine) return time_term(t);
     for (uint32_t i = 0; i < t->sched->main->result_count; i++) sums[i] = started_sum(t, i);
@@ -305,10 +356,13 @@ static int64_t time_stages(ComputeTimer *t, int64_t value)
 }
 
 CostPipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories,
-                                   bool lut_products, Clock clock)
+                                   const char *multiplier, Clock clock)
 {
-    ComputeTimer t = {
-        .sched = sched, .memories = memories, .lut_products = lut_products, .it = {.clock = clock}};
+    ComputeTimer t = {.sched = sched,
+                      .memories = memories,
+                      .lut_products = strcmp(multiplier, DFG_MULTIPLIER_LUT) == 0,
+                      .counts_bits = strcmp(multiplier, DFG_MULTIPLIER_POPCOUNT) == 0,
+                      .it = {.clock = clock}};
     int64_t value;
     read_words(&t);
     if (sched->kernel.class != KERNEL_PURE_PARALLEL) {

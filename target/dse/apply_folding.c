@@ -162,10 +162,15 @@ static bool pin_unroll(FoldingLayer *layer, const char *key, const json_t *value
 
 static bool pin_multiplier(FoldingLayer *layer, const char *key, const json_t *value)
 {
-    static const char *const choices[] = {"dsp", "lut", NULL};
+    static const char *const choices[] = {DFG_MULTIPLIER_DSP, DFG_MULTIPLIER_LUT,
+                                          DFG_MULTIPLIER_POPCOUNT, NULL};
     const char *choice =
         computes(layer, key, value) ? read_choice(layer, key, value, choices) : NULL;
     if (!choice) return false;
+    if (strcmp(choice, DFG_MULTIPLIER_POPCOUNT) == 0 && !layer->base.popcount.product)
+        return value_error(layer, key, value,
+                           "cannot be 'popcount': the layer's operands have too many bits, or it "
+                           "sums no products");
     Op *main = value_def(op_result(layer->base.main, 0));
     op_set_attr(main, DFG_ATTR_MULTIPLIER, attr_string_c(main->ctx, choice));
     return true;

@@ -16,9 +16,11 @@ bool dse_binding_variant(const Binding *choices, uint32_t number, Binding *out)
     *out = (Binding){.lutram = number & 1,
                      .uram = number & 2,
                      .lut_products = number & 4,
+                     .popcount = number & 8,
                      .loads_tables = choices->loads_tables};
     return out->lutram <= choices->lutram && out->uram <= choices->uram &&
-           out->lut_products <= choices->lut_products;
+           out->lut_products <= choices->lut_products && out->popcount <= choices->popcount &&
+           !(out->lut_products && out->popcount);
 }
 
 static bool is_one_of(const Attr *value, const char *const *names, size_t count)
@@ -45,14 +47,16 @@ static bool check_table(const Op *op, const Attr *storage, bool loads_tables)
 
 bool dse_check_given_binding(const Op *process, const CostTarget *target)
 {
-    static const char *const multipliers[] = {"dsp", "lut"};
+    static const char *const multipliers[] = {DFG_MULTIPLIER_DSP, DFG_MULTIPLIER_LUT,
+                                              DFG_MULTIPLIER_POPCOUNT};
     if (!dfg_check_storage(process)) return false;
     FOR_EACH_OP(op, region_entry(op_region(process, 0))) {
         const Attr *storage = op_attr(op, DFG_ATTR_STORAGE),
                    *multiplier = op_attr(op, DFG_ATTR_MULTIPLIER);
         if (storage && !check_table(op, storage, target->loads_tables)) return false;
         if (multiplier && !is_one_of(multiplier, multipliers, COUNT_OF(multipliers)))
-            return op_error(op, "has a dfg.multiplier that is neither \"dsp\" nor \"lut\"");
+            return op_error(op, "has a dfg.multiplier that is none of \"dsp\", \"lut\" and "
+                                "\"popcount\"");
     }
     return true;
 }
@@ -60,10 +64,9 @@ bool dse_check_given_binding(const Op *process, const CostTarget *target)
 static void set_multiplier(const ComputeSchedule *sched, const Binding *binding)
 {
     Op *main = value_def(op_result(sched->main, 0));
-    if (cost_payload_may_use_luts(main))
-        op_set_attr(
-            main, DFG_ATTR_MULTIPLIER,
-            attr_string_c(main->ctx, cost_multiplies_in_luts(main, binding) ? "lut" : "dsp"));
+    if (cost_multiplier_is_open(sched))
+        op_set_attr(main, DFG_ATTR_MULTIPLIER,
+                    attr_string_c(main->ctx, cost_multiplier(main, binding)));
 }
 
 /* Binds products to LUTs that the cost model counts as shifts and additions, because HLS tools

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dialects/dfg/dfg.h"
+#include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
 #include "target/dse/internal.h"
@@ -18,6 +19,7 @@ typedef struct Candidates {
     uint32_t count;
     int pixel_loop;        /* of the output's second dimension from inside, or -1 */
     DseEpilogue *epilogue; /* that may be split off, or NULL */
+    Binding choices;       /* of the kernel, whatever its factors */
     int64_t unroll[KERNEL_MAX_LOOPS];
 } Candidates;
 
@@ -103,12 +105,33 @@ static void select_loops(Candidates *c)
     }
 }
 
+/* Elements of an iteration of the candidate, or those that a lane sums up. */
+static int64_t count_parallel(const Candidates *c, bool of_lane)
+{
+    int64_t count = 1;
+    for (uint32_t i = 0; i < c->base.kernel.loop_count; i++)
+        if (!of_lane || c->base.kernel.is_reduction[i]) count *= c->unroll[i];
+    return count;
+}
+
+/* Whether the candidate may have a binding: products as counts of bits are as many copies as there
+ * are lanes, of words of bits, where other products are a copy each. */
+static bool binding_fits(const Candidates *c, const Binding *binding)
+{
+    bool counts = strcmp(cost_multiplier(c->base.main, binding), DFG_MULTIPLIER_POPCOUNT) == 0;
+    int64_t elements = count_parallel(c, false), scale = dse_scale(&c->space->target);
+    return is_pinned(&c->base) || elements <= MAX_PARALLEL_ELEMENTS * scale ||
+           (counts && elements <= EMITHLS_MAX_COPIES &&
+            elements / count_parallel(c, true) <= MAX_PARALLEL_ELEMENTS * scale);
+}
+
 static bool candidate_fits(const Candidates *c, const Type *const *ends)
 {
-    int64_t parallel = 1, scale = dse_scale(&c->space->target);
-    for (uint32_t i = 0; i < c->base.kernel.loop_count; i++) parallel *= c->unroll[i];
-    if (parallel > MAX_PARALLEL_ELEMENTS * scale) {
-        c->node->most_parallel = MAX_PARALLEL_ELEMENTS * scale;
+    int64_t scale = dse_scale(&c->space->target);
+    Binding widest = {.popcount = c->choices.popcount};
+    if (!binding_fits(c, &widest)) {
+        c->node->most_parallel =
+            widest.popcount ? EMITHLS_MAX_COPIES : MAX_PARALLEL_ELEMENTS * scale;
         return false;
     }
     return (c->pixel_loop < 0 || c->unroll[c->pixel_loop] <= MAX_PIXELS * scale ||
@@ -133,7 +156,7 @@ static bool add_splits(Candidates *c, const Type *const *ends)
     if (dse_word_bits(end) > MAX_WORD_BITS) return true;
     cost_compute_choices(&sched, &c->space->target, &choices);
     for (uint32_t n = 0; n < BINDING_COUNT; n++) {
-        if (!dse_binding_variant(&choices, n, &binding)) continue;
+        if (!dse_binding_variant(&choices, n, &binding) || !binding_fits(c, &binding)) continue;
         cost_compute(&sched, &binding, &c->space->target, &cost);
         Config main = dse_config(c->space, c->node, &cost, sums, c->unroll, &binding);
         if (!dse_add_splits(c->epilogue, c->node, &main, end, sched.accumulators)) return false;
@@ -149,7 +172,7 @@ static bool add_candidate(Candidates *c, const Type *const *ends)
     if (!sched_compute(c->node->process, c->unroll, ends, &sched)) return false;
     cost_compute_choices(&sched, &c->space->target, &choices);
     for (uint32_t n = 0; n < BINDING_COUNT; n++) {
-        if (!dse_binding_variant(&choices, n, &binding)) continue;
+        if (!dse_binding_variant(&choices, n, &binding) || !binding_fits(c, &binding)) continue;
         cost_compute(&sched, &binding, &c->space->target, &cost);
         dse_add_config(c->space, c->node, &cost, ends, c->unroll, &binding);
     }
@@ -219,13 +242,24 @@ bool dse_pinned_end(const Op *process, uint32_t port, const Type **end)
     return true;
 }
 
+/* A kernel that is to count bits must be able to. */
+static bool check_popcount(const ComputeSchedule *base)
+{
+    return base->popcount.product || !sched_multiplier_is(base->main, DFG_MULTIPLIER_POPCOUNT) ||
+           op_error(base->main,
+                    "has no sum of products that counts of bits could make: those have "
+                    "operands of at most %d pairs of bits",
+                    POPCOUNT_MOST_PAIRS);
+}
+
 bool dse_compute_configs(DseSpace *space, DseNode *node)
 {
     Candidates c = {.space = space, .node = node};
     const Type *ends[SCHED_MAX_STREAMS + 1];
-    if (!sched_compute_base(node->process, &c.base)) return false;
+    if (!sched_compute_base(node->process, &c.base) || !check_popcount(&c.base)) return false;
     if (is_pinned(&c.base)) return pinned_ends(&c.base, c.unroll, ends) && add_candidate(&c, ends);
     select_loops(&c);
+    cost_compute_choices(&c.base, &space->target, &c.choices);
     c.epilogue = dse_epilogue_create(space, node, &c.base);
     bool ok = enumerate(&c, 0);
     dse_epilogue_free(c.epilogue);

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Runs layers of few bits, whose products may be counts of bits, at every level.
+
+    popcount_check.py --tools=DIR [--seed=N] [--count=N] [--quick] [--filter=REGEX]
+
+A layer is a dense one or a convolution, strided, padded, grouped or depthwise, of
+activations and weights that are bipolar, ternary or integers of one to three bits,
+signed or not. numpy says what its sums are. The design that the search finds, and the
+one of its folding file with other multipliers, must give just these in `ming sim`,
+csim and cosim, the network in `ming run`, and take the cycles that are predicted. --quick
+leaves cosim out.
+"""
+import argparse
+import json
+import pathlib
+import random
+import re
+import shutil
+import sys
+import tempfile
+
+import numpy as np
+
+import cost_check
+import networks_check
+import numpy_ops as ops
+from network_builder import F32, QUANT_DOMAIN, Network
+
+MOST_PRODUCTS = 300
+MULTIPLIERS = ("popcount", "lut", "dsp")
+
+
+class Layer:
+    """A random layer: its file, its frames, its sums."""
+
+    def __init__(self, rng, name):
+        self.rng, self.net = rng, Network(name, rng, dyadic=True, frames=rng.choice([1, 2]))
+        self.words = []
+        if rng.random() < 0.45:
+            self.dense()
+        else:
+            self.convolution()
+
+    def levels(self, x, what):
+        """x as few levels: bipolar, ternary, or n bits."""
+        kind = self.rng.choice(["bipolar", "bipolar", "ternary", "signed", "unsigned"])
+        bits = self.rng.randint(2 if kind == "signed" else 1, 3)
+        scale = F32(self.rng.choice([1.0, 0.5, 2.0]))
+        self.words.append(f"{kind}{'' if kind in ('bipolar', 'ternary') else bits} {what}")
+        if kind == "bipolar":
+            s = self.net.constant(scale)
+            return self.net.node("BipolarQuant", [x, s], ops.bipolar_quant(x.array, scale, {}), {},
+                                 QUANT_DOMAIN)
+        if kind == "ternary":
+            return self.net.quant_by(x, scale, 2, narrow=True)
+        return self.net.quant_by(x, scale, bits, signed=kind == "signed")
+
+    def weights(self, shape):
+        reals = self.net.numpy.normal(0, 1.5, shape).astype(F32)
+        if self.rng.random() < 0.1:
+            reals = np.abs(reals) + F32(0.1)            # one constant weight
+        return self.levels(self.net.constant(reals, "weight"), "weights")
+
+    def finish(self, sums):
+        """The sums themselves, or levels of them and a further layer."""
+        if self.rng.random() < 0.3:
+            sums = self.levels(self.net.batch_norm(sums), "results")
+            if sums.array.ndim == 4 and min(sums.array.shape[2:]) > 1 and self.rng.random() < 0.5:
+                self.words.append("pool")
+                sums = self.net.max_pool(sums)
+            sums = self.net.flatten(sums) if sums.array.ndim == 4 else sums
+            sums = self.net.matmul(sums, self.weights((sums.array.shape[1], self.rng.randint(1, 5))))
+        self.net.output(sums)
+
+    def dense(self):
+        products = self.rng.choice([1, 2, 3, self.rng.randint(4, 40),
+                                    self.rng.randint(1, MOST_PRODUCTS)])
+        outputs = self.rng.randint(1, 12)
+        x = self.levels(self.net.input((products,)), "activations")
+        self.words.append(f"dense {products}x{outputs}")
+        self.finish(self.net.matmul(x, self.weights((products, outputs))))
+
+    def convolution(self):
+        rng = self.rng
+        kernel, stride = rng.choice([1, 2, 3]), rng.choice([1, 1, 2])
+        pad = rng.choice([0, 0, 1]) if kernel > 1 else 0
+        groups = rng.choice([1, 1, 2, 3])
+        channels = groups * rng.randint(1, max(1, min(8, MOST_PRODUCTS // kernel ** 2)))
+        filters = groups * rng.randint(1, 4)
+        if groups > 1 and rng.random() < 0.5:
+            groups = filters = channels                     # depthwise
+        size = [rng.randint(kernel, 7) for _ in range(2)]
+        x = self.levels(self.net.input((channels, *size)), "activations")
+        self.words.append(f"conv {kernel}x{kernel} {channels}->{filters} groups {groups} "
+                          f"stride {stride} pad {pad}")
+        weight = self.weights((filters, channels // groups, kernel, kernel))
+        self.finish(self.net.conv(x, weight, strides=[stride] * 2, pads=[pad] * 4, group=groups))
+
+
+def execute(tools, work, design, want, with_cosim):
+    """The design's results in each simulation, and its cycles."""
+    predicted, simulated = cost_check.read_design(tools, design)
+    for name, cycles in simulated.items():
+        if cost_check.deviates(predicted[name], cycles):
+            raise networks_check.Failure(f"{name} takes {cycles} cycles, not {predicted[name]}")
+    networks_check.run(tools / "ming", "sim", design, f"--input={work / 'x.npy'}",
+                       f"--output={work / 'y.npy'}")
+    compare("sim", want, work)
+    for target in ("csim", "cosim")[:1 + with_cosim]:
+        (work / "y.npy").unlink()
+        networks_check.run("make", "-s", "-C", design, target, f"INPUT={work / 'x.npy'}",
+                           f"OUTPUT={work / 'y.npy'}", "CXXFLAGS=-O0 -std=c++17")
+        compare(target, want, work)
+
+
+def compare(what, want, work):
+    got = np.load(work / "y.npy")
+    networks_check.compare(what, want, got.reshape(want.shape))
+
+
+def compile_model(tools, work, name, *options):
+    design = work / name
+    shutil.rmtree(design, ignore_errors=True)
+    networks_check.run(tools / "ming", "compile", work / "model.onnx", "-o", design,
+                       "--device=pynq-z1", *options)
+    return design
+
+
+def other_multipliers(rng, design, path):
+    """The folding file with other multipliers; how many of them there are."""
+    folding = json.loads((design / "folding.json").read_text(encoding="utf-8"))
+    pinned = [layer for layer in folding["layers"].values() if "multiplier" in layer]
+    for layer in pinned:
+        layer["multiplier"] = rng.choice([name for name in MULTIPLIERS
+                                          if name != layer["multiplier"]])
+    folding.pop("fifos", None)
+    path.write_text(json.dumps(folding), encoding="utf-8")
+    return len(pinned)
+
+
+def check(tools, work, layer, with_cosim):
+    """How many kernels had another multiplier the second time."""
+    rng, net = layer.rng, layer.net
+    want = net.result.array
+    (work / "model.onnx").write_bytes(net.encode())
+    np.save(work / "x.npy", net.source.array)
+    networks_check.run(tools / "ming", "run", work / "model.onnx", f"--input={work / 'x.npy'}",
+                       f"--output={work / 'y.npy'}")
+    compare("run", want, work)
+    budget = rng.choice([(), (), ("--rewind=on",), ("--fps=50000",)])
+    design = compile_model(tools, work, "design", *budget)
+    others = other_multipliers(rng, design, work / "folding.json")
+    execute(tools, work, design, want, with_cosim)
+    if others:
+        design = compile_model(tools, work, "other", f"--folding={work / 'folding.json'}", *budget)
+        execute(tools, work, design, want, False)
+    return others
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--tools", type=pathlib.Path, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--filter", default="")
+    args = parser.parse_args()
+    passed = failed = counted = 0
+    with tempfile.TemporaryDirectory(prefix="ming-popcount-") as name:
+        for index in range(args.count or (6 if args.quick else 100)):
+            layer = Layer(random.Random(f"{args.seed} {index}"), f"layer{index}")
+            title = f"{index}: {', '.join(layer.words)}"
+            if not re.search(args.filter, title):
+                continue
+            try:
+                counted += check(args.tools.resolve(), pathlib.Path(name), layer, not args.quick)
+            except networks_check.Failure as why:
+                print(f"FAIL {title}: {why}", flush=True)
+                failed += 1
+                continue
+            print(f"PASS {title}", flush=True)
+            passed += 1
+    print(f"note: {counted} kernels with two multipliers")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not counted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
