@@ -172,7 +172,7 @@ static const Step steps[] = {
     {STAGE_STREAM, on_functions, &pass_canonicalize, NULL},
     {STAGE_STREAM, on_functions, &pass_normalize_layout, add_keep_going},
     {STAGE_STREAM, NULL, &pass_analyze_kernels, NULL},
-    {STAGE_STREAM, on_functions, &pass_insert_reorders, NULL},
+    {STAGE_STREAM, on_functions, &pass_insert_reorders, add_keep_going},
     {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_top},
     {STAGE_TIDY, NULL, &pass_canonicalize, NULL},
     {STAGE_CHOOSE, NULL, &pass_apply_folding, add_folding_of_loops},

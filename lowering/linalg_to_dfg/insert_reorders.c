@@ -23,11 +23,14 @@ static bool keeps_padding(const Op *pad)
     return true;
 }
 
-static bool move_elements(Block *body)
+/* The first failure ends these, unless all are asked for. */
+static bool move_elements(Block *body, bool keeps_going)
 {
     bool ok = true;
-    FOR_EACH_OP_SAFE(op, body)
+    FOR_EACH_OP_SAFE(op, body) {
         if (op->def != TENSOR(PAD) || !keeps_padding(op)) ok &= to_dfg_make_move(op);
+        if (!ok && !keeps_going) return false;
+    }
     return ok;
 }
 
@@ -55,12 +58,14 @@ static bool stream_results(Op *ret)
     return true;
 }
 
-static bool fit_kernels(Block *body)
+static bool fit_kernels(Block *body, bool keeps_going)
 {
     bool ok = true;
-    FOR_EACH_OP_SAFE(op, body)
+    FOR_EACH_OP_SAFE(op, body) {
         if (op->def == LINALG(GENERIC) && op->result_count == 1 && !kernel_fill_value(op))
             ok &= to_dfg_fit_kernel(op);
+        if (!ok && !keeps_going) return false;
+    }
     FOR_EACH_OP_SAFE(op, body)
         if (op->def == DFG(REORDER)) to_dfg_join_reorders(op);
     FOR_EACH_OP_SAFE(op, body)
@@ -71,19 +76,22 @@ static bool fit_kernels(Block *body)
 static bool insert_reorders(Pass *pass, Op *func)
 {
     Block *body = func_entry(func);
-    (void)pass;
+    bool keeps_going = pass_bool(pass, "keep-going");
     if (!body) return true;
     if (op_region(func, 0)->first != op_region(func, 0)->last)
         return op_error(func, "has control flow; a streaming network is straight-line code");
     to_dfg_move_padding_behind_reshapes(body);
     if (!stream_results(body->last)) return false;
     erase_unread(body);
-    return move_elements(body) && fit_kernels(body);
+    return move_elements(body, keeps_going) && fit_kernels(body, keeps_going);
 }
 
 const PassDef pass_insert_reorders = {
     .name = "insert-reorders",
     .summary = "Make every operand arrive, and every result leave, in the order of the loops",
     .anchor = "func.func",
+    .options = OPTIONS({.name = "keep-going",
+                        .kind = OPTION_BOOL,
+                        .help = "report every op that cannot stream, not only the first"}),
     .run = insert_reorders,
 };
