@@ -255,12 +255,13 @@ static Value *is_class(Builder *b, Value *index, Value *place, bool is_unsigned,
 {
     enum { LEAST_BITS = 64 };
     bool is_float = type_is_float(index->type);
-    uint32_t width = fixed_signed_width(-depth, depth), own = type_width(index->type) + is_unsigned;
+    uint32_t width = fixed_signed_width(-depth, depth), own = type_width(index->type);
     width = is_float ? LEAST_BITS : width > own ? width : own;
     const Type *wide = type_i(b->ctx, width);
     index = is_float ? build_unary(b, ARITH(FPTOSI), wide, index)
                      : lower_build_extend(b, index, wide, is_unsigned);
     place = lower_build_extend(b, place, wide, false);
+    if (is_unsigned) return arith_cmpi(b, CMPI_EQ, index, place);
     Value *from_end = build_binary(b, ARITH(SUBI), wide, place, arith_constant_int(b, wide, depth));
     Value *is_here = arith_cmpi(b, CMPI_EQ, index, place);
     Value *is_back = arith_cmpi(b, CMPI_EQ, index, from_end);
