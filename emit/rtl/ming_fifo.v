@@ -130,18 +130,22 @@ module ming_fifo_srl #(
         if (rst) place <= ~NONE;
         else place <= place + (write ? one : NONE) - (read ? one : NONE);
 
-    genvar i;
+    // Words of thousands of bits in parts: Verilator unrolls no loop more than 1,024 times.
+    localparam PART = 64;
+    genvar part, i;
     generate
-        for (i = 0; i < WIDTH; i = i + 1) begin : bits
-            reg [DEPTH-1:0] row;
-            if (DEPTH > 1) begin : shifts
-                always @(posedge clk)
-                    if (write) row <= {row[DEPTH-2:0], din[i]};
-            end else begin : holds
-                always @(posedge clk)
-                    if (write) row <= din[i];
+        for (part = 0; part < WIDTH; part = part + PART) begin : parts
+            for (i = part; i < WIDTH && i < part + PART; i = i + 1) begin : bits
+                reg [DEPTH-1:0] row;
+                if (DEPTH > 1) begin : shifts
+                    always @(posedge clk)
+                        if (write) row <= {row[DEPTH-2:0], din[i]};
+                end else begin : holds
+                    always @(posedge clk)
+                        if (write) row <= din[i];
+                end
+                assign dout[i] = DEPTH > 1 ? row[place] : row[0];
             end
-            assign dout[i] = DEPTH > 1 ? row[place] : row[0];
         end
     endgenerate
 endmodule

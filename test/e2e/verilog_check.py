@@ -180,6 +180,7 @@ def cases(args, work):
             yield name, lambda d=design, n=name, c=canonical: check_design(args.tools, work / n, d, c)
     yield "fifo-reg", lambda: check_fifo(work / "fifo-reg", rng, "reg", 9, 2, 1)
     yield "fifo-reg-1", lambda: check_fifo(work / "fifo-reg-1", rng, "reg", 9, 1, 1)
+    yield "fifo-wide", lambda: check_fifo(work / "fifo-wide", rng, "srl", 1100, 4, 1)
     depths = (1, 2, 3, 16, 21) if not args.quick else (2, 5)
     for kind in ("srl", "lutram", "bram", "uram"):
         for depth in depths:
