@@ -120,6 +120,7 @@ public:
     InputStream(const Port &port, const std::string &path, Data &data, Bit &valid, const Bit &ready, Pace pace)
         : Stream(port, path, pace), data_(data), valid_(valid), ready_(ready)
     {
+        valid_ = 0;
         array_ = npy_read(path_);
         frames_ = port_.count_frames(array_);
     }
@@ -347,6 +348,10 @@ int run_rtl(int argc, char **argv, const std::string &usage, int file_count, std
         return 2;
     }
     try {
+        /* What nothing sets begins at random. */
+        const double seed = rtl::setting("MING_SEED", 1);
+        Verilated::randReset(2);
+        Verilated::randSeed(static_cast<int>(seed) > 0 ? static_cast<int>(seed) : 1);
         Design design;
         RtlTestbench tb(std::vector<std::string>(argv + 1, argv + argc));
         connect(tb, design);
