@@ -22,7 +22,7 @@
 #include "emit/internal.h"
 #include "ir/asm/print/print.h"
 
-/* Its lines are the names of the top functions whose files may be there. */
+/* Its lines are the names of the top functions whose files may be there, and of files in Verilog. */
 #define MARKER_NAME ".incomplete"
 
 enum { MOST_TRIES = 8 };
@@ -166,7 +166,11 @@ static CopyPlace look_at(const char *dir, StrBuf *old_tops, StrBuf *why)
     bool empty = is_empty(folder);
     closedir(folder);
     if (empty) return PLACE_EMPTY;
-    if (read_report(dir, old_tops) || read_marker(dir, old_tops)) return PLACE_OURS;
+    if (read_report(dir, old_tops)) {
+        emit_list_old_verilog(dir, old_tops);
+        return PLACE_OURS;
+    }
+    if (read_marker(dir, old_tops)) return PLACE_OURS;
     strbuf_printf(why, "refusing to overwrite '%s': it holds files, but no report.json of ming",
                   dir);
     return PLACE_WRONG;
@@ -224,6 +228,7 @@ static bool mark(const OutputPlace *place, const EmittedFiles *files, StrBuf *wh
     const char *reason;
     strbuf_add_str(&tops, strbuf_str(&place->old_tops));
     add_own_top(files, &tops);
+    emit_list_verilog(files, &tops);
     join(&path, place->temporary.data, MARKER_NAME);
     temporary_add(path.data);
     bool ok = file_create(path.data, strbuf_str(&tops), &reason) ||
@@ -255,50 +260,6 @@ static bool move_files(const char *from, const char *to, const EmittedFiles *fil
         if (strcmp(files->data[i].name.data, REPORT_NAME) != 0)
             ok = move_file(from, to, files->data[i].name.data, why);
     return ok;
-}
-
-static bool has_file(const EmittedFiles *files, const char *name)
-{
-    for (size_t i = 0; i < files->len; i++)
-        if (strcmp(files->data[i].name.data, name) == 0) return true;
-    return false;
-}
-
-/* Removes the files that an earlier project had and this one does not have. If its top function
- * had another name, the results of its build are removed too. */
-static void remove_stale(const char *dir, const char *old_top, const EmittedFiles *files)
-{
-    static const char *const sources[] = {".h",           ".cpp",      "_params.h",
-                                          "_host.h",      "_tb.cpp",   ".mir",
-                                          "_weights.npy", "_data.cfg", "_schedule.h"};
-    static const char *const products[] = {".o", "_tb.o", "_csim", "_cosim", "_cosim.cpp"};
-    StrBuf name = {0}, path = {0};
-    size_t count = COUNT_OF(sources);
-    strbuf_printf(&name, "%s.h", old_top);
-    if (!has_file(files, name.data)) count += COUNT_OF(products);
-    for (size_t i = 0; !strchr(old_top, '/') && i < count; i++) {
-        strbuf_clear(&name);
-        strbuf_printf(&name, "%s%s", old_top,
-                      i < COUNT_OF(sources) ? sources[i] : products[i - COUNT_OF(sources)]);
-        if (!has_file(files, name.data)) (void)unlink(join(&path, dir, name.data));
-    }
-    strbuf_free(&name);
-    strbuf_free(&path);
-}
-
-/* The same of all earlier projects, a line each. */
-static void remove_all_stale(const char *dir, Str old_tops, const EmittedFiles *files)
-{
-    StrBuf top = {0};
-    for (size_t i = 0; i <= old_tops.len; i++) {
-        if (i < old_tops.len && old_tops.data[i] != '\n') {
-            strbuf_add_char(&top, old_tops.data[i]);
-            continue;
-        }
-        if (top.len > 0) remove_stale(dir, top.data, files);
-        strbuf_clear(&top);
-    }
-    strbuf_free(&top);
 }
 
 static void leave_place(OutputPlace *place, bool keeps_parents)
@@ -359,7 +320,7 @@ static bool replace_files(OutputPlace *place, const EmittedFiles *files, StrBuf 
     if (look_at(place->dir, &place->old_tops, why) == PLACE_WRONG) return false;
     const char *temporary = place->temporary.data;
     bool ok = mark(place, files, why) && move_files(temporary, place->dir, files, why);
-    if (ok) remove_all_stale(place->dir, strbuf_str(&place->old_tops), files);
+    if (ok) emit_remove_stale(place->dir, strbuf_str(&place->old_tops), files);
     ok = ok && sync_folders(place->dir, files, why) &&
          move_file(temporary, place->dir, REPORT_NAME, why) && unmark(place->dir, why);
     if (!ok) return false;

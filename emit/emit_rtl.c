@@ -42,19 +42,24 @@ static bool add_library(Context *ctx, const EmitOptions *options, RtlFiles *to)
 
 static bool is_source(Str name)
 {
-    return name.len > 2 && strcmp(name.data + name.len - 2, ".v") == 0;
+    return str_ends_with(name, ".v");
 }
 
-/* files.f: the sources, relative to it. */
-static void add_list(RtlFiles *to, size_t first)
+static bool is_memory(Str name)
+{
+    return str_ends_with(name, ".hex");
+}
+
+/* A list of files, relative to it. */
+static void add_list(RtlFiles *to, size_t first, const char *name, bool (*is_listed)(Str name))
 {
     StrBuf list = {0};
     size_t skip = strlen(to->folder);
     for (size_t i = first; i < to->files->len; i++) {
-        Str name = strbuf_str(&to->files->data[i].name);
-        if (is_source(name)) strbuf_printf(&list, "%s\n", name.data + skip);
+        Str file = strbuf_str(&to->files->data[i].name);
+        if (is_listed(file)) strbuf_printf(&list, "%s\n", file.data + skip);
     }
-    strbuf_add_str(new_file(to, "files.f"), strbuf_str(&list));
+    strbuf_add_str(new_file(to, name), strbuf_str(&list));
     strbuf_free(&list);
 }
 
@@ -64,7 +69,8 @@ bool emit_add_rtl(Context *ctx, const EmitOptions *options, Op *rtl, const char 
     RtlFiles to = {files, folder};
     size_t first = files->len;
     if (!add_library(ctx, options, &to) || !verilog_print(rtl, new_file, &to)) return false;
-    add_list(&to, first);
+    add_list(&to, first, RTL_SOURCES, is_source);
+    add_list(&to, first, RTL_MEMORIES, is_memory);
     return true;
 }
 

@@ -217,6 +217,14 @@ void emit_folding(Emitter *e, StrBuf *out);
 
 /* Appends a file's contents (emit_files.c). False: diagnosed. */
 bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK;
+#define RTL_SOURCES "files.f"     /* in the Verilog's folder: its sources, a line each */
+#define RTL_MEMORIES "memories.f" /* the contents of its memories */
+/* Appends the files of Verilog that a project in the directory has by its lists, and those that a new
+ * one has, as lines that emit_remove_stale reads (emit_stale.c). */
+void emit_list_old_verilog(const char *dir, StrBuf *out);
+void emit_list_verilog(const EmittedFiles *files, StrBuf *out);
+/* Removes what the lines name, also by top functions, and the new project does not have. */
+void emit_remove_stale(const char *dir, Str lines, const EmittedFiles *files);
 /* Makes or renews a project's directory. False: appended to *why. */
 bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why) MUST_CHECK;
 /* "a/b//" -> "a/b"; "/" stays. The caller frees it. */
