@@ -361,4 +361,5 @@ void design_schedule_free(Schedule *s)
 {
     ptrmap_free(&s->times);
     vec_free(&s->arrays);
+    vec_free(&s->carried);
 }
