@@ -100,11 +100,13 @@ module ming_fifo_reg #(
     assign full_n = has_place;
 endmodule
 
-// Shift registers, one for each bit, of which the oldest word's place is chosen.
+// Shift registers, one for each bit, of which the oldest word's place is chosen. With PRIMITIVES they
+// are the vendor's, from three words on; two are registers.
 module ming_fifo_srl #(
     parameter WIDTH = 1,
     parameter DEPTH = 16,
-    parameter LATENCY = 1
+    parameter LATENCY = 1,
+    parameter PRIMITIVES = 0
 ) (
     input wire clk,
     input wire rst,
@@ -132,19 +134,38 @@ module ming_fifo_srl #(
 
     // Words of thousands of bits in parts: Verilator unrolls no loop more than 1,024 times.
     localparam PART = 64;
-    genvar part, i;
+    localparam ROWS = (DEPTH + 31) / 32;
+    localparam ROW_BITS = ROWS > 1 ? $clog2(ROWS) : 1;
+    wire [BITS+4:0] at = {5'd0, place};
+    genvar part, i, k;
     generate
         for (part = 0; part < WIDTH; part = part + PART) begin : parts
             for (i = part; i < WIDTH && i < part + PART; i = i + 1) begin : bits
-                reg [DEPTH-1:0] row;
-                if (DEPTH > 1) begin : shifts
-                    always @(posedge clk)
-                        if (write) row <= {row[DEPTH-2:0], din[i]};
-                end else begin : holds
-                    always @(posedge clk)
-                        if (write) row <= din[i];
+                if (PRIMITIVES == 0 || DEPTH <= 2) begin : registers
+                    reg [DEPTH-1:0] row;
+                    if (DEPTH > 1) begin : shifts
+                        always @(posedge clk)
+                            if (write) row <= {row[DEPTH-2:0], din[i]};
+                    end else begin : holds
+                        always @(posedge clk)
+                            if (write) row <= din[i];
+                    end
+                    assign dout[i] = DEPTH > 1 ? row[place] : row[0];
+                end else if (DEPTH <= 16) begin : row_of_16
+                    SRL16E row (
+                        .CLK(clk), .CE(write), .D(din[i]), .A0(at[0]), .A1(at[1]), .A2(at[2]),
+                        .A3(at[3]), .Q(dout[i])
+                    );
+                end else begin : rows_of_32
+                    wire [ROWS-1:0] last, chosen;
+                    for (k = 0; k < ROWS; k = k + 1) begin : rows
+                        SRLC32E row (
+                            .CLK(clk), .CE(write), .D(k == 0 ? din[i] : last[k > 0 ? k - 1 : 0]),
+                            .A(at[4:0]), .Q(chosen[k]), .Q31(last[k])
+                        );
+                    end
+                    assign dout[i] = ROWS == 1 ? chosen[0] : chosen[at[ROW_BITS+4:5]];
                 end
-                assign dout[i] = DEPTH > 1 ? row[place] : row[0];
             end
         end
     endgenerate

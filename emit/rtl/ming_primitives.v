@@ -189,6 +189,28 @@ module DSP48E1 #(
             PATTERNDETECT, UNDERFLOW} = 58'bx;
 endmodule
 
+module SRL16E (
+    input wire CLK, CE, D, A0, A1, A2, A3,
+    output wire Q
+);
+    reg [15:0] places;
+    always @(posedge CLK)
+        if (CE) places <= {places[14:0], D};
+    assign Q = places[{A3, A2, A1, A0}];
+endmodule
+
+module SRLC32E (
+    input wire CLK, CE, D,
+    input wire [4:0] A,
+    output wire Q, Q31
+);
+    reg [31:0] places;
+    always @(posedge CLK)
+        if (CE) places <= {places[30:0], D};
+    assign Q = places[A];
+    assign Q31 = places[31];
+endmodule
+
 /* verilator lint_on WIDTH */
 `default_nettype wire
 `endif

@@ -1,6 +1,8 @@
 /* The library's modules that a design instantiates (emit/rtl): each is declared once for each widths
  * of its ports.
  * Tests: lit/lowering/emithls_to_rtl/top.mir, lit/lowering/emithls_to_rtl/slices.mir */
+#include <string.h>
+
 #include "dialects/dfg/dfg.h"
 #include "dialects/hw/hw.h"
 #include "dialects/seq/seq.h"
@@ -93,13 +95,15 @@ Op *to_rtl_fifo(RtlLibrary *l, Builder *b, const char *kind, uint32_t width, int
         {STR("full_n"), bit, true},          {STR("write"), bit, false}, {STR("dout"), word, true},
         {STR("empty_n"), bit, true},         {STR("read"), bit, false},
     };
-    const Param params[] = {{"WIDTH", width, NULL}, {"DEPTH", depth, NULL}};
+    const Param params[] = {
+        {"WIDTH", width, NULL}, {"DEPTH", depth, NULL}, {"PRIMITIVES", !l->is_generic, NULL}};
+    bool has_primitives = strcmp(kind, "srl") == 0;
     const Part part = {.symbol = symbol_of(ctx, &symbol),
                        .verilog_name = symbol_of(ctx, &verilog_name).data,
                        .ports = ports,
                        .port_count = COUNT_OF(ports),
                        .params = params,
-                       .param_count = COUNT_OF(params)};
+                       .param_count = COUNT_OF(params) - !has_primitives};
     return instance(l, b, &part, name, inputs);
 }
 

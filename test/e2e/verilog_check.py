@@ -25,7 +25,7 @@ import product_check
 from run_check import Failure
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIBRARY = ROOT / "emit/rtl/ming_fifo.v"
+LIBRARY = [ROOT / "emit/rtl" / name for name in ("ming_fifo.v", "ming_primitives.v")]
 LINT = ("-Wall", "-Wno-DECLFILENAME", "-Wno-UNUSED", "-Wno-PINCONNECTEMPTY")
 # Constants that come at random may be compared with what they always are.
 CONSTANTS = ("-Wno-UNSIGNED", "-Wno-CMPCONST")
@@ -122,14 +122,23 @@ class FifoModel:
         return self.words[len(self.reads)]
 
 
-def fifo_testbench(kind, width, depth, latency, traffic):
-    given = f".WIDTH({width}), .DEPTH({depth})"
+def fifo_parameters(kind, width, depth, latency):
+    """The module and its parameters; kind "srl16" is "srl" with the vendor's primitives."""
+    given = {"WIDTH": width, "DEPTH": depth}
     if kind != "reg":
-        given += f", .LATENCY({latency})"
+        given["LATENCY"] = latency
+    if kind == "srl16":
+        return "ming_fifo_srl", {**given, "PRIMITIVES": 1}
+    return f"ming_fifo_{kind}", given
+
+
+def fifo_testbench(module, parameters, traffic):
+    width = parameters["WIDTH"]
+    given = ", ".join(f".{name}({value})" for name, value in parameters.items())
     lines = ["module tb;", "    reg clk = 0, rst = 1, wants_write = 0, wants_read = 0;",
              f"    reg [{width - 1}:0] din = 0;", f"    wire [{width - 1}:0] dout;",
              "    wire full_n, empty_n;",
-             f"    ming_fifo_{kind} #({given}) dut (.clk(clk), .rst(rst), .din(din), "
+             f"    {module} #({given}) dut (.clk(clk), .rst(rst), .din(din), "
              ".full_n(full_n), .write(wants_write & full_n), .dout(dout), .empty_n(empty_n), "
              ".read(wants_read & empty_n));",
              "    initial begin",
@@ -149,8 +158,9 @@ def check_fifo(folder, rng, kind, width, depth, latency):
         busy = rng.choice((0.2, 0.5, 1)), rng.choice((0.2, 0.5, 1))
         traffic += [(int(rng.random() < busy[0]), int(rng.random() < busy[1]),
                      rng.getrandbits(width)) for _ in range(rng.randint(10, 3 * depth + 30))]
-    (folder / "tb.v").write_text(fifo_testbench(kind, width, depth, latency, traffic))
-    printed = simulate(folder, "tb", ["tb.v", LIBRARY])
+    module, parameters = fifo_parameters(kind, width, depth, latency)
+    (folder / "tb.v").write_text(fifo_testbench(module, parameters, traffic))
+    printed = simulate(folder, "tb", ["tb.v", *LIBRARY])
     model = FifoModel(depth, latency)
     for cycle, (writes, reads, word) in enumerate(traffic):
         want = [str(int(model.has_place(cycle))), str(int(model.has_word(cycle)))]
@@ -164,9 +174,7 @@ def check_fifo(folder, rng, kind, width, depth, latency):
             model.writes.append(cycle)
         if reads and has_word:
             model.reads.append(cycle)
-    given = [f"-GWIDTH={width}", f"-GDEPTH={depth}"]
-    given += [] if kind == "reg" else [f"-GLATENCY={latency}"]
-    lint(folder, f"ming_fifo_{kind}", *given, LIBRARY)
+    lint(folder, module, *(f"-G{name}={value}" for name, value in parameters.items()), *LIBRARY)
 
 
 def cases(args, work):
@@ -182,8 +190,8 @@ def cases(args, work):
     yield "fifo-reg-1", lambda: check_fifo(work / "fifo-reg-1", rng, "reg", 9, 1, 1)
     yield "fifo-wide", lambda: check_fifo(work / "fifo-wide", rng, "srl", 1100, 4, 1)
     depths = (1, 2, 3, 16, 21) if not args.quick else (2, 5)
-    for kind in ("srl", "lutram", "bram", "uram"):
-        for depth in depths:
+    for kind in ("srl", "srl16", "lutram", "bram", "uram"):
+        for depth in depths + ((40, 70) if kind == "srl16" else ()):
             for latency in (1, 2, 3) if not args.quick else (1, 2):
                 name = f"fifo-{kind}-{depth}-{latency}"
                 yield name, lambda k=kind, d=depth, l=latency, n=name: check_fifo(
