@@ -7,7 +7,8 @@ A layer is a dense one or a convolution, strided, padded, grouped or depthwise, 
 activations and weights that are bipolar, ternary or integers of one to three bits,
 signed or not. numpy says what its sums are. The design that the search finds, and the
 one of its folding file with other multipliers, must give just these in `ming sim`,
-csim and cosim, the network in `ming run`, and take the cycles that are predicted. --quick
+csim and cosim, the network in `ming run`, and the processes take the cycles that are
+predicted. What counts in synthesis is compared with the bits one by one. --quick
 leaves cosim out.
 """
 import argparse
@@ -28,6 +29,31 @@ from network_builder import F32, QUANT_DOMAIN, Network
 
 MOST_PRODUCTS = 300
 MULTIPLIERS = ("popcount", "lut", "dsp")
+
+
+# What synthesis makes of popcount<N>, against the bits one by one.
+TREE = """#define __SYNTHESIS__ 1
+#include "{top}_params.h"
+#include <cstdlib>
+template <int N> int wrong()
+{{
+    for (int t = 0; t < 20; t++) {{
+        ap_uint<N> bits = 0;
+        int count = 0;
+        for (int i = 0; i < N; i++) {{
+            const bool bit = t == 0 || std::rand() % 3 < 1;
+            bits[i] = bit;
+            count += bit;
+        }}
+        if (popcount(bits) != count)
+            return N;
+    }}
+    if constexpr (N > 1)
+        return wrong<N - 1>();
+    return 0;
+}}
+int main() {{ return wrong<150>(); }}
+"""
 
 
 class Layer:
@@ -69,7 +95,8 @@ class Layer:
                 self.words.append("pool")
                 sums = self.net.max_pool(sums)
             sums = self.net.flatten(sums) if sums.array.ndim == 4 else sums
-            sums = self.net.matmul(sums, self.weights((sums.array.shape[1], self.rng.randint(1, 5))))
+            weight = self.weights((sums.array.shape[1], self.rng.randint(1, 5)))
+            sums = self.net.matmul(sums, weight)
         self.net.output(sums)
 
     def dense(self):
@@ -116,6 +143,20 @@ def execute(tools, work, design, want, with_cosim):
 def compare(what, want, work):
     got = np.load(work / "y.npy")
     networks_check.compare(what, want, got.reshape(want.shape))
+
+
+def check_tree(work):
+    """The function that counts bits in synthesis. False: the design has none."""
+    design = work / "design"
+    params = next(design.glob("*_params.h"))
+    if "struct Popcount" not in params.read_text(encoding="utf-8"):
+        return False
+    source = work / "tree.cpp"
+    source.write_text(TREE.format(top=params.name.removesuffix("_params.h")), encoding="utf-8")
+    networks_check.run("g++", "-std=c++17", "-O0", f"-I{design}", f"-I{design / 'csim'}", source,
+                       "-o", work / "tree")
+    networks_check.run(work / "tree", "")
+    return True
 
 
 def compile_model(tools, work, name, *options):
@@ -166,6 +207,7 @@ def main():
     parser.add_argument("--filter", default="")
     args = parser.parse_args()
     passed = failed = counted = 0
+    has_tree = False
     with tempfile.TemporaryDirectory(prefix="ming-popcount-") as name:
         for index in range(args.count or (6 if args.quick else 100)):
             layer = Layer(random.Random(f"{args.seed} {index}"), f"layer{index}")
@@ -174,6 +216,7 @@ def main():
                 continue
             try:
                 counted += check(args.tools.resolve(), pathlib.Path(name), layer, not args.quick)
+                has_tree = has_tree or check_tree(pathlib.Path(name))
             except networks_check.Failure as why:
                 print(f"FAIL {title}: {why}", flush=True)
                 failed += 1
@@ -182,7 +225,7 @@ def main():
             passed += 1
     print(f"note: {counted} kernels with two multipliers")
     print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not counted else 0
+    return 1 if failed or not counted or not has_tree else 0
 
 
 if __name__ == "__main__":
