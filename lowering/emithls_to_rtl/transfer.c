@@ -34,7 +34,9 @@ static int64_t first_of(const HlsLoop *loop, bool is_write)
 bool to_rtl_check_rewinding(const HlsLoop *loop)
 {
     return first_of(loop, false) <= first_of(loop, true) ||
-           op_error(loop->op, "cannot become hardware: it rewinds, and writes before it reads");
+           op_error(loop->op,
+                    "cannot become hardware: it rewinds, and writes before it reads; without "
+                    "--rewind=on it would run empty between frames");
 }
 
 /* What the first iteration of a frame that reads has to wait for. */
