@@ -153,7 +153,8 @@ static bool kernel_is_small(const Op *op, int64_t most)
 {
     int64_t extents[ONNX_MAX_RANK];
     size_t count;
-    if (!attr_int_list(op_attr(op, "kernel_shape"), extents, ONNX_MAX_RANK, &count)) return true;
+    const Attr *kernel = op_attr(op, "kernel_shape");
+    if (!kernel || !attr_int_list(kernel, extents, ONNX_MAX_RANK, &count)) return true;
     for (size_t i = 0; i < count; i++)
         if (extents[i] > most) return false;
     return true;
