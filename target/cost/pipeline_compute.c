@@ -18,6 +18,8 @@ typedef struct ComputeTimer {
     bool lut_products, counts_bits;
     Iteration it;
     int64_t words[SCHED_MAX_STREAMS]; /* when the word of each stream is there */
+    int64_t carried;                  /* when a sum that an iteration before has left is there */
+    int64_t leaves;                   /* when that of this iteration is */
     PtrMap times;                     /* of the values of the payload being walked; plus 1 */
 } ComputeTimer;
 
@@ -139,12 +141,13 @@ static const MemoryUse *waiting_sums(const ComputeTimer *t)
 static int64_t started_sum(ComputeTimer *t, uint32_t result)
 {
     const MemoryUse *waiting = waiting_sums(t);
-    int64_t edge = reduction_edge(t->sched), initial = initial_time(t, result), so_far = 0;
+    int64_t edge = reduction_edge(t->sched), initial = initial_time(t, result);
+    int64_t so_far = t->carried;
     if (edge == 0) return initial;
     if (waiting)
-        so_far = load_time(t, waiting, 0);
+        so_far = load_time(t, waiting, so_far);
     else if (sched_sums_in_registers(t->sched))
-        so_far = iteration_op(&t->it, 0, latency_register_load(t->sched->accumulators));
+        so_far = iteration_op(&t->it, so_far, latency_register_load(t->sched->accumulators));
     return choose(t, iteration_condition(&t->it, edge, 0), i64_max(initial, so_far));
 }
 
@@ -224,9 +227,9 @@ static int64_t time_term(ComputeTimer *t)
         so_far = started_sum(t, 0);
     else
         so_far = choose(t, iteration_condition(&t->it, 1, 2 * edge * latency_counter_sum()),
-                        initial_time(t, 0));
-    int64_t sum = iteration_op(&t->it, i64_max(so_far, term), timing);
-    return tree_time(t, sum, r->turns, timing);
+                        i64_max(initial_time(t, 0), t->carried));
+    t->leaves = iteration_op(&t->it, i64_max(so_far, term), timing);
+    return tree_time(t, t->leaves, r->turns, timing);
 }
 
 /* An operand whose fields are shifted into place and added up one after the other. */
@@ -307,21 +310,39 @@ static int64_t time_counts(ComputeTimer *t)
 static int64_t time_sums(ComputeTimer *t)
 {
     int64_t sums[SCHED_MAX_RESULTS];
-    if (t->counts_bits) return time_counts(t);
-    if (t->sched->packing.is_used && !t->lut_products) return time_packed(t);
+    if (t->counts_bits) return t->leaves = time_counts(t);
+    if (t->sched->packing.is_used && !t->lut_products) return t->leaves = time_packed(t);
     if (t->sched->reduction.combine) return time_term(t);
     for (uint32_t i = 0; i < t->sched->main->result_count; i++) sums[i] = started_sum(t, i);
     time_lanes(t, sums);
-    return sums[0];
+    return t->leaves = sums[0];
 }
 
-/* Accumulators that wait are stored again. */
+/* When the sum is found by the iteration that goes on with it, in that one's time: accumulators that
+ * wait are stored again, others are registers. */
+static int64_t found_sum(ComputeTimer *t)
+{
+    const MemoryUse *waiting = waiting_sums(t);
+    const ReductionSchedule *r = &t->sched->reduction;
+    Clock clock = t->it.clock;
+    int64_t cycle = clock_cycles_until(clock, t->leaves) - i64_max(r->turns, 1) * r->ii;
+    if (waiting) {
+        OpTiming timing = latency_memory_store(memory_kind_name(waiting->memory.kind));
+        int64_t stored = clock_cycle(clock, iteration_op(&t->it, t->leaves, timing));
+        cycle = stored + 1 - (r->run ? t->sched->accumulators : r->distance) * r->ii;
+    }
+    return i64_max(cycle, 0) * clock.usable_ps;
+}
+
+/* An iteration begins with what it finds; a sum is there later the later the terms come. Two rounds
+ * settle that, as the schedule of the simulation does it (sim/design/loop_schedule.c). */
 static int64_t time_reduction(ComputeTimer *t)
 {
-    int64_t sum = time_sums(t);
-    const MemoryUse *waiting = waiting_sums(t);
-    if (waiting)
-        iteration_op(&t->it, sum, latency_memory_store(memory_kind_name(waiting->memory.kind)));
+    int64_t sum = time_sums(t), found = found_sum(t);
+    if (found == 0 || reduction_edge(t->sched) == 0) return sum;
+    t->carried = found;
+    sum = time_sums(t);
+    (void)found_sum(t);
     return sum;
 }
 
