@@ -28,7 +28,8 @@ typedef struct NodeReport {
     uint32_t input_count, output_count;
 } NodeReport;
 
-enum { IMPORT_NO_NODE = UINT32_MAX };
+#define IMPORT_NO_NODE UINT32_MAX
+
 /* A graph input without an initializer, or an output of a node. */
 typedef struct TensorReport {
     Str name;

@@ -48,7 +48,7 @@ Value *hw_input(const Op *module, const char *port)
         if (str_eq_c(found.name, port)) return body->args[input];
         input++;
     }
-    assert(!"no such input port");
+    assert(false && "no such input port");
     return NULL;
 }
 
@@ -87,7 +87,7 @@ Value *hw_output(const Op *instance, const char *port)
     const Attr *names = op_attr(instance, "resultNames");
     for (uint32_t i = 0; i < names->u.array.count; i++)
         if (str_eq_c(names->u.array.items[i]->u.string, port)) return op_result(instance, i);
-    assert(!"no such output port");
+    assert(false && "no such output port");
     return NULL;
 }
 

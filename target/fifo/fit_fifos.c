@@ -213,7 +213,8 @@ static SizingOutcome size_for_best(const FifoFitting *f, int64_t best, bool only
     enum { MORE = 4 };
     SizingOutcome outcome = size_fifos(f, best, f->events, only_best, beyond, excess);
     if (outcome == SIZING_PERIODIC && *excess > 0 && !only_best)
-        outcome = size_fifos(f, best, MORE * f->events, false, beyond, excess);
+        outcome = size_fifos(f, best, f->events > INT64_MAX / MORE ? INT64_MAX : MORE * f->events,
+                             false, beyond, excess);
     if (outcome == SIZING_PERIODIC) record_beyond(f, EMITHLS_ATTR_SHORTAGE, beyond);
     return outcome;
 }
