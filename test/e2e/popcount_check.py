@@ -170,7 +170,8 @@ def compile_model(tools, work, name, *options):
 def other_multipliers(rng, design, path):
     """The folding file with other multipliers; how many of them there are."""
     folding = json.loads((design / "folding.json").read_text(encoding="utf-8"))
-    pinned = [layer for layer in folding["layers"].values() if "multiplier" in layer]
+    pinned = [layer for name, layer in folding["layers"].items()
+              if "multiplier" in layer and not name.endswith("_epilogue")]    # no sums of products
     for layer in pinned:
         layer["multiplier"] = rng.choice([name for name in MULTIPLIERS
                                           if name != layer["multiplier"]])
