@@ -64,11 +64,18 @@ static double shrink(double x, double lambd, double bias)
     return x < -lambd ? x + bias : x > lambd ? x - bias : 0.0;
 }
 
+/* alpha 0 makes infinity times 0, which a minimum hands on. */
+static double celu(double x, double alpha)
+{
+    double below = alpha * expm1(x / alpha);
+    return fmax(x, 0.0) + (isnan(below) ? below : fmin(below, 0.0));
+}
+
 static double unary(const Op *op, const UnaryParams *p, double x)
 {
     switch (op->def - onnx_ops) {
     case ONNX_ABS: return fabs(x);
-    case ONNX_CELU: return isnan(x) ? x : fmax(x, 0.0) + fmin(p->alpha * expm1(x / p->alpha), 0.0);
+    case ONNX_CELU: return isnan(x) ? x : celu(x, p->alpha);
     case ONNX_COS: return cos(x);
     case ONNX_MISH: return x * tanh(softplus(x));
     case ONNX_SHRINK: return shrink(x, p->alpha, p->beta);

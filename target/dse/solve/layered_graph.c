@@ -89,6 +89,12 @@ static size_t hash_words(const int64_t *words, uint32_t count)
     return (size_t)(hash ^ hash >> 29);
 }
 
+/* NULL if no words are open, since there is no array then. */
+static const int64_t *state_words(const States *s, uint32_t state)
+{
+    return s->width > 0 ? s->words.data + (size_t)state * s->width : NULL;
+}
+
 static void grow_slots(States *s)
 {
     size_t count = s->slot_count ? 2 * s->slot_count : 64;
@@ -96,7 +102,7 @@ static void grow_slots(States *s)
     s->slots = xcalloc(count, sizeof(*s->slots));
     s->slot_count = count;
     for (uint32_t i = 0; i < s->count; i++) {
-        size_t at = hash_words(s->words.data + (size_t)i * s->width, s->width) & (count - 1);
+        size_t at = hash_words(state_words(s, i), s->width) & (count - 1);
         while (s->slots[at]) at = (at + 1) & (count - 1);
         s->slots[at] = i + 1;
     }
@@ -110,7 +116,7 @@ static uint32_t find_state(States *s, const int64_t *words)
     size_t at = hash_words(words, s->width) & (s->slot_count - 1);
     for (; s->slots[at]; at = (at + 1) & (s->slot_count - 1)) {
         uint32_t index = s->slots[at] - 1;
-        if (s->width == 0 || memcmp(s->words.data + (size_t)index * s->width, words, bytes) == 0)
+        if (s->width == 0 || memcmp(state_words(s, index), words, bytes) == 0)
             return s->first + index;
     }
     for (uint32_t i = 0; i < s->width; i++) *vec_push(&s->words) = words[i];
@@ -224,7 +230,7 @@ static bool add_transitions(Building *b, const DseNode *node, const GraphPorts *
     int64_t *tuple = xcalloc(after->width + 1, sizeof(*tuple));
     bool ok = true;
     for (uint32_t s = 0; ok && s < before->count; s++) {
-        const int64_t *words = before->words.data + (size_t)s * before->width;
+        const int64_t *words = state_words(before, s);
         size_t word = ports->in_place.len ? (size_t)words[ports->in_place.data[0]] : 0;
         for (uint32_t c = index.head[word]; ok && c; c = index.next[c - 1]) {
             const Config *config = &node->configs.data[c - 1];
