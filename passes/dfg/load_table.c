@@ -66,7 +66,8 @@ void load_table_declare(LoadedTable *t, Op *place, const Type *word)
 /* The loops of the nest, over the chunks. */
 typedef struct LoadNest {
     LoopSpec loops[MAX_TABLE_RANK];
-    const AffineExpr *index[MAX_TABLE_RANK]; /* their counters */
+    uint32_t loop_count;
+    const AffineExpr *index[MAX_TABLE_RANK]; /* the chunk's place along each dimension */
     const AffineExpr *part;                  /* number of the chunk in its word */
 } LoadNest;
 
@@ -77,13 +78,15 @@ static LoadNest plan_nest(const EmithlsNest *nest, const LoadedTable *t)
     int64_t extents[MAX_TABLE_RANK];
     uint32_t rank = table_rank(t);
     for (uint32_t i = 0; i < rank; i++) {
+        const char *name = i + 1 == rank && t->gathers ? "lane"
+                           : i < COUNT_OF(names)       ? names[i]
+                                                       : "z";
         extents[i] = steps(t, i);
-        load.loops[i] = (LoopSpec){i + 1 == rank && t->gathers ? "lane"
-                                   : i < COUNT_OF(names)       ? names[i]
-                                                               : "z",
-                                   extents[i]};
-        load.index[i] = affine_dim(nest->b.ctx, nest->count + i);
+        load.index[i] = extents[i] > 1 ? affine_dim(nest->b.ctx, nest->count + load.loop_count)
+                                       : affine_const(nest->b.ctx, 0);
+        if (extents[i] > 1) load.loops[load.loop_count++] = (LoopSpec){name, extents[i]};
     }
+    if (load.loop_count == 0) load.loops[load.loop_count++] = (LoopSpec){names[0], 1};
     load.part = affine_mod(emithls_affine_flatten(nest->b.ctx, load.index, extents, rank),
                            affine_const(nest->b.ctx, parts(t)));
     return load;
@@ -167,7 +170,8 @@ void load_table(EmithlsNest *nest, const LoadedTable *t, Value *chain_in)
     LoadNest load = plan_nest(nest, t);
     uint32_t rank = table_rank(t);
     int64_t lanes = emithls_array_dim(t->variable->type, rank - 1);
-    NestMark mark = emithls_nest_open(nest, "load", load.loops, rank, LOOP_PIPELINED, -1, -1);
+    NestMark mark =
+        emithls_nest_open(nest, "load", load.loops, load.loop_count, LOOP_PIPELINED, -1, -1);
     Value *chunk = next_chunk(nest, t, &load, chain_in);
     if (t->gathers) {
         const AffineExpr *end;
