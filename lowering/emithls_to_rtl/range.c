@@ -1,6 +1,7 @@
 /* The least and the greatest number that a node may be, taken as signed: how wide an operand of a
  * multiplier has to be.
  * Tests: lit/lowering/emithls_to_rtl/slices.mir */
+#include "analysis/analysis.h"
 #include "lowering/emithls_to_rtl/internal.h"
 
 enum { MOST_BITS = 62, MOST_OPS = 8 };
@@ -12,19 +13,10 @@ static NodeRange of_width(uint32_t width)
     return (NodeRange){.is_known = true, .low = -end, .high = end - 1, .bits = width};
 }
 
-/* Bits of a signed number from low to high. */
-static uint32_t bits_for(int64_t low, int64_t high)
-{
-    uint64_t most = (uint64_t)(low < 0 ? ~low : low) | (uint64_t)(high < 0 ? ~high : high);
-    uint32_t bits = 1;
-    for (; most; most >>= 1) bits++;
-    return bits;
-}
-
 /* What fits the width does not wrap around. */
 static NodeRange between(int64_t low, int64_t high, uint32_t width)
 {
-    uint32_t bits = bits_for(low, high);
+    uint32_t bits = (uint32_t)payload_range_bits(low, high);
     if (bits > width || bits > MOST_BITS) return of_width(width);
     return (NodeRange){.is_known = true, .low = low, .high = high, .bits = bits};
 }

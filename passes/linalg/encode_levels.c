@@ -212,24 +212,32 @@ static bool stays(const Encoding *e, const Value *tensor)
     return true;
 }
 
+typedef VEC(Value *) Values;
+
+/* The tensors that a tensor's being dropped may drop: what it is moved from and to. */
+static void push_neighbours(const Value *tensor, Values *pending)
+{
+    const Op *def = value_def(tensor);
+    for (uint32_t i = 0; def && is_move(def) && i < i64_min(def->operand_count, 2); i++)
+        *vec_push(pending) = op_operand(def, i);
+    FOR_EACH_USE(use, tensor)
+        if (is_move(use->owner)) *vec_push(pending) = op_result(use->owner, 0);
+}
+
 /* Drops tensors with a neighbour that needs numbers, until none is left. */
 static void drop_blocked(Encoding *e, Block *body)
 {
-    bool changed = true;
-    while (changed) {
-        changed = false;
-        for (uint32_t i = 0; i < body->arg_count; i++)
-            if (levels_of(e, body->args[i]) && !stays(e, body->args[i])) {
-                set_levels(e, body->args[i], LEVELS_NONE);
-                changed = true;
-            }
-        FOR_EACH_OP(op, body)
-            if (op->result_count == 1 && levels_of(e, op_result(op, 0)) &&
-                !stays(e, op_result(op, 0))) {
-                set_levels(e, op_result(op, 0), LEVELS_NONE);
-                changed = true;
-            }
+    Values pending = {0};
+    for (uint32_t i = 0; i < body->arg_count; i++) *vec_push(&pending) = body->args[i];
+    FOR_EACH_OP(op, body)
+        if (op->result_count == 1) *vec_push(&pending) = op_result(op, 0);
+    while (pending.len > 0) {
+        const Value *tensor = pending.data[--pending.len];
+        if (!levels_of(e, tensor) || stays(e, tensor)) continue;
+        set_levels(e, tensor, LEVELS_NONE);
+        push_neighbours(tensor, &pending);
     }
+    vec_free(&pending);
 }
 
 static const Type *bits_like(const Type *tensor)
