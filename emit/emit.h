@@ -16,7 +16,11 @@ typedef struct EmitOptions {
     const char *csim_dir; /* where the simulation headers are installed; copied into the project */
     const char *rtl_dir;  /* where the modules are that Verilog instantiates; copied beside it */
     Op *rtl;              /* the design as modules of hw, printed into rtl/; NULL: no Verilog */
+    int64_t max_text;     /* bytes of all files together; 0: no limit */
 } EmitOptions;
+
+/* The default limit of text: some 100 million weights. */
+#define EMIT_MAX_TEXT ((int64_t)1 << 30)
 
 /* One file of the project, kept in memory until all are complete. */
 typedef struct EmittedFile {

@@ -41,9 +41,7 @@ void emit_pragma(Function *f, const char *fmt, ...)
 
 const char *emit_function_name(Function *f, Str raw)
 {
-    const char *name = cpp_fresh_name(f->e, raw, f->scope.data, f->scope.len);
-    *vec_push(&f->scope) = name;
-    return name;
+    return emit_scope_add(&f->scope, f->e->ctx, &f->e->taken, raw);
 }
 
 const char *emit_declare_name(Function *f, const Value *value, Str raw)
@@ -218,8 +216,8 @@ static bool print_function(Emitter *e, StrBuf *out, Op *func)
     ptrmap_free(&f.extents);
     ptrmap_free(&f.exprs);
     vec_free(&f.pending);
-    vec_free(&f.scope);
-    vec_free(&f.labels);
+    emit_scope_free(&f.scope);
+    emit_scope_free(&f.labels);
     return ok;
 }
 

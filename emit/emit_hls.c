@@ -9,11 +9,28 @@
 
 typedef void FilePrinter(Emitter *e, StrBuf *out);
 
-/* Without a prefix the name begins with the top function's. */
-static StrBuf *add_file(const Emitter *e, EmittedFiles *files, const char *prefix, const char *name)
+EmittedFile *emit_add_file(TextBudget *budget, EmittedFiles *files)
 {
+    if (files->len > 0) budget->before += files->data[files->len - 1].text.len;
     EmittedFile *file = vec_push(files);
     *file = (EmittedFile){0};
+    return file;
+}
+
+bool emit_has_room(const TextBudget *budget, const Op *op, size_t bytes)
+{
+    size_t most = (size_t)budget->most;
+    return most == 0 || (budget->before <= most && bytes <= most - budget->before) ||
+           op_error(op,
+                    "makes the project longer than %lld bytes; --max-text=N emits up to N, "
+                    "0 without a limit",
+                    (long long)budget->most);
+}
+
+/* Without a prefix the name begins with the top function's. */
+static StrBuf *add_file(Emitter *e, EmittedFiles *files, const char *prefix, const char *name)
+{
+    EmittedFile *file = emit_add_file(&e->budget, files);
     strbuf_add_c(&file->name, prefix ? prefix : e->top_name);
     strbuf_add_c(&file->name, name);
     return &file->text;
@@ -95,12 +112,18 @@ static bool add_schedule(Emitter *e, EmittedFiles *files)
 static bool add_rtl(Emitter *e, EmittedFiles *files)
 {
     if (!e->options->rtl) return true;
-    if (!emit_add_rtl(e->ctx, e->options, e->options->rtl, "rtl/", files)) return false;
+    if (!emit_add_rtl(e->options, &e->budget, e->options->rtl, "rtl/", files)) return false;
     e->rtl_top = emit_rtl_top(e, files);
     emit_rtl_testbench(e, add_file(e, files, NULL, "_rtl_tb.cpp"));
     emit_vivado(e, add_file(e, files, "rtl/", "vivado.tcl"));
     emit_clock_constraint(e, add_file(e, files, "rtl/", "clock.xdc"));
     return true;
+}
+
+static bool add_headers(Emitter *e, EmittedFiles *files)
+{
+    emit_header(e, add_file(e, files, NULL, ".h"));
+    return emit_params(e, add_file(e, files, NULL, "_params.h"));
 }
 
 static bool add_files(Emitter *e, EmittedFiles *files)
@@ -109,8 +132,6 @@ static bool add_files(Emitter *e, EmittedFiles *files)
         const char *prefix, *name; /* no prefix: the top function's name */
         FilePrinter *print;
     } rows[] = {
-        {NULL, ".h", emit_header},
-        {NULL, "_params.h", emit_params},
         {NULL, "_host.h", emit_host},
         {NULL, "_tb.cpp", emit_testbench},
         {"", "hls_config.cfg", emit_hls_config},
@@ -119,14 +140,17 @@ static bool add_files(Emitter *e, EmittedFiles *files)
         {"", ".clang-format", emit_style},
         {"", "folding.json", emit_folding},
     };
-    if (!add_source(e, files) || !add_schedule(e, files) || !add_rtl(e, files)) return false;
+    if (!add_source(e, files) || !add_schedule(e, files) || !add_rtl(e, files) ||
+        !add_headers(e, files))
+        return false;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         rows[i].print(e, add_file(e, files, rows[i].prefix, rows[i].name));
-    if (e->weights) emit_weights(e, add_file(e, files, NULL, "_weights.npy"));
+    if (e->weights && !emit_weights(e, add_file(e, files, NULL, "_weights.npy"))) return false;
     if (!add_csim(e, files)) return false;
     op_print(add_file(e, files, NULL, ".mir"), e->module, &PRINT_DEFAULT);
-    emit_report(e, add_file(e, files, "", REPORT_NAME));
-    return true;
+    StrBuf *report = add_file(e, files, "", REPORT_NAME);
+    emit_report(e, report);
+    return emit_has_room(&e->budget, e->top, report->len);
 }
 
 static void emitter_free(Emitter *e)
@@ -143,7 +167,8 @@ static void emitter_free(Emitter *e)
 
 bool emit_hls_files(Op *module, const EmitOptions *options, EmittedProject *out)
 {
-    Emitter e = {.ctx = module->ctx, .module = module, .options = options};
+    Emitter e = {
+        .ctx = module->ctx, .module = module, .options = options, .budget.most = options->max_text};
     arena_init(&e.arena);
     bool ok = emit_prepare(&e) && add_files(&e, &out->files);
     if (ok) emit_csim_arguments(&e, &out->csim_arguments);

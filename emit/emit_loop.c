@@ -148,7 +148,7 @@ static bool print_flat(Function *f, PrintedLoop *loop, int64_t begin, int64_t en
 bool emit_for(Function *f, Op *op)
 {
     PrintedLoop loop = {.op = op};
-    size_t visible = f->scope.len;
+    size_t visible = f->scope.changes.len;
     int64_t begin, end;
     emit_flush_pending(f);
     loop.count = emithls_for_extents(op, loop.extents, MAX_LOOPS);
@@ -156,6 +156,6 @@ bool emit_for(Function *f, Op *op)
     declare_counters(f, &loop);
     emithls_for_range(op, &begin, &end);
     bool ok = op_attr(op, "begin") ? print_flat(f, &loop, begin, end) : print_nest(f, &loop);
-    if (!op_attr(op, "begin")) f->scope.len = visible;
+    if (!op_attr(op, "begin")) emit_scope_leave(&f->scope, visible);
     return ok;
 }

@@ -1,7 +1,10 @@
-/* Names at file scope, and spellings of types. Symbols of a module may hold anything; the names
- * that are printed are unique identifiers that collide neither with C++ nor with the headers. A top
- * function keeps its symbol if that is such an identifier, because users call it by name.
- * Tests: test/unit/emit/emit_test.c, lit/emit/names.mir, lit/emit/invalid.mir */
+/* Names at file scope and in functions, and spellings of types. Symbols of a module may hold
+ * anything; the names that are printed are unique identifiers that collide neither with C++ nor with
+ * the headers. A top function keeps its symbol if that is such an identifier, because users call it
+ * by name. Scopes of functions give names back in the opposite order of taking them, and the time
+ * for a name does not depend on how many there are.
+ * Tests: test/unit/emit/emit_test.c, lit/emit/names.mir, lit/emit/invalid.mir,
+ * lit/emit/shared-values.test */
 #include <assert.h>
 #include <string.h>
 
@@ -13,7 +16,7 @@
 
 enum { MAX_INT_WIDTH = 4096 }; /* of ap_int in Vitis HLS */
 
-bool emit_is_listed(const char *const *list, size_t count, const char *name)
+static bool is_listed(const char *const *list, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(list[i], name) == 0) return true;
@@ -24,7 +27,7 @@ bool emit_is_listed(const char *const *list, size_t count, const char *name)
 static const char *make_unique(Emitter *e, StrBuf *text, const char *const *used, size_t used_count)
 {
     size_t stem = text->len;
-    for (unsigned n = 2; emit_is_listed(used, used_count, text->data) ||
+    for (unsigned n = 2; is_listed(used, used_count, text->data) ||
                          ptrmap_has(&e->taken, ident_get_c(e->ctx, text->data));
          n++) {
         text->len = stem;
@@ -40,6 +43,48 @@ const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t 
     StrBuf text = {0};
     identifier_append(&text, raw);
     return make_unique(e, &text, used, used_count);
+}
+
+static void set_number(NameScope *scope, const Ident *name, uintptr_t number)
+{
+    uintptr_t before = (uintptr_t)ptrmap_get(&scope->taken, name);
+    *vec_push(&scope->changes) = (NameChange){name, before};
+    ptrmap_put(&scope->taken, name, (void *)number);
+}
+
+const char *emit_scope_add(NameScope *scope, Context *ctx, const PtrMap *outer, Str raw)
+{
+    StrBuf text = {0};
+    identifier_append(&text, raw);
+    const Ident *stem = ident_get(ctx, strbuf_str(&text)), *name = stem;
+    uintptr_t number = (uintptr_t)ptrmap_get(&scope->taken, stem);
+    if (number == 0) number = 1;
+    while (ptrmap_has(&scope->taken, name) || (outer && ptrmap_has(outer, name))) {
+        text.len = stem->str.len;
+        strbuf_printf(&text, "_%llu", (unsigned long long)++number);
+        name = ident_get(ctx, strbuf_str(&text));
+    }
+    strbuf_free(&text);
+    set_number(scope, stem, number);
+    if (name != stem) set_number(scope, name, 1);
+    return name->str.data;
+}
+
+void emit_scope_leave(NameScope *scope, size_t mark)
+{
+    while (scope->changes.len > mark) {
+        NameChange change = scope->changes.data[--scope->changes.len];
+        if (change.before)
+            ptrmap_put(&scope->taken, change.name, (void *)change.before);
+        else
+            ptrmap_remove(&scope->taken, change.name);
+    }
+}
+
+void emit_scope_free(NameScope *scope)
+{
+    ptrmap_free(&scope->taken);
+    vec_free(&scope->changes);
 }
 
 static const char *take_name(Emitter *e, StrBuf *text)

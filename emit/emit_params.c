@@ -9,6 +9,8 @@ enum { MAX_COLUMN = 100, INDENT = 4, MAX_ROW = 10 };
 
 /* One table being printed. */
 typedef struct TableWriter {
+    const TextBudget *budget;
+    const Op *table;
     StrBuf *out;
     const Attr *value;
     TableForm form;
@@ -68,8 +70,9 @@ static void format_element(TableWriter *w, int64_t index)
     }
 }
 
-/* 1, 2, 3 over as many lines as it takes; those after the first begin with `margin`. */
-static void add_elements(TableWriter *w, int64_t count, const char *margin)
+/* 1, 2, 3 over as many lines as it takes; those after the first begin with `margin`. False:
+ * diagnosed. */
+static bool add_elements(TableWriter *w, int64_t count, const char *margin)
 {
     for (int64_t i = 0; i < count; i++) {
         format_element(w, w->next++);
@@ -77,51 +80,53 @@ static void add_elements(TableWriter *w, int64_t count, const char *margin)
         if (i && fits) {
             strbuf_add_c(w->out, ", ");
         } else if (i) {
+            if (!emit_has_room(w->budget, w->table, w->out->len)) return false;
             strbuf_add_char(w->out, ',');
             new_line(w);
             strbuf_add_c(w->out, margin);
         }
         strbuf_add(w->out, w->element.data, w->element.len);
     }
+    return emit_has_room(w->budget, w->table, w->out->len);
 }
 
 /* {1, 2, 3} */
-static void add_row(TableWriter *w, int64_t count)
+static bool add_row(TableWriter *w, int64_t count)
 {
     strbuf_add_char(w->out, '{');
-    add_elements(w, count, " ");
+    if (!add_elements(w, count, " ")) return false;
     strbuf_add_char(w->out, '}');
+    return true;
 }
 
 /* A long list on lines of its own. */
-static void add_list(TableWriter *w, int64_t count)
+static bool add_list(TableWriter *w, int64_t count)
 {
     strbuf_add_char(w->out, '{');
     w->depth++;
     new_line(w);
-    add_elements(w, count, "");
+    if (!add_elements(w, count, "")) return false;
     w->depth--;
     strbuf_add_char(w->out, ',');
     new_line(w);
     strbuf_add_char(w->out, '}');
+    return true;
 }
 
-static void add_box(TableWriter *w, const int64_t *dims, uint32_t rank)
+static bool add_box(TableWriter *w, const int64_t *dims, uint32_t rank)
 {
-    if (rank == 1) {
-        add_row(w, dims[0]);
-        return;
-    }
+    if (rank == 1) return add_row(w, dims[0]);
     strbuf_add_char(w->out, '{');
     w->depth++;
     for (int64_t i = 0; i < dims[0]; i++) {
         new_line(w);
-        add_box(w, dims + 1, rank - 1);
+        if (!add_box(w, dims + 1, rank - 1)) return false;
         strbuf_add_char(w->out, ',');
     }
     w->depth--;
     new_line(w);
     strbuf_add_char(w->out, '}');
+    return true;
 }
 
 static void add_doc(StrBuf *out, const Op *table)
@@ -139,12 +144,23 @@ static void add_table_extents(StrBuf *out, const int64_t *dims, uint32_t rank)
     for (uint32_t i = 0; i < rank; i++) strbuf_printf(out, "[%lld]", (long long)dims[i]);
 }
 
-/* Gives what its text needs. */
-static uint32_t emit_table(Emitter *e, StrBuf *out, const Op *table)
+/* The value behind "=". */
+static bool add_value(TableWriter *w, const int64_t *dims, uint32_t rank)
+{
+    if (rank == 0) return add_elements(w, 1, "");
+    return rank == 1 && dims[0] > MAX_ROW ? add_list(w, dims[0]) : add_box(w, dims, rank);
+}
+
+/* Adds what its text needs to *needs. False: diagnosed. */
+static bool emit_table(Emitter *e, StrBuf *out, const Op *table, uint32_t *needs)
 {
     const Attr *value = op_attr(table, "value");
     uint32_t rank = value->type->u.shaped.rank;
-    TableWriter w = {.out = out, .value = value, .form = emit_table_form(e, table)};
+    TableWriter w = {.budget = &e->budget,
+                     .table = table,
+                     .out = out,
+                     .value = value,
+                     .form = emit_table_form(e, table)};
     int64_t *dims = ARENA_ARRAY(&e->arena, int64_t, rank + 1);
     for (uint32_t i = 0; i < rank; i++) dims[i] = value->type->u.shaped.dims[i];
     if (w.form.per_word > 1) {
@@ -157,15 +173,11 @@ static uint32_t emit_table(Emitter *e, StrBuf *out, const Op *table)
     strbuf_printf(out, "static const %s %s", w.form.elem, cpp_global(e, symbol_name(table)));
     add_table_extents(out, dims, rank);
     strbuf_add_c(out, " = ");
-    if (rank == 0)
-        add_elements(&w, 1, "");
-    else if (rank == 1 && dims[0] > MAX_ROW)
-        add_list(&w, dims[0]);
-    else
-        add_box(&w, dims, rank);
+    bool ok = add_value(&w, dims, rank);
     strbuf_add_c(out, ";\n\n");
     strbuf_free(&w.element);
-    return w.needs;
+    *needs |= w.needs;
+    return ok;
 }
 
 static void add_packed_helper(StrBuf *out)
@@ -245,13 +257,14 @@ static void add_popcount_helper(StrBuf *out)
              "}\n\n");
 }
 
-void emit_params(Emitter *e, StrBuf *out)
+bool emit_params(Emitter *e, StrBuf *out)
 {
     StrBuf tables = {0};
     uint32_t needs = 0;
+    bool ok = true;
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-        if (op->def == EMITHLS(TABLE) && !op_attr(op, EMITHLS_ATTR_LOADED))
-            needs |= emit_table(e, &tables, op);
+        if (ok && op->def == EMITHLS(TABLE) && !op_attr(op, EMITHLS_ATTR_LOADED))
+            ok = emit_table(e, &tables, op, &needs);
     strbuf_printf(out, "// Constants of %s.\n", e->top_name);
     emit_begin_guard(e, out, "_PARAMS_H");
     strbuf_printf(out, "#include \"%s.h\"\n\n#include <cstdint>\n", e->top_name);
@@ -264,4 +277,5 @@ void emit_params(Emitter *e, StrBuf *out)
     if (tables.len) strbuf_add_c(out, "// clang-format on\n\n");
     strbuf_add_c(out, "#endif\n");
     strbuf_free(&tables);
+    return ok;
 }

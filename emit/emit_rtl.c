@@ -15,6 +15,7 @@ static const char *const library[] = {"ming_fifo.v", "ming_dsp.v", "ming_primiti
 
 /* Where verilog_print's files go, below `folder`. */
 typedef struct RtlFiles {
+    TextBudget *budget;
     EmittedFiles *files;
     const char *folder; /* with a slash, or empty */
 } RtlFiles;
@@ -22,10 +23,15 @@ typedef struct RtlFiles {
 static StrBuf *new_file(void *user, const char *name)
 {
     RtlFiles *to = user;
-    EmittedFile *file = vec_push(to->files);
-    *file = (EmittedFile){0};
+    EmittedFile *file = emit_add_file(to->budget, to->files);
     strbuf_printf(&file->name, "%s%s", to->folder, name);
     return &file->text;
+}
+
+static bool has_room(void *user, const Op *op, size_t bytes)
+{
+    const RtlFiles *to = user;
+    return emit_has_room(to->budget, op, bytes);
 }
 
 static bool add_library(Context *ctx, const EmitOptions *options, RtlFiles *to)
@@ -63,12 +69,13 @@ static void add_list(RtlFiles *to, size_t first, const char *name, bool (*is_lis
     strbuf_free(&list);
 }
 
-bool emit_add_rtl(Context *ctx, const EmitOptions *options, Op *rtl, const char *folder,
+bool emit_add_rtl(const EmitOptions *options, TextBudget *budget, Op *rtl, const char *folder,
                   EmittedFiles *files)
 {
-    RtlFiles to = {files, folder};
+    RtlFiles to = {budget, files, folder};
+    const VerilogFiles out = {.new_file = new_file, .has_room = has_room, .user = &to};
     size_t first = files->len;
-    if (!add_library(ctx, options, &to) || !verilog_print(rtl, new_file, &to)) return false;
+    if (!add_library(rtl->ctx, options, &to) || !verilog_print(rtl, &out)) return false;
     add_list(&to, first, RTL_SOURCES, is_source);
     add_list(&to, first, RTL_MEMORIES, is_memory);
     return true;
@@ -87,8 +94,9 @@ bool emit_verilog(Op *module, const EmitOptions *options, EmittedProject *out, S
 {
     const Op *top = find_top(module);
     if (!top) return op_emit_error(module, "there is no hw.module to emit");
-    if (!emit_add_rtl(module->ctx, options, module, "", &out->files)) return false;
-    RtlFiles to = {&out->files, ""};
+    TextBudget budget = {.most = options->max_text};
+    if (!emit_add_rtl(options, &budget, module, "", &out->files)) return false;
+    RtlFiles to = {&budget, &out->files, ""};
     StrBuf *report = new_file(&to, REPORT_NAME);
     strbuf_add_c(report, REPORT_START);
     emit_string_literal(report, symbol_name(top)->str);

@@ -14,22 +14,13 @@
 #include "ir/core/core.h"
 #include "schedule/schedule.h"
 
-/* Longer expressions get a name instead of being part of another one. */
-enum { MAX_NESTED = 48, MAX_COPIED = 400 };
+/* Longer expressions get a name instead of being part of another one: as a rule, where they are
+ * printed several times, and in any case, so that the text of n ops grows with n. */
+enum { MAX_NESTED = 48, MAX_COPIED = 100, MAX_PART = 400 };
 
 const char *emit_fresh_label(Function *f, Str raw)
 {
-    StrBuf text = {0};
-    identifier_append(&text, raw);
-    size_t stem = text.len;
-    for (unsigned n = 2; emit_is_listed(f->labels.data, f->labels.len, text.data); n++) {
-        text.len = stem;
-        strbuf_printf(&text, "_%u", n);
-    }
-    const char *name = arena_copy(&f->e->arena, text.data, text.len + 1);
-    strbuf_free(&text);
-    *vec_push(&f->labels) = name;
-    return name;
+    return emit_scope_add(&f->labels, f->e->ctx, NULL, raw);
 }
 
 void emit_label(Function *f, const char *label)
@@ -104,16 +95,17 @@ static bool used_in_own_block(const Value *value)
     return true;
 }
 
-/* Whether a value is nested into its user whatever its length. That holds for values that are
- * stored or are part of a named value, for loads, and for changes of width, because a name of the
- * wider type would hide the narrow one. */
-static bool always_nests(const Value *value)
+/* The longest text of a value with one use that is nested there. Stored values are no part of
+ * another one. Parts of a named value are nested even if they are long, and so are loads and changes
+ * of width, because a name of the wider type would hide the narrow one. */
+static size_t longest_nested(const Value *value)
 {
     const Op *user = value->uses->owner;
     const OpDef *def = value_def(value)->def;
-    return user->def == EMITHLS(STORE) || user->def == EMITHLS(WRITE) ||
-           op_attr(user, EMITHLS_ATTR_NAME) || def == EMITHLS(LOAD) || def == ARITH(EXTSI) ||
-           def == ARITH(EXTUI) || def == ARITH(TRUNCI);
+    if (user->def == EMITHLS(STORE) || user->def == EMITHLS(WRITE)) return SIZE_MAX;
+    bool is_part = op_attr(user, EMITHLS_ATTR_NAME) || def == EMITHLS(LOAD) ||
+                   def == ARITH(EXTSI) || def == ARITH(EXTUI) || def == ARITH(TRUNCI);
+    return is_part ? MAX_PART : MAX_NESTED;
 }
 
 static void print_bind_op(Function *f, const Value *value, Str impl)
@@ -137,11 +129,11 @@ static void define(Function *f, Value *value, const Expr *expr)
         if (bind && bind->kind == ATTR_STRING) print_bind_op(f, value, bind->u.string);
         return;
     }
-    bool cheap = !expr->reads && expr->prec >= PREC_UNARY && expr->kind != CPP_AP;
-    /* Text that is long and used twice would double with every op. */
-    cheap = cheap && (value_has_one_use(value) || strlen(expr->text) <= MAX_COPIED);
-    bool nests = value_has_one_use(value) && used_in_own_block(value) &&
-                 (always_nests(value) || strlen(expr->text) <= MAX_NESTED);
+    bool is_single = value_has_one_use(value);
+    size_t length = strlen(expr->text);
+    bool cheap = !expr->reads && expr->prec >= PREC_UNARY && expr->kind != CPP_AP &&
+                 length <= (is_single ? MAX_PART : MAX_COPIED);
+    bool nests = is_single && used_in_own_block(value) && length <= longest_nested(value);
     if (cheap) return;
     if (!nests)
         materialize(f, value);
@@ -492,12 +484,12 @@ static bool print_popcount(Function *f, Op *op)
 
 bool emit_body(Function *f, Op *op)
 {
-    size_t visible = f->scope.len;
+    size_t visible = f->scope.changes.len;
     f->depth++;
     bool ok = emit_block(f, region_entry(op_region(op, 0)));
     emit_flush_pending(f);
     f->depth--;
-    f->scope.len = visible;
+    emit_scope_leave(&f->scope, visible);
     return ok;
 }
 
@@ -562,6 +554,6 @@ static bool print_op(Function *f, Op *op)
 bool emit_block(Function *f, Block *block)
 {
     FOR_EACH_OP(op, block)
-        if (!print_op(f, op)) return false;
+        if (!print_op(f, op) || !emit_has_room(&f->e->budget, op, f->out->len)) return false;
     return true;
 }

@@ -31,11 +31,15 @@ static void add_words(StrBuf *out, const Op *table, uint32_t bytes)
     }
 }
 
-void emit_weights(Emitter *e, StrBuf *out)
+bool emit_weights(Emitter *e, StrBuf *out)
 {
     uint32_t bytes = type_width(e->weights->word) / 8;
+    size_t size;
+    if (!size_mul((size_t)e->weights->words_per_frame, bytes, &size)) size = SIZE_MAX;
+    if (!emit_has_room(&e->budget, e->top, size)) return false;
     add_npy_header(out, e->weights->words_per_frame, bytes);
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
         if (op->def == EMITHLS(TABLE) && op_attr(op, EMITHLS_ATTR_LOADED))
             add_words(out, op, bytes);
+    return true;
 }

@@ -8,6 +8,17 @@
 
 #include "emit/emit.h"
 
+/* How much text a project may have.
+ * Tests: lit/emit/text-limit.mir */
+typedef struct TextBudget {
+    int64_t most;  /* bytes of all files; 0: no limit */
+    size_t before; /* of files in front of the one that is being printed */
+} TextBudget;
+/* Appends an empty file, to be printed after all that are there. */
+EmittedFile *emit_add_file(TextBudget *budget, EmittedFiles *files);
+/* Whether the file that is being printed may have that many bytes. False: diagnosed at the op. */
+bool emit_has_room(const TextBudget *budget, const Op *op, size_t bytes) MUST_CHECK;
+
 /* The shared state: the module, its names and its ports. */
 
 /* The quantizer of a boundary tensor: real = (q - zero_point) * scale / divisor. */
@@ -56,6 +67,7 @@ typedef struct Emitter {
     Op *module, *top;
     const EmitOptions *options;
     Arena arena;
+    TextBudget budget;
     PtrMap globals;          /* symbol Ident* -> C++ name */
     PtrMap fifos;            /* emithls.stream Op* -> C++ name, once the top function is printed */
     PtrMap word_aliases;     /* vector Type* -> alias name */
@@ -177,10 +189,11 @@ void emit_signature(StrBuf *out, const char *start, const char *const *parameter
 void emit_header(Emitter *e, StrBuf *out);
 /* #ifndef and #define of <TOP><suffix>. */
 void emit_begin_guard(const Emitter *e, StrBuf *out, const char *suffix);
-void emit_params(Emitter *e, StrBuf *out);
-void emit_host(Emitter *e, StrBuf *out); /* <top>_host.h */
+bool emit_params(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>_params.h */
+void emit_host(Emitter *e, StrBuf *out);              /* <top>_host.h */
 void emit_testbench(Emitter *e, StrBuf *out);
-void emit_weights(Emitter *e, StrBuf *out); /* the loaded tables' elements as .npy */
+/* The loaded tables' elements as .npy. */
+bool emit_weights(Emitter *e, StrBuf *out) MUST_CHECK;
 /* <top>_schedule.h; empty where cosim cannot follow one. False: diagnosed. */
 bool emit_schedule(Emitter *e, StrBuf *out) MUST_CHECK;
 void emit_rtl_testbench(Emitter *e, StrBuf *out); /* <top>_rtl_tb.cpp */
@@ -193,7 +206,7 @@ void emit_vivado(Emitter *e, StrBuf *out);           /* rtl/vivado.tcl */
 void emit_clock_constraint(Emitter *e, StrBuf *out); /* rtl/clock.xdc */
 /* Adds Verilog, library and list of files below the folder, "" or one with a slash. False:
  * diagnosed. */
-bool emit_add_rtl(Context *ctx, const EmitOptions *options, Op *rtl, const char *folder,
+bool emit_add_rtl(const EmitOptions *options, TextBudget *budget, Op *rtl, const char *folder,
                   EmittedFiles *files) MUST_CHECK;
 void emit_makefile(Emitter *e, StrBuf *out);
 /* Appends a template with its words replaced: PERIOD by the clock's period, TOP by the top
@@ -254,17 +267,33 @@ void emit_extents(StrBuf *out, const int64_t *extents, size_t count, const char 
  * body, with emit_loop.c and emit_pragma.c for its loops and pragmas.
  * Tests: lit/emit/functions.mir */
 
+/* Identifiers in use, each with the number behind the last one that was made of it, or 1. */
+typedef struct NameChange {
+    const Ident *name;
+    uintptr_t before; /* 0: it was not in use */
+} NameChange;
+typedef struct NameScope {
+    PtrMap taken;            /* Ident* -> number as uintptr_t */
+    VEC(NameChange) changes; /* of `taken`, in order */
+} NameScope;
+/* An identifier like raw that is neither in the scope nor a key of `outer`, which may be NULL; it
+ * lives as long as the context, and is in use until a mark before it is left. */
+const char *emit_scope_add(NameScope *scope, Context *ctx, const PtrMap *outer, Str raw);
+/* Gives up the names since the changes were `mark` many. */
+void emit_scope_leave(NameScope *scope, size_t mark);
+void emit_scope_free(NameScope *scope);
+
 /* A C++ function being printed. */
 typedef struct Function {
     Emitter *e;
     StrBuf *out;
-    int depth;               /* of indentation */
-    PtrMap names;            /* Value* -> name: arrays, streams, counters */
-    PtrMap extents;          /* counter Value* -> extent + 1 as uintptr_t */
-    PtrMap exprs;            /* Value* -> Expr* */
-    VEC(Value *) pending;    /* single-use values that read arrays, not printed yet */
-    VEC(const char *) scope; /* names visible here */
-    VEC(const char *) labels;
+    int depth;            /* of indentation */
+    PtrMap names;         /* Value* -> name: arrays, streams, counters */
+    PtrMap extents;       /* counter Value* -> extent + 1 as uintptr_t */
+    PtrMap exprs;         /* Value* -> Expr* */
+    VEC(Value *) pending; /* single-use values that read arrays, not printed yet */
+    NameScope scope;      /* names visible here */
+    NameScope labels;
     const char *frame;  /* counter of frames, where the function accesses memories; or NULL */
     const char *frames; /* how many, in a top function of memories */
 } Function;
@@ -292,7 +321,5 @@ bool emit_body(Function *f, Op *op) MUST_CHECK;
 typedef bool StmtPrinter(Function *f, Op *op);
 StmtPrinter emit_for MUST_CHECK; /* emit_loop.c; the others: emit_pragma.c */
 StmtPrinter emit_array_pragma, emit_bind_storage, emit_dependence, emit_interface, emit_dataflow;
-
-bool emit_is_listed(const char *const *list, size_t count, const char *name);
 
 #endif

@@ -79,7 +79,7 @@ static void simulate(const Op *module)
 void fuzz_check_design(Op *module)
 {
     EmittedProject project = {0};
-    const EmitOptions options = {.output_dir = "out"};
+    const EmitOptions options = {.output_dir = "out", .max_text = 1 << 24};
     size_t errors = diag_error_count(module->ctx);
     bool ok = emit_hls_files(module, &options, &project);
     fuzz_check(ok || diag_error_count(module->ctx) > errors, "emission fails without a diagnostic",

@@ -17,6 +17,7 @@
 typedef struct TranslateOptions {
     bool import_onnx, emit_hls, emit_verilog;
     const char *output, *output_dir;
+    int64_t max_text;
     PrintOptions print;
     ModelOptions model;
 } TranslateOptions;
@@ -50,8 +51,10 @@ static bool emit_project(const Tool *tool, Context *ctx, const TranslateOptions 
     ok = ok && tool_check_output(tool, options->output_dir);
     const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
     Op *module = ok ? parse_module(ctx, input, str_from(shown), NULL) : NULL;
-    const EmitOptions emit = {
-        .output_dir = options->output_dir, .csim_dir = csim_dir.data, .rtl_dir = rtl_dir.data};
+    const EmitOptions emit = {.output_dir = options->output_dir,
+                              .csim_dir = csim_dir.data,
+                              .rtl_dir = rtl_dir.data,
+                              .max_text = options->max_text};
     ok = module && (options->emit_verilog ? emit_verilog(module, &emit, &project, &why)
                                           : emit_hls(module, &emit, &project, &why));
     if (why.len > 0) tool_error(tool, "%s", why.data);
@@ -87,6 +90,7 @@ static bool check_options(const Tool *tool, const TranslateOptions *options, con
     if (inputs->len > 1) return tool_error(tool, "one input file at most");
     if (options->import_onnx + options->emit_hls + options->emit_verilog != 1)
         return tool_error(tool, "say what to do: --import-onnx, --emit-hls or --emit-verilog");
+    if (options->max_text < 0) return tool_error(tool, "--max-text takes a number of bytes, or 0");
     return options->import_onnx || (options->output_dir && *options->output_dir) ||
            tool_error(tool, "--emit-%s needs --output-dir", options->emit_hls ? "hls" : "verilog");
 }
@@ -95,7 +99,7 @@ int main(int argc, char **argv)
 {
     tool_open_standard_files();
     tool_catch_signals();
-    TranslateOptions options = {.output = "-", .print = PRINT_DEFAULT};
+    TranslateOptions options = {.output = "-", .print = PRINT_DEFAULT, .max_text = EMIT_MAX_TEXT};
     Flags flags = {0};
     FLAGS_ADD(
         &flags,
@@ -105,7 +109,9 @@ int main(int argc, char **argv)
          NULL},
         {"emit-verilog", FLAG_SWITCH, &options.emit_verilog, NULL,
          "Read IR of hw, comb and seq, write Verilog", NULL},
-        {"output-dir", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL});
+        {"output-dir", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
+        {"max-text", FLAG_INT, &options.max_text, "n",
+         "Bytes that the project may have, default 2^30; 0: no limit", NULL});
     tool_add_model_flags(&flags, &options.model);
     FLAGS_ADD(&flags,
               {"o", FLAG_TEXT, &options.output, "file",

@@ -18,6 +18,7 @@ typedef struct CompileFlags {
     const char *output_dir, *interface, *weights, *rewind, *style, *emit, *control, *primitives;
     bool knows_weights; /* `weights` is one of the words that say something */
     bool dump_pipeline;
+    int64_t max_text;
     EmitTable table;
     DeviceOptions device;
     CompileOptions compile;
@@ -134,7 +135,8 @@ static bool emit_design(const CompileFlags *options, Op *design, EmittedProject 
     const EmitOptions emit = {.output_dir = options->output_dir,
                               .csim_dir = csim_dir.data,
                               .rtl_dir = rtl_dir.data,
-                              .rtl = rtl};
+                              .rtl = rtl,
+                              .max_text = options->max_text};
     ok = ok && (rtl || !has_rtl) && emit_hls(design, &emit, project, why);
     if (rtl) op_erase(rtl);
     strbuf_free(&csim_dir);
@@ -235,6 +237,8 @@ static bool check_options(const Tool *tool, const CompileFlags *options, const T
     if (!tool_check_device(tool, &options->device) ||
         !tool_check_search(tool, &options->compile.search))
         return false;
+    if (options->max_text < 0)
+        return tool_error(tool, "error: --max-text takes a number of bytes, or 0");
     if (options->compile.verify_semantics < 0)
         return tool_error(tool, "error: --verify-semantics takes a positive number");
     if (options->compile.head && !driver_head_is_valid(options->compile.head))
@@ -317,6 +321,8 @@ static void add_flags(CompileFlags *options, Flags *flags)
          "A row per process in the table, not one per layer", NULL},
         {"wide", FLAG_SWITCH, &options->table.is_wide, NULL,
          "Names and loops of the table in full, however wide it becomes", NULL},
+        {"max-text", FLAG_INT, &options->max_text, "n",
+         "Bytes that the project may have, default 2^30; 0: no limit", NULL},
         {"dump-pass-pipeline", FLAG_SWITCH, &options->dump_pipeline, NULL,
          "Print the passes that made the design, for ming-opt --pass-pipeline; -o is not needed",
          NULL},
@@ -335,6 +341,7 @@ int ming_compile(int argc, char **argv)
                             .primitives = "xilinx",
                             .control = "chain",
                             .style = "stalled",
+                            .max_text = EMIT_MAX_TEXT,
                             .compile.search.fps = LIMIT_NOT_GIVEN};
     Flags flags = {0};
     add_flags(&options, &flags);

@@ -33,6 +33,7 @@ typedef struct VerilogModule {
     Op *op;
     Arena arena; /* of the texts */
     VerilogNames names;
+    const VerilogFiles *files;
     const PtrMap *symbols; /* symbol Ident* -> name of the module in Verilog */
     PtrMap texts;          /* Value* -> VerilogText* */
     PtrMap visited;        /* set of Op*: comb ops that were begun, registers that are printed */
@@ -47,6 +48,8 @@ void verilog_add_wrapped(StrBuf *out, const char *text);
 void verilog_add_type(StrBuf *out, const char *keyword, uint32_t width);
 /* The integer as a literal of its width: 8'd200, 100'h1f. */
 void verilog_add_literal(StrBuf *out, const BigInt *value);
+/* Whether what was printed may stay, and more follow. False: diagnosed at the op. */
+bool verilog_has_room(const VerilogModule *m, const Op *op) MUST_CHECK;
 const char *verilog_printf(VerilogModule *m, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Sets how a value is written that is no comb op: an argument, a register, a port's word. */
@@ -65,12 +68,14 @@ void verilog_declare_read(VerilogModule *m, Op *op);
 /* Appends the statements of all registers, and of a port. False: diagnosed. */
 bool verilog_print_registers(VerilogModule *m) MUST_CHECK;
 bool verilog_print_port(VerilogModule *m, Op *op) MUST_CHECK;
-/* Appends the words of seq.contents, in hexadecimal, a line each. */
-void verilog_print_contents(StrBuf *out, const Op *firmem);
+/* Prints the words of seq.contents into a file, in hexadecimal, a line each. False: diagnosed. */
+bool verilog_print_contents(const VerilogFiles *files, const char *name, const Op *firmem)
+    MUST_CHECK;
 /* The file that `init` names. */
 Str verilog_init_file(const Op *firmem);
 
-/* Prints one module into a file. False: diagnosed. */
-bool verilog_print_module(Op *op, const PtrMap *symbols, StrBuf *out) MUST_CHECK;
+/* Prints one module into a file of that name. False: diagnosed. */
+bool verilog_print_module(Op *op, const PtrMap *symbols, const VerilogFiles *files,
+                          const char *name) MUST_CHECK;
 
 #endif

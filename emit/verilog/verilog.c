@@ -6,8 +6,7 @@ typedef struct Printer {
     VerilogNames names; /* of modules */
     PtrMap symbols;     /* symbol Ident* -> name */
     PtrMap contents;    /* Ident* of a file -> Attr* */
-    VerilogNewFile *new_file;
-    void *user;
+    const VerilogFiles *files;
 } Printer;
 
 /* Modules that are defined elsewhere keep their names; several symbols may have one. */
@@ -46,26 +45,25 @@ static bool print_contents(Printer *p, Op *firmem)
         return earlier == contents ||
                op_error(firmem, "shares the file '%s' with other contents", file->str.data);
     ptrmap_put(&p->contents, file, (void *)(uintptr_t)contents);
-    verilog_print_contents(p->new_file(p->user, file->str.data), firmem);
-    return true;
+    return verilog_print_contents(p->files, file->str.data, firmem);
 }
 
 static bool print_module(Printer *p, Op *op)
 {
     StrBuf name = {0};
     strbuf_printf(&name, "%s.v", (const char *)ptrmap_get(&p->symbols, symbol_name(op)));
-    StrBuf *out = p->new_file(p->user, name.data);
+    bool ok = verilog_print_module(op, &p->symbols, p->files, name.data);
     strbuf_free(&name);
-    if (!verilog_print_module(op, &p->symbols, out)) return false;
+    if (!ok) return false;
     FOR_EACH_OP(inner, region_entry(op_region(op, 0)))
         if (inner->def == SEQ(FIRMEM) && !print_contents(p, inner)) return false;
     return true;
 }
 
-bool verilog_print(Op *module, VerilogNewFile *new_file, void *user)
+bool verilog_print(Op *module, const VerilogFiles *files)
 {
     Block *body = region_entry(op_region(module, 0));
-    Printer p = {.names.ctx = module->ctx, .new_file = new_file, .user = user};
+    Printer p = {.names.ctx = module->ctx, .files = files};
     bool ok = name_modules(&p, body);
     for (Op *op = body->first; ok && op; op = op->next)
         ok = op->def == HW(MODULE_EXTERN) || print_module(&p, op);

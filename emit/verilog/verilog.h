@@ -12,11 +12,17 @@
 
 #include "ir/core/core.h"
 
-/* Gives the text of a new file of that name, to which the printer appends. */
-typedef StrBuf *VerilogNewFile(void *user, const char *name);
+/* Where the printed files go. */
+typedef struct VerilogFiles {
+    /* Gives the text of a new file of that name, to which the printer appends. */
+    StrBuf *(*new_file)(void *user, const char *name);
+    /* Whether the newest file may have that many bytes. False: diagnosed at the op. */
+    bool (*has_room)(void *user, const Op *op, size_t bytes);
+    void *user;
+} VerilogFiles;
 
 /* Prints the modules in their order, "NAME.v" each, and behind each the contents of its memories.
  * False: diagnosed; the files so far are then worth nothing. */
-bool verilog_print(Op *module, VerilogNewFile *new_file, void *user) MUST_CHECK;
+bool verilog_print(Op *module, const VerilogFiles *files) MUST_CHECK;
 
 #endif

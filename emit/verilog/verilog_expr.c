@@ -367,6 +367,7 @@ const VerilogText *verilog_text(VerilogModule *m, Value *value)
             continue;
         }
         finish(m, top->op);
+        ok = verilog_has_room(m, top->op);
         stack.len--;
     }
     vec_free(&stack);

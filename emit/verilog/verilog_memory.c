@@ -168,13 +168,19 @@ static void add_word(StrBuf *out, const DenseView *view, uint32_t width, int64_t
     }
 }
 
-void verilog_print_contents(StrBuf *out, const Op *firmem)
+bool verilog_print_contents(const VerilogFiles *files, const char *name, const Op *firmem)
 {
-    const Attr *contents = op_attr(firmem, SEQ_ATTR_CONTENTS);
     const Type *memory = op_result(firmem, 0)->type;
-    DenseView view = dense_view(contents);
-    for (uint64_t i = 0; i < seq_firmem_depth(memory); i++) {
-        add_word(out, &view, seq_firmem_width(memory), (int64_t)i);
+    uint64_t words = seq_firmem_depth(memory);
+    uint32_t width = seq_firmem_width(memory);
+    StrBuf *out = files->new_file(files->user, name);
+    size_t bytes;
+    if (!size_mul(words, (width + 3) / 4 + 1, &bytes)) bytes = SIZE_MAX;
+    if (!files->has_room(files->user, firmem, bytes)) return false;
+    DenseView view = dense_view(op_attr(firmem, SEQ_ATTR_CONTENTS));
+    for (uint64_t i = 0; i < words; i++) {
+        add_word(out, &view, width, (int64_t)i);
         strbuf_add_char(out, '\n');
     }
+    return true;
 }

@@ -181,8 +181,13 @@ static bool print_body(VerilogModule *m)
         if (!declare(m, op)) return false;
     if (!verilog_print_registers(m)) return false;
     FOR_EACH_OP(op, body)
-        if (!print_statement(m, op)) return false;
+        if (!print_statement(m, op) || !verilog_has_room(m, op)) return false;
     return true;
+}
+
+bool verilog_has_room(const VerilogModule *m, const Op *op)
+{
+    return m->files->has_room(m->files->user, op, m->declarations.len + m->wires.len + m->body.len);
 }
 
 static void add_section(StrBuf *out, const StrBuf *section)
@@ -192,9 +197,12 @@ static void add_section(StrBuf *out, const StrBuf *section)
     strbuf_add_char(out, '\n');
 }
 
-bool verilog_print_module(Op *op, const PtrMap *symbols, StrBuf *out)
+bool verilog_print_module(Op *op, const PtrMap *symbols, const VerilogFiles *files,
+                          const char *name)
 {
-    VerilogModule m = {.ctx = op->ctx, .op = op, .symbols = symbols, .names.ctx = op->ctx};
+    VerilogModule m = {
+        .ctx = op->ctx, .op = op, .files = files, .symbols = symbols, .names.ctx = op->ctx};
+    StrBuf *out = files->new_file(files->user, name);
     arena_init(&m.arena);
     strbuf_add_c(out, "`default_nettype none\n\n");
     bool ok = add_head(&m, out) && print_body(&m);

@@ -113,12 +113,37 @@ static void test_fresh_name(void **state)
     context_destroy(e.ctx);
 }
 
+/* The lowest number is given that is free, also behind a scope. */
+static void test_scope(void **state)
+{
+    (void)state;
+    Context *ctx = context_create();
+    PtrMap outer = {0};
+    NameScope scope = {0};
+    ptrmap_put(&outer, ident_get_c(ctx, "y"), &outer);
+    assert_string_equal(emit_scope_add(&scope, ctx, &outer, STR("x")), "x");
+    assert_string_equal(emit_scope_add(&scope, ctx, &outer, STR("y")), "y_2");
+    size_t mark = scope.changes.len;
+    assert_string_equal(emit_scope_add(&scope, ctx, &outer, STR("x_2")), "x_2");
+    assert_string_equal(emit_scope_add(&scope, ctx, &outer, STR("x")), "x_3");
+    assert_string_equal(emit_scope_add(&scope, ctx, &outer, STR("x_2")), "x_2_2");
+    assert_string_equal(emit_scope_add(&scope, ctx, &outer, STR("z")), "z");
+    emit_scope_leave(&scope, mark);
+    assert_string_equal(emit_scope_add(&scope, ctx, &outer, STR("x")), "x_2");
+    assert_string_equal(emit_scope_add(&scope, ctx, &outer, STR("y")), "y_3");
+    assert_string_equal(emit_scope_add(&scope, ctx, NULL, STR("z")), "z");
+    emit_scope_free(&scope);
+    ptrmap_free(&outer);
+    context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comment),       cmocka_unit_test(test_string_literal),
         cmocka_unit_test(test_float_literal), cmocka_unit_test(test_float_round_trip),
         cmocka_unit_test(test_top_name),      cmocka_unit_test(test_fresh_name),
+        cmocka_unit_test(test_scope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
