@@ -215,8 +215,12 @@ static void drop_node(Onnx__GraphProto *graph, uint64_t *state)
     size_t at = below(state, graph->n_node);
     Onnx__NodeProto *node = graph->node[at];
     if (graph->n_node == 1) return;
-    if (node->n_input > 0 && node->n_output > 0)
-        rename_reads(graph, node->output[0], node->input[0]);
+    if (node->n_input > 0 && node->n_output > 0) {
+        char *from = copy_text(node->output[0]), *to = copy_text(node->input[0]);
+        rename_reads(graph, from, to);
+        free(from);
+        free(to);
+    }
     onnx__node_proto__free_unpacked(node, NULL);
     memmove(graph->node + at, graph->node + at + 1, (--graph->n_node - at) * sizeof *graph->node);
 }

@@ -189,7 +189,7 @@ static bool align_operand(Importer *im, NodeParts *parts, int64_t axis)
     }
     int64_t room = left->type->u.shaped.rank, rank = right->type->u.shaped.rank;
     if (axis < 0) axis += room;
-    if (axis >= 0 && axis + rank <= room && room <= ONNX_MAX_RANK)
+    if (axis >= 0 && axis <= room - rank && room <= ONNX_MAX_RANK)
         return append_dimensions(im, parts, room - rank - axis);
     strbuf_printf(&im->why, "the attribute 'axis' is out of range");
     return false;

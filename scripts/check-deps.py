@@ -81,7 +81,7 @@ lowering/linalg_to_dfg          to_dfg
 lowering/dfg_to_emithls         to_emithls
 sim/vm                          vm
 sim/io                          boundary npy
-sim/interp                      calibration interp quant_noise verify_semantics
+sim/interp                      calibration compare interp quant_noise verify_semantics
 sim/design                      design
 lowering/emithls_to_rtl         to_rtl
 sim/hls                         hls_sim

@@ -60,7 +60,6 @@ static double softplus(double x)
 
 static double shrink(double x, double lambd, double bias)
 {
-    if (isnan(x)) return x;
     return x < -lambd ? x + bias : x > lambd ? x - bias : 0.0;
 }
 
@@ -181,11 +180,14 @@ static double binary(const Op *op, double a, double b, bool is_fmod)
     }
 }
 
-static int64_t int_power(int64_t base, int64_t exponent)
+/* Of integers, modulo 2^64; a negative exponent leaves only powers of 1 and -1. */
+static int64_t int_power(int64_t base, int64_t exponent, bool is_unsigned)
 {
     uint64_t power = 1, square = (uint64_t)base;
-    for (; exponent > 0; exponent /= 2, square *= square)
-        if (exponent % 2) power *= square;
+    if (!is_unsigned && exponent < 0)
+        return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
+    for (uint64_t rest = (uint64_t)exponent; rest > 0; rest /= 2, square *= square)
+        if (rest % 2) power *= square;
     return (int64_t)power;
 }
 
@@ -211,13 +213,14 @@ static int64_t binary_int(const Op *op, int64_t a, int64_t b, bool is_unsigned, 
     case ONNX_DIV: return divide(a, b, is_unsigned);
     case ONNX_MOD: return modulo(a, b, is_unsigned, is_fmod);
     case ONNX_PRELU: return a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a;
-    default: return b < 0 ? (int64_t)pow((double)a, (double)b) : int_power(a, b);
+    default: return int_power(a, b, is_unsigned);
     }
 }
 
-static bool divides(const Op *op)
+static bool divides_by_zero(const Op *op, int64_t a, int64_t b, bool is_unsigned)
 {
-    return IS(op, DIV) || IS(op, MOD);
+    if (IS(op, POW)) return a == 0 && b < 0 && !is_unsigned;
+    return (IS(op, DIV) || IS(op, MOD)) && b == 0;
 }
 
 bool onnx_eval_binary(const Eval *e)
@@ -237,10 +240,10 @@ bool onnx_eval_binary(const Eval *e)
             array_set_i64(y, i, (int64_t)pow(array_get_f64(a, at_a), array_get_f64(b, at_b)));
             continue;
         }
-        int64_t divisor = array_get_i64(b, at_b);
-        if (divides(e->op) && divisor == 0) return onnx_why(e->why, "divides an integer by zero");
-        array_set_i64(y, i,
-                      binary_int(e->op, array_get_i64(a, at_a), divisor, is_unsigned, is_fmod));
+        int64_t left = array_get_i64(a, at_a), right = array_get_i64(b, at_b);
+        if (divides_by_zero(e->op, left, right, is_unsigned))
+            return onnx_why(e->why, "divides an integer by zero");
+        array_set_i64(y, i, binary_int(e->op, left, right, is_unsigned, is_fmod));
     }
     return true;
 }

@@ -168,7 +168,13 @@ bool onnx_eval_split(const Eval *e)
     return offset == onnx_array_dims(x)[axis] || onnx_why(e->why, "the parts do not add up");
 }
 
-/* First index and step along one dimension, as numpy's slices clamp them. */
+/* A step within the dimension, or one that leaves it at once. */
+static int64_t slice_step(int64_t step, int64_t dim)
+{
+    return step > dim ? dim : step < -dim ? -dim : step;
+}
+
+/* First index along one dimension, as numpy's slices clamp it. */
 static int64_t slice_start(int64_t start, int64_t step, int64_t dim)
 {
     start = start < 0 ? start + dim : start;
@@ -191,7 +197,7 @@ bool onnx_eval_slice(const Eval *e)
         if (!onnx_eval_axis(e, i < axis_count ? axes[i] : (int64_t)i, rank, &axis)) return false;
         int64_t step = i < step_count ? steps[i] : 1;
         offset += slice_start(starts[i], step, onnx_array_dims(x)[axis]) * strides[axis];
-        strides[axis] *= step;
+        strides[axis] *= slice_step(step, onnx_array_dims(x)[axis]);
     }
     OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(e->results[0]), rank);

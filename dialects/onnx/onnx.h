@@ -55,6 +55,10 @@ Str onnx_string(const Op *op, const char *name, const char *fallback);
  * unsigned, bool is i1. NULL: strings, and numbers that are no type. */
 const Type *onnx_elem_type(Context *ctx, int64_t data_type);
 
+/* Whether the element type has an order, as ArgMax and TopK need it: floats, integers of 8 bits and
+ * more; neither bool nor complex numbers. */
+bool onnx_elem_is_numeric(const Type *elem);
+
 /* The elements of an onnx.Constant, in whichever of its attributes they are; NULL for other ops. */
 const Attr *onnx_constant(const Value *value);
 /* An onnx.Constant with that value. */

@@ -58,6 +58,7 @@ int64_t dense_array_i64(const Attr *attr, size_t index)
     uint32_t width = elem->u.integer.width;
     size_t bytes = (width + 7) / 8;
     uint64_t word = load(attr->u.dense_array.data + index * bytes, bytes);
+    if (width == 0) return 0;
     if (width == 1) return (int64_t)(word & 1);
     if (bytes > sizeof(word)) bytes = sizeof(word);
     uint64_t sign = (uint64_t)1 << (8 * bytes - 1);

@@ -15,6 +15,7 @@
 #include "ir/attr/attr.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
+#include "sim/io/io.h"
 
 typedef struct Interp Interp;
 
@@ -73,6 +74,23 @@ bool quant_noise_run(QuantNoise *noise, Array *const *inputs) MUST_CHECK;
 /* A table over all frames: a line per activation that is quantized, named by the node that gives
  * it, with its largest error and the ratio of signal to quantization noise in decibels. */
 void quant_noise_print(const QuantNoise *noise, StrBuf *out);
+
+/* Comparing results of what should be one function, where floats may be rounded elsewhere; the rule is
+ * in docs/interpreter.md. Arrays are the model's, as a boundary gives them.
+ * Tests: test/unit/sim/interp/compare_results_test.c */
+
+/* A copy of an input whose floats are each off by as much as floats of results may be, up or down
+ * by the next bits of *state. The caller frees it. False: it is too large. */
+bool compare_shift_input(const Npy *input, uint64_t *state, Npy *out) MUST_CHECK;
+/* How far each element of a result may be off, relative to the largest of them; the caller frees it.
+ * NULL: the result has no floats. */
+double *compare_reach(const Npy *result);
+/* Elements may be off by what the function makes of shifted inputs, too. reach may be NULL. */
+void compare_widen_reach(double *reach, const Npy *result, const Npy *shifted);
+/* The first element of b that is another one than in a, or one of COMPARE_*. Elements that are
+ * integers, or are dequantized ones (`is_quantized`), have to be equal. reach: of a; NULL: 0. */
+enum { COMPARE_EQUAL = -1, COMPARE_SHAPES_DIFFER = -2 };
+int64_t compare_results(const Npy *a, const Npy *b, bool is_quantized, const double *reach);
 
 /* Translation validation: runs public functions on random inputs before the first pass and after
  * every pass, and names the first pass that changes a result. Inputs depend on nothing but the

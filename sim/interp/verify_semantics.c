@@ -3,8 +3,8 @@
  *   before the first pass: random arrays ─▶ enter ─▶ run ─▶ leave: the reference
  *   after each pass:       the same arrays ─▶ enter ─▶ run ─▶ leave ─▶ compare
  *
- * Integers and dequantized integers must be equal. Other floats must be close relative to the
- * largest of their result, because a pass may add up in another order.
+ * Integers and dequantized integers must be equal. Other floats must be close, because a pass may
+ * add up in another order: see compare_results.c.
  * Tests: test/unit/sim/interp/verify_semantics_test.c, lit/tools/verify-semantics.mir */
 #include <math.h>
 #include <stdlib.h>
@@ -16,12 +16,10 @@
 #include "sim/interp/interp.h"
 #include "sim/io/io.h"
 
-/* Tolerances: of floats, relative to the largest of a result; of dequantized integers, to each. */
-static const double FLOAT_TOLERANCE = 1e-5, QUANT_TOLERANCE = 1e-6;
-
 /* Arrays of one run of a function. */
 typedef struct Sample {
     Npy *inputs, *results;
+    double **reach; /* of a reference: compare_reach per result */
 } Sample;
 
 /* The inputs and results of a function before any pass. */
@@ -177,15 +175,19 @@ static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, co
     return ran && ok;
 }
 
-static void sample_free(Sample *sample, uint32_t count)
+static void sample_free(Sample *sample, const RunSignature *s)
 {
+    uint32_t count = s->input_count + s->result_count;
     for (uint32_t i = 0; sample->inputs && i < count; i++) npy_free(&sample->inputs[i]);
+    for (uint32_t i = 0; sample->reach && i < s->result_count; i++) free(sample->reach[i]);
     free(sample->inputs);
+    free(sample->reach);
     *sample = (Sample){0};
 }
 
 static void sample_init(Sample *sample, const RunSignature *s)
 {
+    *sample = (Sample){0};
     sample->inputs = xcalloc(s->input_count + s->result_count + 1, sizeof *sample->inputs);
     sample->results = sample->inputs + s->input_count;
 }
@@ -204,9 +206,32 @@ static bool draw_sample(const Op *func, const RunSignature *s, Interp *interp, u
         for (uint32_t i = 0; ok && i < s->input_count; i++)
             ok = random_array(&s->inputs[i], &state, indices, &sample->inputs[i]);
         if (ok && run_arrays(func, s, interp, sample->inputs, sample->results)) return true;
-        sample_free(sample, s->input_count + s->result_count);
+        sample_free(sample, s);
     }
     return false;
+}
+
+/* How far floats may be off after a pass. Other inputs for which the function is undefined widen
+ * nothing. */
+static void find_reach(const Op *func, const RunSignature *s, Interp *interp, uint64_t number,
+                       Sample *sample)
+{
+    enum { SHIFTS = 2 };
+    sample->reach = xcalloc(s->result_count + 1, sizeof *sample->reach);
+    for (uint32_t i = 0; i < s->result_count; i++)
+        sample->reach[i] = compare_reach(&sample->results[i]);
+    for (uint64_t shift = 0; shift < SHIFTS; shift++) {
+        uint64_t state = number * SHIFTS + shift;
+        Sample shifted;
+        bool ok = true;
+        sample_init(&shifted, s);
+        for (uint32_t i = 0; ok && i < s->input_count; i++)
+            ok = compare_shift_input(&sample->inputs[i], &state, &shifted.inputs[i]);
+        ok = ok && run_arrays(func, s, interp, shifted.inputs, shifted.results);
+        for (uint32_t i = 0; ok && i < s->result_count; i++)
+            compare_widen_reach(sample->reach[i], &sample->results[i], &shifted.results[i]);
+        sample_free(&shifted, s);
+    }
 }
 
 static Reference *find_reference(VerifySemantics *v, const Ident *name)
@@ -218,8 +243,9 @@ static Reference *find_reference(VerifySemantics *v, const Ident *name)
 
 static void reference_free(Reference *reference, int64_t runs)
 {
-    for (int64_t i = 0; i < runs; i++)
-        sample_free(&reference->samples[i], reference->input_count + reference->result_count);
+    const RunSignature s = {.input_count = reference->input_count,
+                            .result_count = reference->result_count};
+    for (int64_t i = 0; i < runs; i++) sample_free(&reference->samples[i], &s);
     free(reference->samples);
     free(reference->is_quantized);
 }
@@ -233,8 +259,10 @@ static bool fill_reference(const Op *func, const RunSignature *s, int64_t runs, 
     Interp *interp = interp_create(func);
     bool ok = interp != NULL;
     if (ok) interp_limit_steps(interp, MAX_STEPS);
-    for (int64_t i = 0; ok && i < runs; i++)
+    for (int64_t i = 0; ok && i < runs; i++) {
         ok = draw_sample(func, s, interp, (uint64_t)i, &out->samples[i]);
+        if (ok) find_reach(func, s, interp, (uint64_t)i, &out->samples[i]);
+    }
     interp_free(interp);
     return ok;
 }
@@ -268,54 +296,19 @@ static void make_reference(VerifySemantics *v, const Op *func, const char *pass)
 
 typedef struct Difference {
     uint32_t result;
-    int64_t element; /* -1: the shape */
+    int64_t element; /* or COMPARE_SHAPES_DIFFER */
     const Npy *before, *after;
 } Difference;
-
-static bool same_shape(const Npy *a, const Npy *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
-}
-
-static double largest_size(const Npy *npy)
-{
-    double largest = 0;
-    for (int64_t i = 0; i < npy->count; i++) {
-        double size = fabs(npy_get_f64(npy, i));
-        largest = isfinite(size) && size > largest ? size : largest;
-    }
-    return largest;
-}
-
-static bool same_numbers(double a, double b, double tolerance)
-{
-    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance;
-}
-
-/* Index of the first element that differs, or -1. */
-static int64_t find_difference(const Npy *a, const Npy *b, bool is_quantized)
-{
-    bool has_floats = a->kind == 'f' || b->kind == 'f';
-    double reach = has_floats && !is_quantized ? FLOAT_TOLERANCE * largest_size(a) : 0;
-    for (int64_t i = 0; i < a->count; i++) {
-        if (!has_floats && a->kind == b->kind && npy_get_i64(a, i) != npy_get_i64(b, i)) return i;
-        double x = npy_get_f64(a, i), y = npy_get_f64(b, i);
-        double tolerance = is_quantized ? QUANT_TOLERANCE * fabs(x) : reach;
-        if (!same_numbers(x, y, tolerance)) return i;
-    }
-    return -1;
-}
 
 static bool equal_results(const Reference *reference, const RunSignature *s, const Sample *sample,
                           const Npy *results, Difference *difference)
 {
     for (uint32_t i = 0; i < reference->result_count; i++) {
         const Npy *before = &sample->results[i], *after = &results[i];
-        *difference = (Difference){i, -1, before, after};
-        if (!same_shape(before, after)) return false;
         bool is_quantized = reference->is_quantized[i] || s->results[i].is_quantized;
-        difference->element = find_difference(before, after, is_quantized);
-        if (difference->element >= 0) return false;
+        int64_t element = compare_results(before, after, is_quantized, sample->reach[i]);
+        *difference = (Difference){i, element, before, after};
+        if (element != COMPARE_EQUAL) return false;
     }
     return true;
 }
@@ -336,7 +329,7 @@ static void add_index(StrBuf *out, const Npy *npy, int64_t element)
 static void report_difference(const Op *func, const char *pass, const Difference *d, int64_t run)
 {
     StrBuf text = {0};
-    if (d->element < 0) {
+    if (d->element == COMPARE_SHAPES_DIFFER) {
         strbuf_add_c(&text, "has another shape");
     } else {
         strbuf_add_c(&text, "differs at ");
@@ -369,7 +362,7 @@ static bool check_sample(const Op *func, const char *pass, const Reference *refe
                    STR_ARG(symbol_name(func)->str), (long long)run, captured(&capture));
     else if (!ok)
         report_difference(func, pass, &difference, run);
-    sample_free(&now, s->input_count + s->result_count);
+    sample_free(&now, s);
     strbuf_free(&capture.text);
     return ok;
 }

@@ -96,7 +96,26 @@ static Value *apply(OnnxLowering *lw, Value *const *inputs, uint32_t count, cons
     return generic_close(&generic, y);
 }
 
-/* x * scale / sqrt(var + epsilon) + (B - mean * ...): one product and one sum per channel. */
+/* The factors and terms of x * scale / sqrt(var + epsilon) + (B - mean * ...), per channel. False:
+ * diagnosed, a variance has no root to divide by. */
+static bool fold_batch_norm(const Op *op, const Array *const *params, Array *factors, Array *terms)
+{
+    double epsilon = onnx_float(op, "epsilon", 1e-5);
+    for (int64_t c = 0; c < factors->count; c++) {
+        double variance = array_get_f64(params[3], c);
+        double factor = array_get_f64(params[0], c) / sqrt(variance + epsilon);
+        if (!(variance + epsilon > 0))
+            return onnx_error(op,
+                              "divides by the root of %g, the variance %g of channel %lld plus "
+                              "epsilon %g",
+                              variance + epsilon, variance, (long long)c, epsilon);
+        array_set_f64(factors, c, factor);
+        array_set_f64(terms, c, array_get_f64(params[1], c) - array_get_f64(params[2], c) * factor);
+    }
+    return true;
+}
+
+/* One product and one sum per channel. */
 static Value *build_batch_norm(OnnxLowering *lw, Value *x)
 {
     const Op *op = lw->node;
@@ -109,16 +128,15 @@ static Value *build_batch_norm(OnnxLowering *lw, Value *x)
         }
     }
     Array *factors = array_new(params[0]->type), *terms = array_new(params[0]->type);
-    for (int64_t c = 0; c < factors->count; c++) {
-        double deviation = sqrt(array_get_f64(params[3], c) + onnx_float(op, "epsilon", 1e-5));
-        double factor = array_get_f64(params[0], c) / deviation;
-        array_set_f64(factors, c, factor);
-        array_set_f64(terms, c, array_get_f64(params[1], c) - array_get_f64(params[2], c) * factor);
+    Value *inputs[] = {x, NULL, NULL};
+    bool ok = fold_batch_norm(op, params, factors, terms);
+    if (ok) {
+        inputs[1] = arith_constant(&lw->b, array_to_attr(factors));
+        inputs[2] = arith_constant(&lw->b, array_to_attr(terms));
     }
-    Value *inputs[] = {x, arith_constant(&lw->b, array_to_attr(factors)),
-                       arith_constant(&lw->b, array_to_attr(terms))};
     array_unref(factors);
     array_unref(terms);
+    if (!ok) return NULL;
     Generic generic;
     const Type *elem = type_elem(x->type);
     generic_along(lw, &generic, inputs, 3, 1);

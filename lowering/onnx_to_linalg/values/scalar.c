@@ -230,6 +230,27 @@ static Value *float_binary(Builder *b, const Op *node, Value *x, Value *y)
     }
 }
 
+/* Whether the exponent is one number that has no sign bit. */
+static bool is_small_exponent(const Op *node, const Type *type)
+{
+    double number;
+    const Attr *value = onnx_constant(op_operand(node, 1));
+    return value && onnx_dense_uniform(value, &number) &&
+           number < onnx_exact_pow2((int)type_width(type) - 1);
+}
+
+/* math.ipowi has signed exponents, so those of unsigned integers are halved:
+ * x^y = (x^(y / 2))^2 * (y odd ? x : 1). */
+static Value *int_power(Builder *b, const Op *node, Value *x, Value *y, bool is_unsigned)
+{
+    if (x->type != y->type) return NULL;
+    if (!is_unsigned || is_small_exponent(node, y->type)) return binary(b, MATH(IPOWI), x, y);
+    Value *one = lower_build_number(b, x->type, 1.0), *zero = lower_build_number(b, x->type, 0.0);
+    Value *root = binary(b, MATH(IPOWI), x, binary(b, ARITH(SHRUI), y, one));
+    Value *odd = arith_cmpi(b, CMPI_NE, binary(b, ARITH(ANDI), y, one), zero);
+    return binary(b, ARITH(MULI), binary(b, ARITH(MULI), root, root), arith_select(b, odd, x, one));
+}
+
 static Value *int_binary(Builder *b, const Op *node, Value *x, Value *y, bool is_unsigned)
 {
     switch (node->def - onnx_ops) {
@@ -240,7 +261,7 @@ static Value *int_binary(Builder *b, const Op *node, Value *x, Value *y, bool is
     case ONNX_MAX: return binary(b, is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI), x, y);
     case ONNX_MIN: return binary(b, is_unsigned ? ARITH(MINUI) : ARITH(MINSI), x, y);
     case ONNX_MOD: return int_modulo(b, node, x, y, is_unsigned);
-    case ONNX_POW: return x->type == y->type ? binary(b, MATH(IPOWI), x, y) : NULL;
+    case ONNX_POW: return int_power(b, node, x, y, is_unsigned);
     case ONNX_AND: return binary(b, ARITH(ANDI), x, y);
     case ONNX_OR: return binary(b, ARITH(ORI), x, y);
     case ONNX_XOR: return binary(b, ARITH(XORI), x, y);

@@ -148,6 +148,7 @@ static void dense_arrays_are_spelled(void **state)
     const Attr *array = attr_i64_array(ctx, values, 2);
     assert_text(array, "array<i64: 1, -2>");
     assert_int_equal(dense_array_i64(array, 1), -2);
+    assert_int_equal(dense_array_i64(attr_dense_array(type_i(ctx, 0), NULL, 2), 1), 0);
     const uint8_t bits[] = {1, 0};
     assert_text(attr_dense_array(type_i(ctx, 1), bits, 2), "array<i1: true, false>");
     assert_text(attr_dense_array(type_i(ctx, 32), NULL, 0), "array<i32>");

@@ -1,0 +1,85 @@
+/* Compares two results of what should be one function, where floats may be rounded elsewhere: a sum
+ * in another order, a scale folded into weights.
+ *
+ * An element may be off by FLOAT_TOLERANCE of the largest of its result. That is not enough where
+ * large numbers cancel, so it may also be off by what its function makes of inputs that are off by
+ * as much: measured on the function before the change, not on the one that is judged.
+ * Tests: test/unit/sim/interp/compare_results_test.c, lit/tools/verify-semantics-floats.mir */
+#include <math.h>
+#include <string.h>
+
+#include "sim/interp/interp.h"
+
+/* Tolerances: of floats, and of dequantized integers, relative to each. */
+static const double FLOAT_TOLERANCE = 1e-5, QUANT_TOLERANCE = 1e-6;
+
+/* A bit of splitmix64. */
+static bool random_bit(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (z ^ z >> 27) >> 63;
+}
+
+bool compare_shift_input(const Npy *input, uint64_t *state, Npy *out)
+{
+    if (!npy_init(out, input->kind, input->item, input->dims, input->rank)) return false;
+    if (input->count > 0) memcpy(out->data, input->data, (size_t)input->count * input->item);
+    for (int64_t i = 0; input->kind == 'f' && i < input->count; i++) {
+        double factor = random_bit(state) ? 1 + FLOAT_TOLERANCE : 1 - FLOAT_TOLERANCE;
+        npy_set_f64(out, i, npy_get_f64(input, i) * factor);
+    }
+    return true;
+}
+
+static double largest_size(const Npy *npy)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < npy->count; i++) {
+        double size = fabs(npy_get_f64(npy, i));
+        largest = isfinite(size) && size > largest ? size : largest;
+    }
+    return largest;
+}
+
+double *compare_reach(const Npy *result)
+{
+    if (result->kind != 'f') return NULL;
+    double reach = FLOAT_TOLERANCE * largest_size(result);
+    double *out = xcalloc((size_t)result->count + 1, sizeof *out);
+    for (int64_t i = 0; i < result->count; i++) out[i] = reach;
+    return out;
+}
+
+static bool same_shape(const Npy *a, const Npy *b)
+{
+    return a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+}
+
+void compare_widen_reach(double *reach, const Npy *result, const Npy *shifted)
+{
+    if (!reach || !same_shape(result, shifted)) return;
+    for (int64_t i = 0; i < result->count; i++) {
+        double distance = fabs(npy_get_f64(result, i) - npy_get_f64(shifted, i));
+        if (isfinite(distance) && distance > reach[i]) reach[i] = distance;
+    }
+}
+
+static bool same_numbers(double a, double b, double tolerance)
+{
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance;
+}
+
+int64_t compare_results(const Npy *a, const Npy *b, bool is_quantized, const double *reach)
+{
+    if (!same_shape(a, b)) return COMPARE_SHAPES_DIFFER;
+    bool is_exact = a->kind == b->kind && a->kind != 'f';
+    for (int64_t i = 0; i < a->count; i++) {
+        if (is_exact && npy_get_i64(a, i) != npy_get_i64(b, i)) return i;
+        double x = npy_get_f64(a, i);
+        double tolerance = is_quantized ? QUANT_TOLERANCE * fabs(x) : reach ? reach[i] : 0;
+        if (!same_numbers(x, npy_get_f64(b, i), tolerance)) return i;
+    }
+    return COMPARE_EQUAL;
+}

@@ -1,0 +1,100 @@
+/* Results that are rounded elsewhere are equal, others are not. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "sim/interp/interp.h"
+
+static Npy floats(const double *values, int64_t count)
+{
+    Npy npy;
+    assert_true(npy_init(&npy, 'f', 8, &count, 1));
+    for (int64_t i = 0; i < count; i++) npy_set_f64(&npy, i, values[i]);
+    return npy;
+}
+
+static Npy integers(char kind, const int64_t *values, int64_t count)
+{
+    Npy npy;
+    assert_true(npy_init(&npy, kind, 4, &count, 1));
+    for (int64_t i = 0; i < count; i++) npy_set_i64(&npy, i, values[i]);
+    return npy;
+}
+
+static void floats_are_close_to_the_largest(void **state)
+{
+    Npy a = floats((double[]){1000, 1, NAN}, 3), b = floats((double[]){1000.005, 1.009, NAN}, 3);
+    Npy c = floats((double[]){1000, 1.011, NAN}, 3), d = floats((double[]){1000, 1, 1}, 3);
+    double *reach = compare_reach(&a);
+    (void)state;
+    assert_int_equal(compare_results(&a, &b, false, reach), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &c, false, reach), 1);
+    assert_int_equal(compare_results(&a, &d, false, reach), 2);
+    assert_int_equal(compare_results(&a, &b, true, reach), 0); /* of a quantizer: each by itself */
+    free(reach);
+    npy_free(&a);
+    npy_free(&b);
+    npy_free(&c);
+    npy_free(&d);
+}
+
+static void cancelled_sums_reach_farther(void **state)
+{
+    const double values[] = {5e6, -5e6};
+    Npy input = floats(values, 2), sum = floats((double[]){0}, 1), shifted, moved;
+    Npy near = floats((double[]){99}, 1), far = floats((double[]){101}, 1);
+    double *reach = compare_reach(&sum);
+    uint64_t random = 0;
+    (void)state;
+    assert_int_equal(compare_results(&sum, &near, false, reach), 0);
+    do { /* one up, the other down in magnitude: the sum moves by 100 */
+        assert_true(compare_shift_input(&input, &random, &shifted));
+        for (int64_t i = 0; i < 2; i++)
+            assert_true(fabs(fabs(npy_get_f64(&shifted, i) - values[i]) - 50) < 1e-6);
+        moved = floats((double[]){npy_get_f64(&shifted, 0) + npy_get_f64(&shifted, 1)}, 1);
+        compare_widen_reach(reach, &sum, &moved);
+        npy_free(&shifted);
+        npy_free(&moved);
+    } while (reach[0] == 0);
+    assert_int_equal(compare_results(&sum, &near, false, reach), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&sum, &far, false, reach), 0);
+    free(reach);
+    npy_free(&input);
+    npy_free(&sum);
+    npy_free(&near);
+    npy_free(&far);
+}
+
+static void integers_are_exact(void **state)
+{
+    Npy a = integers('i', (int64_t[]){1, 2}, 2), b = integers('i', (int64_t[]){1, 3}, 2);
+    Npy c = integers('u', (int64_t[]){1, 2}, 2), d = integers('i', (int64_t[]){1}, 1), copy;
+    uint64_t random = 0;
+    (void)state;
+    assert_null(compare_reach(&a));
+    compare_widen_reach(NULL, &a, &b);
+    assert_int_equal(compare_results(&a, &b, false, NULL), 1);
+    assert_int_equal(compare_results(&a, &c, false, NULL), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &d, false, NULL), COMPARE_SHAPES_DIFFER);
+    assert_true(compare_shift_input(&a, &random, &copy));
+    assert_int_equal(compare_results(&a, &copy, false, NULL), COMPARE_EQUAL);
+    npy_free(&a);
+    npy_free(&b);
+    npy_free(&c);
+    npy_free(&d);
+    npy_free(&copy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floats_are_close_to_the_largest),
+        cmocka_unit_test(cancelled_sums_reach_farther),
+        cmocka_unit_test(integers_are_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
