@@ -59,6 +59,12 @@ int64_t clock_after(Clock clock, int64_t start, OpTiming timing)
     return (cycle + 1 + (timing.delay - 1) / usable) * usable + (timing.delay - 1) % usable + 1;
 }
 
+int64_t clock_put_off(Clock clock, int64_t done, OpTiming timing, int64_t cycle)
+{
+    if (clock_cycle(clock, done) >= cycle) return done;
+    return cycle * clock.usable_ps + i64_max(clock_after(clock, 0, timing) % clock.usable_ps, 1);
+}
+
 static OpTiming chain(int64_t bits)
 {
     return (OpTiming){0, CARRY + CARRY_BIT * bits};

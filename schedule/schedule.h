@@ -557,6 +557,10 @@ int64_t latency_counter_quotient(int64_t divisor);
 /* The time at which an operator has its result if its operands come at `start`. An operator that
  * does not fit the rest of a cycle begins in the next one. */
 int64_t clock_after(Clock clock, int64_t start, OpTiming timing);
+/* The time of a result that is done at `done` or, where that is before the cycle, in the cycle: the
+ * operator has begun no earlier than it must, and gives nothing that the cycle before has left in a
+ * register. */
+int64_t clock_put_off(Clock clock, int64_t done, OpTiming timing, int64_t cycle);
 /* The cycle a time lies in, and the cycles that pass until it is over. */
 int64_t clock_cycle(Clock clock, int64_t time);
 int64_t clock_cycles_until(Clock clock, int64_t time);

@@ -161,9 +161,21 @@ static NodeId cell_content(BodyBuilder *b, const RtlArray *a, int64_t place)
     return b->cells[cell];
 }
 
+/* A cell as an op loads it. */
+typedef struct CellReader {
+    const RtlArray *array;
+    const Op *op;
+} CellReader;
+
 static NodeId get_cell(BodyBuilder *b, const void *data, int64_t at)
 {
-    return cell_content(b, data, at);
+    const CellReader *r = data;
+    NodeId content = cell_content(b, r->array, at);
+    if (r->array->contents || content != b->g->states[r->array->first + at]) return content;
+    int64_t *loaded = &b->g->loaded[r->array->first + at];
+    int64_t begin = design_load_begin(b->process->design, b->loop, r->op) + 1;
+    *loaded = *loaded ? i64_min(*loaded, begin) : begin;
+    return content;
 }
 
 static uint64_t all_dims(const Places *p)
@@ -229,6 +241,7 @@ typedef struct BankReader {
     const RtlArray *array;
     NodeId address;
     const bool *read;
+    const Op *op;
 } BankReader;
 
 static NodeId get_word(BodyBuilder *b, const void *data, int64_t at)
@@ -237,16 +250,22 @@ static NodeId get_word(BodyBuilder *b, const void *data, int64_t at)
     Graph *g = b->g;
     uint32_t bank = r->array->first + (uint32_t)at;
     uint32_t version = version_for(g, r->array, bank, r->read);
+    int64_t begin = design_load_begin(b->process->design, b->loop, r->op);
     NodeId node = to_rtl_unary(g, NODE_LOAD, r->array->word * r->array->width, r->address,
                                (int64_t)version << 32 | bank);
     for (size_t i = 0; i < g->loads.len; i++) {
         Load *load = &g->loads.data[i];
         if (load->node != node) continue;
         if (load->where != b->where) load->where = NO_NODE;
+        load->stage = i64_min(load->stage, begin);
         return node;
     }
-    *vec_push(&g->loads) =
-        (Load){.node = node, .bank = bank, .where = b->where, .version = version};
+    *vec_push(&g->loads) = (Load){.node = node,
+                                  .bank = bank,
+                                  .where = b->where,
+                                  .version = version,
+                                  .op = r->op,
+                                  .stage = begin};
     g->nodes.data[node].timing = latency_memory_load(r->array->memory.impl);
     return node;
 }
@@ -269,7 +288,7 @@ static void mark_lane(PlaceWalk *walk, int64_t at, NodeId where)
     ((bool *)walk->data)[at] = true;
 }
 
-static void load_from_banks(BodyBuilder *b, Places *p, NodeId *out)
+static void load_from_banks(BodyBuilder *b, const Op *op, Places *p, NodeId *out)
 {
     const RtlArray *a = p->array;
     bool *read = xcalloc(a->word, sizeof *read);
@@ -278,7 +297,7 @@ static void load_from_banks(BodyBuilder *b, Places *p, NodeId *out)
         if (p->is_element) set_lane(p, lane);
         walk_places(&walk, 0, 0, NO_NODE);
     }
-    BankReader reader = {a, address_of(b, p), read};
+    BankReader reader = {a, address_of(b, p), read, op};
     WordReader in_word = {read_place(b, p, a->memory.banks, 0, 0, get_word, &reader), a->width};
     for (uint32_t lane = 0; lane < lanes_of(p); lane++) {
         if (p->is_element) set_lane(p, lane);
@@ -292,12 +311,13 @@ bool to_rtl_load(BodyBuilder *b, const Op *op, NodeId *out)
     Places p;
     if (!find_places(b, op, 0, &p)) return false;
     if (!p.array->is_cells) {
-        load_from_banks(b, &p, out);
+        load_from_banks(b, op, &p, out);
         return true;
     }
+    CellReader reader = {p.array, op};
     for (uint32_t lane = 0; lane < lanes_of(&p); lane++) {
         if (p.is_element) set_lane(&p, lane);
-        out[lane] = read_place(b, &p, all_dims(&p), 0, 0, get_cell, p.array);
+        out[lane] = read_place(b, &p, all_dims(&p), 0, 0, get_cell, &reader);
     }
     return true;
 }
@@ -307,6 +327,8 @@ typedef struct StoreData {
     NodeId value;
     uint32_t bank;
     NodeId address;
+    const Op *op;
+    int64_t cycle; /* of the op */
 } StoreData;
 
 static void set_cell(PlaceWalk *walk, int64_t at, NodeId where)
@@ -317,6 +339,8 @@ static void set_cell(PlaceWalk *walk, int64_t at, NodeId where)
     NodeId when = to_rtl_and(b->g, b->where, where);
     NodeId before = when == NO_NODE ? d->value : cell_content(b, a, at);
     b->cells[a->first + (uint32_t)at] = to_rtl_mux(b->g, when, d->value, before);
+    int64_t *stored = &b->g->stored[a->first + (uint32_t)at];
+    *stored = i64_max(*stored, d->cycle);
 }
 
 /* Whether a load must see what the store has stored so far. */
@@ -328,22 +352,27 @@ static bool is_loaded(const Graph *g, const Store *s)
 }
 
 /* The store that the lane joins, a new one if there is none. */
-static Store *store_for(BodyBuilder *b, uint32_t bank, NodeId address, NodeId where, uint32_t lane)
+static Store *store_for(BodyBuilder *b, const StoreData *d, NodeId where, uint32_t lane)
 {
     Graph *g = b->g;
     uint32_t version = 0;
     Store *last = NULL;
     for (size_t i = 0; i < g->stores.len; i++)
-        if (g->stores.data[i].bank == bank) {
+        if (g->stores.data[i].bank == d->bank) {
             last = &g->stores.data[i];
             version++;
         }
-    if (last && last->address == address && last->where == where && last->lanes[lane] == NO_NODE &&
-        !is_loaded(g, last))
+    if (last && last->address == d->address && last->where == where && last->stage == d->cycle &&
+        last->lanes[lane] == NO_NODE && !is_loaded(g, last))
         return last;
     Store *s = vec_push(&g->stores);
-    *s = (Store){.bank = bank, .address = address, .where = where, .version = version};
-    s->lanes = ARENA_ARRAY(&b->process->arena, NodeId, b->process->banks.data[bank].array->word);
+    *s = (Store){.bank = d->bank,
+                 .address = d->address,
+                 .where = where,
+                 .version = version,
+                 .op = d->op,
+                 .stage = d->cycle};
+    s->lanes = ARENA_ARRAY(&b->process->arena, NodeId, b->process->banks.data[d->bank].array->word);
     return s;
 }
 
@@ -354,7 +383,7 @@ static void set_lane_of_word(PlaceWalk *walk, int64_t at, NodeId where)
     NodeId when = to_rtl_and(b->g, b->where, where);
     int64_t always = 1;
     if (when != NO_NODE && to_rtl_is_const(b->g, when, &always) && !always) return;
-    store_for(b, d->bank, d->address, when, (uint32_t)at)->lanes[at] = d->value;
+    store_for(b, d, when, (uint32_t)at)->lanes[at] = d->value;
 }
 
 static void set_word(PlaceWalk *walk, int64_t at, NodeId where)
@@ -374,7 +403,9 @@ bool to_rtl_store(BodyBuilder *b, const Op *op, const NodeId *in)
     Places p;
     if (!find_places(b, op, 1, &p)) return false;
     bool is_cells = p.array->is_cells;
-    StoreData data = {.address = is_cells ? NO_NODE : address_of(b, &p)};
+    StoreData data = {.address = is_cells ? NO_NODE : address_of(b, &p),
+                      .op = op,
+                      .cycle = design_cycle_of(b->process->design, op)};
     PlaceWalk walk = {b, &p, is_cells ? all_dims(&p) : p.array->memory.banks,
                       is_cells ? set_cell : set_word, &data};
     if (p.array->contents) return op_error(op, "cannot become hardware: it stores to a table");

@@ -132,12 +132,17 @@ static NodeId cascade(Balancer *b, NodeId id)
 {
     Graph *g = b->g;
     for (uint32_t i = 0; i < 2; i++) {
-        NodeId product = to_rtl_in(g, id, 1 - i);
-        if (is_slice_product(b, product))
-            return to_rtl_slice(g, to_rtl_in(g, product, 0), to_rtl_in(g, product, 1),
-                                to_rtl_in(g, id, i));
+        NodeId product = to_rtl_in(g, id, 1 - i), new = (NodeId)g->nodes.len;
+        if (!is_slice_product(b, product)) continue;
+        int64_t cycle = to_rtl_node(g, product)->cycle + latency_cascade().stages;
+        NodeId slice = to_rtl_slice(g, to_rtl_in(g, product, 0), to_rtl_in(g, product, 1),
+                                    to_rtl_in(g, id, i));
+        if (slice >= new) g->nodes.data[slice].cycle = cycle;
+        return slice;
     }
     g->nodes.data[id].timing = latency_cascade();
+    g->nodes.data[id].cycle = 0;
+    g->nodes.data[id].is_due = false;
     return NO_NODE;
 }
 

@@ -72,6 +72,14 @@ static bool check_type(const Op *op, const Type *type)
                                    type_str(op->ctx, type));
 }
 
+/* What an op comes to, in the op's cycle. */
+static void place(BodyBuilder *b, NodeId node, NodeId first_new, const Op *op)
+{
+    const HlsDesign *design = b->process->design;
+    to_rtl_set_timing(b->g, node, first_new, op, latency_op(op, design->clock));
+    to_rtl_set_cycle(b->g, node, first_new, design_cycle_of(design, op), !b->is_repeated);
+}
+
 static bool build_op_copy(BodyBuilder *b, const Op *op)
 {
     enum { MOST_OPERANDS = 3 };
@@ -93,7 +101,7 @@ static bool build_op_copy(BodyBuilder *b, const Op *op)
         NodeId new = (NodeId)b->g->nodes.len, node = build_scalar(b, op, x, width);
         if (node == NO_NODE) return op_error(op, "cannot become hardware");
         b->scalars.data[first + lane] = node;
-        to_rtl_set_timing(b->g, node, new, op, latency_op(op, b->process->design->clock));
+        place(b, node, new, op);
         b->g->nodes.data[node].is_ordered |= is_in_cascade(op);
     }
     return true;
@@ -114,14 +122,17 @@ static bool build_constant_copy(BodyBuilder *b, const Op *op)
     return true;
 }
 
-/* A condition takes its time from the counters, which are there when the iteration begins. */
+/* A condition is logic of the counters, which other conditions may share: it is made when the
+ * iteration begins, and its time is that of its op. */
 static bool build_condition(BodyBuilder *b, const Op *op, NodeId *out)
 {
+    const HlsDesign *design = b->process->design;
     if (!to_rtl_condition(b, op, out)) return false;
     if (*out == NO_NODE) return true;
     Node *n = &b->g->nodes.data[*out];
-    Clock clock = b->process->design->clock;
-    int64_t time = clock_after(clock, 0, latency_op(op, clock));
+    OpTiming timing = latency_op(op, design->clock);
+    int64_t time = clock_put_off(design->clock, clock_after(design->clock, 0, timing), timing,
+                                 design_cycle_of(design, op));
     n->not_before = n->not_before > 0 ? i64_min(n->not_before, time) : time;
     return true;
 }
@@ -143,12 +154,15 @@ static bool build_if(BodyBuilder *b, const Op *op)
 static bool build_copies(BodyBuilder *b, const Op *op)
 {
     int64_t begin, end;
+    bool outer = b->is_repeated, ok = true;
     emithls_for_range(op, &begin, &end);
-    for (int64_t position = begin; position < end; position++) {
+    for (int64_t position = begin; ok && position < end; position++) {
         design_bind_lanes(op, position, &b->lanes);
-        if (!build_range(b, region_entry(op_region(op, 0))->first, NULL)) return false;
+        b->is_repeated = outer || position > begin;
+        ok = build_range(b, region_entry(op_region(op, 0))->first, NULL);
     }
-    return true;
+    b->is_repeated = outer;
+    return ok;
 }
 
 /* The next of the loop's accesses, which sim/design has found in the same order. */
@@ -208,7 +222,7 @@ static bool build_popcount(BodyBuilder *b, const Op *op)
     if (!x) return op_error(op, "cannot become hardware: operand 0 is unknown");
     NodeId new = (NodeId)b->g->nodes.len;
     NodeId count = count_bits(b->g, x, emithls_lanes(bits->type));
-    to_rtl_set_timing(b->g, count, new, op, latency_op(op, b->process->design->clock));
+    place(b, count, new, op);
     *define(b, op_result(op, 0)) = to_rtl_extend(b->g, count, width, false);
     return true;
 }
@@ -283,6 +297,8 @@ bool to_rtl_body(RtlProcess *p, uint32_t index)
     *g = (Graph){.loop = loop,
                  .states = ARENA_ARRAY(&p->arena, NodeId, cells),
                  .finals = ARENA_ARRAY(&p->arena, NodeId, cells),
+                 .stored = ARENA_ARRAY(&p->arena, int64_t, cells),
+                 .loaded = ARENA_ARRAY(&p->arena, int64_t, cells),
                  .earliest = ARENA_ARRAY(&p->arena, int64_t, cells)};
     BodyBuilder b = {.process = p, .g = g, .loop = loop, .cells = g->finals};
     bool ok = build_outside(&b) && build_range(&b, loop->first, loop->end);

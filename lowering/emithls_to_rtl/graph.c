@@ -334,13 +334,26 @@ NodeId to_rtl_slice(Graph *g, NodeId a, NodeId b, NodeId sum)
     return make(g, n, (NodeId[]){a, b, sum});
 }
 
+/* Whether it has a place in time of its own. */
+static bool is_operator(const Node *n)
+{
+    return n->kind >= NODE_ADD && (n->kind < NODE_EXTRACT || n->kind > NODE_CONCAT);
+}
+
 void to_rtl_set_timing(Graph *g, NodeId id, NodeId first_new, const Op *op, OpTiming timing)
 {
     Node *n = &g->nodes.data[id];
-    bool is_wire = n->kind < NODE_ADD || (n->kind >= NODE_EXTRACT && n->kind <= NODE_CONCAT);
-    if (is_wire || id < first_new) return;
+    if (!is_operator(n) || id < first_new) return;
     n->op = op;
     n->timing = timing;
+}
+
+void to_rtl_set_cycle(Graph *g, NodeId id, NodeId first_new, int64_t cycle, bool is_due)
+{
+    Node *n = &g->nodes.data[id];
+    if (!is_operator(n) || (id < first_new && !n->op)) return;
+    n->cycle = id < first_new ? i64_min(n->cycle, cycle) : cycle;
+    n->is_due |= is_due;
 }
 
 void to_rtl_graph_free(Graph *g)

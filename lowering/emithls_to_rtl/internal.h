@@ -4,7 +4,8 @@
  *   body.c, access.c, number.c   a loop's iteration ─▶ graph of scalar nodes: unrolled loops
  *                                written out, registers' contents forwarded, ifs as choices
  *   graph.c, balance.c           simplifies nodes as they are made; sums as trees
- *   time.c                       graph ─▶ the cycle of each node, after sim/design's schedule
+ *   time.c                       graph ─▶ the cycle of each node, by those of the ops in
+ *                                sim/design's schedule
  *   sequence.c, control.c        when iterations begin, and where they are
  *   datapath.c, storage.c, …     graph and cycles ─▶ ops of hw, comb and seq
  *   slice.c, product.c           products as slices, and of LUTs
@@ -63,7 +64,9 @@ typedef struct Node {
     const Op *op;       /* what it is a copy of, or NULL */
     OpTiming timing;    /* from its operands to its result */
     bool is_ordered;    /* a sum in a loop that keeps its order */
-    int64_t not_before; /* picoseconds; of conditions, which take their time from the counters on */
+    int64_t cycle;      /* in which its op has its result; it comes no earlier */
+    bool is_due;        /* it comes no later */
+    int64_t not_before; /* picoseconds; of conditions, whose logic is in front of all ops */
     /* By to_rtl_schedule: */
     int64_t time;    /* picoseconds from the start of the iteration to its result */
     int64_t stage;   /* cycle of the iteration in which the result is there */
@@ -77,7 +80,8 @@ typedef struct Store {
     NodeId address, where; /* where: NO_NODE: always */
     NodeId *lanes;         /* of each scalar of a word, or NO_NODE */
     uint32_t version;      /* stores to the bank before it */
-    int64_t stage;         /* by to_rtl_schedule */
+    const Op *op;          /* one that it is a copy of */
+    int64_t stage;         /* cycle in which it is made, that of its op */
 } Store;
 
 /* A load from a memory. */
@@ -86,7 +90,8 @@ typedef struct Load {
     uint32_t bank;
     NodeId where;     /* condition under which it is wanted; NO_NODE: always */
     uint32_t version; /* stores to the bank that it follows; it comes before the others */
-    int64_t stage;    /* cycle in which it begins, by to_rtl_schedule */
+    const Op *op;     /* one that it is a copy of */
+    int64_t stage;    /* cycle in which it begins, that of its op */
 } Load;
 
 /* A read or write of a stream. */
@@ -106,9 +111,12 @@ typedef struct Graph {
     VEC(Store) stores;
     VEC(Load) loads;
     VEC(Transfer) transfers;
-    NodeId *finals;    /* per cell: its content after the iteration; NO_NODE: unchanged */
-    NodeId *states;    /* per cell: its NODE_STATE, or NO_NODE */
-    int64_t *earliest; /* per cell: cycle in which it may be read */
+    NodeId *finals;  /* per cell: its content after the iteration; NO_NODE: unchanged */
+    NodeId *states;  /* per cell: its NODE_STATE, or NO_NODE */
+    int64_t *stored; /* per cell: cycle of the stores to it */
+    int64_t *loaded; /* per cell: cycle in which the first load from its NODE_STATE begins, plus 1;
+                          0: none does */
+    int64_t *earliest; /* per cell: cycle in which it is read, by to_rtl_schedule */
     VEC(NodeId) order; /* nodes that are needed, operands first */
 } Graph;
 
@@ -175,6 +183,9 @@ NodeId to_rtl_not(Graph *g, NodeId a);
 /* Gives a node the delay of what it is a copy of, if it is new, that is, `first_new` or later: what
  * an op comes to may be a node that was there before. */
 void to_rtl_set_timing(Graph *g, NodeId id, NodeId first_new, const Op *op, OpTiming timing);
+/* Puts what an op comes to in its cycle, or in the first one if several ops come to the node. Wires,
+ * and logic that the lowering has made before, are in none. is_due: in no later one. */
+void to_rtl_set_cycle(Graph *g, NodeId id, NodeId first_new, int64_t cycle, bool is_due);
 void to_rtl_graph_free(Graph *g);
 
 /* Building a loop's graph. */
@@ -187,9 +198,10 @@ typedef struct BodyBuilder {
     PtrMap lanes;  /* counter of an unrolled loop -> AffineExpr, a constant */
     PtrMap values; /* Value* -> its first scalar in `scalars`, plus 1 */
     VEC(NodeId) scalars;
-    NodeId *cells; /* contents so far; NO_NODE: not touched */
-    NodeId where;  /* condition around the op; NO_NODE: none */
-    size_t access; /* next one of the loop */
+    NodeId *cells;    /* contents so far; NO_NODE: not touched */
+    NodeId where;     /* condition around the op; NO_NODE: none */
+    size_t access;    /* next one of the loop */
+    bool is_repeated; /* behind the first copy of an unrolled loop */
 } BodyBuilder;
 
 /* Numbers of counters (number.c). A number has the least width that its range fits, unsigned if it

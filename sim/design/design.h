@@ -170,6 +170,8 @@ bool design_schedule(HlsDesign *design, HlsLoop *loop) MUST_CHECK;
 /* The cycle of its iteration in which an op is done, or its first copy if it is in an unrolled loop,
  * or the last one of a store; -1: it has none, as declarations have none. */
 int64_t design_cycle_of(const HlsDesign *design, const Op *op);
+/* The cycle of the loop's iteration in which a load, or its first copy, begins. */
+int64_t design_load_begin(const HlsDesign *design, const HlsLoop *loop, const Op *load);
 
 /* The clock of a design: that of its schedule, else what fit-fifos has noted, else its budget's,
  * else CLOCK_DEFAULT_MHZ. */

@@ -189,11 +189,12 @@ static int64_t carried_from(const LoopScheduler *l, const CarriedLoad *load)
     return found_from(l, &load->memory, stored_at(l, load)) - load->distance * l->loop->ii;
 }
 
-static int64_t load_begin(const LoopScheduler *l, const CarriedLoad *load)
+int64_t design_load_begin(const HlsDesign *design, const HlsLoop *loop, const Op *load)
 {
-    OpTiming timing = design_load_timing(&load->memory, l->loop, load->op);
-    return design_cycle_of(l->s.design, load->op) -
-           clock_cycle(l->s.clock, clock_after(l->s.clock, 0, timing));
+    HlsMemory memory = design_memory(op_operand(load, 0));
+    OpTiming timing = design_load_timing(&memory, loop, load);
+    return design_cycle_of(design, load) -
+           clock_cycle(design->clock, clock_after(design->clock, 0, timing));
 }
 
 static bool put_off_loads(LoopScheduler *l)
@@ -202,7 +203,8 @@ static bool put_off_loads(LoopScheduler *l)
     for (size_t i = 0; l->loop->requested_ii > 0 && i < l->carried.len; i++) {
         const CarriedLoad *load = &l->carried.data[i];
         int64_t from = carried_from(l, load);
-        if (from > load_begin(l, load)) has_moved |= raise_floor(l, load->op, from);
+        if (from > design_load_begin(l->s.design, l->loop, load->op))
+            has_moved |= raise_floor(l, load->op, from);
     }
     return has_moved;
 }
@@ -266,7 +268,8 @@ static bool check_carried(const LoopScheduler *l)
 {
     for (size_t i = 0; l->loop->requested_ii > 0 && i < l->carried.len; i++) {
         const CarriedLoad *load = &l->carried.data[i];
-        int64_t from = carried_from(l, load), begin = load_begin(l, load);
+        int64_t from = carried_from(l, load);
+        int64_t begin = design_load_begin(l->s.design, l->loop, load->op);
         if (begin < from)
             return op_error(load->op,
                             "begins in cycle %lld of its iteration, but finds what the iterations "

@@ -40,14 +40,6 @@ static int64_t operands_ready(const Schedule *s, const Op *op)
     return ready;
 }
 
-/* When an op is done that is so in the cycle, having begun no earlier than it must, and not with
- * what the cycle before has left in a register. */
-static int64_t done_in(const Schedule *s, int64_t cycle, OpTiming timing)
-{
-    int64_t usable = s->clock.usable_ps;
-    return cycle * usable + i64_max(clock_after(s->clock, 0, timing) % usable, 1);
-}
-
 /* Cycle that a load or read may not come before, by the rounds of design_schedule. */
 static int64_t floor_of(const Schedule *s, const Op *op)
 {
@@ -74,7 +66,7 @@ static bool settle(Schedule *s, const Op *op, OpTiming timing, int64_t *done)
                         "is in cycle %lld of its iteration, but what it needs lets it be in "
                         "cycle %lld at the earliest",
                         (long long)given, (long long)cycle);
-    if (given > cycle) *done = done_in(s, given, timing);
+    *done = clock_put_off(s->clock, *done, timing, given);
     design_note_cycle(s->design, op, given);
     return true;
 }
@@ -160,7 +152,7 @@ static void schedule_access(Schedule *s, const Op *op)
     int64_t ready = i64_max(operands_ready(s, op), s->entered), word = floor_of(s, op);
     int64_t done = clock_after(s->clock, ready, timing);
     set_time(s, op, done);
-    if (word > clock_cycle(s->clock, done)) done = done_in(s, word, timing);
+    done = clock_put_off(s->clock, done, timing, word);
     for (uint32_t i = 0; i < op->result_count; i++) set_time(s, op_result(op, i), done);
 }
 

@@ -64,7 +64,7 @@ STYLES = {"stalled": ("--rewind=off",), REWINDS: ("--rewind=on",),
           "flushing": ("--rewind=off", "--pipeline-style=flushing"),
           "loaded": ("--rewind=off", "--weights=load")}
 DESIGNS = [ROOT / "lit" / "lowering" / "emithls_to_rtl" / f"{name}.mir"
-           for name in ("loops", "once", "flush", "interval")]
+           for name in ("loops", "once", "flush", "interval", "moved")]
 LEAST = 2                               # depth that every FIFO has
 SHALLOWER_FRAMES = 24
 

@@ -21,6 +21,18 @@ static void operators_follow_each_other_in_a_cycle(void **state)
     assert_int_equal(clock_after(clock, 100, dsp), 2 * 2920 + 600);
 }
 
+static void operators_wait_for_their_cycle(void **state)
+{
+    Clock clock = clock_of_period(4000);
+    const OpTiming wire = {0, 0}, add = {0, 1000}, dsp = {2, 600};
+    (void)state;
+    assert_int_equal(clock_put_off(clock, 2000, add, 0), 2000); /* it is there by itself */
+    assert_int_equal(clock_put_off(clock, 2 * 2920 + 5, add, 1), 2 * 2920 + 5);
+    assert_int_equal(clock_put_off(clock, 2000, add, 3), 3 * 2920 + 1000);
+    assert_int_equal(clock_put_off(clock, 2 * 2920 + 600, dsp, 3), 3 * 2920 + 600);
+    assert_int_equal(clock_put_off(clock, 0, wire, 1), 2920 + 1); /* not in cycle 0's register */
+}
+
 static void cycles_are_counted_from_zero(void **state)
 {
     Clock clock = clock_of_period(4000);
@@ -51,6 +63,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_follow_each_other_in_a_cycle),
+        cmocka_unit_test(operators_wait_for_their_cycle),
         cmocka_unit_test(cycles_are_counted_from_zero),
         cmocka_unit_test(registers_are_chosen_by_multiplexers),
     };
