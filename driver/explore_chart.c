@@ -91,8 +91,9 @@ static void add_x_axis(StrBuf *out, const ChartAxis *axis)
             svg_add_scaled(out, fps);
             strbuf_add_c(out, "</text>\n");
         }
-    strbuf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">frames per second</text>\n",
-                  LEFT + PLOT_WIDTH / 2, bottom + 42);
+    strbuf_printf(
+        out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">frames per second, predicted</text>\n",
+        LEFT + PLOT_WIDTH / 2, bottom + 42);
 }
 
 static void add_y_axis(StrBuf *out)

@@ -102,7 +102,7 @@ static void add_cycles(StrBuf *out, bool is_rate, int64_t cycles, int64_t clock)
     if (cycles <= 0 || clock <= 0) return;
     double rate = (double)clock * 1000000 / (double)cycles;
     if (is_rate)
-        strbuf_printf(out, " (%.1f frames/s)", rate);
+        strbuf_printf(out, " (%.1f frames/s predicted)", rate);
     else
         strbuf_printf(out, " (%.6f ms)", 1000 / rate);
 }

@@ -88,11 +88,12 @@ static void add_text_or_null(JsonWriter *w, const char *name, const Attr *value)
         json_write_null(w);
 }
 
-/* Frames a second, to three decimals. */
-static void add_fps(JsonWriter *w, int64_t clock_mhz, int64_t interval)
+/* Frames a second, to three decimals. is_known: the interval is simulated. */
+static void add_fps(JsonWriter *w, const char *key, bool is_known, int64_t clock_mhz,
+                    int64_t interval)
 {
-    json_write_key(w, STR("fps"));
-    if (clock_mhz <= 0 || interval <= 0) {
+    json_write_key(w, str_from(key));
+    if (!is_known || clock_mhz <= 0 || interval <= 0) {
         json_write_null(w);
         return;
     }
@@ -102,18 +103,18 @@ static void add_fps(JsonWriter *w, int64_t clock_mhz, int64_t interval)
 }
 
 /* Multiplications and additions of a frame, and 10^9 of them a second. */
-static void add_ops(JsonWriter *w, int64_t ops, int64_t clock_mhz, int64_t interval)
+static void add_ops(JsonWriter *w, int64_t ops, bool is_known, int64_t clock_mhz, int64_t interval)
 {
     json_member_count(w, "ops_per_frame", ops);
     json_write_key(w, STR("gops"));
-    if (clock_mhz <= 0 || interval <= 0)
+    if (!is_known || clock_mhz <= 0 || interval <= 0)
         json_write_null(w);
     else
         json_write_number(w, "%.3f", (double)ops * (double)clock_mhz / (double)interval / 1000);
 }
 
 /* Latency and interval as simulated; where nobody simulated, the sum and the largest of the
- * processes' cycles. */
+ * processes' cycles, and no rates, since FIFOs may slow the design down. */
 static void add_totals(Emitter *e, JsonWriter *w)
 {
     static const char *const resources[] = {"dsp", "bram18", "uram", "lut", "ff"};
@@ -124,10 +125,10 @@ static void add_totals(Emitter *e, JsonWriter *w)
     json_member_count(w, "latency_cycles",
                       timing ? number(timing, EMITHLS_TIMING_LATENCY) : cycles);
     json_member_count(w, "interval_cycles", interval);
-    add_fps(w, clock_mhz(e), interval);
+    add_fps(w, "fps", timing != NULL, clock_mhz(e), interval);
     for (size_t i = 0; i < COUNT_OF(resources); i++)
         json_member_count(w, resources[i], total(e->module, resources[i]));
-    add_ops(w, 2 * total(e->module, DFG_REPORT_MACS), clock_mhz(e), interval);
+    add_ops(w, 2 * total(e->module, DFG_REPORT_MACS), timing != NULL, clock_mhz(e), interval);
     json_member_count(w, DFG_REPORT_WEIGHT_BITS, total(e->module, DFG_REPORT_WEIGHT_BITS));
     json_end_object(w);
     json_write_line(w, 2);
@@ -136,6 +137,7 @@ static void add_totals(Emitter *e, JsonWriter *w)
     json_member_object(w, "predicted");
     json_member_count(w, "sum_cycles", cycles);
     json_member_count(w, "interval_cycles", slowest);
+    add_fps(w, "most_fps", true, clock_mhz(e), slowest);
     json_end_object(w);
     json_write_line(w, 2);
 }

@@ -50,7 +50,7 @@ static bool is_least(const ExplorePoint *point)
 static void print_table(const Exploration *e, StrBuf *out)
 {
     TextTable table = {.columns = 3 + COUNT_OF(kinds), .first_number = 0};
-    text_table_add(&table, "fps");
+    text_table_add(&table, "predicted fps");
     text_table_add(&table, "interval");
     for (size_t k = 0; k < COUNT_OF(kinds); k++) text_table_add(&table, cost_names[kinds[k]].title);
     text_table_add(&table, "proven least");
@@ -81,7 +81,7 @@ static void add_point(JsonWriter *w, const Exploration *e, const ExplorePoint *p
 {
     json_write_line(w, 4);
     json_begin_object(w);
-    json_write_key(w, STR("fps"));
+    json_write_key(w, STR("predicted_fps"));
     json_write_number(w, "%.3f", driver_explore_fps(point, e->target.clock));
     json_member_int(w, "interval_cycles", point->interval);
     add_costs(w, &point->cost);
@@ -116,7 +116,7 @@ static void print_json(const Exploration *e, StrBuf *out)
 
 static void print_csv(const Exploration *e, StrBuf *out)
 {
-    strbuf_add_c(out, "fps,interval_cycles");
+    strbuf_add_c(out, "predicted_fps,interval_cycles");
     for (size_t k = 0; k < COUNT_OF(kinds); k++)
         strbuf_printf(out, ",%s", cost_names[kinds[k]].key);
     strbuf_add_c(out, ",value,bound\n");

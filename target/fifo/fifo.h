@@ -23,8 +23,9 @@ extern const PassDef pass_size_fifos;
  * search starts from unbounded FIFOs and fixes one after the other at the smallest depth that keeps
  * the interval. FIFOs with the widest words come first, so that words wait where they are narrow.
  * The search goes over the FIFOs several times, with more effort for each try, until none can be
- * lowered alone or the allowance of events is used up. The caller simulates the depths that it
- * finds (sim/hls/hls.h).
+ * lowered alone or the allowance of events is used up. A frame of more than eight times that, or of
+ * more than 2^26 reads and writes, is sized region by region, up to sixteen times or 2^28; one that
+ * has more gets what a simulation without limits needs. The caller simulates the depths that it finds (sim/hls/hls.h).
  * Tests: lit/target/fifo/fit-fifos.mir, test/unit/sim/hls/timing_sim_test.c */
 
 enum { HLS_MIN_DEPTH = 2 };

@@ -352,7 +352,11 @@ static bool prove(const FifoFitting *f, int64_t interval)
                                 ? fifo_first_frame(f->design, f->depths, &steady.latency)
                                 : fifo_steady_state(f->design, f->depths, &events, &steady, NULL);
     if (outcome == SIZING_DEADLOCK) return check_depths(f, &steady);
-    if (outcome == SIZING_UNDECIDED) steady.interval = interval;
+    if (outcome == SIZING_UNDECIDED) {
+        steady.interval = interval;
+        if (fifo_first_frame(f->design, f->depths, &steady.latency) == SIZING_DEADLOCK)
+            return check_depths(f, &steady);
+    }
     if (interval > best && steady.interval > best)
         op_remark(f->design->top,
                   "takes %lld cycles from frame to frame: FIFOs for %lld exceed the budget",

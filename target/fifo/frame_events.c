@@ -24,6 +24,8 @@ typedef struct WalkedAccess {
 /* Where a process is in its frame. */
 typedef struct EventWalk {
     FrameEvents *events;
+    const HlsDesign *design;
+    const EventRegion *region; /* NULL: all */
     const HlsProcess *process;
     uint32_t row;
     int64_t now, last;        /* cycle; of the last tick */
@@ -304,12 +306,68 @@ static bool may_be_early(const HlsDesign *design, uint32_t stream)
     return false;
 }
 
-static void add_channels(FrameEvents *events, const HlsDesign *design)
+static bool is_in(const EventRegion *region, uint32_t process)
+{
+    return process != HLS_NOBODY && (!region || region->has[process]);
+}
+
+/* A word of a given stream is a tick, without accesses because it never moves; so is its place. */
+static void add_given_ticks(EventWalk *w, Channel *c, const WordTimes *times)
+{
+    FrameEvents *events = w->events;
+    const int64_t *all[] = {times->words, times->places};
+    uint32_t *ticks[] = {c->writes, c->places};
+    for (int k = 0; k < (is_split(c) ? 2 : 1); k++)
+        for (uint32_t i = 0; i < c->words; i++) {
+            ticks[k][i] = events->tick_count;
+            events->ticks[events->tick_count++] =
+                (Tick){.time = all[k][i], .first = events->access_count, .via = NO_WORD};
+        }
+    c->writer = w->row;
+}
+
+/* The row of a process outside of the region: what it gives to those inside. */
+static void add_given_row(EventWalk *w, uint32_t row)
+{
+    EventRange *range = &w->events->rows[row];
+    w->row = row;
+    range->begin = w->events->tick_count;
+    for (uint32_t i = 0; i < w->design->streams.len; i++)
+        if (w->design->streams.data[i].writer == row && w->events->channels[i].is_given)
+            add_given_ticks(w, &w->events->channels[i], &w->region->given[i]);
+    range->end = w->events->tick_count;
+}
+
+/* Lets open channels be read in a tick behind all others, which never comes. */
+static void add_open_reads(const EventWalk *w)
+{
+    FrameEvents *events = w->events;
+    if (!w->region) return;
+    for (uint32_t i = 0; i < w->design->streams.len; i++) {
+        Channel *c = &events->channels[i];
+        for (uint32_t word = 0; c->is_open && word < c->words; word++)
+            c->reads[word] = events->tick_count;
+    }
+    events->ticks[events->tick_count++] =
+        (Tick){.time = INT64_MAX, .first = events->access_count, .via = NO_WORD};
+}
+
+/* Words of a stream in a frame, as far as its ends are in the region. */
+static int64_t words_in(const HlsDesign *design, const EventRegion *region, uint32_t stream)
+{
+    const HlsStream *s = &design->streams.data[stream];
+    bool is_given = region && region->given[stream].words && is_in(region, s->reader);
+    return s->is_once || (region && !is_in(region, s->writer) && !is_given) ? 0 : s->words;
+}
+
+static void add_channels(FrameEvents *events, const HlsDesign *design, const EventRegion *region)
 {
     for (uint32_t i = 0; i < design->streams.len; i++) {
         const HlsStream *s = &design->streams.data[i];
         Channel *c = &events->channels[i];
-        c->words = s->is_once ? 0 : (uint32_t)s->words;
+        c->words = (uint32_t)words_in(design, region, i);
+        c->is_given = region && c->words > 0 && !is_in(region, s->writer);
+        c->is_open = region && c->words > 0 && !is_in(region, s->reader);
         c->latency = 1 + s->late;
         c->writes = ARENA_ARRAY(&events->arena, uint32_t, c->words);
         c->places =
@@ -319,30 +377,46 @@ static void add_channels(FrameEvents *events, const HlsDesign *design)
     }
 }
 
-bool fifo_frame_events(const HlsDesign *design, int64_t max_accesses, FrameEvents *out)
+/* Reads and writes of a frame; *all: with those that are split. */
+static int64_t count_accesses(const HlsDesign *design, const EventRegion *region, int64_t *all)
 {
-    int64_t accesses = 0, all = 0; /* all: with those that are split */
-    for (size_t i = 0; i < design->streams.len; i++) {
-        accesses += 2 * design->streams.data[i].words;
-        all += (may_be_early(design, (uint32_t)i) ? 3 : 2) * design->streams.data[i].words;
-        if (accesses > max_accesses || accesses >> TICK_WORD_BITS > 0) return false;
+    int64_t accesses = 0;
+    *all = 0;
+    for (uint32_t i = 0; i < design->streams.len && accesses >> TICK_WORD_BITS == 0; i++) {
+        int64_t words = words_in(design, region, i);
+        accesses += 2 * words;
+        *all += (may_be_early(design, i) ? 3 : 2) * words;
     }
+    return accesses;
+}
+
+bool fifo_frame_events(const HlsDesign *design, const EventRegion *region, int64_t max_accesses,
+                       FrameEvents *out)
+{
+    int64_t all, accesses = count_accesses(design, region, &all);
+    if (accesses > max_accesses || accesses >> TICK_WORD_BITS > 0) return false;
     *out = (FrameEvents){0};
     arena_init(&out->arena);
     WalkedAccess *due[2 * HLS_MAX_ACCESSES];
-    EventWalk w = {.events = out, .due = due, .may_pause = design->may_pause};
-    out->ticks = ARENA_ARRAY(&out->arena, Tick, all + 1); /* each has an access */
+    EventWalk w = {.events = out,
+                   .design = design,
+                   .region = region,
+                   .due = due,
+                   .may_pause = design->may_pause};
+    enum { OPEN_AND_END = 2 };
+    out->ticks = ARENA_ARRAY(&out->arena, Tick, all + OPEN_AND_END); /* each has an access */
     out->accesses = ARENA_ARRAY(&out->arena, TickAccess, all);
     out->rows = ARENA_ARRAY(&out->arena, EventRange, design->processes.len);
     out->channels = ARENA_ARRAY(&out->arena, Channel, design->streams.len);
     w.written = ARENA_ARRAY(&out->arena, uint32_t, design->streams.len);
     w.placed = ARENA_ARRAY(&out->arena, uint32_t, design->streams.len);
     w.read = ARENA_ARRAY(&out->arena, uint32_t, design->streams.len);
-    add_channels(out, design);
+    add_channels(out, design, region);
     for (uint32_t i = 0; i < design->processes.len; i++) {
         w.process = &design->processes.data[i];
-        add_row(&w, i);
+        (is_in(region, i) ? add_row : add_given_row)(&w, i);
     }
+    add_open_reads(&w);
     out->ticks[out->tick_count] = (Tick){.first = out->access_count};
     return true;
 }

@@ -1,7 +1,8 @@
 /* The inside of FIFO sizing, for the sources of target/fifo only: the events of a frame
  * (frame_events.c), periodic schedules of them, which decide whether depths keep an interval
- * (periodic_schedule.c for sizing.c), and the storage of FIFOs (storage.c for fit_fifos.c). A
- * schedule borrows its design, which must outlive it.
+ * (periodic_schedule.c for sizing.c), regions of a design whose frames have too many events for one
+ * schedule (regions.c), and the storage of FIFOs (storage.c for fit_fifos.c). A schedule borrows its
+ * design, which must outlive it.
  * Tests: test/unit/sim/hls/timing_sim_test.c, lit/target/fifo */
 #ifndef MING_TARGET_FIFO_INTERNAL_H
 #define MING_TARGET_FIFO_INTERNAL_H
@@ -62,7 +63,23 @@ typedef struct Channel {
     int64_t depth;   /* 0: unbounded */
     int64_t latency; /* cycles that words and places take */
     bool reader_waits, writer_waits;
+    bool is_given; /* its writes are at given times */
+    bool is_open;  /* nobody reads it in the region: its reads are one tick that never comes */
 } Channel;
+
+/* The times of a stream's words in a periodic schedule, of each word of a frame: in which cycle it
+ * is given, and in which it needs its place (the same array unless that is earlier). */
+typedef struct WordTimes {
+    int64_t *words, *places;
+} WordTimes;
+
+/* A region of a design: processes whose events are looked at without the others'. Words that they
+ * get from others come at given times; others take theirs at any time. */
+typedef struct EventRegion {
+    const bool *has; /* of each process: it is in the region */
+    const WordTimes
+        *given; /* of each stream; NULLs: the writer is in the region, or no reader is */
+} EventRegion;
 
 typedef struct FrameEvents {
     Arena arena;          /* of all arrays */
@@ -73,10 +90,12 @@ typedef struct FrameEvents {
     uint32_t tick_count, access_count;
 } FrameEvents;
 
-/* The events of one frame of a design, at the times of processes that never wait. Streams that only
- * the first frame uses are left out and have no words. False: a frame has more than max_accesses
- * reads and writes; no diagnostic. The owner frees the arena. */
-bool fifo_frame_events(const HlsDesign *design, int64_t max_accesses, FrameEvents *out) MUST_CHECK;
+/* The events of one frame of a design, or of a region of it (NULL: the whole), at the times of
+ * processes that never wait. Streams that only the first frame uses are left out and have no words,
+ * as are those outside of the region. False: there are more than max_accesses reads and writes; no
+ * diagnostic. The owner frees the arena. */
+bool fifo_frame_events(const HlsDesign *design, const EventRegion *region, int64_t max_accesses,
+                       FrameEvents *out) MUST_CHECK;
 /* Cycle of an iteration in which a process that rewinds makes its first read. */
 int64_t fifo_first_read(const HlsProcess *process);
 
@@ -101,11 +120,12 @@ int64_t fifo_first_read(const HlsProcess *process);
 typedef struct PeriodicSchedule PeriodicSchedule;
 
 /* Of the events of one frame, without times yet. NULL: as fifo_frame_events; no diagnostic. */
-PeriodicSchedule *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses) MUST_CHECK;
+PeriodicSchedule *fifo_periodic_create(const HlsDesign *design, const EventRegion *region,
+                                       int64_t max_accesses) MUST_CHECK;
 void fifo_periodic_free(PeriodicSchedule *sched);
 
 /* Finds times for an interval, with FIFOs of these depths, one per stream; NULL: all unbounded but
- * those of the ports. False: there are none, or finding them takes too long; depths must not be set
+ * those of the ports. Those of a region that begin or end outside are unbounded all the same. False: there are none, or finding them takes too long; depths must not be set
  * then. */
 bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval, const int64_t *depths)
     MUST_CHECK;
@@ -121,6 +141,33 @@ PeriodicOutcome fifo_periodic_set_depth(PeriodicSchedule *sched, uint32_t stream
 int64_t fifo_periodic_steps(const PeriodicSchedule *sched);
 int64_t fifo_periodic_events(
     const PeriodicSchedule *sched); /* of a frame, in how many cycles they are */
+/* Whether the schedule has both ends of a stream, so that it has a depth there. */
+bool fifo_periodic_has(const PeriodicSchedule *sched, uint32_t stream);
+/* The times of a stream's writes, to be given to another region; the caller frees both arrays. */
+WordTimes fifo_periodic_times(const PeriodicSchedule *sched, uint32_t stream);
+
+/* Regions. The events of a design are scheduled region by region where they are too many at once.
+ * Regions follow the streams: a region's inputs come from regions before it, at the times of their
+ * schedules, which stay as they are. So the schedules of all regions together are one of the design:
+ * each condition between events has both in one region, or is one between a write whose time is
+ * given and its read, which the reader's region keeps. A FIFO between regions is sized in that of
+ * its writer, together with the processes that read it if all of their inputs are known there; the
+ * reader's region keeps that depth, and raises it if it has to.
+ * Tests: test/unit/sim/hls/timing_sim_test.c, lit/target/fifo/fit-fifos-regions.mir */
+
+typedef struct RegionWalk RegionWalk;
+
+/* Divides a design into regions of up to `most` reads and writes, but for processes that have more.
+ * NULL: its streams form a cycle of processes; no diagnostic. */
+RegionWalk *fifo_regions_create(const HlsDesign *design, int64_t most) MUST_CHECK;
+void fifo_regions_free(RegionWalk *walk);
+/* The events of the next region, and of processes behind it that read its results; the caller's.
+ * NULL: there is none, or it has more than max_accesses. */
+PeriodicSchedule *fifo_regions_next(RegionWalk *walk, int64_t max_accesses) MUST_CHECK;
+/* Keeps the times of the region's schedule for those behind it. */
+void fifo_regions_keep(RegionWalk *walk, const PeriodicSchedule *sched);
+/* Whether fifo_regions_next has given all. */
+bool fifo_regions_done(const RegionWalk *walk);
 
 /* Storage: what FIFOs are built of, where their depth leaves a choice.
  *

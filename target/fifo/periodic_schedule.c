@@ -23,6 +23,7 @@ typedef struct ConstraintRow {
     uint32_t begin, end;
     EventRange now, later; /* left of this round; of the next one */
     bool is_source;        /* the world, which gives its words evenly */
+    bool is_given;         /* outside of the region: its ticks may not move */
     bool is_queued;
 } ConstraintRow;
 
@@ -35,6 +36,7 @@ struct PeriodicSchedule {
     uint32_t row_count, channel_count, port_count;
     int64_t interval, steps;
     bool is_first_round; /* of the search for times, without a tried stream */
+    bool is_lost;        /* a tick would have to move that may not */
     uint32_t *queue;     /* ring of rows that may go on */
     uint32_t queued, queue_first;
     uint32_t tried;      /* stream, or HLS_NOBODY */
@@ -47,10 +49,11 @@ enum { MIN_STEPS = 4096 };
 
 static const EventRange nothing = {UINT32_MAX, 0};
 
-PeriodicSchedule *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses)
+PeriodicSchedule *fifo_periodic_create(const HlsDesign *design, const EventRegion *region,
+                                       int64_t max_accesses)
 {
     PeriodicSchedule *sched = xcalloc(1, sizeof *sched);
-    if (!fifo_frame_events(design, max_accesses, &sched->events)) {
+    if (!fifo_frame_events(design, region, max_accesses, &sched->events)) {
         free(sched);
         return NULL;
     }
@@ -74,7 +77,8 @@ PeriodicSchedule *fifo_periodic_create(const HlsDesign *design, int64_t max_acce
                                          .end = events->rows[i].end,
                                          .now = nothing,
                                          .later = nothing,
-                                         .is_source = !p->func && p->is_source};
+                                         .is_source = !p->func && p->is_source,
+                                         .is_given = region && !region->has[i]};
     }
     return sched;
 }
@@ -109,13 +113,21 @@ static void include(EventRange *r, uint32_t tick)
 static void pass_on(PeriodicSchedule *sched, uint32_t row, uint32_t tick, int64_t time)
 {
     if (sched->ticks[tick].time >= time) return;
+    if (sched->rows[row].is_given) {
+        sched->is_lost = true;
+        return;
+    }
     include(&sched->rows[row].now, tick);
     enqueue(sched, row);
 }
 
 static void pass_on_later(PeriodicSchedule *sched, uint32_t row, uint32_t tick, int64_t time)
 {
-    if (sched->ticks[tick].time < time) include(&sched->rows[row].later, tick);
+    if (sched->ticks[tick].time >= time) return;
+    if (sched->rows[row].is_given)
+        sched->is_lost = true;
+    else
+        include(&sched->rows[row].later, tick);
 }
 
 /* Frames from the tick of a word's write to that of its read: if negative, the read belongs to a
@@ -382,14 +394,14 @@ static bool next_round(PeriodicSchedule *sched)
     return sched->queued > 0;
 }
 
-/* Runs the rest of a round. LOST: processes wait for each other, or a word of the tried FIFO moves
- * itself. */
+/* Runs the rest of a round. LOST: processes wait for each other, a word of the tried FIFO moves
+ * itself, or a given time would have to. */
 static PeriodicOutcome run_round(PeriodicSchedule *sched, int64_t most)
 {
     bool has_tried = sched->tried != HLS_NOBODY;
     int64_t rest = MIN_STEPS + (has_tried ? 2 * (int64_t)sched->channels[sched->tried].words : 0);
     int64_t check = sched->steps + rest;
-    while (sched->queued > 0) {
+    while (sched->queued > 0 && !sched->is_lost) {
         uint32_t row = sched->queue[sched->queue_first];
         sched->queue_first = (sched->queue_first + 1) % sched->row_count;
         sched->queued--;
@@ -400,9 +412,9 @@ static PeriodicOutcome run_round(PeriodicSchedule *sched, int64_t most)
         if (sched->steps > most) return PERIODIC_UNKNOWN;
         check = sched->steps + rest;
     }
-    for (uint32_t i = 0; i < sched->row_count; i++)
-        if (!is_empty(&sched->rows[i].now)) return PERIODIC_LOST;
-    return has_cycle(sched) ? PERIODIC_LOST : PERIODIC_KEPT;
+    for (uint32_t i = 0; i < sched->row_count && !sched->is_lost; i++)
+        sched->is_lost = !is_empty(&sched->rows[i].now);
+    return sched->is_lost || has_cycle(sched) ? PERIODIC_LOST : PERIODIC_KEPT;
 }
 
 /* Until nothing is too early. */
@@ -439,6 +451,7 @@ static void end_trial(PeriodicSchedule *sched, bool ok)
         t->via = NO_WORD;
     }
     sched->moved.len = 0;
+    sched->is_lost = false;
     drop_ranges(sched);
 }
 
@@ -446,11 +459,15 @@ bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval, const int64_
 {
     sched->interval = interval;
     sched->tried = HLS_NOBODY;
-    for (uint32_t i = 0; i < sched->channel_count; i++)
-        sched->channels[i].depth = depths ? depths[i] : i < sched->port_count ? PORT_DEPTH : 0;
+    for (uint32_t i = 0; i < sched->channel_count; i++) {
+        Channel *c = &sched->channels[i];
+        c->depth = depths ? depths[i] : i < sched->port_count ? PORT_DEPTH : 0;
+        if (c->is_given || c->is_open) c->depth = 0;
+    }
     for (uint32_t i = 0; i < sched->row_count; i++) {
         ConstraintRow *r = &sched->rows[i];
         int64_t time = 0;
+        if (r->is_given) continue;
         r->later = (EventRange){r->begin, r->end};
         for (uint32_t tick = r->begin; tick < r->end; tick++) {
             Tick *t = &sched->ticks[tick];
@@ -503,6 +520,30 @@ PeriodicOutcome fifo_periodic_set_depth(PeriodicSchedule *sched, uint32_t stream
     end_trial(sched, outcome == PERIODIC_KEPT);
     c->depth = outcome == PERIODIC_KEPT ? depth : before;
     return outcome;
+}
+
+bool fifo_periodic_has(const PeriodicSchedule *sched, uint32_t stream)
+{
+    return sched->channels[stream].words > 0 && !sched->channels[stream].is_open;
+}
+
+/* Of words with these ticks, in the frame of the word. */
+static int64_t *times_of(const PeriodicSchedule *sched, const uint32_t *ticks, const WordLag *lag,
+                         uint32_t words)
+{
+    int64_t *times = xcalloc(words, sizeof *times);
+    for (uint32_t i = 0; i < words; i++)
+        times[i] = sched->ticks[ticks[i]].time + word_lag(lag, i) * sched->interval;
+    return times;
+}
+
+WordTimes fifo_periodic_times(const PeriodicSchedule *sched, uint32_t stream)
+{
+    const Channel *c = &sched->channels[stream];
+    WordTimes out = {.words = times_of(sched, c->writes, &c->write_lag, c->words)};
+    out.places = out.words;
+    if (c->places != c->writes) out.places = times_of(sched, c->places, &c->place_lag, c->words);
+    return out;
 }
 
 int64_t fifo_periodic_steps(const PeriodicSchedule *sched)

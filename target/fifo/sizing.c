@@ -1,4 +1,5 @@
-/* The search for the smallest depths that keep an interval: target/fifo/fifo.h describes it.
+/* The search for the smallest depths that keep an interval: target/fifo/fifo.h describes it, and
+ * docs/streaming.md the regions of large frames.
  * Tests: lit/target/fifo/fit-fifos.mir, test/unit/sim/hls/timing_sim_test.c */
 #include <assert.h>
 #include <stdlib.h>
@@ -17,8 +18,15 @@ int64_t fifo_best_interval(const HlsDesign *design)
 
 enum { FIRST_FRAMES = 64 }; /* with unbounded FIFOs */
 /* Reads and writes of a frame whose FIFOs are searched: as many for each event that may be looked
- * at, and no more than fit 2 GB. */
-enum { ACCESSES_PER_EVENT = 8, MAX_ACCESSES = 1 << 26 };
+ * at, and of those that are scheduled at once no more than fit 2 GB. The others are scheduled in
+ * regions, with fewer so that all of them together take little longer. */
+enum {
+    ACCESSES_PER_EVENT = 8,
+    MAX_ACCESSES = 1 << 26,
+    REGION_ACCESSES_PER_EVENT = 16,
+    MAX_REGION_ACCESSES = 1 << 28,
+    REGION_ACCESSES = 1 << 24
+};
 
 /* From the first word in to the last word out of the first frame. */
 static int64_t first_latency(const HlsDesign *design, const HlsSim *sim)
@@ -102,9 +110,14 @@ typedef struct DepthSearch {
     int64_t *low;    /* too small for each stream, whatever becomes of the others */
     uint32_t *order; /* streams, widest words first */
     uint32_t count;
-    int64_t limit;  /* of steps */
+    int64_t limit;  /* of steps of this schedule */
     int64_t effort; /* steps for one try */
 } DepthSearch;
+
+static int64_t accesses_for(int64_t events, int64_t per_event, int64_t most)
+{
+    return events < most / per_event ? per_event * events : most;
+}
 
 static bool is_over(const DepthSearch *s)
 {
@@ -163,11 +176,14 @@ static void fix_all(DepthSearch *s)
     }
 }
 
-/* Widest words first, then in the design's order: a stable insertion into few. */
+/* The streams that have no depth yet, those with the widest words first, then in the design's order:
+ * a stable insertion into few. */
 static void sort_streams(DepthSearch *s)
 {
     const HlsDesign *design = s->design;
+    s->count = 0;
     for (uint32_t i = design->port_count; i < design->streams.len; i++) {
+        if (s->depths[i] > 0 || !fifo_periodic_has(s->sched, i)) continue;
         int64_t bits = design_word_bits(&design->streams.data[i]);
         uint32_t at = s->count++;
         while (at > 0 && design_word_bits(&design->streams.data[s->order[at - 1]]) < bits) {
@@ -212,34 +228,119 @@ static SizingOutcome take_needed(const HlsDesign *design, int64_t interval, int6
     return outcome == SIZING_PERIODIC && steady.interval > interval ? SIZING_UNDECIDED : outcome;
 }
 
+/* Reads and writes of a frame, as far as they fit an int64_t. */
+static int64_t frame_accesses(const HlsDesign *design)
+{
+    int64_t accesses = 0;
+    for (size_t i = 0; i < design->streams.len; i++)
+        accesses += 2 * i64_min(design->streams.data[i].words, MAX_REGION_ACCESSES);
+    return accesses;
+}
+
+/* Whether the FIFOs from regions before have these depths or smaller ones with which the schedule
+ * is possible as it is. */
+static bool holds_given(const PeriodicSchedule *sched, const int64_t *depths, size_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (fifo_periodic_has(sched, i) && fifo_periodic_needed(sched, i) > depths[i]) return false;
+    return true;
+}
+
+static bool keeps_in_regions(const HlsDesign *design, const int64_t *depths, int64_t interval)
+{
+    RegionWalk *walk = fifo_regions_create(design, REGION_ACCESSES);
+    bool keeps = walk && frame_accesses(design) <= MAX_REGION_ACCESSES;
+    while (keeps && !fifo_regions_done(walk)) {
+        PeriodicSchedule *sched = fifo_regions_next(walk, MAX_ACCESSES);
+        keeps = sched && fifo_periodic_start(sched, interval, depths) &&
+                holds_given(sched, depths, design->streams.len);
+        if (keeps) fifo_regions_keep(walk, sched);
+        fifo_periodic_free(sched);
+    }
+    fifo_regions_free(walk);
+    return keeps;
+}
+
 bool fifo_keeps_interval(const HlsDesign *design, const int64_t *depths, int64_t interval)
 {
-    PeriodicSchedule *sched = fifo_periodic_create(design, MAX_ACCESSES);
-    bool keeps = sched && fifo_periodic_start(sched, interval, depths);
+    PeriodicSchedule *sched = fifo_periodic_create(design, NULL, MAX_ACCESSES);
+    bool keeps = sched ? fifo_periodic_start(sched, interval, depths)
+                       : keeps_in_regions(design, depths, interval);
     fifo_periodic_free(sched);
     return keeps;
+}
+
+/* Raises the depths of FIFOs that regions before have sized to what this one needs, and sets them. */
+static void raise_sized(const DepthSearch *s)
+{
+    for (uint32_t i = s->design->port_count; i < s->design->streams.len; i++) {
+        if (s->depths[i] == 0 || !fifo_periodic_has(s->sched, i)) continue;
+        s->depths[i] = i64_max(s->depths[i], fifo_periodic_needed(s->sched, i));
+        PeriodicOutcome outcome = fifo_periodic_set_depth(s->sched, i, s->depths[i], INT64_MAX);
+        assert(outcome == PERIODIC_KEPT);
+        (void)outcome;
+    }
+}
+
+/* Sizes the FIFOs of the schedule, those of a region or all. False: it does not keep the interval. */
+static bool size_schedule(DepthSearch *s, int64_t interval)
+{
+    if (!s->sched || !fifo_periodic_start(s->sched, interval, NULL)) return false;
+    raise_sized(s);
+    sort_streams(s);
+    fix_all(s);
+    return true;
+}
+
+/* Sizes region after region, each with a few steps for an event. */
+static bool size_regions(DepthSearch *s, int64_t interval, int64_t *events)
+{
+    enum { STEPS_PER_EVENT = 4 };
+    RegionWalk *walk = fifo_regions_create(s->design, i64_min(*events, REGION_ACCESSES));
+    bool ok = walk != NULL;
+    while (ok && !fifo_regions_done(walk)) {
+        s->sched = fifo_regions_next(walk, MAX_ACCESSES);
+        if (s->sched) s->limit = STEPS_PER_EVENT * fifo_periodic_events(s->sched);
+        ok = size_schedule(s, interval);
+        if (ok) fifo_regions_keep(walk, s->sched);
+        if (ok) *events = i64_max(*events - fifo_periodic_steps(s->sched), 0);
+        fifo_periodic_free(s->sched);
+    }
+    fifo_regions_free(walk);
+    return ok;
+}
+
+/* Sizes all FIFOs at once, or in regions if there are too many events. */
+static bool size_all(DepthSearch *s, int64_t interval, int64_t *events)
+{
+    int64_t accesses = frame_accesses(s->design);
+    if (accesses > accesses_for(*events, REGION_ACCESSES_PER_EVENT, MAX_REGION_ACCESSES))
+        return false;
+    s->sched = fifo_periodic_create(s->design, NULL,
+                                    accesses_for(*events, ACCESSES_PER_EVENT, MAX_ACCESSES));
+    if (!s->sched) return size_regions(s, interval, events);
+    s->limit = *events;
+    bool ok = size_schedule(s, interval);
+    if (ok) *events -= fifo_periodic_steps(s->sched);
+    fifo_periodic_free(s->sched);
+    return ok;
 }
 
 SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *events,
                         const int64_t *floors, int64_t *depths)
 {
-    DepthSearch s = {.design = design, .floors = floors, .depths = depths, .limit = *events};
-    int64_t accesses =
-        *events < MAX_ACCESSES / ACCESSES_PER_EVENT ? ACCESSES_PER_EVENT * *events : MAX_ACCESSES;
-    s.sched = fifo_periodic_create(design, accesses);
-    if (!s.sched || !fifo_periodic_start(s.sched, interval, NULL)) {
-        fifo_periodic_free(s.sched);
-        return take_needed(design, interval, events, floors, depths);
-    }
-    for (uint32_t i = 0; i < design->port_count; i++) depths[i] = PORT_DEPTH;
+    DepthSearch s = {.design = design, .floors = floors, .depths = depths};
     s.order = xcalloc(design->streams.len, sizeof *s.order);
     s.low = xcalloc(design->streams.len, sizeof *s.low);
-    for (uint32_t i = 0; i < design->streams.len; i++) s.low[i] = floor_of(floors, i) - 1;
-    sort_streams(&s);
-    fix_all(&s);
-    *events -= fifo_periodic_steps(s.sched);
-    fifo_periodic_free(s.sched);
+    for (uint32_t i = 0; i < design->streams.len; i++) {
+        depths[i] = i < design->port_count ? PORT_DEPTH : 0;
+        s.low[i] = floor_of(floors, i) - 1;
+    }
+    bool ok = size_all(&s, interval, events);
     free(s.order);
     free(s.low);
+    if (!ok) return take_needed(design, interval, events, floors, depths);
+    for (uint32_t i = 0; i < design->streams.len; i++)
+        if (depths[i] == 0) depths[i] = floor_of(floors, i); /* of the first frame alone */
     return SIZING_PERIODIC;
 }

@@ -26,7 +26,7 @@ def main():
         assert all(point[key] <= limit for key, limit in front["limits"].items()), point
         assert point["bound"] <= point["value"], point
         fps = 1e6 * front["clock_mhz"] / point["interval_cycles"]
-        assert abs(point["fps"] - fps) < 0.001, point
+        assert abs(point["predicted_fps"] - fps) < 0.001, point
     if len(sys.argv) > 3:
         with open(sys.argv[3], encoding="utf-8") as file:
             predicted = json.load(file)["predicted"]["interval_cycles"]

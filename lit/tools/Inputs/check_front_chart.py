@@ -44,8 +44,8 @@ def main():
         for (x, y), point in zip(line, points):
             # From 56 (all) to 418 (nothing), from the slowest to the fastest.
             assert abs(y - (418 - 362 * point[key] / limits[key])) < 0.06, (name, y, point)
-            low, high = points[-1]["fps"] / 1.25, points[0]["fps"] * 1.25
-            share = math.log(point["fps"] / low) / math.log(high / low)
+            low, high = points[-1]["predicted_fps"] / 1.25, points[0]["predicted_fps"] * 1.25
+            share = math.log(point["predicted_fps"] / low) / math.log(high / low)
             assert abs(x - (70 + 650 * share)) < 0.2, (name, x, share)
     assert len(shapes) == len(drawn)
 

@@ -259,6 +259,39 @@ static void sizes_are_minimal(void **state)
     context_destroy(ctx);
 }
 
+/* Where a frame has too many events for the effort that is allowed, regions are sized one after the
+ * other. Their depths keep the interval of the whole, as predicted and at a bound. */
+static void regions_keep_the_interval(void **state)
+{
+    enum { ROUNDS = 1000, EVENTS = 1 << 22, LATER_PERMILLE = 200, MOST_ACCESSES = 16 };
+    Random random = {77};
+    Context *ctx = context_create();
+    int divided = 0;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        HlsDesign d;
+        random_design(&random, &d, round % 2);
+        d.port_count = 1;
+        HlsPerturbation bound = design_bound(LATER_PERMILLE);
+        if (round % 3 == 0) design_perturb(&d, &bound);
+        int64_t accesses = 0, best = fifo_best_interval(&d);
+        for (size_t i = 0; i < d.streams.len; i++) {
+            d.streams.data[i].word = type_i(ctx, 1 + random_below(&random, 16));
+            accesses += 2 * d.streams.data[i].words;
+        }
+        int64_t *depths = ARENA_ARRAY(&d.arena, int64_t, d.streams.len);
+        int64_t *whole = ARENA_ARRAY(&d.arena, int64_t, d.streams.len);
+        int64_t few = (accesses + MOST_ACCESSES - 1) / MOST_ACCESSES, events = EVENTS;
+        assert_int_equal(fifo_size(&d, best, &few, NULL, depths), SIZING_PERIODIC);
+        assert_true(fifo_keeps_interval(&d, depths, best));
+        assert_int_equal(fifo_size(&d, best, &events, NULL, whole), SIZING_PERIODIC);
+        for (size_t i = 1; i < d.streams.len; i++) divided += depths[i] != whole[i];
+        free_design(&d);
+    }
+    assert_in_range(divided, 1, INT64_MAX);
+    context_destroy(ctx);
+}
+
 /* Depths that are just enough for frames without a gap may not be for others. */
 static void paused_frames_do_not_hang(void **state)
 {
@@ -434,6 +467,7 @@ int main(void)
         cmocka_unit_test(networks_are_exact_to_the_cycle),
         cmocka_unit_test(periods_last),
         cmocka_unit_test(sizes_are_minimal),
+        cmocka_unit_test(regions_keep_the_interval),
         cmocka_unit_test(paused_frames_do_not_hang),
         cmocka_unit_test(perturbed_networks_are_exact),
         cmocka_unit_test(slack_covers_all_hardware),
