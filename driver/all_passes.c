@@ -48,6 +48,7 @@ const PassTable *driver_all_passes(void)
         &pass_print_op_stats,
         &pass_record_requantizers,
         &pass_schedule_hls,
+        &pass_share_windows,
         &pass_simplify_kernels,
         &pass_size_fifos,
         &pass_split_results,

@@ -150,6 +150,8 @@ extern const DriverOption driver_search_options[], driver_limit_options[];
 typedef struct CompileOptions {
     const char *top;        /* name of the top function, a C++ identifier; NULL: the network's */
     const char *fifo_slack; /* "exact", "N%" or "default", as fit-fifos has it; NULL: the default */
+    const char *residual;   /* forms of residual blocks: "all", "none", or a list of "reuse" and
+                             "merge"; NULL: all */
     const char *head; /* what a network of ONNX operators gives in place of its results: "integers",
                          "argmax" or "topk=K"; NULL: its results */
     const char *folding; /* file of choices, no quotes or braces in its path; NULL: none is given */
@@ -166,6 +168,8 @@ typedef struct CompileOptions {
 
 /* Whether a text is a head. */
 bool driver_head_is_valid(const char *text) MUST_CHECK;
+/* Whether a text is a residual. */
+bool driver_residual_is_valid(const char *text) MUST_CHECK;
 /* Whether a text is a fifo_slack. */
 bool driver_fifo_slack_is_valid(const char *text) MUST_CHECK;
 

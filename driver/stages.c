@@ -70,6 +70,43 @@ static bool add_top(StrBuf *out, const StageOptions *options)
     return true;
 }
 
+/* Which of the forms of residual blocks a list of words asks for. */
+typedef struct Residual {
+    bool reuses, merges;
+} Residual;
+
+static bool parse_residual(const char *text, Residual *out)
+{
+    *out = (Residual){false};
+    if (strcmp(text, "none") == 0) return true;
+    for (;; text++) {
+        Str word = {text, strcspn(text, ",")};
+        bool all = str_eq_c(word, "all"), reuse = str_eq_c(word, "reuse"),
+             merge = str_eq_c(word, "merge");
+        if (!all && !reuse && !merge) return false;
+        out->reuses |= all || reuse;
+        out->merges |= all || merge;
+        text += word.len;
+        if (*text == '\0') return true;
+    }
+}
+
+bool driver_residual_is_valid(const char *text)
+{
+    Residual residual;
+    return parse_residual(text, &residual);
+}
+
+static bool add_residual(StrBuf *out, const StageOptions *options)
+{
+    Residual residual;
+    const char *text = options->compile->residual;
+    if (!text || !parse_residual(text, &residual)) return true;
+    if (residual.reuses != residual.merges)
+        strbuf_add_c(out, residual.reuses ? "merge=false" : "reuse=false");
+    return residual.reuses || residual.merges;
+}
+
 static bool add_folding(StrBuf *out, const StageOptions *options)
 {
     if (options->compile->folding) strbuf_printf(out, "file=\"%s\"", options->compile->folding);
@@ -175,6 +212,7 @@ static const Step steps[] = {
     {STAGE_STREAM, on_functions, &pass_insert_reorders, add_keep_going},
     {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_top},
     {STAGE_TIDY, NULL, &pass_canonicalize, NULL},
+    {STAGE_TIDY, NULL, &pass_share_windows, add_residual},
     {STAGE_CHOOSE, NULL, &pass_apply_folding, add_folding_of_loops},
     {STAGE_CHOOSE, NULL, &pass_choose_unroll, add_search},
     {STAGE_TO_HLS, on_regions, &pass_size_fifos, NULL},

@@ -63,10 +63,14 @@ typedef struct WindowDim {
     int64_t origin; /* position, among those of the recalled words, of output 0's first tap */
 } WindowDim;
 
+/* Streams of a window process. */
+enum { SCHED_MAX_PARTS = 8 };
+
 /* The flat scan of a window process. Positions form a box of `box` extents: the window dimensions,
  * outermost first, then the words of the inner dimensions. The scan visits only the positions
- * begin .. end-1; at each one it reads one word and writes at most one. It writes output word o at
- * box coordinates o * stride (+ lead in the outermost). docs/streaming.md derives the formulas. */
+ * begin .. end-1; at each one it reads one word and writes at most one to each output. It writes
+ * output word o at box coordinates o * stride (+ lead in the outermost). docs/streaming.md derives
+ * the formulas. */
 typedef struct WindowSchedule {
     const Op *process, *window;
     WindowParams params;
@@ -79,9 +83,11 @@ typedef struct WindowSchedule {
     int64_t lead;                     /* rows scanned before the row of the first output */
     int64_t shift;                    /* input position = flat scan position + shift */
     int64_t begin, end;               /* flat range over the whole box, inner words included */
+    WindowPart parts[SCHED_MAX_PARTS]; /* part_count entries: what output i has of each window */
+    uint32_t part_count;
 } WindowSchedule;
 
-/* ends: types of the two ports to try instead of their own, or NULL. False: diagnosed. */
+/* ends: types of the ports to try instead of their own, or NULL. False: diagnosed. */
 bool sched_window(const Op *process, const Type *const *ends, WindowSchedule *out) MUST_CHECK;
 /* Iteration that writes the first word of a frame. */
 int64_t sched_window_first_write(const WindowSchedule *sched);
@@ -91,6 +97,8 @@ int64_t sched_window_history(const WindowSchedule *sched, uint32_t level);
 int64_t sched_window_taps(const WindowSchedule *sched, uint32_t level);
 /* Words per history row of level i: positions of the inner dimensions. */
 int64_t sched_window_row_words(const WindowSchedule *sched, uint32_t level);
+/* Elements of a word of output `part`. */
+int64_t sched_window_lanes(const WindowSchedule *sched, uint32_t part);
 
 /* Packed products of a compute process: an operand holds the values of several lanes side by side,
  * so that one DSP slice multiplies for all of them, and chains of products are added up before the

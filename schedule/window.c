@@ -14,16 +14,29 @@ static const Op *find_op(const Op *process, const OpDef *def)
     return NULL;
 }
 
-/* One window between one input and one output. */
+/* The value pushed into a port; NULL: none. */
+static const Value *pushed(const Op *process, uint32_t port)
+{
+    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
+        if (op->def == DFG(PUSH) && op_operand(op, 1) == dfg_port(process, port))
+            return op_operand(op, 0);
+    return NULL;
+}
+
+/* One window between one input and an output per result, in their order. */
 static bool check_window(const Op *process, const Op *window)
 {
-    if (dfg_input_count(process) != 1 || dfg_output_count(process) != 1)
-        return op_error(process, "slides a window, so it needs one input and one output");
+    if (dfg_input_count(process) != 1 || dfg_output_count(process) != window->result_count)
+        return op_error(process, "slides a window, so it needs one input and an output for each "
+                                 "result of the window");
+    if (window->result_count > SCHED_MAX_PARTS)
+        return op_error(window, "gives more than %d streams", SCHED_MAX_PARTS);
     if (!sched_is_pulled(op_operand(window, 0)))
         return op_error(window, "slides over a tensor that does not come from the process's port");
-    const Op *push = find_op(process, DFG(PUSH));
-    return (push && op_operand(push, 0) == op_result(window, 0)) ||
-           op_error(window, "gives windows that the process does not push");
+    for (uint32_t i = 0; i < window->result_count; i++)
+        if (pushed(process, 1 + i) != op_result(window, i))
+            return op_error(window, "gives windows that the process does not push");
+    return true;
 }
 
 /* sum += a * b, unless it overflows. */
@@ -94,6 +107,37 @@ static bool size_words(WindowSchedule *sched, const int64_t *in, const int64_t *
     return true;
 }
 
+/* The words of a further result have the positions and the inner elements of those of the first,
+ * and all of its taps. */
+static bool check_part_word(const WindowSchedule *sched, uint32_t result, const int64_t *whole,
+                            const Type *end)
+{
+    const WindowParams *w = &sched->params;
+    const WindowPart *part = &sched->parts[result];
+    int64_t word[2 * DFG_MAX_RANK];
+    uint32_t kernel = w->first + w->count, at = 0;
+    dfg_word(end, word);
+    for (uint32_t i = 0; i < w->rank + w->count; i++) {
+        bool is_tap = i >= kernel && i < kernel + w->count;
+        if (is_tap && !part->has_taps) continue;
+        if (word[at++] != (is_tap ? part->taps[i - kernel] : whole[i]))
+            return op_error(sched->process, "output words of results #0 and #%u differ", result);
+    }
+    return true;
+}
+
+static bool read_parts(WindowSchedule *sched, const Type *const *ends, const int64_t *whole)
+{
+    sched->part_count = sched->window->result_count;
+    for (uint32_t i = 0; i < sched->part_count; i++) {
+        const Type *end = ends ? ends[1 + i] : dfg_port(sched->process, 1 + i)->type;
+        if (!dfg_window_part(sched->window, i, &sched->parts[i]))
+            return op_error(sched->window, "has malformed parameters");
+        if (!check_part_word(sched, i, whole, end)) return false;
+    }
+    return true;
+}
+
 /* Positions that one step of window dimension i spans. */
 static int64_t pitch(const WindowSchedule *sched, uint32_t i)
 {
@@ -159,7 +203,7 @@ bool sched_window(const Op *process, const Type *const *ends, WindowSchedule *ou
         return op_error(window, "has malformed parameters");
     if (!sched_port_word(process, 0, in, op_operand(window, 0)->type, in_word)) return false;
     dfg_word(to, out_word);
-    if (!size_words(out, in_word, out_word)) return false;
+    if (!size_words(out, in_word, out_word) || !read_parts(out, ends, out_word)) return false;
     return (size_box(out) && size_range(out)) || op_error(window, "scans more than 2^48 positions");
 }
 
@@ -184,4 +228,12 @@ int64_t sched_window_taps(const WindowSchedule *sched, uint32_t level)
 int64_t sched_window_row_words(const WindowSchedule *sched, uint32_t level)
 {
     return pitch(sched, level) * sched->inner_words;
+}
+
+int64_t sched_window_lanes(const WindowSchedule *sched, uint32_t part)
+{
+    int64_t lanes = sched->outer_lanes * sched->inner_lanes;
+    for (uint32_t i = 0; i < sched->params.count; i++)
+        lanes *= sched->dim[i].outputs * sched->parts[part].taps[i];
+    return lanes;
 }

@@ -249,6 +249,8 @@ static bool check_options(const Tool *tool, const CompileFlags *options, const T
     if (options->compile.fifo_slack && !driver_fifo_slack_is_valid(options->compile.fifo_slack))
         return tool_error(tool, "error: --fifo-slack takes exact, default or a share as 50%%, at "
                                 "most 1000%%");
+    if (options->compile.residual && !driver_residual_is_valid(options->compile.residual))
+        return tool_error(tool, "error: --residual takes all, none, or a list of reuse and merge");
     if (!options->knows_weights)
         return tool_error(tool,
                           "error: --weights takes rom, load, or load:BITS with 8, 16, 32 or 64");
@@ -306,6 +308,10 @@ static void add_flags(CompileFlags *options, Flags *flags)
         {"head", FLAG_TEXT, &compile->head, "integers|argmax|topk=K",
          "What the accelerator gives: sums in front of scalings and softmaxes, or indices of the "
          "greatest elements, default the network's results",
+         NULL},
+        {"residual", FLAG_TEXT, &compile->residual, "all|none|reuse,merge",
+         "Where several read a tensor through windows: whether a window also gives the tensor "
+         "itself, and windows that lie in its own, default both",
          NULL},
         {"fifo-slack", FLAG_TEXT, &compile->fifo_slack, "exact|N%|default",
          "How much deeper than predicted pipelines may be without losing the interval: not at "

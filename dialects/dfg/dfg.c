@@ -1,8 +1,7 @@
-/* The dfg dialect: types, ends and ports, verifiers and rows. Text is in dfg_syntax.c, dfg.reorder
- * and dfg.merge are in dfg_move.c.
+/* The dfg dialect: types, ends and ports, verifiers and rows. Text is in dfg_syntax.c, dfg.window
+ * is in dfg_window.c, dfg.reorder and dfg.merge are in dfg_move.c.
  * Tests: lit/dialects/dfg */
 #include <assert.h>
-#include <string.h>
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/dfg/internal.h"
@@ -38,8 +37,6 @@ const Type *dfg_payload(const Type *end)
     return end->u.dialect.params[0]->u.type_value;
 }
 
-static const int64_t max_frame = (int64_t)1 << 40; /* elements */
-
 static bool is_storage(const Attr *storage)
 {
     static const char *const kinds[] = {"auto", "lutram", "bram", "uram"};
@@ -72,7 +69,7 @@ bool dfg_can_stream(const Type *payload)
 {
     int64_t count;
     return payload->kind == TYPE_RANKED_TENSOR && payload->u.shaped.rank <= 2 * DFG_MAX_RANK &&
-           type_element_count(payload, &count) && count >= 1 && count <= max_frame &&
+           type_element_count(payload, &count) && count >= 1 && count <= DFG_MAX_FRAME &&
            dfg_is_element(type_elem(payload));
 }
 
@@ -164,14 +161,35 @@ const Attr *dfg_port_attrs(const Op *graph, uint32_t index)
     return all ? all->u.array.items[index] : attr_dict(graph->ctx, NULL, 0);
 }
 
-void dfg_update_signature(Op *graph)
+static void set_signature(Op *graph, uint32_t inputs, uint32_t outputs)
 {
-    uint32_t inputs = dfg_input_count(graph), outputs = dfg_output_count(graph);
     VEC(const Type *) types = {0};
     for (uint32_t i = 0; i < inputs + outputs; i++) *vec_push(&types) = dfg_port(graph, i)->type;
     const Type *type = type_function(graph->ctx, types.data, inputs, types.data + inputs, outputs);
     op_set_attr(graph, "function_type", attr_type(type));
     vec_free(&types);
+}
+
+void dfg_update_signature(Op *graph)
+{
+    set_signature(graph, dfg_input_count(graph), dfg_output_count(graph));
+}
+
+Value *dfg_add_output(Op *process, const Type *end)
+{
+    uint32_t inputs = dfg_input_count(process), outputs = dfg_output_count(process);
+    Value *port = block_add_arg(region_entry(op_region(process, 0)), end, process->loc);
+    op_set_attr(process, "port_attrs", NULL);
+    set_signature(process, inputs, outputs + 1);
+    return port;
+}
+
+void dfg_erase_output(Op *process, uint32_t output)
+{
+    uint32_t inputs = dfg_input_count(process), outputs = dfg_output_count(process);
+    block_erase_arg(region_entry(op_region(process, 0)), inputs + output);
+    op_set_attr(process, "port_attrs", NULL);
+    set_signature(process, inputs, outputs - 1);
 }
 
 Op *dfg_create_graph(Context *ctx, const OpDef *def, Str name, const Attr *loc,
@@ -330,26 +348,6 @@ static void canonicalize_connect(PatternSet *set)
     pattern_add(set, "bypass-output-channel", DFG(CONNECT_OUTPUT), 1, bypass_channel);
 }
 
-static bool read_list(const Op *op, const char *name, int64_t *out, size_t want)
-{
-    size_t count = 0;
-    const Attr *attr = op_attr(op, name);
-    return attr && attr_int_list(attr, out, DFG_MAX_RANK, &count) && count == want;
-}
-
-static bool in_range(int64_t value, int64_t min, int64_t max)
-{
-    return value >= min && value <= max;
-}
-
-/* Parameters of one window dimension; small enough for products of two. */
-static bool window_dim_is_valid(const WindowParams *w, uint32_t i)
-{
-    return in_range(w->kernel[i], 1, INT32_MAX) && in_range(w->stride[i], 1, INT32_MAX) &&
-           in_range(w->dilation[i], 1, INT32_MAX) && in_range(w->low[i], -max_frame, max_frame) &&
-           in_range(w->high[i], -max_frame, max_frame);
-}
-
 bool dfg_quant_int(const Op *op, const Attr *quant, const char *name, int64_t fallback,
                    int64_t *out)
 {
@@ -359,69 +357,6 @@ bool dfg_quant_int(const Op *op, const Attr *quant, const char *name, int64_t fa
     if (item->kind != ATTR_INTEGER || !bigint_fits_i64(&item->u.integer, true))
         return op_error(op, "dfg.quant: '%s' must be an integer", name);
     *out = type_is_int_width(item->type, 1) ? attr_is_true(item) : attr_int_value(item);
-    return true;
-}
-
-bool dfg_window_params(const Op *window, WindowParams *out)
-{
-    int64_t dims[DFG_MAX_RANK];
-    size_t count = 0;
-    const Type *source = op_operand(window, 0)->type, *result = op_result(window, 0)->type;
-    uint32_t rank = source->u.shaped.rank;
-    if (rank > DFG_MAX_RANK ||
-        !attr_int_list(op_attr(window, "dims"), dims, DFG_MAX_RANK, &count) || count == 0 ||
-        !in_range(dims[0], 0, (int64_t)rank - (int64_t)count) ||
-        result->u.shaped.rank != rank + count)
-        return false;
-    *out = (WindowParams){.rank = rank, .count = (uint32_t)count, .first = (uint32_t)dims[0]};
-    if (!read_list(window, "kernel", out->kernel, count) ||
-        !read_list(window, "stride", out->stride, count) ||
-        !read_list(window, "dilation", out->dilation, count) ||
-        !read_list(window, "low", out->low, count) || !read_list(window, "high", out->high, count))
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (dims[i] != dims[0] + i || !window_dim_is_valid(out, i)) return false;
-        out->out[i] = result->u.shaped.dims[out->first + i];
-    }
-    memcpy(out->in, source->u.shaped.dims, rank * sizeof(int64_t));
-    return true;
-}
-
-/* Extents the result must have: positions in place of the window dimensions, then kernel. */
-static bool window_result_matches(const WindowParams *w, const Type *source, const Type *result)
-{
-    uint32_t r = 0;
-    for (uint32_t i = 0; i < w->rank; i++) {
-        int64_t want = w->in[i];
-        if (i >= w->first && i < w->first + w->count) {
-            uint32_t k = i - w->first;
-            int64_t span = (w->kernel[k] - 1) * w->dilation[k] + 1;
-            int64_t room = w->in[i] + w->low[k] + w->high[k] - span;
-            want = room < 0 ? -1 : room / w->stride[k] + 1;
-        }
-        if (result->u.shaped.dims[r++] != want) return false;
-        for (uint32_t k = 0; i + 1 == w->first + w->count && k < w->count; k++)
-            if (result->u.shaped.dims[r++] != w->kernel[k]) return false;
-    }
-    return type_elem(result) == type_elem(source);
-}
-
-static bool verify_window(Op *op)
-{
-    WindowParams w;
-    const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
-    if (!dfg_can_stream(source) || !dfg_can_stream(result))
-        return op_error(op, "slides over a tensor that cannot be streamed");
-    if (!dfg_window_params(op, &w))
-        return op_error(op, "needs dims (contiguous), kernel, stride, dilation, low and high of "
-                            "equal length, positive where they must be");
-    if (!window_result_matches(&w, source, result))
-        return op_error(op, "result type '%s' does not hold the windows of '%s'",
-                        type_str(op->ctx, result), type_str(op->ctx, source));
-    const Attr *pad = op_attr(op, "pad_value");
-    if (pad->type != type_elem(source))
-        return op_error(op, "pad_value must have the element type '%s'",
-                        type_str(op->ctx, type_elem(source)));
     return true;
 }
 

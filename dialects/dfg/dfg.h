@@ -185,6 +185,10 @@ Value *dfg_port(const Op *graph, uint32_t index);
 const Attr *dfg_port_attrs(const Op *graph, uint32_t index);
 /* Recomputes function_type from the ports' types. */
 void dfg_update_signature(Op *graph);
+/* Adds an output port behind the others of a process, which no push serves yet; erases one that no
+ * push serves any more. Attributes of ports, which processes have no use for, go. */
+Value *dfg_add_output(Op *process, const Type *end);
+void dfg_erase_output(Op *process, uint32_t output);
 /* A detached region or process without ops in its body. `ports` are types, inputs first; names are
  * made by the printer. port_attrs may be NULL. */
 Op *dfg_create_graph(Context *ctx, const OpDef *def, Str name, const Attr *loc,
@@ -203,6 +207,14 @@ typedef struct WindowParams {
 /* Reads them. False, without a diagnostic: the attributes are not lists of equal length that
  * fit. */
 bool dfg_window_params(const Op *window, WindowParams *out) MUST_CHECK;
+
+/* What a result of a dfg.window has of each window: a block of taps. Result 0 has them all. */
+typedef struct WindowPart {
+    int64_t first[DFG_MAX_RANK], taps[DFG_MAX_RANK]; /* per window dimension */
+    bool has_taps; /* as dimensions of the result; else it is a single tap */
+} WindowPart;
+/* Reads it. False, without a diagnostic: the result is no such block. */
+bool dfg_window_part(const Op *window, uint32_t result, WindowPart *out) MUST_CHECK;
 
 /* The map from an index of a dfg.reorder's result to an index of its source. */
 bool dfg_quant_int(const Op *op, const Attr *quant, const char *name, int64_t fallback,

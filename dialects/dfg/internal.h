@@ -1,11 +1,14 @@
-/* Inside of dialects/dfg: the hooks of rows and types whose code is in dfg_syntax.c (text) and
- * dfg_move.c (checks of dfg.reorder and dfg.merge). */
+/* Inside of dialects/dfg: the hooks of rows and types whose code is in dfg_syntax.c (text),
+ * dfg_window.c and dfg_move.c (checks of dfg.window, dfg.reorder and dfg.merge). */
 #ifndef MING_DIALECTS_DFG_INTERNAL_H
 #define MING_DIALECTS_DFG_INTERNAL_H
 
 #include "dialects/dfg/dfg.h"
 #include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
+
+/* Elements of a frame. */
+#define DFG_MAX_FRAME ((int64_t)1 << 40)
 
 const Type *dfg_parse_input_type(OpParser *p);
 const Type *dfg_parse_output_type(OpParser *p);
@@ -24,6 +27,7 @@ void dfg_print_pull(OpPrinter *p, const Op *op);
 bool dfg_parse_push(OpParser *p);
 void dfg_print_push(OpPrinter *p, const Op *op);
 
+bool dfg_verify_window(Op *op);
 bool dfg_verify_reorder(Op *op);
 bool dfg_verify_merge(Op *op);
 

@@ -1,5 +1,5 @@
 /* Window processes: a flat scan over the positions of docs/streaming.md, which reads one word and
- * writes at most one word per iteration. Every window dimension keeps a history memory: the
+ * writes at most one word per output and iteration. Every window dimension keeps a history memory: the
  * outermost dimension keeps rows (the line buffer), the innermost one single words (the window
  * buffer). The taps of a position are the newest word and the entries of the histories; each level
  * multiplies them by the words that it recalls. Where words hold several positions, an element's
@@ -258,9 +258,16 @@ static void writing_positions(const WindowLowering *w, WindowConstraints *set)
 
 /* Counters of an element of the output word; constant 0 where there is one value. */
 typedef struct WindowLane {
+    const WindowPart *part;
     const AffineExpr *outer, *inner;
     const AffineExpr *output[DFG_MAX_RANK], *kernel[DFG_MAX_RANK]; /* per window dimension */
 } WindowLane;
+
+/* The element's tap of the whole window. */
+static const AffineExpr *tap_of(const WindowLane *lane, uint32_t i)
+{
+    return affine_add_c(lane->kernel[i], lane->part->first[i]);
+}
 
 /* Opens unrolled loops over the elements of the output word, in their order. */
 static NestMark open_window(WindowLowering *w, WindowLane *lane)
@@ -280,7 +287,7 @@ static NestMark open_window(WindowLowering *w, WindowLane *lane)
         loops[n].counter = from_inside < COUNT_OF(outputs) ? names[from_inside]
                            : i < count                     ? "t_u"
                                                            : "k";
-        loops[n].extent = i < count ? sched->dim[dim].outputs : sched->params.kernel[dim];
+        loops[n].extent = i < count ? sched->dim[dim].outputs : lane->part->taps[dim];
         counters[n++] = i < count ? &lane->output[dim] : &lane->kernel[dim];
     }
     loops[n] = (LoopSpec){"lane", sched->inner_lanes};
@@ -302,9 +309,11 @@ static void inside_positions(const WindowLowering *w, const WindowLane *lane,
     for (uint32_t i = 0; i < p->count; i++) {
         const AffineExpr *at = affine_mul_c(output_coordinate(w, i), w->sched.dim[i].pixels);
         at = affine_add(at, affine_mul_c(lane->output[i], p->stride[i]));
-        at = affine_add(at, affine_mul_c(lane->kernel[i], p->dilation[i]));
-        int64_t last = (p->out[i] - 1) * p->stride[i] + (p->kernel[i] - 1) * p->dilation[i];
-        constrain_between(set, affine_add_c(at, -p->low[i]), -p->low[i], last - p->low[i], 0,
+        at = affine_add(at, affine_mul_c(tap_of(lane, i), p->dilation[i]));
+        int64_t first = lane->part->first[i] * p->dilation[i] - p->low[i];
+        int64_t last =
+            first + (p->out[i] - 1) * p->stride[i] + (lane->part->taps[i] - 1) * p->dilation[i];
+        constrain_between(set, affine_add_c(at, -p->low[i]), first, last, 0,
                           p->in[p->first + i] - 1);
     }
 }
@@ -319,10 +328,10 @@ static Value *load_element(WindowLowering *w, const WindowLane *lane)
         const WindowDim *dim = &sched->dim[i];
         bool is_single = dim->pixels == 1 && dim->outputs == 1;
         const AffineExpr *pixels = affine_const(w->ctx, dim->pixels);
-        const AffineExpr *at = affine_mul_c(lane->kernel[i], sched->params.dilation[i]);
+        const AffineExpr *at = affine_mul_c(tap_of(lane, i), sched->params.dilation[i]);
         at = affine_add(at, affine_mul_c(lane->output[i], sched->params.stride[i]));
         at = affine_add_c(at, dim->origin);
-        const AffineExpr *tap = is_single ? lane->kernel[i] : affine_floordiv(at, pixels);
+        const AffineExpr *tap = is_single ? tap_of(lane, i) : affine_floordiv(at, pixels);
         word = affine_add(affine_mul_c(word, dim->recall), tap);
         place = affine_add(affine_mul_c(place, dim->pixels), affine_mod(at, pixels));
     }
@@ -340,37 +349,50 @@ static const AffineExpr *output_place(const WindowLowering *w, const WindowLane 
     for (uint32_t i = 0; i < sched->params.count; i++)
         to = affine_add(affine_mul_c(to, sched->dim[i].outputs), lane->output[i]);
     for (uint32_t i = 0; i < sched->params.count; i++)
-        to = affine_add(affine_mul_c(to, sched->params.kernel[i]), lane->kernel[i]);
+        to = affine_add(affine_mul_c(to, lane->part->taps[i]), lane->kernel[i]);
     return affine_add(affine_mul_c(to, sched->inner_lanes), lane->inner);
 }
 
-/* Copies the taps into the output word, padding where a tap lies outside the input. */
-static void write_window(WindowLowering *w)
+/* The element of a part, or the padding where its tap lies outside the input. */
+static Value *padded_element(WindowLowering *w, const WindowLane *lane)
 {
     EmithlsNest *nest = &w->l->nest;
-    WindowConstraints writing = {.count = 0}, inside = {.count = 0};
-    WindowLane lane;
-    writing_positions(w, &writing);
-    NestMark outer = {nest->b.block, nest->b.before, nest->count};
-    if (writing.count)
-        outer = emithls_nest_open_if(nest, writing.exprs, writing.is_eq, writing.count);
-    Value *stream = to_emithls_port_stream(w->l, 1);
+    WindowConstraints inside = {.count = 0};
+    Value *value = load_element(w, lane);
+    inside_positions(w, lane, &inside);
+    if (inside.count == 0) return value;
+    Value *condition = emithls_nest_condition(nest, inside.exprs, inside.is_eq, inside.count);
+    Value *operands[3] = {condition, value,
+                          emithls_nest_constant(nest, op_attr(w->sched.window, "pad_value"))};
+    return op_result(build(&nest->b, ARITH(SELECT), operands, 3, &value->type, 1, NULL, 0), 0);
+}
+
+/* Copies the taps of a part into its output word. */
+static void write_part(WindowLowering *w, uint32_t part)
+{
+    EmithlsNest *nest = &w->l->nest;
+    WindowLane lane = {.part = &w->sched.parts[part]};
+    Value *stream = to_emithls_port_stream(w->l, 1 + part);
     const Type *word = emithls_stream_word(stream->type);
-    Value *result = emithls_nest_variable(nest, "result", word, NULL, 0);
+    Value *result = emithls_nest_variable(nest, part ? "part" : "result", word, NULL, 0);
     NestMark mark = open_window(w, &lane);
-    Value *value = load_element(w, &lane);
-    inside_positions(w, &lane, &inside);
-    if (inside.count) {
-        Value *condition = emithls_nest_condition(nest, inside.exprs, inside.is_eq, inside.count);
-        Value *operands[3] = {condition, value,
-                              emithls_nest_constant(nest, op_attr(w->sched.window, "pad_value"))};
-        value = op_result(build(&nest->b, ARITH(SELECT), operands, 3, &value->type, 1, NULL, 0), 0);
-    }
+    Value *value = padded_element(w, &lane);
     const AffineExpr *to = output_place(w, &lane);
     emithls_nest_store(nest, value, result, &to, word->kind == TYPE_VECTOR);
     emithls_nest_close(nest, mark);
     emithls_nest_write(nest, emithls_nest_load(nest, result, NULL, 0), stream);
-    emithls_nest_close(nest, outer);
+}
+
+static void write_window(WindowLowering *w)
+{
+    EmithlsNest *nest = &w->l->nest;
+    WindowConstraints writing = {.count = 0};
+    writing_positions(w, &writing);
+    NestMark mark = {nest->b.block, nest->b.before, nest->count};
+    if (writing.count)
+        mark = emithls_nest_open_if(nest, writing.exprs, writing.is_eq, writing.count);
+    for (uint32_t i = 0; i < w->sched.part_count; i++) write_part(w, i);
+    emithls_nest_close(nest, mark);
 }
 
 static const char *scan_name(uint32_t from_inside)

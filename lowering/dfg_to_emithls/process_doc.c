@@ -214,14 +214,23 @@ static void add_list(StrBuf *out, const char *title, const int64_t *items, uint3
         strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)items[i]);
 }
 
-static void add_window(StrBuf *out, const WindowParams *p)
+/* ", beside them taps 1x1, from 1x1" */
+static void add_part(StrBuf *out, const WindowSchedule *sched, uint32_t part)
 {
+    add_list(out, "beside them taps", sched->parts[part].taps, sched->params.count);
+    add_list(out, "from", sched->parts[part].first, sched->params.count);
+}
+
+static void add_window(StrBuf *out, const WindowSchedule *sched)
+{
+    const WindowParams *p = &sched->params;
     strbuf_add_c(out, "\nwindows of ");
     for (uint32_t i = 0; i < p->count; i++)
         strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)p->kernel[i]);
     add_list(out, "stride", p->stride, p->count);
     add_list(out, "dilation", p->dilation, p->count);
     add_list(out, "padded before by", p->low, p->count);
+    for (uint32_t i = 1; i < sched->part_count; i++) add_part(out, sched, i);
 }
 
 void to_emithls_process_doc(StrBuf *out, const Op *process, ProcessKind kind)
@@ -232,6 +241,6 @@ void to_emithls_process_doc(StrBuf *out, const Op *process, ProcessKind kind)
         if (sched_compute(process, NULL, NULL, &sched)) add_kernel(out, &sched);
     } else if (kind == PROCESS_WINDOW) {
         WindowSchedule sched;
-        if (sched_window(process, NULL, &sched)) add_window(out, &sched.params);
+        if (sched_window(process, NULL, &sched)) add_window(out, &sched);
     }
 }

@@ -321,41 +321,50 @@ void cost_compute(const ComputeSchedule *sched, const Binding *binding, const Co
     for (uint32_t i = 0; i < sched->loop_count; i++) add_counter(sched->loops[i].trip, out);
 }
 
-/* Elements of an output word that lie outside the input somewhere are chosen from it and the
- * padding; the choice is made per kernel position and per output, by comparing each coordinate
- * twice. */
-static void add_padding(const WindowSchedule *sched, int64_t bits, Cost *sum)
+/* Whether taps of a part lie outside the input somewhere along dimension i. */
+static bool is_padded(const WindowSchedule *sched, const WindowPart *part, uint32_t i)
 {
-    enum { COMPARISON = 4 };
-    int64_t positions = 1, padded = 0;
-    for (uint32_t i = 0; i < sched->params.count; i++) {
-        positions *= sched->params.kernel[i] * sched->dim[i].outputs;
-        padded += sched->params.low[i] > 0 || sched->params.high[i] > 0;
-    }
-    if (padded) sum->lut += ceil_div(bits, 2) + positions * padded * 2 * COMPARISON;
+    const WindowParams *p = &sched->params;
+    int64_t first = part->first[i] * p->dilation[i] - p->low[i];
+    int64_t last = first + (p->out[i] - 1) * p->stride[i] + (part->taps[i] - 1) * p->dilation[i];
+    return first < 0 || last >= p->in[p->first + i];
 }
 
-/* Registers: the word read, histories of single words, the word written. */
+/* Elements of an output word that lie outside the input somewhere are chosen from it and the
+ * padding; the choice is made per kernel position and per output, by comparing each coordinate
+ * twice. Returns the word's bits, which are registers. */
+static int64_t add_part(const WindowSchedule *sched, uint32_t number, int64_t element, Cost *sum)
+{
+    enum { COMPARISON = 4 };
+    const WindowPart *part = &sched->parts[number];
+    int64_t positions = 1, padded = 0, bits = sched_window_lanes(sched, number) * element;
+    for (uint32_t i = 0; i < sched->params.count; i++) {
+        positions *= part->taps[i] * sched->dim[i].outputs;
+        padded += is_padded(sched, part, i);
+    }
+    if (padded) sum->lut += ceil_div(bits, 2) + positions * padded * 2 * COMPARISON;
+    return bits;
+}
+
+/* Registers: the word read, histories of single words, the words written. */
 void cost_window(const WindowSchedule *sched, const Binding *binding, const CostTarget *target,
                  Cost *out)
 {
     MemoryList memories = {0};
-    int64_t element = cost_element_bits(type_elem(op_operand(sched->window, 0)->type)), outputs = 1;
+    int64_t element = cost_element_bits(type_elem(op_operand(sched->window, 0)->type));
     *out = (Cost){.cycles = 0};
     memory_of_window(sched, binding, &memories);
     CostPipeline pipeline = cost_pipeline_window(sched, &memories, target->clock);
     add_schedule(&pipeline, target->rewinds && sched->outer == 1, &memories, out);
     for (uint32_t level = 0; level < sched->params.count; level++) {
-        outputs *= sched->params.kernel[level] * sched->dim[level].outputs;
         if (sched_window_row_words(sched, level) == 1)
             out->ff += sched_window_taps(sched, level) * sched_window_history(sched, level) *
                        sched->lanes * element;
         add_counter(sched->box[level], out);
     }
     add_counter(sched->inner_words, out);
-    int64_t word = outputs * sched->outer_lanes * sched->inner_lanes * element;
-    add_padding(sched, word, out);
-    out->ff += word + sched->lanes * element;
+    for (uint32_t i = 0; i < sched->part_count; i++) out->ff += add_part(sched, i, element, out);
+    out->ff += sched->lanes * element;
 }
 
 /* Addresses: a counter for writing, sums of the digits for reading. A word of the result that is

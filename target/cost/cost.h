@@ -170,21 +170,22 @@ void cost_fork(const Type *word, const CostTarget *target, Cost *out);
 void cost_conversion(const Type *from, const Type *middle, const Type *to, const CostTarget *target,
                      Cost *out);
 
-/* FIFOs behind forks, as an estimate before anything is simulated. A channel between processes that
- * wait for nothing else needs FIFO_MIN_DEPTH words. Where a fork's branches meet again, data runs
- * through the branch that delays it most, while the FIFOs of the other branches hold what that one
- * has not passed on yet.
+/* FIFOs where branches part, as an estimate before anything is simulated. A channel between
+ * processes that wait for nothing else needs FIFO_MIN_DEPTH words. Where branches behind a fork, or
+ * behind a window that gives parts, meet again, data runs through the branch that delays it most,
+ * while the FIFOs of the other branches hold what that one has not passed on yet.
  * Tests: lit/target/fifo/size-fifos.mir */
 
 enum { FIFO_MIN_DEPTH = 2 };
 
-/* Estimates the words that the channels of an instantiated fork will hold. words: one entry per
- * operand, 0 for inputs and where no more than FIFO_MIN_DEPTH words are needed, else at most
- * `frame` words. False: diagnosed. */
-bool cost_fork_estimate(const Op *instantiate, int64_t frame, int64_t *words) MUST_CHECK;
+/* Estimates the elements that the channels behind an instantiated process will hold. elements: one
+ * entry per operand, which are zeros before; 0 stays for inputs and where no more than
+ * FIFO_MIN_DEPTH words are needed, else it is at most a frame. False: diagnosed. */
+bool cost_branch_elements(const Op *instantiate, int64_t *elements) MUST_CHECK;
 
 /* Passes. docs/reference describes each from its PassDef. */
 
 extern const PassDef pass_record_requantizers;
+extern const PassDef pass_share_windows;
 
 #endif

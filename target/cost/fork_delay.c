@@ -1,10 +1,11 @@
-/* FIFOs behind forks: how long processes hold data back, and so how far the branches behind a fork
- * drift apart before they meet again.
+/* FIFOs where branches part, behind forks and windows with parts: how long processes hold data back,
+ * and so how far the branches drift apart before they meet again.
  * Tests: lit/target/fifo/size-fifos.mir */
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "schedule/schedule.h"
 #include "target/cost/cost.h"
+#include "target/cost/internal.h"
 
 /* Parts of a frame are counted in 1 / FRAME. */
 enum { FRAME = 1 << 20, MAX_PATH = 4096 };
@@ -35,7 +36,7 @@ static int64_t reorder_delay(const ReorderSchedule *sched)
     return part_of_frame(blocks, sched->in_blocks);
 }
 
-static bool process_delay(const Op *process, int64_t *out)
+bool cost_process_delay(const Op *process, int64_t *out)
 {
     ProcessKind kind;
     WindowSchedule window;
@@ -69,8 +70,8 @@ static bool process_delay(const Op *process, int64_t *out)
     return true;
 }
 
-/* Largest sum of delays from an instantiated process to the region's end. Values are kept, plus
- * one, in `known`, so the walk is linear. */
+/* The walk of cost_delay_behind, `depth` processes deep. Delays are kept, plus one, in `known`, so it
+ * is linear. */
 static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, int64_t *out)
 {
     uintptr_t seen = (uintptr_t)ptrmap_get(known, instantiate);
@@ -80,7 +81,7 @@ static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, 
         return op_error(instantiate, "is on a path of more than %d processes, or on a cycle",
                         MAX_PATH);
     int64_t own, longest = 0;
-    if (!process_delay(symbol_lookup(instantiate, op_attr(instantiate, "callee")), &own))
+    if (!cost_process_delay(symbol_lookup(instantiate, op_attr(instantiate, "callee")), &own))
         return false;
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++) {
         const Op *next = dfg_channel_reader(op_operand(instantiate, i));
@@ -93,7 +94,17 @@ static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, 
     return true;
 }
 
-/* Delays of the branches behind a fork, one per operand; -1: not a channel. Gives the operand of
+bool cost_delay_behind(const Op *instantiate, PtrMap *known, int64_t *out)
+{
+    return longest_delay(instantiate, known, 0, out);
+}
+
+double cost_part_of_frame(int64_t delay)
+{
+    return (double)delay / FRAME;
+}
+
+/* Delays of the branches behind a process, one per operand; -1: not a channel. Gives the operand of
  * the longest in *through. */
 static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *through)
 {
@@ -106,7 +117,7 @@ static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *thro
         bool is_channel = i >= inputs && value_def(op_operand(instantiate, i));
         const Op *next = is_channel ? dfg_channel_reader(op_operand(instantiate, i)) : NULL;
         delays[i] = is_channel ? 0 : -1;
-        ok = ok && (!next || longest_delay(next, &known, 0, &delays[i]));
+        ok = ok && (!next || cost_delay_behind(next, &known, &delays[i]));
         if (delays[i] > longest) {
             longest = delays[i];
             *through = i;
@@ -116,16 +127,19 @@ static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *thro
     return ok;
 }
 
-bool cost_fork_estimate(const Op *instantiate, int64_t frame, int64_t *words)
+bool cost_branch_elements(const Op *instantiate, int64_t *elements)
 {
-    uint32_t through;
-    if (!branch_delays(instantiate, words, &through)) return false;
-    int64_t longest = words[through];
+    uint32_t through, inputs = dfg_instantiate_inputs(instantiate);
+    if (instantiate->operand_count - inputs < 2) return true;
+    if (!branch_delays(instantiate, elements, &through)) return false;
+    int64_t longest = elements[through];
     for (uint32_t i = 0; i < instantiate->operand_count; i++) {
-        double share = (double)(longest - words[i]) / FRAME;
-        bool is_deep = words[i] >= 0 && i != through;
-        words[i] = is_deep ? (int64_t)(share * (double)frame) + PIPELINE_WORDS : 0;
-        if (words[i] > frame && frame > 0) words[i] = frame;
+        const Type *end = op_operand(instantiate, i)->type;
+        int64_t word = dfg_word_elems(end), frame = dfg_words_per_frame(end) * word;
+        double share = cost_part_of_frame(longest - elements[i]);
+        bool is_deep = elements[i] >= 0 && i != through;
+        elements[i] = is_deep ? (int64_t)(share * (double)frame) + PIPELINE_WORDS * word : 0;
+        if (elements[i] > frame) elements[i] = frame;
     }
     return true;
 }

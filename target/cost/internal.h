@@ -43,4 +43,12 @@ CostPipeline cost_pipeline_fork(int64_t words, Clock clock);
 /* words: large words of a frame. parts: small words in each. */
 CostPipeline cost_pipeline_converter(int64_t words, int64_t parts, bool joins, Clock clock);
 
+/* How long processes hold data back, as the share of a frame that they take before their first
+ * output, in a unit that cost_part_of_frame turns into a fraction. Of one process; the largest sum
+ * from an instantiated process to the region's end, with the sums that are known already. False:
+ * diagnosed. Tests: lit/target/fifo/size-fifos.mir */
+bool cost_process_delay(const Op *process, int64_t *out) MUST_CHECK;
+bool cost_delay_behind(const Op *instantiate, PtrMap *known, int64_t *out) MUST_CHECK;
+double cost_part_of_frame(int64_t delay);
+
 #endif

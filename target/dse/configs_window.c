@@ -8,9 +8,23 @@
 typedef struct Windows {
     DseSpace *space;
     DseNode *node;
+    WindowSchedule base;
     WindowParams params;
     const Type *source; /* the tensor that the window slides over */
+    int64_t *elements;  /* per port: that its FIFO is estimated to hold beyond the usual */
 } Windows;
+
+/* Adds the deep FIFOs where branches part. `elements` are what each holds. */
+static void add_deep_fifos(const DseNode *node, const int64_t *elements, const Type *const *ends,
+                           Cost *sum)
+{
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        int64_t bits = dse_word_bits(ends[i]);
+        int64_t words = elements[i] / dfg_word_elems(ends[i]);
+        if (elements[i] > 0)
+            memory_fifo_cost(memory_is_small(bits, words) ? FIFO_SRL : FIFO_BRAM, bits, words, sum);
+    }
+}
 
 /* Whether words of `pixels` positions of window dimension i serve output words of `outputs`. */
 static bool serves(const WindowParams *w, uint32_t i, int64_t pixels, int64_t outputs)
@@ -37,9 +51,26 @@ static bool add_window(Windows *s, const Type *const *ends, bool is_pinned)
     for (uint32_t n = 0; n < BINDING_COUNT; n++) {
         if (!dse_binding_variant(&choices, n, &binding)) continue;
         cost_window(&sched, &binding, &s->space->target, &cost);
+        add_deep_fifos(s->node, s->elements, ends, &cost);
         dse_add_config(s->space, s->node, &cost, ends, NULL, &binding);
     }
     return true;
+}
+
+/* The words of the parts that go with words `out` of the whole windows. */
+static const Type *part_end(const Windows *s, uint32_t part, const Type *out)
+{
+    const WindowParams *w = &s->params;
+    const WindowPart *taps = &s->base.parts[part];
+    const Type *end = dfg_port(s->node->process, 1 + part)->type;
+    int64_t whole[2 * DFG_MAX_RANK], word[2 * DFG_MAX_RANK];
+    uint32_t kernel = w->first + w->count, n = 0;
+    dfg_word(out, whole);
+    for (uint32_t i = 0; i < w->rank + w->count; i++) {
+        bool is_tap = i >= kernel && i < kernel + w->count;
+        if (!is_tap || taps->has_taps) word[n++] = is_tap ? taps->taps[i - kernel] : whole[i];
+    }
+    return dfg_end_type(end->u.dialect.def, dfg_payload(end), word);
 }
 
 /* For an output whose words are `out`: the inputs that serve it, with any number of positions of
@@ -56,7 +87,9 @@ static bool add_inputs(Windows *s, const Type *out, bool is_pinned)
                              : word[i + w->count];
     for (int64_t q = 1; q <= word[pixel] * w->stride[w->count - 1] && q <= w->in[pixel]; q++) {
         in[pixel] = q;
-        const Type *ends[2] = {sched_port_end(s->node->process, 0, s->source, in), out};
+        const Type *ends[1 + SCHED_MAX_PARTS] = {sched_port_end(s->node->process, 0, s->source, in),
+                                                 out};
+        for (uint32_t i = 1; i < s->base.part_count; i++) ends[1 + i] = part_end(s, i, out);
         if (serves(w, w->count - 1, q, word[pixel]) && !add_window(s, ends, is_pinned))
             return false;
     }
@@ -103,15 +136,16 @@ static const Type *as_sender(const Type *end)
 
 bool dse_window_configs(DseSpace *space, DseNode *node, const Op *instantiate)
 {
-    WindowSchedule sched;
     const Type *demanded = NULL;
-    if (!sched_window(node->process, NULL, &sched) ||
-        !demanded_end(node->process, reader(op_operand(instantiate, 1)), &demanded))
-        return false;
     Windows s = {.space = space,
                  .node = node,
-                 .params = sched.params,
-                 .source = op_operand(sched.window, 0)->type};
+                 .elements = ARENA_ARRAY(space->arena, int64_t, node->port_count)};
+    if (!sched_window(node->process, NULL, &s.base) ||
+        !demanded_end(node->process, reader(op_operand(instantiate, 1)), &demanded) ||
+        !cost_branch_elements(instantiate, s.elements))
+        return false;
+    s.params = s.base.params;
+    s.source = op_operand(s.base.window, 0)->type;
     const WindowParams *w = &s.params;
     if (demanded) return add_inputs(&s, as_sender(demanded), true);
     int64_t channels = w->first + w->count < w->rank ? w->in[w->rank - 1] : 1;
@@ -128,17 +162,6 @@ typedef struct Fork {
     DseNode *node;
     int64_t *elements; /* per port: that its FIFO is estimated to hold beyond the usual */
 } Fork;
-
-/* The deep FIFOs behind a fork. */
-static void add_deep_fifos(const Fork *fork, const Type *const *ends, Cost *sum)
-{
-    for (uint32_t i = 0; i < fork->node->port_count; i++) {
-        int64_t bits = dse_word_bits(ends[i]);
-        int64_t words = fork->elements[i] / dfg_word_elems(ends[i]);
-        if (fork->elements[i] > 0)
-            memory_fifo_cost(memory_is_small(bits, words) ? FIFO_SRL : FIFO_BRAM, bits, words, sum);
-    }
-}
 
 /* Adds the configuration with words of this shape at the input. Words that are too wide are taken
  * only if the ports have them anyway. */
@@ -159,7 +182,7 @@ static void add_fork(const Fork *fork, const int64_t *word)
     }
     if (!dse_words_fit(fork->node, ends)) return;
     cost_fork(in, &fork->space->target, &cost);
-    add_deep_fifos(fork, ends, &cost);
+    add_deep_fifos(fork->node, fork->elements, ends, &cost);
     dse_add_config(fork->space, fork->node, &cost, ends, NULL, NULL);
 }
 
@@ -202,8 +225,7 @@ bool dse_fork_configs(DseSpace *space, uint32_t number, const Op *instantiate)
 {
     DseNode *node = &space->nodes.data[number];
     Fork fork = {space, node, ARENA_ARRAY(space->arena, int64_t, node->port_count)};
-    if (!cost_fork_estimate(instantiate, sched_fork_words(node->process), fork.elements))
-        return false;
+    if (!cost_branch_elements(instantiate, fork.elements)) return false;
     if (dse_has_given_words(node->process)) return add_given(&fork);
     add_innermost(&fork);
     for (size_t e = 0; e < space->edges.len; e++) {

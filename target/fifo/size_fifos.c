@@ -1,7 +1,7 @@
-/* size-fifos: sets the depth of every channel of the region. Behind a fork, every branch but the
- * one that delays its data most starts with a FIFO that holds a whole frame, so the fork never
- * waits for it. If a process behind the fork moves or keeps words, and so takes them unevenly, all
- * branches start with such a FIFO, the slowest one only out of caution (attribute `cautious`).
+/* size-fifos: sets the depth of every channel of the region. Behind a fork, or a window that gives
+ * parts, every branch but the one that delays its data most starts with a FIFO that holds a whole
+ * frame, so it never waits for that. If a process behind it moves or keeps words, and so takes them
+ * unevenly, all branches start with such a FIFO, the slowest one only out of caution (attribute `cautious`).
  * fit-fifos finds out later how much of a depth is used. docs/streaming.md says why that cannot
  * deadlock.
  * Requires: words chosen (choose-unroll), an acyclic graph.
@@ -71,23 +71,22 @@ static void set_depth(const Value *end, Need need)
                 need == NEED_MAYBE_FRAME ? attr_unit(channel->ctx) : NULL);
 }
 
-/* Sizes the outputs of a process. Behind a fork, the branch that the others wait for needs no
- * depth, unless a process behind it moves or keeps words. */
+/* Sizes the outputs of a process. Where it has several, the branch that the others wait for needs
+ * no depth, unless a process behind it moves or keeps words. */
 static bool size_outputs(Op *instantiate, Arena *scratch)
 {
     ProcessKind kind;
     PtrMap seen = {0};
     const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
-    int64_t *words = ARENA_ARRAY(scratch, int64_t, instantiate->operand_count);
-    if (!sched_process_kind(process, &kind)) return false;
-    if (kind == PROCESS_FORK && !cost_fork_estimate(instantiate, sched_fork_words(process), words))
+    int64_t *held = ARENA_ARRAY(scratch, int64_t, instantiate->operand_count);
+    if (!sched_process_kind(process, &kind) || !cost_branch_elements(instantiate, held))
         return false;
     bool uneven = dfg_output_count(process) > 1 && moves_behind(instantiate, &seen);
     ptrmap_free(&seen);
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++)
-        set_depth(op_operand(instantiate, i), words[i] > 0 ? NEED_FRAME
-                                              : uneven     ? NEED_MAYBE_FRAME
-                                                           : NEED_LITTLE);
+        set_depth(op_operand(instantiate, i), held[i] > 0 ? NEED_FRAME
+                                              : uneven    ? NEED_MAYBE_FRAME
+                                                          : NEED_LITTLE);
     return true;
 }
 
