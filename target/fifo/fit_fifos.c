@@ -268,9 +268,10 @@ static bool check_depths(const FifoFitting *f, SteadyState *steady)
     if (outcome == SIZING_PERIODIC) return true;
     if (outcome == SIZING_UNDECIDED)
         return op_error(f->design->top, "has " NO_PERIOD, (long long)f->events);
+    int64_t frames = i64_max(FRAMES, steady->frames); /* short ones fill the FIFOs late */
     HlsSim *sim = hls_sim_create(f->design, &options);
-    bool ok = (hls_sim_run(sim, FRAMES) && hls_sim_drain(sim)) ||
-              hls_sim_explain_deadlock(f->design, sim, &options, FRAMES);
+    bool ok = (hls_sim_run(sim, frames) && hls_sim_drain(sim)) ||
+              hls_sim_explain_deadlock(f->design, sim, &options, frames);
     hls_sim_free(sim);
     return ok;
 }

@@ -1,6 +1,6 @@
 """Random graphs whose FIFOs matter: chains, diamonds with a long branch, residual
 blocks in residual blocks, branches at another rate (pooled and enlarged again,
-beside one that is not), concatenations, several inputs and outputs. Inputs and
+beside one that is not), windows in windows, concatenations, several inputs and outputs. Inputs and
 exact outputs come with them; a graph depends on nothing but the seed and its
 index.
 
@@ -88,6 +88,21 @@ class SizingGenerator(GraphGenerator):
             left = self.same_conv(left)
         return self.narrow(self.join(left, tensor))
 
+    def centred(self, tensor, kernel, stride):
+        """Windows of `kernel` taps around each position."""
+        border = (kernel - 1) // 2
+        return [(kernel, stride, 1, [border, border], (size - 1) // stride + 1)
+                for size in self.space_of(tensor)]
+
+    def shared(self, tensor, _depth):
+        """Windows that lie in windows, joined; with the input, where that is as large."""
+        stride, channels = self.rng.choice([1, 1, 2]), self.channels_of(tensor)
+        joined = tensor if stride == 1 and self.chance(0.5) else None
+        for kernel in self.rng.sample([1, 3, 5], self.rng.randint(2, 3)):
+            part = self.narrow(self.conv(tensor, channels, self.centred(tensor, kernel, stride)))
+            joined = self.narrow(self.join(joined, part)) if joined else part
+        return joined
+
     def build(self):
         tensor, results = self.make_input(), []
         pieces = self.rng.sample(list(KINDS), self.rng.randint(1, 2))
@@ -105,6 +120,7 @@ KINDS = {
     "chain": GraphGenerator.chain,
     "skip": SizingGenerator.long_skip,
     "residual": GraphGenerator.residual,
+    "shared": SizingGenerator.shared,
     "rates": SizingGenerator.slower,
     "concat": GraphGenerator.inception,
     "split": GraphGenerator.split,
