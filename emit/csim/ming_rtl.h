@@ -177,14 +177,13 @@ public:
         frame_.assign(port_.frame_bytes(), 0);
     }
 
-    void drive() override { ready_ = pace_.next(); }
+    /* A design may give the first words of a frame that does not come, as those of padding. */
+    void drive() override { ready_ = pace_.next() && !is_done(); }
 
     bool sample(std::uint64_t cycle) override
     {
         if (!valid_ || !ready_)
             return false;
-        if (is_done())
-            tb::fail("output '" + port_.name + "' gives more words than the frames have");
         get_signal(data_, frame_, word_at(), port_.word_bits());
         count(cycle);
         if (word_ == 0) {

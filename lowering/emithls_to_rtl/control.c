@@ -13,8 +13,12 @@
  *
  * A loop that rewinds goes on with the next frame after an interval. The first of its iterations that
  * reads waits until its words are there, in the stage of the read; what is in front of it moves on
- * meanwhile, so that a frame is complete without the next one (docs/rtl.md). When iterations begin is
- * said by sequence.c.
+ * meanwhile, so that a frame is complete without the next one (docs/rtl.md). Where a frame's first
+ * words may come before the frame does, this is not enough, and each frame stalls by itself:
+ *
+ *   stops[s] = an iteration of the frame that is in s, or in front of s, or of a later one stalls
+ *
+ * When iterations begin is said by sequence.c.
  * Tests: lit/lowering/emithls_to_rtl, test/e2e/rtl_check.py */
 #include <string.h>
 
@@ -95,6 +99,48 @@ static bool has_transfer(const Graph *g, int64_t stage)
     return false;
 }
 
+/* The first iteration of a frame, on its way through the pipeline. */
+static Value **mark_frames(RtlModule *m, LoopControl *c)
+{
+    Value **is_first = ARENA_ARRAY(&m->process->arena, Value *, c->loop->depth);
+    is_first[0] = to_rtl_is_at(m, c, c->loop->begin);
+    for (int64_t s = 1; s < c->loop->depth; s++) {
+        SeqRegister reg = {.input = is_first[s - 1], .clock = m->clock, .enable = c->moves[s]};
+        is_first[s] = seq_build_register(&m->b, is_first[0]->type, &reg, 1, "is_first");
+    }
+    return is_first;
+}
+
+/* An iteration that lacks a word, or room for one, stops those behind it and those in front of it up to
+ * the first one of its frame; the frames before move on. */
+static void stall_by_frame(RtlModule *m, const Graph *g, LoopControl *c)
+{
+    int64_t depth = c->loop->depth;
+    Value **stops = ARENA_ARRAY(&m->process->arena, Value *, depth);
+    c->present[0] = c->begins;
+    for (int64_t s = 1; s < depth; s++)
+        c->present[s] = to_rtl_counter(m, 1, 0, c->moves[s], "valid");
+    Value **is_first = mark_frames(m, c), *stop = hw_build_int(&m->b, 1, 0);
+    for (int64_t s = 0; s < depth; s++) {
+        if (has_transfer(g, s)) {
+            c->ready[s] = to_rtl_later(m);
+            Value *lacks = comb_build_not(&m->b, c->ready[s]);
+            stop = to_rtl_either(m, stop, to_rtl_both(m, c->present[s], lacks));
+        }
+        stops[s] = stop;
+        Value *is_head = to_rtl_both(m, c->present[s], is_first[s]);
+        stop = to_rtl_both(m, stop, comb_build_not(&m->b, is_head));
+    }
+    stop = hw_build_int(&m->b, 1, 0);
+    for (int64_t s = depth; s-- > 0;) {
+        stop = to_rtl_either(m, stop, stops[s]);
+        Value *moves = comb_build_not(&m->b, stop);
+        op_set_operands(value_def(c->moves[s]), &moves, 1);
+        c->valid[s] = to_rtl_both(m, c->present[s], moves);
+    }
+    for (int64_t s = 1; s < depth; s++) seq_connect(c->present[s], c->valid[s - 1]);
+}
+
 /* Whether an iteration in the stage goes on; what its streams say is given later. */
 static Value *goes(RtlModule *m, const Graph *g, LoopControl *c, int64_t stage)
 {
@@ -130,13 +176,15 @@ static void flush(RtlModule *m, const Graph *g, LoopControl *c)
 LoopControl to_rtl_begin_control(RtlModule *m, const HlsLoop *loop)
 {
     Arena *arena = &m->process->arena;
+    bool by_stage = loop->flushes || m->process->has_early_words;
     LoopControl c = {.loop = loop,
-                     .run = loop->flushes ? to_rtl_true(m) : to_rtl_later(m),
+                     .by_stage = by_stage,
+                     .run = by_stage ? to_rtl_true(m) : to_rtl_later(m),
                      .valid = ARENA_ARRAY(arena, Value *, loop->depth),
                      .present = ARENA_ARRAY(arena, Value *, loop->depth),
                      .ready = ARENA_ARRAY(arena, Value *, loop->depth),
                      .moves = ARENA_ARRAY(arena, Value *, loop->depth)};
-    if (!loop->flushes)
+    if (!by_stage)
         op_set_attr(value_def(c.run), HW_ATTR_NAME_HINT, attr_string_c(m->process->ctx, "run"));
     return c;
 }
@@ -144,9 +192,12 @@ LoopControl to_rtl_begin_control(RtlModule *m, const HlsLoop *loop)
 /* Before it is known when iterations begin. */
 static void declare_moves(RtlModule *m, const FrameGate *gate, LoopControl *c)
 {
-    for (int64_t s = 0; s < c->loop->depth; s++)
-        c->moves[s] = s < gate->stages ? to_rtl_both(m, c->run, c->run) : c->run;
-    if (c->loop->flushes) c->moves[0] = to_rtl_later(m);
+    bool by_frame = c->by_stage && !c->loop->flushes;
+    for (int64_t s = 0; s < c->loop->depth; s++) {
+        c->moves[s] = c->run;
+        if (s < gate->stages) c->moves[s] = to_rtl_both(m, c->run, c->run);
+        if (by_frame || (c->loop->flushes && s == 0)) c->moves[s] = to_rtl_later(m);
+    }
 }
 
 void to_rtl_control(RtlModule *m, const FrameGate *gate)
@@ -157,6 +208,8 @@ void to_rtl_control(RtlModule *m, const FrameGate *gate)
     for (size_t l = 0; l < count; l++) {
         if (m->loops[l].loop->flushes)
             flush(m, &m->process->graphs[l], &m->loops[l]);
+        else if (m->loops[l].by_stage)
+            stall_by_frame(m, &m->process->graphs[l], &m->loops[l]);
         else
             stall(m, gate, &m->loops[l]);
     }

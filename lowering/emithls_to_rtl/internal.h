@@ -150,8 +150,9 @@ typedef struct RtlProcess {
     VEC(RtlArray *) array_list;
     VEC(Bank) banks;
     VEC(uint32_t) cell_widths;
-    Graph *graphs; /* per loop */
-    bool *is_live; /* per cell: it is a register */
+    Graph *graphs;        /* per loop */
+    bool *is_live;        /* per cell: it is a register */
+    bool has_early_words; /* it rewinds, and frames stall by themselves */
 } RtlProcess;
 
 /* Making nodes (graph.c). They are simplified: constants are computed, choices with one side left
@@ -296,12 +297,12 @@ typedef struct LoopControl {
     const HlsLoop *loop;
     Value *counters[HLS_MAX_LOOPS];
     Value *begins;   /* an iteration is in the first stage */
-    Value *run;      /* whether the pipeline moves, if it stalls; else true. Given last */
+    bool by_stage;   /* stages wait for themselves: it flushes, or its frames stall by themselves */
+    Value *run;      /* whether the pipeline moves as a whole; by stage: true. Given last */
     Value **present; /* per stage: an iteration is there */
     Value **valid;   /* per stage: one that goes on if `run` lets it */
     Value **moves;   /* per stage: the enable of the registers that hold what is there */
-    Value **ready;   /* per stage of a pipeline that flushes: its streams let an iteration go on, or
-                        NULL; given last */
+    Value **ready;   /* by stage: its streams let an iteration go on, or NULL; given last */
 } LoopControl;
 
 /* A module being built for a process. */
@@ -405,7 +406,9 @@ void to_rtl_connect_cells(RtlModule *m, const Datapath *paths);
 void to_rtl_build_store(const Datapath *d, const Store *s);
 
 /* Streams (transfer.c). False: diagnosed. */
-bool to_rtl_check_rewinding(const HlsLoop *loop) MUST_CHECK;
+/* Whether words of a frame may come to a process, or leave it, before it is known that the frame
+ * comes, because something writes before it reads. */
+bool to_rtl_has_early_words(const HlsDesign *design, const HlsProcess *p);
 bool to_rtl_check_transfers(const Graph *g) MUST_CHECK;
 FrameGate to_rtl_frame_gate(RtlModule *m);
 /* What waits for streams, and the module's outputs. */

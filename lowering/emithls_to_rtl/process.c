@@ -121,7 +121,7 @@ static bool lower(RtlProcess *p)
 {
     const HlsProcess *model = p->model;
     if (!check_steps(model)) return false;
-    if (model->rewinds && !to_rtl_check_rewinding(model->loops.data)) return false;
+    p->has_early_words = model->rewinds && to_rtl_has_early_words(p->design, model);
     if (!to_rtl_declare_arrays(p)) return false;
     p->graphs = ARENA_ARRAY(&p->arena, Graph, model->loops.len);
     p->is_live = ARENA_ARRAY(&p->arena, bool, p->cell_widths.len);

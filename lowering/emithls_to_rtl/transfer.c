@@ -29,14 +29,42 @@ static int64_t first_of(const HlsLoop *loop, bool is_write)
     return first;
 }
 
-/* A loop that writes before it reads would write words of a frame that may not come, and what they
- * lead to would hold up the frame before. */
-bool to_rtl_check_rewinding(const HlsLoop *loop)
+/* Whether the first words of a frame are written before one of it is read: nothing tells whether the
+ * frame comes. */
+static bool writes_first(const HlsProcess *p)
 {
-    return first_of(loop, false) <= first_of(loop, true) ||
-           op_error(loop->op,
-                    "cannot become hardware: it rewinds, and writes before it reads; without "
-                    "--rewind=on it would run empty between frames");
+    for (size_t l = 0; l < p->loops.len; l++) {
+        const HlsLoop *loop = &p->loops.data[l];
+        int64_t reads = first_of(loop, false), writes = first_of(loop, true);
+        if (!loop->is_once && i64_min(reads, writes) != INT64_MAX) return writes < reads;
+    }
+    return false;
+}
+
+/* Whether words of a frame may come to the process, or leave it, before the frame does. */
+static bool has_early_words(const HlsDesign *design, uint32_t process, bool *is_seen)
+{
+    const HlsProcess *p = &design->processes.data[process];
+    if (is_seen[process] || !p->func) return false;
+    is_seen[process] = true;
+    if (writes_first(p)) return true;
+    for (uint32_t i = 0; i < p->port_count; i++) {
+        const HlsStream *s = &design->streams.data[p->streams[i]];
+        if (s->reader == process && has_early_words(design, s->writer, is_seen)) return true;
+    }
+    return false;
+}
+
+bool to_rtl_has_early_words(const HlsDesign *design, const HlsProcess *p)
+{
+    bool is_early = false;
+    for (uint32_t i = 0; !is_early && i < design->processes.len; i++) {
+        if (design->processes.data[i].func != p->func) continue; /* others share the module */
+        bool *is_seen = xcalloc(design->processes.len, sizeof *is_seen);
+        is_early = has_early_words(design, i, is_seen);
+        free_ptr((void **)&is_seen);
+    }
+    return is_early;
 }
 
 /* What the first iteration of a frame that reads has to wait for. */
@@ -46,7 +74,8 @@ FrameGate to_rtl_frame_gate(RtlModule *m)
     const HlsLoop *loop = g->loop;
     FrameGate gate = {.words = ARENA_ARRAY(&m->process->arena, Value *, loop->depth)};
     int64_t first = first_of(loop, false);
-    if (!m->process->model->rewinds || first == INT64_MAX) return gate;
+    if (!m->process->model->rewinds || m->process->has_early_words || first == INT64_MAX)
+        return gate;
     gate.position = loop->begin + first;
     for (size_t i = 0; i < g->transfers.len; i++) {
         const Transfer *t = &g->transfers.data[i];
@@ -135,7 +164,7 @@ static void connect_run(const Datapath *d)
     free_ptr((void **)&runs);
 }
 
-/* In one that flushes each stage waits for itself. */
+/* In one that flushes, or stalls frame by frame, each stage waits for itself. */
 static void connect_ready(const Datapath *d)
 {
     const Graph *g = d->g;
@@ -157,7 +186,7 @@ void to_rtl_connect_streams(RtlModule *m, const Datapath *paths)
     VEC(Value *) outputs = {0};
     for (size_t l = 0; l < p->loops.len; l++) {
         add_outputs(&paths[l], outs);
-        if (p->loops.data[l].flushes)
+        if (paths[l].control->by_stage)
             connect_ready(&paths[l]);
         else
             connect_run(&paths[l]);

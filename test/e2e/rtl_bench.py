@@ -192,10 +192,10 @@ class IcarusBench(Bench):
             if p.is_output:
                 t += [f"    wire {data} {n}_TDATA; wire {n}_TVALID; reg {n}_TREADY = 0;",
                       f"    initial left = left + {total};"]
-                before.append(f"{n}_TREADY = {pause};")
+                before.append(f"{n}_TREADY = {pause} && {n}_at < {total};")
                 settled.append(f"if ({n}_TVALID & {n}_TREADY) begin"
                                f' $display("{i} %0d %h", cycle, {n}_TDATA);'
-                               " left = left - 1; idle = 0; end")
+                               f" left = left - 1; {n}_at = {n}_at + 1; idle = 0; end")
             else:
                 t += [f"    reg {data} {n}_TDATA = 0; reg {n}_TVALID = 0; wire {n}_TREADY;",
                       f"    reg {n}_fires; reg {data} {n}_words [0:{total - 1}];",
@@ -307,11 +307,11 @@ template <class Word, class Bit> struct Input : Stream {
 
 template <class Word, class Bit> struct Output : Stream {
     Output(int port, unsigned digits, unsigned long words, Word &data, Bit &valid, Bit &ready)
-        : port(port), digits(digits), data(data), valid(valid), ready(ready)
+        : port(port), digits(digits), words(words), data(data), valid(valid), ready(ready)
     {
         left += words;
     }
-    void drive() override { ready = !pauses(); }
+    void drive() override { ready = !pauses() && words > 0; }
     void sample() override
     {
         if (!valid || !ready)
@@ -320,10 +320,12 @@ template <class Word, class Bit> struct Output : Stream {
         print_word(data, digits);
         std::printf("\n");
         left--;
+        words--;
         idle = 0;
     }
     int port;
     unsigned digits;
+    unsigned long words;                // to come; a frame that does not come may begin behind them
     Word &data;
     Bit &valid, &ready;
 };

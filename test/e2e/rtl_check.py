@@ -56,6 +56,7 @@ STALLS = (30, 70)                       # percent of the cycles
 LINT = ("-Wall", "-Wno-DECLFILENAME", "-Wno-UNUSED", "-Wno-PINCONNECTEMPTY")
 MAX_REFUSED = 0.15                      # floats, most of them
 STREAM = re.compile(r'(emithls\.stream "(\w+)" depth\()(\d+)\)')
+REWIND = re.compile(r"attributes \{.*\brewind\}")
 SIZED = "sized"                         # the module with the depths that it was given
 GENERATORS = (gen_kernels, gen_graphs, gen_sizing)
 PRIMITIVES = ("xilinx", "generic")
@@ -64,7 +65,7 @@ STYLES = {"stalled": ("--rewind=off",), REWINDS: ("--rewind=on",),
           "flushing": ("--rewind=off", "--pipeline-style=flushing"),
           "loaded": ("--rewind=off", "--weights=load")}
 DESIGNS = [ROOT / "lit" / "lowering" / "emithls_to_rtl" / f"{name}.mir"
-           for name in ("loops", "once", "flush", "interval", "moved")]
+           for name in ("loops", "once", "flush", "interval", "moved", "early")]
 LEAST = 2                               # depth that every FIFO has
 SHALLOWER_FRAMES = 24
 
@@ -74,13 +75,14 @@ class Design:
 
     def __init__(self, args, model, folder, style):
         self.tools, self.simulator = args.tools, rtl_bench.BENCHES[args.simulator]
-        self.model, self.folder, self.rewinds = model, folder, style == REWINDS
+        self.model, self.folder = model, folder
         self.primitives = random.Random(f"primitives/{args.seed}/{model.name}").choice(PRIMITIVES)
         self.module, = (folder / "hls").glob("*.mir")
         self.header, = (path.read_text(encoding="utf-8")
                         for path in (folder / "hls").glob("*_host.h"))
         self.top = rtl_bench.top_name(self.module)
         self.text = self.module.read_text(encoding="utf-8")
+        self.rewinds = style == REWINDS or REWIND.search(self.text) is not None
         self.depths = {name: int(depth) for _, name, depth in STREAM.findall(self.text)}
         self.inputs = [np.concatenate([self.frames(array)] * ROUNDS) for array in model.inputs]
         self.weights = [np.load(path)[None] for path in (folder / "hls").glob("*_weights.npy")]
@@ -231,20 +233,25 @@ def check_sized(design, module, verilog, rng):
         check_values(run, design.model, f"ports that pause {stall} % of the time")
 
 
-def check_model(args, model, style, folder):
-    """What was found: its style, the number of deadlocks, of FIFOs that may not be shallower."""
-    rng = random.Random(f"rtl/{args.seed}/{model.name}")
-    gen_linalg.write_model(model, folder)
-    compile_exactly(args.tools, folder, rng.choice(BUDGETS), *STYLES[style])
-    design = Design(args, model, folder, style)
+def check_verilog(args, design, rng):
+    """With the sized depths and others; how many of these deadlock."""
     module = design.with_depths({}, SIZED)
     verilog = design.translate(module)
     if not verilog:
         raise Refusal("cannot become hardware")
     check_lint(verilog, design.top)
     check_sized(design, module, verilog, rng)
-    deadlocks = sum(check_depths(design, rng, f"depths{number}")
-                    for number in range(args.depths if design.depths else 0))
+    return sum(check_depths(design, rng, f"depths{number}")
+               for number in range(args.depths if design.depths else 0))
+
+
+def check_model(args, model, style, folder):
+    """What was found: its style, the number of deadlocks, of FIFOs that may not be shallower."""
+    rng = random.Random(f"rtl/{args.seed}/{model.name}")
+    gen_linalg.write_model(model, folder)
+    compile_exactly(args.tools, folder, rng.choice(BUDGETS), *STYLES[style])
+    design = Design(args, model, folder, style)
+    deadlocks = check_verilog(args, design, rng)
     shallower = check_shallower(design, rng)
     print(f"PASS {model.name} ({style})", flush=True)
     return Found(style, deadlocks, shallower)
@@ -270,12 +277,7 @@ def check_design(args, path, folder):
     folder.mkdir()
     rng = random.Random(f"rtl/{args.seed}/{path.stem}")
     design = Design(args, make_design_model(args, path, folder), folder, path.stem)
-    module = design.with_depths({}, SIZED)
-    verilog = design.translate(module)
-    check_lint(verilog, design.top)
-    check_sized(design, module, verilog, rng)
-    deadlocks = sum(check_depths(design, rng, f"depths{number}")
-                    for number in range(args.depths if design.depths else 0))
+    deadlocks = check_verilog(args, design, rng)
     print(f"PASS {path.stem}", flush=True)
     return Found(path.stem, deadlocks, False)
 
