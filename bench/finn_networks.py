@@ -63,7 +63,7 @@ def dense(filters, weights=1):
 def mlp4(weights=1, bits=1, width=1024, is_padded=False):
     """`is_padded`: 832 inputs and 64 outputs, as FINN and BNN-PYNQ build it."""
     layers = [dense(width, weights) for _ in range(3)] + [dense(64 if is_padded else 10, weights)]
-    shape = (832,) if is_padded else (1, 28, 28)
+    shape = (832 if is_padded else 784,)
     return Recipe(shape, layers, bits, first_bits=bits, is_signed=True)
 
 

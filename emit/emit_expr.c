@@ -437,9 +437,24 @@ bool cpp_repeats_operands(const Op *op)
     return printer_of(op->def) == min_max && !type_is_int_width(op_result(op, 0)->type, 1);
 }
 
+/* Words of bits, which are equal where they do not differ. */
+static bool bits_of_words(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    bool is_eq = op->def == ARITH(CMPI) && attr_int_value(op_attr(op, "predicate")) == CMPI_EQ &&
+                 type_width(type_elem(op_operand(op, 0)->type)) == 1;
+    const char *sign = op->def == ARITH(ANDI) ? "&" : op->def == ARITH(ORI) ? "|" : "^";
+    if (!is_eq && printer_of(op->def) != bitwise) return op_error(op, "has no C++ form");
+    const char *text = emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &x[0], PREC_UNARY),
+                                         sign, cpp_parens(e, &x[1], PREC_UNARY));
+    *out = join(&x[0], &x[1], is_eq ? emit_arena_printf(&e->arena, "~(%s)", text) : text,
+                is_eq ? PREC_UNARY : PREC_BITS);
+    return true;
+}
+
 bool cpp_expr(Emitter *e, const Op *op, const Expr *operands, Expr *out)
 {
-    ExprPrinter *print = printer_of(op->def);
+    ExprPrinter *print =
+        op_result(op, 0)->type->kind == TYPE_VECTOR ? bits_of_words : printer_of(op->def);
     if (!print) return op_error(op, "has no C++ form");
     if (!print(e, op, operands, out)) return false;
     /* The text of every operand is part of the result's. */

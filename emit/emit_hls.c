@@ -160,6 +160,7 @@ static void emitter_free(Emitter *e)
     ptrmap_free(&e->fifos);
     ptrmap_free(&e->word_aliases);
     ptrmap_free(&e->packed);
+    ptrmap_free(&e->word_tables);
     vec_free(&e->words);
     ptrmap_free(&e->taken);
     vec_free(&e->ports);

@@ -191,9 +191,23 @@ static void collect_packed(Emitter *e, const Op *reshape)
         ptrmap_put(&e->packed, op_attr(get, EMITHLS_ATTR_TABLE)->u.symbol.names[0], e);
 }
 
+/* A table whose words are read as a whole. */
+static bool collect_words(Emitter *e, const Op *get)
+{
+    const Ident *table = op_attr(get, EMITHLS_ATTR_TABLE)->u.symbol.names[0];
+    const Type *elem = emithls_array_elem(op_result(get, 0)->type),
+               *other = ptrmap_get(&e->word_tables, table);
+    if (other && other != elem)
+        return op_error(get, "reads elements of type '%s' of a table of which others are '%s'",
+                        type_str(get->ctx, elem), type_str(get->ctx, other));
+    ptrmap_put(&e->word_tables, table, (void *)(uintptr_t)elem);
+    return true;
+}
+
 static bool collect_op(Op *op, void *user)
 {
     Emitter *e = user;
+    if (op->def == EMITHLS(GET) && !collect_words(e, op)) return false;
     if (op->def == EMITHLS(ARRAY_RESHAPE)) collect_packed(e, op);
     if (cpp_is_math_call(op->def)) e->needs |= EMIT_NEEDS_HLS_MATH;
     if (op->def == EMITHLS(POPCOUNT)) e->needs |= EMIT_NEEDS_POPCOUNT;
@@ -225,18 +239,30 @@ static uint32_t builtin_width(uint32_t width)
     return bits;
 }
 
+static TableForm word_form(Emitter *e, const Type *word)
+{
+    int64_t bits = emithls_lanes(word);
+    bool is_builtin = bits <= PACKED_BITS;
+    const char *elem =
+        is_builtin ? emit_arena_printf(&e->arena, "std::uint%u_t", builtin_width((uint32_t)bits))
+                   : cpp_type(e, word);
+    return (TableForm){elem, 1, !is_builtin, bits};
+}
+
 TableForm emit_table_form(Emitter *e, const Op *table)
 {
-    const Type *elem = type_elem(op_attr(table, "value")->type);
+    const Type *elem = type_elem(op_attr(table, "value")->type),
+               *word = ptrmap_get(&e->word_tables, symbol_name(table));
+    if (word && word->kind == TYPE_VECTOR) return word_form(e, word);
     uint32_t width = type_is_integer(elem) ? type_width(elem) : 0;
-    if (width == 0 || width > PACKED_BITS) return (TableForm){cpp_type(e, elem), 1, true};
+    if (width == 0 || width > PACKED_BITS) return (TableForm){cpp_type(e, elem), 1, true, 0};
     bool is_exact = width == 1 || builtin_width(width) == width;
     if (ptrmap_has(&e->packed, symbol_name(table)) && width < PACKED_BITS / 2 &&
         builtin_width(width) != width)
-        return (TableForm){"std::uint64_t", PACKED_BITS / width, false};
+        return (TableForm){"std::uint64_t", PACKED_BITS / width, false, 0};
     const char *builtin =
         width == 1 ? "bool" : emit_arena_printf(&e->arena, "std::int%u_t", builtin_width(width));
-    return (TableForm){builtin, 1, is_exact};
+    return (TableForm){builtin, 1, is_exact, 0};
 }
 
 static bool check_table(Emitter *e, const Op *op)

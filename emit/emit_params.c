@@ -50,11 +50,35 @@ static void add_packed(TableWriter *w, int64_t index)
     strbuf_printf(&w->element, "0x%016llx", (unsigned long long)word);
 }
 
+/* The digits of a word of bits, the highest first. */
+static void add_bits(TableWriter *w, int64_t index)
+{
+    int64_t first = index * w->form.bits;
+    for (int64_t digit = (w->form.bits - 1) / 4; digit >= 0; digit--) {
+        unsigned value = 0;
+        for (int64_t i = 4 * digit; i < i64_min(4 * digit + 4, w->form.bits); i++)
+            value |= (unsigned)(dense_i64(w->value, first + i) & 1) << (i - 4 * digit);
+        strbuf_printf(&w->element, "%x", value);
+    }
+}
+
+static void add_word(TableWriter *w, int64_t index)
+{
+    if (w->form.is_exact)
+        strbuf_printf(&w->element, "%s(\"", w->form.elem);
+    else
+        strbuf_add_c(&w->element, "0x");
+    add_bits(w, index);
+    if (w->form.is_exact) strbuf_add_c(&w->element, "\", 16)");
+}
+
 static void format_element(TableWriter *w, int64_t index)
 {
     const Type *elem = type_elem(w->value->type);
     strbuf_clear(&w->element);
-    if (w->form.per_word > 1) {
+    if (w->form.bits > 0) {
+        add_word(w, index);
+    } else if (w->form.per_word > 1) {
         add_packed(w, index);
     } else if (type_is_float(elem)) {
         w->needs |=
@@ -163,6 +187,7 @@ static bool emit_table(Emitter *e, StrBuf *out, const Op *table, uint32_t *needs
                      .form = emit_table_form(e, table)};
     int64_t *dims = ARENA_ARRAY(&e->arena, int64_t, rank + 1);
     for (uint32_t i = 0; i < rank; i++) dims[i] = value->type->u.shaped.dims[i];
+    if (w.form.bits > 0) rank--;
     if (w.form.per_word > 1) {
         w.needs |= EMIT_NEEDS_PACKED;
         w.row = dims[rank - 1];

@@ -250,6 +250,12 @@ static bool table_element(Function *f, const Op *op, const Op *table, Expr *out)
     TableForm form = emit_table_form(f->e, table);
     const char *text = indexed(f, op, op_operand(op, 0), 1, form.per_word > 1);
     if (!text) return false;
+    if (form.bits > 0) {
+        if (!form.is_exact)
+            text = emit_arena_printf(&f->e->arena, "%s(%s)", cpp_type(f->e, type), text);
+        *out = cpp_leaf(text, type, true);
+        return true;
+    }
     if (form.per_word > 1 && type_is_int_width(type, 1))
         text = emit_arena_printf(&f->e->arena, "bool(packed<1>(%s))", text);
     else if (form.per_word > 1)

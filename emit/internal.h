@@ -76,6 +76,7 @@ typedef struct Emitter {
     VEC(EmitPort) ports;     /* of the top function, in order */
     const char *top_name;
     PtrMap packed;           /* symbols of the tables whose last dimension is a memory's word */
+    PtrMap word_tables;      /* symbols of the tables that are read word by word -> vector type */
     const EmitPort *weights; /* the port that loaded tables come through, or NULL */
     bool has_memories;       /* some port is a memory: the top function takes a number of frames */
     /* EMIT_NEEDS_*. AP_INT and HLS_MATH: of any op or type of the module, found by emit_prepare;
@@ -89,12 +90,13 @@ typedef struct Emitter {
 bool emit_prepare(Emitter *e) MUST_CHECK;
 /* C++ spelling of a scalar, word or stream type, in the emitter's arena. */
 const char *cpp_type(Emitter *e, const Type *type);
-/* The form of a table's elements in the parameter header: builtin integers, because initialisers of
- * class type cost the C++ compiler kilobytes each. */
+/* The form of a table's elements in the parameter header: builtin integers up to 64 bits, because
+ * initialisers of class type cost the C++ compiler kilobytes each. */
 typedef struct TableForm {
     const char *elem; /* C++ type of an element of the C++ array */
     int64_t per_word; /* elements of the table in one of the C++ array; 1: not packed */
     bool is_exact;    /* an element of the C++ array has the width of the table's */
+    int64_t bits;     /* of a word, where elements of the C++ array are words of bits; else 0 */
 } TableForm;
 enum { PACKED_BITS = 64 };
 TableForm emit_table_form(Emitter *e, const Op *table);

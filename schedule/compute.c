@@ -242,6 +242,18 @@ void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word)
         word[r] = sched->unroll[out->results[r]->value];
 }
 
+/* The lanes of the output's loops, or of those that reduce. */
+static void add_table_lanes(const ComputeSchedule *sched, bool reduces, TableLayout *out)
+{
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
+        if (sched->unroll[i] == 1 || !map_uses_dim(out->map, i) ||
+            sched->kernel.is_reduction[i] != reduces)
+            continue;
+        out->by_lane[out->lane_count++] = i;
+        out->lanes *= sched->unroll[i];
+    }
+}
+
 void sched_table_layout(const ComputeSchedule *sched, const AffineMap *map, TableLayout *out)
 {
     *out = (TableLayout){.map = map, .depth = 1, .lanes = 1};
@@ -250,11 +262,8 @@ void sched_table_layout(const ComputeSchedule *sched, const AffineMap *map, Tabl
         out->by_loop[out->loop_count++] = i;
         out->depth *= sched->loops[i].trip;
     }
-    for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
-        if (sched->unroll[i] == 1 || !map_uses_dim(map, i)) continue;
-        out->by_lane[out->lane_count++] = i;
-        out->lanes *= sched->unroll[i];
-    }
+    add_table_lanes(sched, false, out);
+    add_table_lanes(sched, true, out);
 }
 
 void sched_lookup_layout(const ComputeSchedule *sched, const AffineMap *loops, const Op *extract,

@@ -43,6 +43,9 @@ bool sched_reorder_tiles(const Op *reorder, const int64_t *in_word, const int64_
 /* The numbers of the first and the last word of the source in each tile. */
 void sched_tile_words(const ReorderSchedule *p, int64_t *first, int64_t *last);
 
+/* Whether an operand is a constant whose elements differ, so that a table holds them. */
+bool sched_is_table(const Value *operand);
+
 /* Whether a value is a frame that the process pulls, reshaped or not. */
 bool sched_is_pulled(const Value *value);
 

@@ -14,6 +14,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
+#include "schedule/internal.h"
 #include "schedule/schedule.h"
 
 enum { MAX_DEPTH = 8 }; /* of operands' expressions */
@@ -96,6 +97,28 @@ static void choose_form(const ComputeSchedule *sched, PopcountSchedule *p)
     }
 }
 
+/* Whether a table has an element for each lane of the reduction. */
+static bool has_all_lanes(const ComputeSchedule *sched, const AffineMap *map)
+{
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
+        if (sched->kernel.is_reduction[i] && sched->unroll[i] > 1 && !map_uses_dim(map, i))
+            return false;
+    return sched->reduction_lanes > 1;
+}
+
+/* The input of main that has the planes of an operand as its elements' bits, if a table holds them;
+ * else -1. */
+static int table_of_planes(const ComputeSchedule *sched, const PopcountOperand *operand)
+{
+    int input = sched_element_input(sched->main, operand->value);
+    if (input < 0 || !sched_is_table(op_operand(sched->main, (uint32_t)input))) return -1;
+    const Type *elem = type_elem(op_operand(sched->main, (uint32_t)input)->type);
+    bool has_planes = type_is_integer(elem) && operand->planes <= (int64_t)type_width(elem);
+    return has_planes && has_all_lanes(sched, linalg_operand_map(sched->main, (uint32_t)input))
+               ? input
+               : -1;
+}
+
 void sched_popcount(ComputeSchedule *sched)
 {
     PopcountSchedule p = {.product = NULL};
@@ -108,10 +131,44 @@ void sched_popcount(ComputeSchedule *sched)
     if (!p.product || !sched_product_is_whole(sched->main, p.product)) return;
     for (uint32_t i = 0; i < 2; i++)
         if (!take_operand(sched->main, op_operand(p.product, i), &p.operands[i])) return;
+    for (uint32_t i = 0; i < 2; i++) p.operands[i].table = table_of_planes(sched, &p.operands[i]);
     if (p.operands[0].planes * p.operands[1].planes > POPCOUNT_MOST_PAIRS) return;
     choose_form(sched, &p);
     p.is_used = sched_multiplier_is(sched->main, DFG_MULTIPLIER_POPCOUNT);
     sched->popcount = p;
+}
+
+int64_t sched_popcount_lanes(const ComputeSchedule *sched, const PopcountOperand *operand)
+{
+    int64_t lanes = 1;
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
+        if (!sched->kernel.is_reduction[i] && (operand->loops >> i & 1u)) lanes *= sched->unroll[i];
+    return lanes;
+}
+
+int64_t sched_popcount_gathered(const ComputeSchedule *sched)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        const PopcountOperand *x = &sched->popcount.operands[i];
+        if (x->table < 0)
+            most = i64_max(most, sched->reduction_lanes * sched_popcount_lanes(sched, x));
+    }
+    return most;
+}
+
+bool sched_popcount_splits_rows(int64_t words, int64_t bits)
+{
+    enum { WIDEST = 4096 };
+    return bits > 1 && words * bits > WIDEST;
+}
+
+const PopcountOperand *sched_popcount_table(const ComputeSchedule *sched, uint32_t input)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        if (sched->popcount.product && sched->popcount.operands[i].table == (int)input)
+            return &sched->popcount.operands[i];
+    return NULL;
 }
 
 int64_t sched_popcount_bits(int64_t count)

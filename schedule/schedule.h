@@ -159,6 +159,8 @@ typedef struct PopcountOperand {
     bool is_bipolar, is_signed;
     int64_t planes;
     uint32_t loops; /* of main that it depends on, a bit mask */
+    int table; /* input of main whose table has the planes of a lane's elements as words, or -1:
+                       words are gathered element by element */
 } PopcountOperand;
 
 /* A sum is offset + sum over planes i of operand 0, j of operand 1 and, if one is shared, its
@@ -297,6 +299,9 @@ bool sched_compute_parts(const ComputeSchedule *sched, uint32_t loop, int64_t fa
 /* The multiplication whose results main adds to its accumulator, extended or as they are; NULL:
  * none. */
 const Op *sched_payload_product(const Op *generic);
+/* The input of a generic that a value of its payload is an element of, extended or as it is; -1: it
+ * is something else. */
+int sched_element_input(const Op *generic, const Value *value);
 /* Operand of main that is a table of weights, a factor of that product; -1: none. */
 int sched_compute_weights(const ComputeSchedule *sched);
 /* Map of the output: a projected permutation of main's loops. */
@@ -317,6 +322,15 @@ void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word);
 void sched_reduction(ComputeSchedule *sched);
 void sched_packing(ComputeSchedule *sched);
 void sched_popcount(ComputeSchedule *sched);
+/* Lanes of the output, of those that change an operand. */
+int64_t sched_popcount_lanes(const ComputeSchedule *sched, const PopcountOperand *operand);
+/* Bits that an iteration gathers one by one into words, for the operand that has most of them. */
+int64_t sched_popcount_gathered(const ComputeSchedule *sched);
+/* Whether words of that many bits, which an iteration takes at once from a table, are in a memory
+ * each: one memory would have too wide a row. */
+bool sched_popcount_splits_rows(int64_t words, int64_t bits);
+/* The operand whose words are rows of the table of main's input, or NULL. */
+const PopcountOperand *sched_popcount_table(const ComputeSchedule *sched, uint32_t input);
 /* Whether accumulators that take turns wait in registers: the next but one iteration may need one
  * again, and a memory that is read, added to and written takes a cycle more where delays are long.
  * False also where none wait. */
@@ -346,7 +360,8 @@ typedef struct TableLayout {
     const AffineMap *map; /* operand's index as a function of the main kernel's loops */
     uint32_t by_loop[SCHED_MAX_LOOPS], loop_count;
     uint32_t by_lane[KERNEL_MAX_LOOPS], lane_count;
-    int64_t depth, lanes; /* words, elements per word */
+    int64_t depth,
+        lanes; /* words, elements per word: lanes of the output, in each those that reduce */
 } TableLayout;
 /* map: from the main kernel's loops to the constant's index; the layout keeps it. */
 void sched_table_layout(const ComputeSchedule *sched, const AffineMap *map, TableLayout *out);

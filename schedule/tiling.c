@@ -5,21 +5,21 @@
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-overlap.mir, test/e2e/unroll_check.py */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
+#include "schedule/internal.h"
 #include "schedule/schedule.h"
 
-/* The operand of the generic that a factor of its products is, extended or as it is; -1: none. */
-static int factor_operand(const Op *generic, const Value *factor)
+int sched_element_input(const Op *generic, const Value *value)
 {
-    const Op *def = value_def(factor);
+    const Op *def = value_def(value);
     while (def && (def->def == ARITH(EXTSI) || def->def == ARITH(EXTUI))) {
-        factor = op_operand(def, 0);
-        def = value_def(factor);
+        value = op_operand(def, 0);
+        def = value_def(value);
     }
-    bool is_argument = !def && factor->index < linalg_input_count(generic);
-    return is_argument ? (int)factor->index : -1;
+    bool is_argument = !def && value->index < linalg_input_count(generic);
+    return is_argument ? (int)value->index : -1;
 }
 
-static bool is_table(const Value *operand)
+bool sched_is_table(const Value *operand)
 {
     const Op *def = value_def(operand);
     const Attr *value =
@@ -31,8 +31,9 @@ int sched_compute_weights(const ComputeSchedule *sched)
 {
     const Op *product = sched_payload_product(sched->main);
     for (uint32_t i = 0; product && i < 2; i++) {
-        int operand = factor_operand(sched->main, op_operand(product, i));
-        if (operand >= 0 && is_table(op_operand(sched->main, (uint32_t)operand))) return operand;
+        int operand = sched_element_input(sched->main, op_operand(product, i));
+        if (operand >= 0 && sched_is_table(op_operand(sched->main, (uint32_t)operand)))
+            return operand;
     }
     return -1;
 }

@@ -225,10 +225,13 @@ static bool verify_get(Op *op, SymbolTables *tables)
     if (!table || table->def != EMITHLS(TABLE))
         return op_error(op, "'%.*s' does not reference an emithls.table",
                         STR_ARG(ref->u.symbol.names[0]->str));
-    const Type *tensor = op_attr(table, "value")->type;
-    const Type *want =
-        emithls_array(type_elem(tensor), tensor->u.shaped.dims, tensor->u.shaped.rank);
-    return op_result(op, 0)->type == want ||
+    const Type *tensor = op_attr(table, "value")->type, *elem = type_elem(tensor);
+    const int64_t *dims = tensor->u.shaped.dims;
+    uint32_t rank = tensor->u.shaped.rank;
+    const Type *want = emithls_array(elem, dims, rank), *got = op_result(op, 0)->type;
+    bool is_of_words = rank > 0 && got == emithls_array(type_vector(elem, &dims[rank - 1], 1, NULL),
+                                                        dims, rank - 1);
+    return got == want || is_of_words ||
            op_error(op, "result type must be '%s'", type_str(op->ctx, want));
 }
 

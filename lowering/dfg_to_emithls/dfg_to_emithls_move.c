@@ -323,10 +323,10 @@ static Value *constant_table(EmithlsLowering *l, const MergeSchedule *sched, uin
     int64_t dims[2] = {sched_merge_words(sched, source), sched->lanes};
     const Type *type = type_tensor(type_elem(value->type), dims, sched->lanes > 1 ? 2 : 1, NULL);
     if (value->u.dense.is_splat) return NULL;
+    const Attr *elements = attr_dense_raw(type, value->u.dense.data, value->u.dense.size, false);
     return to_emithls_declare_table(
-        l, attr_dense_raw(type, value->u.dense.data, value->u.dense.size, false), STR("part"),
-        "rom_1p", to_emithls_storage_of(value_def(op_operand(sched->merge, source)), 0),
-        sched->lanes > 1);
+        l, elements, to_emithls_table_type(elements), STR("part"), "rom_1p",
+        to_emithls_storage_of(value_def(op_operand(sched->merge, source)), 0), sched->lanes > 1);
 }
 
 static void take_constant(EmithlsLowering *l, const MergeSchedule *sched, uint32_t source,

@@ -187,8 +187,14 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
     return attr_dense_raw(type_tensor(elem, dims, rank, NULL), data, bytes, false);
 }
 
-Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str role,
-                                const char *kind, Str storage, bool has_lanes)
+const Type *to_emithls_table_type(const Attr *elements)
+{
+    const Type *tensor = elements->type;
+    return emithls_array(type_elem(tensor), tensor->u.shaped.dims, tensor->u.shaped.rank);
+}
+
+Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, const Type *type,
+                                Str role, const char *kind, Str storage, bool has_lanes)
 {
     EmithlsNest *nest = &l->nest;
     Context *ctx = l->func->ctx;
@@ -201,13 +207,14 @@ Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str ro
     strbuf_free(&name);
     Op *table = build(&b, EMITHLS(TABLE), NULL, 0, NULL, 0, attrs, 2);
     const Ident *symbol = symtab_insert(l->symbols, table);
-    const Type *type = emithls_array(type_elem(elements->type), elements->type->u.shaped.dims,
-                                     elements->type->u.shaped.rank);
     NamedAttr ref = build_named_attr(ctx, EMITHLS_ATTR_TABLE, attr_symbol(ctx, symbol));
     Value *array = op_result(build(&nest->b, EMITHLS(GET), NULL, 0, &type, 1, &ref, 1), 0);
     uint32_t rank = emithls_array_rank(type);
     bool is_memory = rank > (has_lanes ? 1u : 0u);
-    if (has_lanes) (is_memory ? emithls_nest_reshape : emithls_nest_partition)(nest, array, rank);
+    bool is_row = has_lanes && is_memory &&
+                  !sched_popcount_splits_rows(emithls_array_dim(type, rank - 1),
+                                              emithls_lanes(emithls_array_elem(type)));
+    if (has_lanes) (is_row ? emithls_nest_reshape : emithls_nest_partition)(nest, array, rank);
     if (is_memory) emithls_nest_bind(nest, array, kind, storage);
     return array;
 }
@@ -221,9 +228,56 @@ static bool are_weights_again(const ComputeLowering *c, const Op *generic, uint3
     return overlap && generic == c->sched.main && (int)operand == sched_compute_weights(&c->sched);
 }
 
+/* The table of an operand's planes: [counters][lanes of the output and, in each, planes] of words
+ * that have a bit for each lane of the reduction. */
+static void declare_planes(ComputeLowering *c, const PopcountOperand *x, const Attr *elements,
+                           Str storage, OperandSource *out)
+{
+    int64_t dims[SCHED_MAX_LOOPS + 2], bits = c->sched.reduction_lanes;
+    int64_t words = out->layout.lanes / bits * x->planes;
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < out->layout.loop_count; i++)
+        dims[rank++] = c->sched.loops[out->layout.by_loop[i]].trip;
+    if (words > 1) dims[rank++] = words;
+    const Type *word = type_vector(type_i(c->ctx, 1), &bits, 1, NULL);
+    const Type *array = emithls_array(word, dims, rank);
+    dims[rank++] = bits;
+    size_t count = (size_t)(out->layout.depth * words * bits), bytes = (count + 7) / 8;
+    uint8_t *data = arena_alloc(&c->arena, bytes);
+    memset(data, 0, bytes);
+    for (size_t i = 0; i < count; i++) {
+        int64_t row = (int64_t)i / bits / x->planes, plane = (int64_t)i / bits % x->planes;
+        int64_t value = dense_i64(elements, row * bits + (int64_t)i % bits);
+        data[i / 8] |= (uint8_t)((value >> plane & 1) << (i % 8));
+    }
+    const Attr *planes =
+        attr_dense_raw(type_tensor(type_i(c->ctx, 1), dims, rank, NULL), data, bytes, false);
+    out->array =
+        to_emithls_declare_table(c->l, planes, array, STR("weights"), "rom_1p", storage, words > 1);
+}
+
+Value *to_emithls_load_plane(ComputeLowering *c, const PopcountOperand *x, int64_t plane)
+{
+    const OperandSource *s = &c->sources[0][x->table];
+    const AffineExpr *index[SCHED_MAX_LOOPS + 1], *lane = affine_const(c->ctx, 0);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->layout.loop_count; i++)
+        index[n++] = to_emithls_counter(c, s->layout.by_loop[i]);
+    for (uint32_t i = 0; i < s->layout.lane_count; i++) {
+        uint32_t loop = s->layout.by_lane[i];
+        if (!c->sched.kernel.is_reduction[loop])
+            lane = affine_add(affine_mul_c(lane, c->sched.unroll[loop]), c->lane[loop]);
+    }
+    index[n] = affine_add_c(affine_mul_c(lane, x->planes), plane);
+    return emithls_nest_load(&c->l->nest, s->array, index, emithls_array_rank(s->array->type));
+}
+
 static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t operand,
                             const AffineMap *map, Str role, OperandSource *out)
 {
+    const PopcountOperand *words = generic == c->sched.main && c->sched.popcount.is_used
+                                       ? sched_popcount_table(&c->sched, operand)
+                                       : NULL;
     const Op *holder = NULL;
     const Attr *value = constant_of(op_operand(generic, operand), &holder);
     if (!value) return op_error(generic, "operand #%u is neither streamed nor constant", operand);
@@ -240,8 +294,12 @@ static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t oper
         out->constant = dense_elem(elements, 0);
         return true;
     }
-    out->array = to_emithls_declare_table(c->l, elements, role, "rom_1p",
-                                          to_emithls_storage_of(holder, 0), out->layout.lanes > 1);
+    Str storage = to_emithls_storage_of(holder, 0);
+    if (words)
+        declare_planes(c, words, elements, storage, out);
+    else
+        out->array = to_emithls_declare_table(c->l, elements, to_emithls_table_type(elements), role,
+                                              "rom_1p", storage, out->layout.lanes > 1);
     return true;
 }
 
@@ -261,8 +319,9 @@ static bool lookup_tables(ComputeLowering *c, uint32_t which)
         sched_lookup_layout(&c->sched, to_emithls_payload_loops(c, which), op, &lookup->layout);
         const TableLayout *rows = &lookup->layout.rows;
         uint32_t kept = value->type->u.shaped.rank - lookup->layout.leading;
+        const Attr *elements = reordered(c, rows, value, kept, false);
         lookup->array =
-            to_emithls_declare_table(c->l, reordered(c, rows, value, kept, false), STR("levels"),
+            to_emithls_declare_table(c->l, elements, to_emithls_table_type(elements), STR("levels"),
                                      "rom_np", to_emithls_storage_of(holder, 0), false);
         if (rows->lanes > 1)
             emithls_nest_partition(&c->l->nest, lookup->array, rows->loop_count + 1);

@@ -123,16 +123,43 @@ void to_emithls_hold_word(ComputeLowering *c, uint32_t stream, Value *whole)
     emithls_nest_close(nest, mark);
 }
 
-Value *to_emithls_load_word(ComputeLowering *c, uint32_t stream)
+/* The indices of what is held, the current lane's place last. Gives the number of the others. */
+static uint32_t held_index(const ComputeLowering *c, uint32_t stream, const AffineExpr **index)
 {
-    const AffineExpr *index[SCHED_MAX_LOOPS + 1];
-    Value *array = c->words[stream];
     WordTurns turns;
     sched_word_turns(&c->sched, stream, &turns);
     for (uint32_t i = 0; i < turns.loop_count; i++)
         index[i] = to_emithls_counter(c, turns.loops[i]);
     index[turns.loop_count] =
         turns.loop_count ? lane_of(c, stream) : place_in_word(c, stream, &turns, NULL);
+    return turns.loop_count;
+}
+
+Value *to_emithls_load_word(ComputeLowering *c, uint32_t stream)
+{
+    const AffineExpr *index[SCHED_MAX_LOOPS + 1];
+    Value *array = c->words[stream];
+    uint32_t count = held_index(c, stream, index);
     bool has_lanes = emithls_array_elem(array->type)->kind == TYPE_VECTOR;
-    return emithls_nest_load(&c->l->nest, array, index, turns.loop_count + has_lanes);
+    return emithls_nest_load(&c->l->nest, array, index, count + has_lanes);
+}
+
+bool to_emithls_takes_whole_word(ComputeLowering *c, uint32_t stream)
+{
+    const AffineExpr *index[SCHED_MAX_LOOPS + 1];
+    const Type *held = emithls_array_elem(c->words[stream]->type);
+    if (held->kind != TYPE_VECTOR || emithls_lanes(held) != c->sched.reduction_lanes) return false;
+    for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++)
+        if (c->sched.kernel.is_reduction[i] && c->sched.unroll[i] > 1)
+            c->lane[i] = affine_dim(c->ctx, i);
+    bool is_whole = index[held_index(c, stream, index)] == to_emithls_term_lane(c);
+    for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++) c->lane[i] = affine_const(c->ctx, 0);
+    return is_whole;
+}
+
+Value *to_emithls_load_whole_word(ComputeLowering *c, uint32_t stream)
+{
+    const AffineExpr *index[SCHED_MAX_LOOPS + 1];
+    uint32_t count = held_index(c, stream, index);
+    return emithls_nest_load(&c->l->nest, c->words[stream], index, count);
 }

@@ -31,10 +31,12 @@ Str to_emithls_storage_of(const Op *op, uint32_t level);
 void to_emithls_join_dim(EmithlsNest *nest, Value *array, int64_t dim, Str storage);
 
 /* Declares a table of the module, named after the function and a role, and binds it in the
- * function. kind: its ports, as "rom_1p"; has_lanes: its last dimension is the elements of a
- * word. */
-Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str role,
-                                const char *kind, Str storage, bool has_lanes);
+ * function. kind: its ports, as "rom_1p"; type: of the array; has_lanes: its last dimension is the
+ * elements of a word. */
+Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, const Type *type,
+                                Str role, const char *kind, Str storage, bool has_lanes);
+/* The array with a dimension for each of the elements'. */
+const Type *to_emithls_table_type(const Attr *elements);
 
 /* The kinds of processes. Each function builds the body of l->func. False: diagnosed. */
 bool to_emithls_window(EmithlsLowering *l) MUST_CHECK;
@@ -93,6 +95,10 @@ void to_emithls_declare_word(ComputeLowering *c, uint32_t stream);
 Value *to_emithls_open_word(ComputeLowering *c, uint32_t stream);
 void to_emithls_hold_word(ComputeLowering *c, uint32_t stream, Value *whole);
 Value *to_emithls_load_word(ComputeLowering *c, uint32_t stream);
+/* Whether what an iteration takes of a word is what the reduction's lanes take, in their order; and
+ * all that it takes. */
+bool to_emithls_takes_whole_word(ComputeLowering *c, uint32_t stream);
+Value *to_emithls_load_whole_word(ComputeLowering *c, uint32_t stream);
 
 /* Whether the main kernel has reduction loops, so that accumulators are kept. */
 bool to_emithls_reduces(const ComputeLowering *c);
@@ -126,6 +132,8 @@ const AffineMap *to_emithls_payload_loops(const ComputeLowering *c, uint32_t whi
 /* The indices of a table in the current lane, by counters and lanes; returns their number. */
 uint32_t to_emithls_table_index(const ComputeLowering *c, const TableLayout *layout,
                                 const AffineExpr **index);
+/* Word of a plane of a popcount's operand that a table holds, in the current lane of the outputs. */
+Value *to_emithls_load_plane(ComputeLowering *c, const PopcountOperand *x, int64_t plane);
 /* Value of an operand in the current lane. */
 Value *to_emithls_load_source(ComputeLowering *c, const OperandSource *s);
 

@@ -2,27 +2,45 @@
  *
  * A word holds a power of two of elements, in the table's order, the first one lowest; only the last
  * word may hold fewer. An iteration takes a chunk, elements of one word and of one row of the memory.
- * A row that takes several chunks is gathered in registers, because a memory of wide words is never
- * written in part; a word of several chunks waits in a register and is shifted.
+ * A row that takes several chunks, or is a word of bits, is gathered in registers, because a memory of
+ * wide words is never written in part; a word of several chunks waits in a register and is shifted.
  * Tests: lit/passes/dfg/load-weights*.mir, test/e2e */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "passes/dfg/internal.h"
 
+static const Type *element_type(const LoadedTable *t)
+{
+    return emithls_scalar(emithls_array_elem(t->variable->type));
+}
+
 static uint32_t element_width(const LoadedTable *t)
 {
-    return type_width(emithls_array_elem(t->variable->type));
+    return type_width(element_type(t));
+}
+
+/* Whether the variable's elements are words of bits, the table's last dimension. */
+static bool has_words(const LoadedTable *t)
+{
+    return emithls_array_elem(t->variable->type)->kind == TYPE_VECTOR;
 }
 
 static uint32_t table_rank(const LoadedTable *t)
 {
-    return emithls_array_rank(t->variable->type);
+    return emithls_array_rank(t->variable->type) + has_words(t);
+}
+
+static int64_t table_dim(const LoadedTable *t, uint32_t dim)
+{
+    const Type *type = t->variable->type;
+    return dim < emithls_array_rank(type) ? emithls_array_dim(type, dim)
+                                          : emithls_lanes(emithls_array_elem(type));
 }
 
 /* Iterations along a dimension. */
 static int64_t steps(const LoadedTable *t, uint32_t dim)
 {
-    int64_t extent = emithls_array_dim(t->variable->type, dim);
+    int64_t extent = table_dim(t, dim);
     return dim + 1 == table_rank(t) ? extent / t->chunk : extent;
 }
 
@@ -34,11 +52,12 @@ static int64_t parts(const LoadedTable *t)
 
 void load_table_plan(LoadedTable *t, bool has_rows, uint32_t word_bits)
 {
-    int64_t lanes = emithls_array_dim(t->variable->type, table_rank(t) - 1);
+    int64_t lanes = table_dim(t, table_rank(t) - 1);
+    has_rows |= has_words(t);
     t->per_word = 1;
     while (t->per_word * 2 * element_width(t) <= word_bits) t->per_word *= 2;
     t->chunk = has_rows ? i64_gcd(lanes, t->per_word) : 1;
-    t->gathers = has_rows && t->chunk < lanes;
+    t->gathers = has_words(t) || (has_rows && t->chunk < lanes);
 }
 
 static Value *declare(EmithlsNest *nest, const LoadedTable *t, const char *what, const Type *elem,
@@ -53,12 +72,12 @@ static Value *declare(EmithlsNest *nest, const LoadedTable *t, const char *what,
 
 void load_table_declare(LoadedTable *t, Op *place, const Type *word)
 {
-    const Type *type = t->variable->type;
-    int64_t lanes = emithls_array_dim(type, table_rank(t) - 1);
+    int64_t lanes = table_dim(t, table_rank(t) - 1);
     EmithlsNest nest = {.b = builder_before(place)};
     if (t->gathers) {
-        t->row = declare(&nest, t, "row", emithls_array_elem(type), &lanes, 1);
-        emithls_nest_partition(&nest, t->row, 1);
+        const Type *elem = emithls_array_elem(t->variable->type);
+        t->row = declare(&nest, t, "row", elem, &lanes, !has_words(t));
+        if (!has_words(t)) emithls_nest_partition(&nest, t->row, 1);
     }
     if (parts(t) > 1) t->word = declare(&nest, t, "word", word, NULL, 0);
 }
@@ -113,7 +132,7 @@ static Value *next_chunk(EmithlsNest *nest, const LoadedTable *t, const LoadNest
 static Value *element_of(EmithlsNest *nest, const LoadedTable *t, Value *chunk,
                          const AffineExpr *lane)
 {
-    const Type *elem = emithls_array_elem(t->variable->type);
+    const Type *elem = element_type(t);
     if (t->chunk > 1) {
         Value *bit = emithls_nest_index(nest, affine_mul_c(lane, element_width(t)));
         bit = build_unary(&nest->b, ARITH(INDEX_CAST), chunk->type, bit);
@@ -148,20 +167,36 @@ static void shift_row(EmithlsNest *nest, const LoadedTable *t, int64_t lanes)
     emithls_nest_close(nest, mark);
 }
 
-/* Once the last chunk of a row has arrived, the whole row is stored in the memory at once. */
-static void store_row(EmithlsNest *nest, const LoadedTable *t, const AffineExpr **index,
-                      int64_t lanes)
+/* The whole row is stored in the memory at once. */
+static void store_elements(EmithlsNest *nest, const LoadedTable *t, const AffineExpr **index,
+                           int64_t lanes)
 {
     uint32_t last = table_rank(t) - 1;
-    const AffineExpr *at_last = affine_add_c(index[last], 1 - lanes / t->chunk);
-    const bool is_eq = true;
-    NestMark guard = emithls_nest_open_if(nest, &at_last, &is_eq, 1);
+    if (has_words(t)) {
+        emithls_nest_store(nest, emithls_nest_load(nest, t->row, NULL, 0), t->variable, index,
+                           last);
+        return;
+    }
     LoopSpec loop = {"k", lanes};
     index[last] = affine_dim(nest->b.ctx, nest->count);
     NestMark mark = emithls_nest_open(nest, "store", &loop, 1, LOOP_UNROLLED, -1, -1);
     emithls_nest_store(nest, emithls_nest_load(nest, t->row, &index[last], 1), t->variable, index,
                        last + 1);
     emithls_nest_close(nest, mark);
+}
+
+/* Stores the row once its last chunk has arrived. */
+static void store_row(EmithlsNest *nest, const LoadedTable *t, const AffineExpr **index,
+                      int64_t lanes)
+{
+    const AffineExpr *at_last = affine_add_c(index[table_rank(t) - 1], 1 - lanes / t->chunk);
+    const bool is_eq = true;
+    if (lanes == t->chunk) {
+        store_elements(nest, t, index, lanes);
+        return;
+    }
+    NestMark guard = emithls_nest_open_if(nest, &at_last, &is_eq, 1);
+    store_elements(nest, t, index, lanes);
     emithls_nest_close(nest, guard);
 }
 
@@ -169,13 +204,13 @@ void load_table(EmithlsNest *nest, const LoadedTable *t, Value *chain_in)
 {
     LoadNest load = plan_nest(nest, t);
     uint32_t rank = table_rank(t);
-    int64_t lanes = emithls_array_dim(t->variable->type, rank - 1);
+    int64_t lanes = table_dim(t, rank - 1);
     NestMark mark =
         emithls_nest_open(nest, "load", load.loops, load.loop_count, LOOP_PIPELINED, -1, -1);
     Value *chunk = next_chunk(nest, t, &load, chain_in);
     if (t->gathers) {
         const AffineExpr *end;
-        shift_row(nest, t, lanes);
+        if (lanes > t->chunk) shift_row(nest, t, lanes);
         store_chunk(nest, t, chunk, t->row, &end, 1, affine_const(nest->b.ctx, lanes - t->chunk));
         store_row(nest, t, load.index, lanes);
     } else {

@@ -57,8 +57,8 @@ static bool is_loadable(const LoadChain *chain, const Op *get)
     const Ident *table = op_attr(get, EMITHLS_ATTR_TABLE)->u.symbol.names[0];
     const Op *bind = pragma_of(array, EMITHLS(BIND_STORAGE));
     return (uintptr_t)ptrmap_get(&chain->gets, table) == 1 && bind && !has_many_ports(bind) &&
-           type_is_integer(emithls_array_elem(array->type)) &&
-           type_width(emithls_array_elem(array->type)) <= MAX_WORD;
+           type_is_integer(emithls_scalar(emithls_array_elem(array->type))) &&
+           type_width(emithls_scalar(emithls_array_elem(array->type))) <= MAX_WORD;
 }
 
 /* A memory that one process writes and reads. */
@@ -67,13 +67,15 @@ static void rebind(Op *bind)
     op_set_attr(bind, "type", attr_string_c(bind->ctx, "ram_s2p"));
 }
 
-/* The lanes of a LUTRAM become banks, because the stores of single lanes of a word would have to be
- * merged. */
+/* The lanes of a LUTRAM become banks, and so do words of bits, because stores of single ones to a
+ * memory's word would have to be merged. */
 static void separate_lanes(const Value *array)
 {
     const Op *bind = pragma_of(array, EMITHLS(BIND_STORAGE));
     Op *lanes = pragma_of(array, EMITHLS(ARRAY_RESHAPE));
-    if (!lanes || !str_eq_c(op_attr(bind, EMITHLS_ATTR_IMPL)->u.string, "lutram")) return;
+    bool is_written_in_parts = str_eq_c(op_attr(bind, EMITHLS_ATTR_IMPL)->u.string, "lutram") ||
+                               emithls_array_elem(array->type)->kind == TYPE_VECTOR;
+    if (!lanes || !is_written_in_parts) return;
     EmithlsNest nest = {.b = builder_before(lanes)};
     emithls_nest_partition(&nest, op_operand(lanes, 0), attr_int_value(op_attr(lanes, "dim")));
     op_erase(lanes);
@@ -107,7 +109,7 @@ static void collect(LoadChain *chain, Op *func)
 static const Type *chain_word(const LoadChain *chain, uint32_t width)
 {
     for (size_t i = 0; i < chain->tables.len; i++) {
-        const Type *elem = emithls_array_elem(chain->tables.data[i].variable->type);
+        const Type *elem = emithls_scalar(emithls_array_elem(chain->tables.data[i].variable->type));
         while (width < type_width(elem)) width *= 2;
     }
     return type_i(chain->ctx, width);

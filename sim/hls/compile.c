@@ -143,6 +143,26 @@ static bool check_types(const Op *op)
     return true;
 }
 
+/* An op on words of bits, bit by bit. */
+static bool compile_bits(HlsCompiler *c, const Op *op, HlsOpcode code)
+{
+    uint32_t lanes = (uint32_t)emithls_lanes(op_result(op, 0)->type);
+    bool is_bitwise = code == CODE_AND || code == CODE_OR || code == CODE_XOR || code == CODE_SAME;
+    if (!is_bitwise || type_width(type_elem(op_operand(op, 0)->type)) != 1)
+        return op_error(op, "cannot be simulated with data: values of type '%s'",
+                        type_str(op->ctx, op_result(op, 0)->type));
+    uint32_t a = hls_sim_compiler_place(c, op_operand(op, 0)),
+             b = hls_sim_compiler_place(c, op_operand(op, 1)),
+             out = hls_sim_compiler_define(c, op_result(op, 0));
+    for (uint32_t i = 0; i < lanes; i++) {
+        HlsInstr *in = hls_sim_compiler_emit(c, code);
+        in->out = out + i;
+        in->a = a + i;
+        in->b = b + i;
+    }
+    return true;
+}
+
 static bool compile_scalar(HlsCompiler *c, const Op *op)
 {
     if (!op->def || op->operand_count == 0 || op->result_count == 0 || op->operand_count > 3 ||
@@ -155,6 +175,7 @@ static bool compile_scalar(HlsCompiler *c, const Op *op)
         return true;
     }
     HlsOpcode code = fast_code(op);
+    if (to->kind == TYPE_VECTOR && code != CODE_SELECT) return compile_bits(c, op, code);
     if (code == CODE_CALL) return compile_vm_call(c, op);
     uint32_t a = hls_sim_compiler_place(c, op_operand(op, 0)),
              out = hls_sim_compiler_define(c, op_result(op, 0));

@@ -251,15 +251,6 @@ static void add_counts(int64_t count, int64_t times, int64_t leaf_luts, Clock cl
                         clock.usable_ps);
 }
 
-/* Copies of what depends on the lanes of these loops only. */
-static int64_t lanes_of(const ComputeSchedule *sched, uint32_t loops)
-{
-    int64_t lanes = 1;
-    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
-        if (!sched->kernel.is_reduction[i] && (loops >> i & 1u)) lanes *= sched->unroll[i];
-    return lanes;
-}
-
 /* Products as counts of bits: a count per lane and pair of planes, their sum, the accumulator's; the
  * shared operand's counts. Where an iteration has one product, a pair is a LUT. */
 static void add_popcounts(const ComputeSchedule *sched, Clock clock, Cost *sum)
@@ -276,7 +267,7 @@ static void add_popcounts(const ComputeSchedule *sched, Clock clock, Cost *sum)
     sum->lut += sched->lanes * ((terms - 1) * term + bits);
     if (p->shared < 0) return;
     const PopcountOperand *x = &p->operands[p->shared];
-    int64_t copies = lanes_of(sched, x->loops);
+    int64_t copies = sched_popcount_lanes(sched, x);
     add_counts(count, copies * x->planes, 1, clock, sum);
     sum->lut += copies * (x->planes - 1) * term;
 }

@@ -61,8 +61,8 @@ typedef struct CostTarget {
  * memories go that have a choice, and what multiplies. Attributes given beforehand (dfg.storage,
  * dfg.multiplier) win over it. */
 typedef struct Binding {
-    bool lutram;       /* memories of up to MEMORY_MOST_LUTRAM bits */
-    bool uram;         /* buffers, which need no contents at the start */
+    bool lutram; /* memories of up to MEMORY_MOST_LUTRAM bits, and few words of counted bits */
+    bool uram;   /* buffers, which need no contents at the start */
     bool lut_products; /* products of integers are made of LUTs */
     bool popcount;     /* products of integers are counts of bits; not together with the former */
     bool loads_tables; /* tables are filled at start-up (load-weights): memories like others */
@@ -84,6 +84,7 @@ typedef struct Memory {
     int64_t banks;        /* such memories side by side; 0 counts as one */
     int64_t parts;        /* of the word, which LUTRAM has banks for; 0 counts as one */
     bool is_rom;          /* never written: contents come with the bitstream */
+    bool is_counted;      /* words of bits that are counted */
     MemoryKind kind;
     bool is_given; /* the kind, beforehand */
 } Memory;

@@ -2,6 +2,8 @@
  * Sources: RAMB18 and URAM288 modes, 6-input LUTs as 64 x 1 ROM and as RAM32M16 (UltraScale
  * architecture); FIFOs as Vivado builds those of Vitis HLS (docs/cost-model.md).
  * Tests: test/unit/target/cost/memory_test.c */
+#include <string.h>
+
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
@@ -78,11 +80,20 @@ static bool suits_uram(const Memory *m)
            memory_blocks18(m->width, m->depth) >= WORTH * memory_blocks_uram(m->width, m->depth);
 }
 
+/* Tables of few bits that counts of bits read: up to 256 words are four LUTs a bit, which a slice's
+ * own multiplexers join, and blocks would be wide and nearly empty. */
+static bool suits_lutram(const Memory *m)
+{
+    enum { TABLE = 256 };
+    return m->width * m->depth <= MEMORY_MOST_LUTRAM ||
+           (m->is_counted && m->is_rom && m->depth <= TABLE);
+}
+
 static MemoryKind choose_kind(const Memory *m, const Binding *binding)
 {
     if (memory_is_small(m->width, m->depth)) return MEMORY_LUTRAM;
     if (binding->uram && suits_uram(m)) return MEMORY_URAM;
-    if (binding->lutram && m->width * m->depth <= MEMORY_MOST_LUTRAM) return MEMORY_LUTRAM;
+    if (binding->lutram && suits_lutram(m)) return MEMORY_LUTRAM;
     return MEMORY_BRAM;
 }
 
@@ -101,7 +112,7 @@ void memory_choices(const MemoryList *memories, Binding *out)
     for (size_t i = 0; i < memories->len; i++) {
         const Memory *m = &memories->data[i].memory;
         if (m->is_given || memory_is_small(m->width, m->depth)) continue;
-        out->lutram |= m->width * m->depth <= MEMORY_MOST_LUTRAM;
+        out->lutram |= suits_lutram(m);
         out->uram |= suits_uram(m);
     }
 }
@@ -169,6 +180,27 @@ bool memory_is_loadable(const Type *elem)
     return type_is_integer(elem) && type_width(elem) <= MOST_BITS;
 }
 
+/* The operand whose words of bits a table is, if products are counts of bits; else NULL. */
+static const PopcountOperand *counted_operand(const ComputeSchedule *sched, const Binding *binding,
+                                              const Op *generic, uint32_t operand)
+{
+    bool counts = strcmp(cost_multiplier(sched->main, binding), DFG_MULTIPLIER_POPCOUNT) == 0;
+    return counts && generic == sched->main ? sched_popcount_table(sched, operand) : NULL;
+}
+
+/* Sets what a table of such words is: in one memory, or a word in each, where rows are too wide or
+ * words are loaded one after the other. */
+static void set_words(Memory *m, const PopcountOperand *x, int64_t lanes, int64_t bits)
+{
+    int64_t words = lanes / bits * x->planes;
+    m->width = words * bits;
+    m->is_counted = true;
+    if (m->is_rom && !sched_popcount_splits_rows(words, bits)) return;
+    m->width = bits;
+    m->banks = words;
+    m->parts = 1;
+}
+
 /* Tables are read at one place per iteration, a row that holds what all lanes need. One of a single
  * row is logic. */
 static void add_table(const ComputeSchedule *sched, const Binding *binding, const Op *generic,
@@ -182,11 +214,13 @@ static void add_table(const ComputeSchedule *sched, const Binding *binding, cons
     const Type *elem = type_elem(op_operand(generic, operand)->type);
     int64_t bits = cost_element_bits(elem);
     bool is_loaded = binding->loads_tables && memory_is_loadable(elem);
-    const Memory memory = {.width = layout.lanes * bits,
-                           .depth = layout.depth,
-                           .readers = 1,
-                           .is_rom = !is_loaded,
-                           .parts = layout.lanes};
+    const PopcountOperand *counted = counted_operand(sched, binding, generic, operand);
+    Memory memory = {.width = layout.lanes * bits,
+                     .depth = layout.depth,
+                     .readers = 1,
+                     .is_rom = !is_loaded,
+                     .parts = layout.lanes};
+    if (counted) set_words(&memory, counted, layout.lanes, sched->reduction_lanes);
     MemoryUse *use = add_memory(out, binding, &memory, holder, 0);
     use->reader = generic;
     use->operand = operand;

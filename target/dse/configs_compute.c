@@ -105,33 +105,45 @@ static void select_loops(Candidates *c)
     }
 }
 
-/* Elements of an iteration of the candidate, or those that a lane sums up. */
-static int64_t count_parallel(const Candidates *c, bool of_lane)
+/* Elements of an iteration of the candidate, or lanes of its output. */
+static int64_t count_parallel(const Candidates *c, bool of_output)
 {
     int64_t count = 1;
     for (uint32_t i = 0; i < c->base.kernel.loop_count; i++)
-        if (!of_lane || c->base.kernel.is_reduction[i]) count *= c->unroll[i];
+        if (!of_output || !c->base.kernel.is_reduction[i]) count *= c->unroll[i];
     return count;
 }
 
-/* Whether the candidate may have a binding: products as counts of bits are as many copies as there
- * are lanes, of words of bits, where other products are a copy each. */
-static bool binding_fits(const Candidates *c, const Binding *binding)
+/* Whether counts of bits of that many lanes and elements are not too many: synthesis copies a count
+ * for each lane and pair of planes, whatever the bits of its words. */
+static bool counts_fit(const Candidates *c, int64_t lanes, int64_t elements)
+{
+    const PopcountOperand *x = c->base.popcount.operands;
+    int64_t pairs = x[0].planes * x[1].planes;
+    return lanes <= MAX_PARALLEL_ELEMENTS * dse_scale(&c->space->target) &&
+           lanes * pairs <= EMITHLS_MAX_COPIES && elements * pairs <= MAX_COUNTED_BITS;
+}
+
+/* Whether the candidate, of this schedule, may have a binding. Words of a stream's bits are put
+ * together bit by bit. */
+static bool binding_fits(const Candidates *c, const ComputeSchedule *sched, const Binding *binding)
 {
     bool counts = strcmp(cost_multiplier(c->base.main, binding), DFG_MULTIPLIER_POPCOUNT) == 0;
-    int64_t elements = count_parallel(c, false), scale = dse_scale(&c->space->target);
-    return is_pinned(&c->base) || elements <= MAX_PARALLEL_ELEMENTS * scale ||
-           (counts && elements <= EMITHLS_MAX_COPIES &&
-            elements / count_parallel(c, true) <= MAX_PARALLEL_ELEMENTS * scale);
+    int64_t elements = sched->lanes * sched->reduction_lanes;
+    return is_pinned(&c->base) ||
+           elements <= MAX_PARALLEL_ELEMENTS * dse_scale(&c->space->target) ||
+           (counts && counts_fit(c, sched->lanes, elements) &&
+            sched_popcount_gathered(sched) <= EMITHLS_MAX_COPIES);
 }
 
 static bool candidate_fits(const Candidates *c, const Type *const *ends)
 {
-    int64_t scale = dse_scale(&c->space->target);
-    Binding widest = {.popcount = c->choices.popcount};
-    if (!binding_fits(c, &widest)) {
-        c->node->most_parallel =
-            widest.popcount ? EMITHLS_MAX_COPIES : MAX_PARALLEL_ELEMENTS * scale;
+    int64_t scale = dse_scale(&c->space->target), elements = count_parallel(c, false);
+    bool may_count =
+        c->choices.popcount || sched_multiplier_is(c->base.main, DFG_MULTIPLIER_POPCOUNT);
+    if (elements > MAX_PARALLEL_ELEMENTS * scale &&
+        !(may_count && counts_fit(c, count_parallel(c, true), elements))) {
+        c->node->most_parallel = may_count ? MAX_COUNTED_BITS : MAX_PARALLEL_ELEMENTS * scale;
         return false;
     }
     return (c->pixel_loop < 0 || c->unroll[c->pixel_loop] <= MAX_PIXELS * scale ||
@@ -156,7 +168,8 @@ static bool add_splits(Candidates *c, const Type *const *ends)
     if (dse_word_bits(end) > MAX_WORD_BITS) return true;
     cost_compute_choices(&sched, &c->space->target, &choices);
     for (uint32_t n = 0; n < BINDING_COUNT; n++) {
-        if (!dse_binding_variant(&choices, n, &binding) || !binding_fits(c, &binding)) continue;
+        if (!dse_binding_variant(&choices, n, &binding) || !binding_fits(c, &sched, &binding))
+            continue;
         cost_compute(&sched, &binding, &c->space->target, &cost);
         Config main = dse_config(c->space, c->node, &cost, sums, c->unroll, &binding);
         if (!dse_add_splits(c->epilogue, c->node, &main, end, sched.accumulators)) return false;
@@ -172,7 +185,8 @@ static bool add_candidate(Candidates *c, const Type *const *ends)
     if (!sched_compute(c->node->process, c->unroll, ends, &sched)) return false;
     cost_compute_choices(&sched, &c->space->target, &choices);
     for (uint32_t n = 0; n < BINDING_COUNT; n++) {
-        if (!dse_binding_variant(&choices, n, &binding) || !binding_fits(c, &binding)) continue;
+        if (!dse_binding_variant(&choices, n, &binding) || !binding_fits(c, &sched, &binding))
+            continue;
         cost_compute(&sched, &binding, &c->space->target, &cost);
         dse_add_config(c->space, c->node, &cost, ends, c->unroll, &binding);
     }

@@ -8,8 +8,14 @@
 #include "target/dse/dse.h"
 
 /* How many elements in parallel synthesis still handles well in one process, and how many pixels
- * per word the search tries, both to be multiplied by dse_scale(); bits of the widest word. */
-enum { MAX_PARALLEL_ELEMENTS = 1024, MAX_PIXELS = 4, MAX_WORD_BITS = 4096 };
+ * per word the search tries, both to be multiplied by dse_scale(); bits of the widest word; bits that
+ * a process counts at once. */
+enum {
+    MAX_PARALLEL_ELEMENTS = 1024,
+    MAX_PIXELS = 4,
+    MAX_WORD_BITS = 4096,
+    MAX_COUNTED_BITS = 65536
+};
 
 /* Larger devices get more in parallel: 1 up to 2,520 DSPs to spend, 2 up to twice as many, then
  * 4. */

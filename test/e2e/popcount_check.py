@@ -189,7 +189,7 @@ def check(tools, work, layer, with_cosim):
     networks_check.run(tools / "ming", "run", work / "model.onnx", f"--input={work / 'x.npy'}",
                        f"--output={work / 'y.npy'}")
     compare("run", want, work)
-    budget = rng.choice([(), (), ("--rewind=on",), ("--fps=50000",)])
+    budget = rng.choice([(), (), ("--rewind=on",), ("--fps=50000",), ("--weights=load",)])
     design = compile_model(tools, work, "design", *budget)
     others = other_multipliers(rng, design, work / "folding.json")
     execute(tools, work, design, want, with_cosim)

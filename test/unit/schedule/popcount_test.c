@@ -53,6 +53,14 @@ static void longer_words_take_no_less_time(void **state)
     }
 }
 
+static void rows_are_split_beyond_the_widest_word(void **state)
+{
+    (void)state;
+    assert_false(sched_popcount_splits_rows(64, 64));
+    assert_true(sched_popcount_splits_rows(64, 65));
+    assert_false(sched_popcount_splits_rows(8192, 1)); /* no words of bits */
+}
+
 static void the_top_plane_of_a_signed_operand_is_negative(void **state)
 {
     (void)state;
@@ -68,6 +76,7 @@ int main(void)
         cmocka_unit_test(sums_are_of_two_parts_each),
         cmocka_unit_test(counts_have_the_bits_they_take),
         cmocka_unit_test(longer_words_take_no_less_time),
+        cmocka_unit_test(rows_are_split_beyond_the_widest_word),
         cmocka_unit_test(the_top_plane_of_a_signed_operand_is_negative),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
