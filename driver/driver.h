@@ -116,6 +116,14 @@ typedef struct DeviceTarget {
 bool driver_resolve_device(Context *ctx, const DeviceOptions *options, DriverErrors errors,
                            DeviceTarget *out) MUST_CHECK;
 
+/* Reads a system file and the devices of its cards, and checks them together. False: reported, or
+ * diagnosed if a file is at fault. */
+bool driver_resolve_system(Context *ctx, const char *path, DriverErrors errors, System *out)
+    MUST_CHECK;
+/* A chain of 1 to SYSTEM_MAX_CARDS cards of one device. False: as above. */
+bool driver_chain_cards(Context *ctx, const char *device, int64_t count, DriverErrors errors,
+                        System *out) MUST_CHECK;
+
 /* Directory of one kind of files that are needed at run time: "csim" or "devices". Looks beside the
  * program, where an installation has them, then where a build has them; then in the configured
  * place. False: it is nowhere, and `out` holds all those places, for a message. */

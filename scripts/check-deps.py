@@ -85,7 +85,7 @@ sim/interp                      calibration compare interp quant_noise verify_se
 sim/design                      design
 lowering/emithls_to_rtl         to_rtl
 sim/hls                         hls_sim
-target/device                   csynth device json_file xml yosys
+target/device                   csynth device json_file system xml yosys
 target/cost                     cost memory
 target/dse/solve                dse
 target/dse                      dse folding

@@ -1,6 +1,7 @@
 /* ming devices [NAME…]: reads the descriptions, all of the folder's in the order of their names,
- * and lists them as a table or as JSON.
- * Tests: lit/tools/devices.mir */
+ * and lists them as a table or as JSON; with --system or --cards the cards of a system and the links
+ * between them.
+ * Tests: lit/tools/devices.mir, lit/tools/devices-system.test */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,90 @@ static void add_named(JsonWriter *w, const char *key, const NamedResources *item
     json_end_array(w);
 }
 
+/* Words that are separated by single blanks. */
+static void add_words(JsonWriter *w, const char *key, Str words)
+{
+    json_member_array(w, key);
+    for (size_t at = 0; at < words.len;) {
+        size_t end = at;
+        while (end < words.len && words.data[end] != ' ') end++;
+        json_write_string(w, (Str){words.data + at, end - at});
+        at = end + 1;
+    }
+    json_end_array(w);
+}
+
+static void add_ports(JsonWriter *w, uint32_t ports)
+{
+    json_member_array(w, "ethernet");
+    for (uint32_t i = 0; i < DEVICE_MAX_PORTS; i++)
+        if (ports >> i & 1) json_write_number(w, "%u", i);
+    json_end_array(w);
+}
+
+static void add_dies(JsonWriter *w, const Device *device)
+{
+    json_write_line(w, 3);
+    json_member_array(w, "dies");
+    for (uint32_t i = 0; i < device->die_count; i++) {
+        json_write_line(w, 5);
+        json_begin_object(w);
+        json_member_string(w, "name", device->dies[i].name);
+        add_resources(w, &device->dies[i].resources);
+        add_words(w, "memory", device->dies[i].memory);
+        add_ports(w, device->dies[i].ethernet);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+/* Pairs of dies that have wires between them. */
+static void add_wires(JsonWriter *w, const Device *device)
+{
+    json_member_array(w, "wires");
+    for (uint32_t i = 0; i < device->die_count; i++)
+        for (uint32_t j = i + 1; j < device->die_count; j++) {
+            if (device->wires[i][j] == 0) continue;
+            json_write_line(w, 5);
+            json_begin_object(w);
+            json_member_string(w, "from", device->dies[i].name);
+            json_member_string(w, "to", device->dies[j].name);
+            json_member_int(w, "sll", device->wires[i][j]);
+            json_end_object(w);
+        }
+    json_end_array(w);
+}
+
+static void add_links(JsonWriter *w, const Device *device)
+{
+    json_write_line(w, 3);
+    json_member_object(w, "links");
+    json_member_int(w, "sll", device->sll);
+    json_member_int(w, "ethernet_gbps", device->ethernet);
+    add_wires(w, device);
+    json_end_object(w);
+}
+
+static void add_banks(JsonWriter *w, const Device *device)
+{
+    json_write_line(w, 3);
+    json_member_array(w, "banks");
+    for (uint32_t i = 0; i < device->bank_count; i++) {
+        const DeviceBanks *b = &device->banks[i];
+        json_write_line(w, 5);
+        json_begin_object(w);
+        json_member_string(w, "name", b->name);
+        json_member_int(w, "first", b->first);
+        json_member_int(w, "count", b->count);
+        json_member_int(w, "mbytes", b->mbytes);
+        json_member_int(w, "mbps", b->mbps);
+        json_member_int(w, "port_bits", b->port_bits);
+        json_member_string(w, "die", device->dies[b->die].name);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
 static void add_memories(JsonWriter *w, const Device *device)
 {
     json_write_line(w, 3);
@@ -113,9 +198,10 @@ static void add_device(JsonWriter *w, const Device *device)
     json_member_object(w, "total");
     add_resources(w, &device->total);
     json_end_object(w);
-    add_named(w, "dies", device->dies, device->die_count);
-    add_pair(w, "links", "sll", device->sll, "ethernet_gbps", device->ethernet);
+    add_dies(w, device);
+    add_links(w, device);
     add_memories(w, device);
+    add_banks(w, device);
     add_named(w, "shells", device->shells, device->shell_count);
     json_write_line(w, 3);
     json_member_object(w, "utilization");
@@ -133,6 +219,106 @@ static void print_json(const Device *devices, size_t count, StrBuf *out)
     json_write_line(&w, 0);
     json_end_array(&w);
     strbuf_add_char(out, '\n');
+}
+
+static void print_system_table(const System *system, StrBuf *out)
+{
+    TextTable table = {.columns = 4, .first_number = 3};
+    static const char *const titles[] = {"card", "device", "links", "MHz"};
+    for (size_t i = 0; i < COUNT_OF(titles); i++) text_table_add(&table, titles[i]);
+    for (uint32_t i = 0; i < system->card_count; i++) {
+        const SystemCard *card = &system->cards[i];
+        text_table_add(&table, card->name.data);
+        text_table_add(&table, card->device.name.data);
+        StrBuf *links = text_table_cell(&table);
+        for (uint32_t l = 0; l < system->link_count; l++) {
+            const SystemLink *link = &system->links[l];
+            if (link->from != i && link->to != i) continue;
+            bool is_from = link->from == i;
+            strbuf_printf(links, "%seth%u to %s.eth%u", links->len ? ", " : "",
+                          is_from ? link->from_port : link->to_port,
+                          system->cards[is_from ? link->to : link->from].name.data,
+                          is_from ? link->to_port : link->from_port);
+        }
+        text_table_add_int(&table, card->clock);
+    }
+    text_table_print(&table, out);
+    text_table_free(&table);
+}
+
+static void add_end(JsonWriter *w, const char *key, const System *system, uint32_t card,
+                    uint32_t port)
+{
+    StrBuf end = {0};
+    strbuf_printf(&end, "%s.eth%u", system->cards[card].name.data, port);
+    json_member_string(w, key, strbuf_str(&end));
+    strbuf_free(&end);
+}
+
+static void add_system_link(JsonWriter *w, const System *system, const SystemLink *link)
+{
+    json_write_line(w, 4);
+    json_begin_object(w);
+    add_end(w, "from", system, link->from, link->from_port);
+    add_end(w, "to", system, link->to, link->to_port);
+    json_member_int(w, "gbps", link->gbps);
+    json_member_int(w, "latency_ns", link->latency_ns);
+    json_member_int(w, "payload", link->payload);
+    json_member_int(w, "overhead", link->overhead);
+    json_member_string(w, "protocol", system_protocol_name(link->protocol));
+    json_end_object(w);
+}
+
+static void print_system_json(const System *system, StrBuf *out)
+{
+    JsonWriter w = {.out = out};
+    json_begin_object(&w);
+    json_write_line(&w, 2);
+    json_member_string(&w, "name", system->name);
+    json_write_line(&w, 2);
+    json_member_array(&w, "cards");
+    for (uint32_t i = 0; i < system->card_count; i++) {
+        json_write_line(&w, 4);
+        json_begin_object(&w);
+        json_member_string(&w, "name", system->cards[i].name);
+        json_member_string(&w, "device", system->cards[i].device.name);
+        json_member_int(&w, "clock_mhz", system->cards[i].clock);
+        json_end_object(&w);
+    }
+    json_end_array(&w);
+    json_write_line(&w, 2);
+    json_member_array(&w, "links");
+    for (uint32_t i = 0; i < system->link_count; i++)
+        add_system_link(&w, system, &system->links[i]);
+    json_end_array(&w);
+    json_write_line(&w, 2);
+    json_member_object(&w, "host");
+    json_member_int(&w, "pcie_gbytes", system->pcie_gbytes);
+    json_member_int(&w, "transfer_us", system->transfer_us);
+    json_end_object(&w);
+    json_write_line(&w, 0);
+    json_end_object(&w);
+    strbuf_add_char(out, '\n');
+}
+
+/* Of a file, or of so many cards of a device. */
+static bool list_system(const Tool *tool, const char *path, const char *device, int64_t cards,
+                        bool as_json)
+{
+    Context *ctx = context_create();
+    System *system = xcalloc(1, sizeof *system);
+    StrBuf text = {0};
+    bool ok = path ? driver_resolve_system(ctx, path, tool_errors(tool), system)
+                   : driver_chain_cards(ctx, device, cards, tool_errors(tool), system);
+    if (ok) {
+        (as_json ? print_system_json : print_system_table)(system, &text);
+        fwrite(text.data, 1, text.len, stdout);
+    }
+    diag_flush(ctx);
+    strbuf_free(&text);
+    free(system);
+    context_destroy(ctx);
+    return ok;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -196,12 +382,37 @@ static bool list_all(const Tool *tool, bool as_json)
     return ok;
 }
 
+typedef struct ListOptions {
+    bool as_json;
+    const char *system;
+    int64_t cards; /* LIMIT_NOT_GIVEN: no chain */
+} ListOptions;
+
+static bool list(const Tool *tool, const Texts *names, const ListOptions *options)
+{
+    bool has_cards = options->cards != LIMIT_NOT_GIVEN;
+    if (has_cards && (options->cards < 1 || options->cards > SYSTEM_MAX_CARDS))
+        return tool_error(tool, "error: --cards takes a number from 1 to %d", SYSTEM_MAX_CARDS);
+    if (options->system && (names->len > 0 || has_cards))
+        return tool_error(tool, "error: --system names all cards, it goes with no others");
+    if (has_cards && names->len != 1) return tool_error(tool, "error: --cards needs one device");
+    if (options->system || has_cards)
+        return list_system(tool, options->system, names->len ? names->data[0] : NULL,
+                           options->cards, options->as_json);
+    return names->len ? list_devices(tool, names, options->as_json)
+                      : list_all(tool, options->as_json);
+}
+
 int ming_devices(int argc, char **argv)
 {
-    bool as_json = false;
+    ListOptions options = {.cards = LIMIT_NOT_GIVEN};
     const Flag flags[] = {
-        {"json", FLAG_SWITCH, &as_json, NULL, "Print everything that the descriptions say, as JSON",
-         NULL},
+        {"cards", FLAG_INT, &options.cards, "n",
+         "Print the system of so many cards of the device, linked in a chain", NULL},
+        {"json", FLAG_SWITCH, &options.as_json, NULL,
+         "Print everything that the descriptions say, as JSON", NULL},
+        {"system", FLAG_TEXT, &options.system, "file.xml",
+         "Print the system of a file: its cards and their links", NULL},
     };
     const Tool tool = {
         .name = "ming devices",
@@ -213,8 +424,7 @@ int ming_devices(int argc, char **argv)
     Texts names = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &names);
     bool ok = args == ARGS_DONE;
-    if (args == ARGS_RUN)
-        ok = names.len ? list_devices(&tool, &names, as_json) : list_all(&tool, as_json);
+    if (args == ARGS_RUN) ok = list(&tool, &names, &options);
     vec_free(&names);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

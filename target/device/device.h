@@ -22,7 +22,13 @@
  * (target/devices/device.xsd); a file above 1 MiB is refused.
  * Tests: test/unit/target/device/device_test.c, lit/tools/device*.mir */
 
-enum { DEVICE_MAX_DIES = 8, DEVICE_MAX_MEMORIES = 4, DEVICE_MAX_SHELLS = 8 };
+enum {
+    DEVICE_MAX_DIES = 8,
+    DEVICE_MAX_MEMORIES = 4,
+    DEVICE_MAX_SHELLS = 8,
+    DEVICE_MAX_BANKS = 16,
+    DEVICE_MAX_PORTS = 8
+};
 
 /* Counts, or percentages of them. */
 typedef struct Resources {
@@ -40,15 +46,34 @@ typedef struct DeviceMemory {
     bool has_contents; /* may be initialized by the bitstream */
 } DeviceMemory;
 
+/* One of the dies of a device. */
+typedef struct DeviceDie {
+    Str name;
+    Resources resources;
+    Str memory;        /* names of shells that may be on it, separated by single blanks */
+    uint32_t ethernet; /* a bit per port whose transceivers it has */
+} DeviceDie;
+
+/* Banks NAME[first] to NAME[first + count - 1] of external memory. */
+typedef struct DeviceBanks {
+    Str name;
+    int64_t first, count;
+    int64_t mbytes, mbps, port_bits; /* of each: size, MB/s, width of its port */
+    uint32_t die;
+} DeviceBanks;
+
 /* A device. Its texts live in the context, so it needs no freeing. */
 typedef struct Device {
     Str name, title, part, dsp_kind;
     int64_t clock_default, clock_maximum; /* MHz */
     int64_t delay_percent;                /* of its speed grade's delays; UltraScale+ -2: 100 */
     Resources total;                      /* of all dies */
-    NamedResources dies[DEVICE_MAX_DIES]; /* neighbours in order */
+    DeviceDie dies[DEVICE_MAX_DIES];      /* neighbours in order */
     uint32_t die_count;
     int64_t sll, ethernet; /* wires between neighbouring dies; Gb/s between cards */
+    int64_t wires[DEVICE_MAX_DIES][DEVICE_MAX_DIES]; /* between two dies: as sll, or other ones */
+    DeviceBanks banks[DEVICE_MAX_BANKS];
+    uint32_t bank_count;
     DeviceMemory memories[DEVICE_MAX_MEMORIES];
     uint32_t memory_count;
     NamedResources shells[DEVICE_MAX_SHELLS];
@@ -64,6 +89,57 @@ bool device_read(Context *ctx, const char *path, const char *schema, Device *out
 /* The resources that a design may take: `percent` (1 to 100) of the device's, rounded down; 0: the
  * recommended shares. */
 Resources device_budget(const Device *device, int64_t percent);
+
+/* System files: several cards and the Ethernet links between them (target/devices/system.xsd). A
+ * file above 1 MiB is refused, as are more than 16 cards, links to cards or ports that are not there,
+ * two links at a port, and cards that are not connected by one path each.
+ * Tests: test/unit/target/device/system_test.c, lit/tools/devices-system.test */
+
+enum { SYSTEM_MAX_CARDS = 16 };
+
+typedef enum LinkProtocol { LINK_UDP, LINK_CREDIT } LinkProtocol;
+
+typedef struct SystemCard {
+    Str name, device_name; /* the second: what --device takes */
+    int64_t clock;         /* MHz; 0: the device's default */
+    Device device;
+} SystemCard;
+
+/* In both directions. */
+typedef struct SystemLink {
+    uint32_t from, to;           /* cards */
+    uint32_t from_port, to_port; /* of their Ethernet ports */
+    int64_t gbps;                /* in each direction */
+    int64_t latency_ns;
+    int64_t payload, overhead; /* bytes of a packet */
+    LinkProtocol protocol;
+    const Attr *loc;
+} SystemLink;
+
+/* Its texts live in the context, so it needs no freeing. */
+typedef struct System {
+    Str name;
+    SystemCard cards[SYSTEM_MAX_CARDS];
+    uint32_t card_count;
+    SystemLink links[SYSTEM_MAX_CARDS]; /* a tree: at most one less than cards */
+    uint32_t link_count;
+    int64_t pcie_gbytes, transfer_us; /* of the host: GB/s, and what each transfer adds */
+} System;
+
+/* Reads a system file, but not the devices that its cards name. schema: path of system.xsd. False:
+ * diagnosed, naming the file and the line. */
+bool system_read(Context *ctx, const char *path, const char *schema, System *out) MUST_CHECK;
+/* Sets the clocks that are not given, and checks clocks and links against the devices of the
+ * cards, which the caller has read. loc: of what the links have no line for. False: diagnosed. */
+bool system_check(Context *ctx, System *system, const Attr *loc) MUST_CHECK;
+/* A chain of equal cards c0, c1, ... with the links that a system file has by default: at the first
+ * Ethernet port of a card the one before, at the second the one behind. count: 1 to
+ * SYSTEM_MAX_CARDS. system_check says whether there are so many ports. */
+void system_chain(Context *ctx, const Device *device, uint32_t count, System *out);
+/* Whether the device has that Ethernet port on some die. */
+bool device_has_port(const Device *device, uint32_t port);
+/* "udp" or "credit", as in system files. */
+Str system_protocol_name(LinkProtocol protocol);
 
 /* Synthesis reports of Vitis HLS (csynth.xml): what the vendor's tool estimates for each function.
  * Tests: test/unit/target/device/csynth_test.c, lit/tools/ming-report.test */

@@ -29,10 +29,16 @@ void xml_report(XmlFile *file, const xmlError *error, const char *otherwise);
  * diagnosed (no regular file, longer than max_bytes, not well-formed, a document type). */
 xmlDoc *xml_read(XmlFile *file, const char *what, int64_t max_bytes) MUST_CHECK;
 
+/* Whether a document follows a schema, given by its path. False: diagnosed; `unit` is "device files"
+ * or the like. */
+bool xml_validate(XmlFile *file, xmlDoc *doc, const char *schema, const char *unit) MUST_CHECK;
+
 /* First child element of that name, or NULL. */
 const xmlNode *xml_child(const xmlNode *parent, const char *name);
 /* An attribute of an element, or its text; empty if there is none. */
 Str xml_attribute(const XmlFile *file, const xmlNode *node, const char *name);
+/* An attribute that the schema bounds to ten digits and a sign; `otherwise` if there is none. */
+int64_t xml_count(const XmlFile *file, const xmlNode *node, const char *name, int64_t otherwise);
 Str xml_text(const XmlFile *file, const xmlNode *node);
 
 #endif

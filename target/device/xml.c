@@ -1,6 +1,8 @@
 /* A thin layer over libxml2 that turns its errors into diagnostics.
  * Tests: test/unit/target/device/device_test.c, test/unit/target/device/csynth_test.c */
 #include <errno.h>
+#include <libxml/xmlschemas.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -64,6 +66,51 @@ xmlDoc *xml_read(XmlFile *file, const char *what, int64_t max_bytes)
     return doc;
 }
 
+static void on_invalid(void *user, xmlErrorPtr error)
+{
+    xml_report(user, error, "not valid");
+}
+
+static void ignore(void *user, xmlErrorPtr error)
+{
+    (void)user, (void)error;
+}
+
+static bool validate_against(XmlFile *file, xmlDoc *doc, xmlSchema *schema, const char *unit)
+{
+    xmlSchemaValidCtxt *check = xmlSchemaNewValidCtxt(schema);
+    if (!check) out_of_memory("reading a schema");
+    xmlSchemaSetValidStructuredErrors(check, on_invalid, file);
+    if (xmlSchemaValidateDoc(check, doc) != 0 && !file->failed) {
+        file->failed = true;
+        diag_error(file->ctx, xml_loc(file, 1), "does not follow the schema of %s", unit);
+    }
+    xmlSchemaFreeValidCtxt(check);
+    return !file->failed;
+}
+
+static xmlSchema *read_schema(xmlDoc *doc)
+{
+    xmlSchemaParserCtxt *parser = xmlSchemaNewDocParserCtxt(doc);
+    if (!parser) out_of_memory("reading a schema");
+    xmlSchemaSetParserStructuredErrors(parser, ignore, NULL);
+    xmlSchema *schema = xmlSchemaParse(parser);
+    xmlSchemaFreeParserCtxt(parser);
+    return schema;
+}
+
+bool xml_validate(XmlFile *file, xmlDoc *doc, const char *path, const char *unit)
+{
+    xmlDoc *text = xmlReadFile(path, NULL, xml_options);
+    xmlSchema *schema = text ? read_schema(text) : NULL;
+    bool ok = schema ? validate_against(file, doc, schema, unit)
+                     : diag_error(file->ctx, xml_loc(file, 1),
+                                  "cannot be checked: there is no usable schema '%s'", path);
+    xmlSchemaFree(schema);
+    xmlFreeDoc(text);
+    return ok;
+}
+
 const xmlNode *xml_child(const xmlNode *parent, const char *name)
 {
     for (const xmlNode *node = parent ? parent->children : NULL; node; node = node->next)
@@ -82,6 +129,12 @@ static Str take_text(const XmlFile *file, xmlChar *value)
 Str xml_attribute(const XmlFile *file, const xmlNode *node, const char *name)
 {
     return take_text(file, xmlGetNoNsProp(node, (const xmlChar *)name));
+}
+
+int64_t xml_count(const XmlFile *file, const xmlNode *node, const char *name, int64_t otherwise)
+{
+    Str text = xml_attribute(file, node, name);
+    return text.len > 0 ? strtoll(text.data, NULL, 10) : otherwise;
 }
 
 Str xml_text(const XmlFile *file, const xmlNode *node)

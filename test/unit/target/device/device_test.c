@@ -59,6 +59,39 @@ static void reads_dies(void **state)
     assert_false(device.memories[0].has_contents);
 }
 
+#define SHELL(name) "<shell name='" name "' lut='1' ff='1' bram18='1' uram='1' dsp='1'/>"
+/* Two banks. */
+#define BANKS(first, die)                                                                          \
+    "<bank name='DDR' count='2' mbytes='4' mbps='5' portBits='64' "                                \
+    "first='" first "' die='" die "'/>"
+#define SLR(name, rest) "<die name='" name "' lut='5' ff='6' bram18='7' uram='8' dsp='9' " rest "/>"
+
+static void reads_what_dies_have(void **state)
+{
+    Device device;
+    assert_true(read_text(*state,
+                          HEAD CLOCK SLR("a", "memory='  hbm\tddr '") DIE("b", "7")
+                              SLR("c", "ethernet='3 0'") "<links sll='12'>"
+                                                         "<link from='c' to='b' sll='99'/>"
+                                                         "<link from='a' to='c' sll='2'/>"
+                                                         "</links>" BANKS("0", "a") BANKS("2", "b")
+                                                             SHELL("ddr") SHELL("hbm") SHARES,
+                          &device));
+    assert_true(str_eq_c(device.dies[0].memory, "hbm ddr"));
+    assert_int_equal(device.dies[1].memory.len, 0);
+    assert_int_equal(device.dies[2].ethernet, 9);
+    assert_true(device_has_port(&device, 3));
+    assert_false(device_has_port(&device, 1));
+    assert_int_equal(device.wires[0][1], 12);
+    assert_int_equal(device.wires[1][2], 99);
+    assert_int_equal(device.wires[2][1], 99);
+    assert_int_equal(device.wires[2][0], 2);
+    assert_int_equal(device.bank_count, 2);
+    assert_int_equal(device.banks[1].first, 2);
+    assert_int_equal(device.banks[1].die, 1);
+    assert_int_equal(device.banks[1].port_bits, 64);
+}
+
 static void reads_the_speed_grade(void **state)
 {
     Device device;
@@ -104,6 +137,30 @@ static void refuses_bad_files(void **state)
     refuse(*state, "<device title='D' part='p' dspKind='DSP58'/>", "");
 }
 
+#define LINKS(content) "<links sll='1'>" content "</links>"
+
+static void refuses_what_does_not_agree(void **state)
+{
+    refuse(*state, HEAD CLOCK DIE("a", "7") DIE("a", "7") SHARES, "key-sequence");
+    refuse(*state, HEAD CLOCK DIE("a", "7") BANKS("0", "b") SHARES, "key-sequence");
+    refuse(*state, HEAD CLOCK DIE("a", "7") LINKS("<link from='a' to='b' sll='1'/>") SHARES,
+           "key-sequence");
+    refuse(*state, HEAD CLOCK DIE("a", "7") LINKS("<link from='a' to='a' sll='1'/>") SHARES,
+           "joins 'a' to itself");
+    refuse(*state,
+           HEAD CLOCK DIE("a", "7") DIE("b", "7")
+               LINKS("<link from='a' to='b' sll='1'/><link from='b' to='a' sll='1'/>") SHARES,
+           "'b' has two links to the same die");
+    refuse(*state, HEAD CLOCK DIE("a", "7") BANKS("0", "a") BANKS("1", "a") SHARES,
+           "a bank of 'DDR' is there twice");
+    refuse(*state, HEAD CLOCK SLR("a", "memory='hbm'") SHELL("ddr") SHARES,
+           "no shell of that name");
+    refuse(*state, HEAD CLOCK SLR("a", "ethernet='1'") SLR("b", "ethernet='0 1'") SHARES,
+           "two Ethernet ports 1");
+    refuse(*state, HEAD CLOCK SLR("a", "ethernet='8'") SHARES, "'ethernet'");
+    refuse(*state, HEAD CLOCK DIE("a", "7") SHELL("x") SHELL("x") SHARES, "key-sequence");
+}
+
 static void refuses_document_types(void **state)
 {
     refuse(*state,
@@ -138,7 +195,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_dies, setup, teardown),
+        cmocka_unit_test_setup_teardown(reads_what_dies_have, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_the_speed_grade, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_what_does_not_agree, setup, teardown),
         cmocka_unit_test_setup_teardown(takes_shares, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_a_missing_schema, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_bad_files, setup, teardown),
