@@ -161,11 +161,19 @@ int64_t kernel_macs(const Op *generic)
     return macs;
 }
 
-/* A generic fills if it yields a scalar input or a value from outside. */
+static bool has_tensor_input(const Op *op)
+{
+    for (uint32_t i = 0; i < linalg_input_count(op); i++)
+        if (type_is_shaped(op_operand(op, i)->type)) return true;
+    return false;
+}
+
+/* A generic fills if it yields a scalar input or a value from outside. One that has a tensor is a
+ * kernel whatever it yields: the stream of that tensor has to be read. */
 Value *kernel_fill_value(const Op *op)
 {
     if (op->def == LINALG(FILL)) return op_operand(op, 0);
-    if (op->def != LINALG(GENERIC) || op->result_count != 1) return NULL;
+    if (op->def != LINALG(GENERIC) || op->result_count != 1 || has_tensor_input(op)) return NULL;
     Block *body = linalg_body(op);
     Value *yielded = op_operand(body->last, 0);
     if (!yielded->is_arg || value_block(yielded) != body) {

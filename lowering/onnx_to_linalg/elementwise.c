@@ -24,10 +24,11 @@ static bool scaled_range(const Fixed *fixed, int shift, int64_t *low, int64_t *h
     return fixed_shift_i64(fixed->low, shift, low) && fixed_shift_i64(fixed->high, shift, high);
 }
 
-static Value *shifted(Builder *b, Value *q, const Type *type, bool is_unsigned, int shift)
+/* Zeros, whose range says nothing of the shift, may be of a type that is too narrow for it. */
+static Value *shifted(Builder *b, Value *q, const Type *type, const Fixed *of, int shift)
 {
-    q = lower_build_extend(b, q, type, is_unsigned);
-    if (shift == 0) return q;
+    q = lower_build_extend(b, q, type, of->is_unsigned);
+    if (shift == 0 || (of->low == 0 && of->high == 0)) return q;
     return build_binary(b, ARITH(SHLI), type, q, arith_constant_int(b, type, shift));
 }
 
@@ -63,8 +64,8 @@ static bool add_integers(Pair *p)
     result.is_unsigned = false;
     Generic g;
     const Type *type = open_pair(p, &g, &result);
-    Value *a = shifted(&g.body, generic_arg(&g, 0), type, p->x->is_unsigned, p->shift_x);
-    Value *b = shifted(&g.body, generic_arg(&g, 1), type, p->y->is_unsigned, p->shift_y);
+    Value *a = shifted(&g.body, generic_arg(&g, 0), type, p->x, p->shift_x);
+    Value *b = shifted(&g.body, generic_arg(&g, 1), type, p->y, p->shift_y);
     result.value =
         generic_close(&g, build_binary(&g.body, is_sub ? ARITH(SUBI) : ARITH(ADDI), type, a, b));
     lower_result(lw, &result);

@@ -4,15 +4,16 @@
     places_check.py --tools=DIR [--seed=N] [--filter=REGEX] [--csim=all|some|none]
                     [--quick] [--keep=DIR]
 
-Each row of places_rows.py, places_sums.py and places_streamline.py stands at a graph's input, between a quantizer or a
-sum of quantized products and a quantizer, and at the output; rows on plain
-element types stand alone. The same random frames go through `ming run`, as
-exported and as linalg, through `ming compile` and `ming sim`, and, many graphs
-in one project, through the emitted C++. All must give what the row's numpy
-function gives: integers and quantized values exactly, floats to 1e-5 of the
-largest, or to the step of their type (four of half
-floats) where that is larger. `ming compile` may refuse a graph that `ming check` calls unsupported,
-`ming run` none as exported. An operator of the dialect without a row fails.
+Each row of places_rows.py, places_sums.py, places_streamline.py,
+places_constant.py and places_moved.py stands at a graph's input, between a
+quantizer or a sum of quantized products and a quantizer, and at the output;
+rows on plain element types stand alone. The same random frames go through
+`ming run`, as exported and as linalg, through `ming compile` and `ming sim`,
+and, many graphs in one project, through the emitted C++. All must give what the
+row's numpy function gives: integers and quantized values exactly, floats to
+1e-5 of the largest, or to the step of their type (four of half floats) where
+that is larger. `ming compile` may refuse a graph that `ming check` calls
+unsupported, `ming run` none as exported. An operator of the dialect without a row fails.
 
 --quick takes one place of each row and no C++. --keep leaves the models there.
 """
@@ -30,6 +31,8 @@ import numpy as np
 
 import onnx_file
 import places_rows
+import places_constant  # pylint: disable=unused-import (adds rows)
+import places_moved  # pylint: disable=unused-import (adds rows)
 import places_streamline  # pylint: disable=unused-import (adds rows)
 import places_sums  # pylint: disable=unused-import (adds rows)
 from networks_check import LOWERING

@@ -357,25 +357,27 @@ static Value *build_first(OnnxLowering *lw, const Fixed *fixed, const Type *like
     return generic_close(&generic, x);
 }
 
-/* The step's value from that of the integers. */
-static Value *build_step(OnnxLowering *lw, const EpilogueOp *step, Value *first)
+/* The step's value from that of the integers, in their shape: they may have been moved since the
+ * step was deferred. */
+static Value *build_step(OnnxLowering *lw, const EpilogueOp *step, Value *first, int axis)
 {
     Value *operands[2];
     if (!step) return first;
-    Value *before = build_step(lw, step->before, first);
-    Value *other = before && step->joins ? build_step(lw, step->other, first) : NULL;
+    Value *before = build_step(lw, step->before, first, axis);
+    Value *other = before && step->joins ? build_step(lw, step->other, first, axis) : NULL;
     lw->node = (Op *)step->node;
     if (!before || !step->joins)
-        return before ? lower_build_plain_node(lw, step->operand, before) : NULL;
+        return before ? lower_build_plain_along(lw, step->operand, before, axis) : NULL;
     operands[step->operand] = before;
     operands[1 - step->operand] = other;
-    return other ? lower_build_plain_on(lw, operands, 2) : NULL;
+    return other ? lower_build_plain_on(lw, operands, 2, first->type) : NULL;
 }
 
 Value *epilogue_build(OnnxLowering *lw, const Fixed *fixed, const Type *like)
 {
     Op *node = lw->node;
-    Value *x = build_step(lw, last_step(fixed), build_first(lw, fixed, like));
+    int axis = fixed->epilogue ? fixed->epilogue->axis : -1;
+    Value *x = build_step(lw, last_step(fixed), build_first(lw, fixed, like), axis);
     lw->node = node;
     return x;
 }

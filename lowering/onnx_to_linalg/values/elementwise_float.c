@@ -115,8 +115,8 @@ static bool fold_batch_norm(const Op *op, const Array *const *params, Array *fac
     return true;
 }
 
-/* One product and one sum per channel. */
-static Value *build_batch_norm(OnnxLowering *lw, Value *x)
+/* One product and one sum per channel, which is an index of x's dimension `axis`. */
+static Value *build_batch_norm(OnnxLowering *lw, Value *x, uint32_t axis)
 {
     const Op *op = lw->node;
     const Array *params[4];
@@ -139,7 +139,7 @@ static Value *build_batch_norm(OnnxLowering *lw, Value *x)
     if (!ok) return NULL;
     Generic generic;
     const Type *elem = type_elem(x->type);
-    generic_along(lw, &generic, inputs, 3, 1);
+    generic_along(lw, &generic, inputs, 3, axis);
     generic_open(lw, &generic, lower_build_empty(lw, x->type));
     Builder *b = &generic.body;
     Value *y = generic_arg(&generic, 0);
@@ -175,9 +175,9 @@ static Value *build_clip(OnnxLowering *lw, Value *x)
 }
 
 /* Max, Min, Sum, Mean of any number of operands, two at a time. */
-static Value *build_variadic(OnnxLowering *lw, Value *const *inputs, uint32_t count)
+static Value *build_variadic(OnnxLowering *lw, Value *const *inputs, uint32_t count,
+                             const Type *type)
 {
-    const Type *type = lower_plain_type(op_result(lw->node, 0)->type);
     Value *y = inputs[0];
     for (uint32_t i = 1; y && i < count; i++)
         y = apply(lw, (Value *const[]){y, inputs[i]}, 2, type);
@@ -196,21 +196,46 @@ static bool is_variadic(const Op *op)
            op->def == ONNX(MEAN);
 }
 
-Value *lower_build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count)
+Value *lower_build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count,
+                            const Type *type)
 {
-    if (is_variadic(lw->node)) return build_variadic(lw, inputs, count);
-    return apply(lw, inputs, count, lower_plain_type(op_result(lw->node, 0)->type));
+    return is_variadic(lw->node) ? build_variadic(lw, inputs, count, type)
+                                 : apply(lw, inputs, count, type);
+}
+
+/* A constant operand of the node in the rank of x, its channels along the axis. */
+static Value *constant_along(OnnxLowering *lw, uint32_t index, const Value *x, int axis)
+{
+    int64_t dims[ONNX_MAX_RANK];
+    const Array *constant = lower_array(lw, op_operand(lw->node, index));
+    uint32_t rank = x->type->u.shaped.rank;
+    for (uint32_t i = 0; i < rank; i++) dims[i] = (int)i == axis ? constant->count : 1;
+    const Type *one = type_tensor(constant->elem, NULL, 0, NULL);
+    const Type *along = type_tensor(constant->elem, dims, rank, NULL);
+    return lower_build_array(lw, constant, constant->count == 1 ? one : along);
+}
+
+Value *lower_build_plain_along(OnnxLowering *lw, uint32_t index, Value *x, int axis)
+{
+    const Op *op = lw->node;
+    if (op->def == ONNX(BATCH_NORMALIZATION)) return build_batch_norm(lw, x, (uint32_t)axis);
+    if (op->def == ONNX(CLIP)) return build_clip(lw, x);
+    Value **inputs = ARENA_ARRAY(&lw->pass->scratch, Value *, op->operand_count);
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        inputs[i] = i == index ? x : constant_along(lw, i, x, axis);
+    return lower_build_plain_on(lw, inputs, op->operand_count, x->type);
 }
 
 Value *lower_build_plain_node(OnnxLowering *lw, uint32_t index, Value *x)
 {
     const Op *op = lw->node;
-    if (op->def == ONNX(BATCH_NORMALIZATION)) return build_batch_norm(lw, x);
+    if (op->def == ONNX(BATCH_NORMALIZATION)) return build_batch_norm(lw, x, 1);
     if (op->def == ONNX(CLIP)) return build_clip(lw, x);
     Value **inputs = ARENA_ARRAY(&lw->pass->scratch, Value *, op->operand_count);
     for (uint32_t i = 0; i < op->operand_count; i++) {
         inputs[i] = i == index ? x : lower_plain(lw, i);
         if (!inputs[i]) return NULL;
     }
-    return lower_build_plain_on(lw, inputs, op->operand_count);
+    const Type *type = lower_plain_type(op_result(op, 0)->type);
+    return lower_build_plain_on(lw, inputs, op->operand_count, type);
 }

@@ -182,9 +182,9 @@ static Value *plain_integers(OnnxLowering *lw, const Fixed *fixed, const Type *t
     return generic_close(&generic, lower_build_resize(b, element, type_elem(type)));
 }
 
-static Value *plain_constant(OnnxLowering *lw, const Array *array)
+Value *lower_build_array(OnnxLowering *lw, const Array *array, const Type *type)
 {
-    Array *signless = array_new(lower_plain_type(array->type));
+    Array *signless = array_new(lower_plain_type(type));
     for (int64_t i = 0; i < array->count; i++) {
         if (type_is_float(array->elem))
             array_set_f64(signless, i, array_get_f64(array, i));
@@ -209,7 +209,7 @@ static void note_end(OnnxLowering *lw)
 static Value *make_plain(OnnxLowering *lw, const Value *value, const Lowered *lowered)
 {
     const Array *array = lower_array(lw, value);
-    if (array) return plain_constant(lw, array);
+    if (array) return lower_build_array(lw, array, array->type);
     if (!lowered) {
         onnx_error(lw->node, "has an operand that is no tensor of numbers");
         return NULL;

@@ -116,6 +116,8 @@ void lower_record_fixed(OnnxLowering *lw, const Value *of, const Fixed *fixed);
 void lower_record_plain(OnnxLowering *lw, const Value *of, Value *plain);
 /* The value of a constant of the network in whatever form, borrowed. NULL: it is none. */
 const Array *lower_array(OnnxLowering *lw, const Value *value);
+/* A constant of the network as a plain tensor, in that shape. */
+Value *lower_build_array(OnnxLowering *lw, const Array *array, const Type *type);
 /* Signless type of a plain tensor. */
 const Type *lower_plain_type(const Type *type);
 bool lower_is_unsigned_elem(const Type *type); /* ui8 ..., i1 */
@@ -255,9 +257,14 @@ Value *lower_build_lookup(Builder *b, Value *table, Value *at);
 /* The node on plain tensors, with x as operand `index` and the others looked up. NULL:
  * diagnosed. */
 Value *lower_build_plain_node(OnnxLowering *lw, uint32_t index, Value *x) MUST_CHECK;
-/* The node on given plain tensors, for nodes without operands of their own kind. NULL:
- * diagnosed. */
-Value *lower_build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count) MUST_CHECK;
+/* The node on x in place of operand `index`, for x of any shape: a node of floats that keeps the
+ * type of that operand, and whose other operands are constants that are the same everywhere or
+ * differ along dimension `axis` of x, -1: none. NULL: diagnosed. */
+Value *lower_build_plain_along(OnnxLowering *lw, uint32_t index, Value *x, int axis) MUST_CHECK;
+/* The node on given plain tensors with a result of that type, for nodes without operands of their
+ * own kind. NULL: diagnosed. */
+Value *lower_build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count,
+                            const Type *type) MUST_CHECK;
 /* Whether the node is element-wise. */
 bool lower_is_elementwise(const Op *node);
 
