@@ -55,34 +55,52 @@ static uint8_t spare_of(const Type *type)
     return type_is_integer(type_elem(type)) ? (uint8_t)(64 - type_width(type_elem(type))) : 0;
 }
 
-/* Register of 1 where the counters are in the op's set; it is known before the body. */
-static bool compile_condition(HlsCompiler *c, const Op *op, uint32_t *reg)
+/* The op's set over the counters of the loop. NULL: diagnosed. */
+static const IntegerSet *condition_of(HlsCompiler *c, const Op *op)
 {
     const IntegerSet *set = op_attr(op, EMITHLS_ATTR_CONDITION)->u.set;
     const AffineExpr *exprs[HLS_MAX_LOOPS];
-    if (set->constraint_count > HLS_MAX_LOOPS || op->operand_count > HLS_MAX_LOOPS)
-        return op_error(op, "cannot be simulated: it has more than %d constraints or indices",
-                        HLS_MAX_LOOPS);
+    if (set->constraint_count > HLS_MAX_LOOPS || op->operand_count > HLS_MAX_LOOPS) {
+        op_error(op, "cannot be simulated: it has more than %d constraints or indices",
+                 HLS_MAX_LOOPS);
+        return NULL;
+    }
     for (uint32_t i = 0; i < set->constraint_count; i++) {
         exprs[i] = hls_sim_compiler_over_counters(c, op, 0, set->constraints[i]);
-        if (!exprs[i] || !affine_is_pure(exprs[i]))
-            return op_error(op, "cannot be simulated: an index is no loop counter, or a divisor no "
-                                "constant");
+        if (!exprs[i] || !affine_is_pure(exprs[i])) {
+            op_error(op, "cannot be simulated: an index is no loop counter, or a divisor no "
+                         "constant");
+            return NULL;
+        }
     }
-    const IntegerSet *own =
-        set_get(op->ctx, c->loop->counter_count, 0, set->constraint_count, exprs, set->is_eq);
-    if (!ptrmap_has(&c->indices, own)) {
+    return set_get(op->ctx, c->loop->counter_count, 0, set->constraint_count, exprs, set->is_eq);
+}
+
+/* Whether no iteration of the loop is in the set, as of a copy of an unrolled one. */
+static bool is_never(const HlsCompiler *c, const IntegerSet *set)
+{
+    for (uint32_t i = 0; i < set->constraint_count; i++) {
+        int64_t low, high;
+        affine_bounds(set->constraints[i], c->loop->extents, &low, &high);
+        if (high < 0 || (set->is_eq[i] && low > 0)) return true;
+    }
+    return false;
+}
+
+/* Register of 1 where the counters are in the set; it is known before the body. */
+static uint32_t compile_condition(HlsCompiler *c, const IntegerSet *set)
+{
+    if (!ptrmap_has(&c->indices, set)) {
         size_t first = c->code->tests.len;
         for (uint32_t i = 0; i < set->constraint_count; i++) {
-            Index index = hls_sim_compile_index(c, exprs[i]);
+            Index index = hls_sim_compile_index(c, set->constraints[i]);
             *vec_push(&c->code->tests) = (HlsTest){index.reg, set->is_eq[i], index.add};
         }
         uint32_t out = hls_sim_compile_index_op(c, CODE_TEST, 0, 0, (int64_t)first);
         c->code->before.data[c->code->before.len - 1].count = set->constraint_count;
-        hls_sim_reg_put(&c->indices, own, out);
+        hls_sim_reg_put(&c->indices, set, out);
     }
-    *reg = hls_sim_reg_find(&c->indices, own);
-    return true;
+    return hls_sim_reg_find(&c->indices, set);
 }
 
 static const HlsOpcode fast_codes[ARITH_OP_COUNT] = {
@@ -233,9 +251,9 @@ static bool compile_range(HlsCompiler *c, const Op *first, const Op *end);
 
 static bool compile_if(HlsCompiler *c, const Op *op)
 {
-    uint32_t reg = 0;
-    if (!compile_condition(c, op, &reg)) return false;
-    hls_sim_compiler_emit(c, CODE_SKIP)->a = reg;
+    const IntegerSet *set = condition_of(c, op);
+    if (!set || is_never(c, set)) return set != NULL;
+    hls_sim_compiler_emit(c, CODE_SKIP)->a = compile_condition(c, set);
     size_t skip = c->code->body.len - 1;
     bool ok = compile_range(c, region_entry(op_region(op, 0))->first, NULL);
     c->code->body.data[skip].imm = (int64_t)(c->code->body.len - skip - 1);
@@ -268,7 +286,6 @@ static void compile_access(HlsCompiler *c, const Op *op)
 
 static bool compile_op(HlsCompiler *c, const Op *op, size_t block_begin)
 {
-    uint32_t reg = 0;
     if (op->def == EMITHLS(FOR)) return compile_copies(c, op);
     if (op->def == EMITHLS(IF)) return compile_if(c, op);
     if (op->def == EMITHLS(LOAD)) return hls_sim_compile_load(c, op);
@@ -283,9 +300,9 @@ static bool compile_op(HlsCompiler *c, const Op *op, size_t block_begin)
     if (op->def != EMITHLS(COND))
         return op->result_count == 0 || ptrmap_has(&c->arrays, op_result(op, 0)) ||
                compile_scalar(c, op);
-    if (!compile_condition(c, op, &reg)) return false;
-    hls_sim_reg_put(&c->places, op_result(op, 0), reg);
-    return true;
+    const IntegerSet *set = condition_of(c, op);
+    if (set) hls_sim_reg_put(&c->places, op_result(op, 0), compile_condition(c, set));
+    return set != NULL;
 }
 
 static bool compile_range(HlsCompiler *c, const Op *first, const Op *end)
