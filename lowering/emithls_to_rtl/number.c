@@ -62,7 +62,57 @@ static Number multiply(Graph *g, Number a, int64_t factor)
     return factor < 0 ? combine(g, NODE_SUB, constant(g, 0), sum, -sum.high, -sum.low) : sum;
 }
 
-/* By d of a number of w bits, with l the bits of d - 1 (T. Granlund and P. Montgomery, Division by
+/* Long division by a small constant in digits, so that each step is a function of six bits: what is
+ * left of the digits before, and the next digit. A LUT gives a bit of it. */
+typedef struct LongDivision {
+    int64_t divisor;
+    uint32_t rest_bits, digit_bits, steps;
+} LongDivision;
+
+/* False: a step has no bits for a digit, or there are so many steps that a product is shorter. */
+static bool plan_long_division(uint32_t width, int64_t divisor, LongDivision *out)
+{
+    enum { LUT_INPUTS = 6, MOST_STEPS = 4 };
+    uint32_t bits = (uint32_t)i64_log2_up(divisor);
+    if (bits >= LUT_INPUTS) return false;
+    *out = (LongDivision){divisor, bits, LUT_INPUTS - bits, 1};
+    if (width > LUT_INPUTS)
+        out->steps += (width - LUT_INPUTS + out->digit_bits - 1) / out->digit_bits;
+    return out->steps <= MOST_STEPS;
+}
+
+/* Quotient or remainder of `base` and the low `bits` bits of an index, as choices by its bits. */
+static NodeId quotient_table(Graph *g, NodeId index, uint32_t bits, int64_t base,
+                             const LongDivision *by, bool wants_rest, uint32_t width)
+{
+    if (bits == 0)
+        return to_rtl_const(g, width, wants_rest ? base % by->divisor : base / by->divisor);
+    NodeId low = quotient_table(g, index, bits - 1, base, by, wants_rest, width);
+    NodeId high = quotient_table(g, index, bits - 1, base + ((int64_t)1 << (bits - 1)), by,
+                                 wants_rest, width);
+    return to_rtl_mux(g, to_rtl_extract(g, index, bits - 1, 1), high, low);
+}
+
+static NodeId long_division(Graph *g, NodeId a, const LongDivision *by, bool wants_rest)
+{
+    uint32_t width = to_rtl_node(g, a)->width;
+    uint32_t place = (by->steps - 1) * by->digit_bits, first = width - place;
+    NodeId step = to_rtl_extract(g, a, place, first), quotient = NO_NODE;
+    for (;;) {
+        uint32_t bits = to_rtl_node(g, step)->width;
+        NodeId digit = quotient_table(g, step, bits, 0, by, false, bits);
+        NodeId rest = quotient_table(g, step, bits, 0, by, true, by->rest_bits);
+        NodeId parts[] = {digit, quotient};
+        if (quotient != NO_NODE) parts[0] = to_rtl_extend(g, digit, by->digit_bits, false);
+        quotient = quotient == NO_NODE ? digit : to_rtl_concat(g, parts, 2);
+        if (place == 0) return to_rtl_extend(g, wants_rest ? rest : quotient, width, false);
+        place -= by->digit_bits;
+        const NodeId next[] = {to_rtl_extract(g, a, place, by->digit_bits), rest};
+        step = to_rtl_concat(g, next, 2);
+    }
+}
+
+/* A divisor with few bits divides digit by digit. Else by d of a number of w bits, with l the bits of d - 1 (T. Granlund and P. Montgomery, Division by
  * invariant integers using multiplication, theorem 4.2):
  *
  *   x / d = x m >> (w + l),   m = floor(2^(w + l) / d) + 1 */
@@ -70,8 +120,11 @@ NodeId to_rtl_divide(Graph *g, NodeId a, NodeId by, bool wants_rest)
 {
     enum { MOST_BITS = 62 };
     int64_t d;
+    LongDivision steps;
     uint32_t width = to_rtl_node(g, a)->width, out = 2 * width + 1;
     if (!to_rtl_is_const(g, by, &d) || d < 1) return NO_NODE;
+    if (d > 1 && plan_long_division(width, d, &steps))
+        return long_division(g, a, &steps, wants_rest);
     uint32_t shift = width + (uint32_t)i64_log2_up(d);
     if (shift > MOST_BITS) return NO_NODE;
     int64_t m = ((int64_t)1 << shift) / d + 1;

@@ -1,5 +1,6 @@
-"""Runs products in Icarus: a process that multiplies the elements of a word in many ways, as slices
-and of LUTs, by each other and by constants, lowered for each kind of slice.
+"""Runs products and quotients in Icarus: a process that multiplies the elements of a word in many
+ways, as slices and of LUTs, by each other and by constants, and divides them by constants, lowered
+for each kind of slice.
 """
 import dataclasses
 
@@ -99,6 +100,34 @@ class Product:
         return lines
 
 
+@dataclasses.dataclass
+class Quotient:
+    """An unsigned element by a constant, or what is left of it."""
+    lane: int
+    bits: int
+    divisor: int
+    wants_rest: bool
+
+    @staticmethod
+    def random(rng, lanes):
+        bits = rng.randint(1, 24)
+        most = min(1 << bits, rng.choice((8, 32, 1 << 24))) - 1
+        return Quotient(rng.randrange(lanes), bits, rng.randint(1, most), rng.random() < 0.5)
+
+    def value(self, word):
+        return divmod(word[self.lane] & (1 << self.bits) - 1, self.divisor)[self.wants_rest]
+
+    def text(self, index):
+        kind = "remui" if self.wants_rest else "divui"
+        divisor = signed(self.divisor, self.bits)
+        return [f"%x{index} = arith.trunci %lane{self.lane} : i32 to i{self.bits}",
+                f"%d{index} = arith.constant {divisor} : i{self.bits}",
+                f"%p{index} = arith.{kind} %x{index}, %d{index} : i{self.bits}",
+                f"%r{index} = arith.extui %p{index} : i{self.bits} to i{RESULT}",
+                f"emithls.store %r{index}, %out[affine_map<() -> ({index})>] () : i{RESULT}, "
+                f"!emithls.array<vector<%LANESxi{RESULT}>>"]
+
+
 def design(products, lanes, words):
     """A process of the products, in a loop over the words."""
     read, results = f"vector<{lanes}xi32>", f"vector<{len(products)}xi{RESULT}>"
@@ -147,6 +176,7 @@ def check(tools, folder, rng, kind, simulate, lint, words):
     primitives, slice_kind = KINDS[kind]
     lanes = rng.randint(1, MOST_LANES)
     products = [Product.random(rng, lanes) for _ in range(20)]
+    products += [Quotient.random(rng, lanes) for _ in range(12)]
     text = design(products, lanes, words)
     if slice_kind:
         text = f'module attributes {{dfg.dsp_kind = "{slice_kind}"}} {{\n{text}}}\n'
