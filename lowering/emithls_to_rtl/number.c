@@ -45,19 +45,24 @@ static Number add(Graph *g, Number a, Number b)
     return combine(g, NODE_ADD, a, b, a.low + b.low, a.high + b.high);
 }
 
-/* By a constant: a sum of shifted copies, one per bit of its magnitude. */
+/* By a constant: shifted copies, one per signed digit of its magnitude (NAF), added or subtracted. The
+ * highest digit is first and positive, so no partial sum changes the sign. */
 static Number multiply(Graph *g, Number a, int64_t factor)
 {
-    int64_t magnitude = factor < 0 ? -factor : factor;
+    uint64_t magnitude = factor < 0 ? -(uint64_t)factor : (uint64_t)factor, triple = 3 * magnitude;
+    uint64_t plus = (triple & ~magnitude) >> 1, minus = (magnitude & ~triple) >> 1;
+    int64_t done = 0;
     Number sum = constant(g, 0);
-    for (uint32_t bit = 0; magnitude >> bit; bit++) {
-        if (!(magnitude >> bit & 1)) continue;
+    for (uint32_t bit = 62; bit-- > 0;) {
+        if (!((plus | minus) >> bit & 1)) continue;
         int64_t scale = (int64_t)1 << bit;
-        Number part = {NO_NODE, a.low * scale, a.high * scale};
-        uint32_t width = bits_of(part.low, part.high);
-        part.node =
+        uint32_t width = bits_of(a.low * scale, a.high * scale);
+        const NodeId copy =
             to_rtl_binary(g, NODE_SHL, width, widen(g, a, width), to_rtl_const(g, width, bit), 0);
-        sum = add(g, sum, part);
+        const Number part = {copy, a.low * scale, a.high * scale};
+        done += plus >> bit & 1 ? scale : -scale;
+        sum = combine(g, plus >> bit & 1 ? NODE_ADD : NODE_SUB, sum, part, a.low * done,
+                      a.high * done);
     }
     return factor < 0 ? combine(g, NODE_SUB, constant(g, 0), sum, -sum.high, -sum.low) : sum;
 }
@@ -211,20 +216,41 @@ const AffineExpr *to_rtl_over_counters(const BodyBuilder *b, const Op *op, uint3
     return affine_is_pure(expr) ? expr : NULL;
 }
 
-/* expr >= 0, or == 0, with the constant of a sum on the other side. */
+/* number >= bound, or == bound; is_upper: number <= bound. */
+static NodeId compare(Graph *g, Number n, int64_t bound, bool is_eq, bool is_upper)
+{
+    bool below = n.low<bound, above = n.high> bound;
+    if (is_eq ? n.low > bound || n.high < bound : is_upper ? n.low > bound : n.high < bound)
+        return to_rtl_const(g, 1, 0);
+    if (is_eq ? !below && !above : is_upper ? !above : !below) return to_rtl_const(g, 1, 1);
+    uint32_t width = to_rtl_node(g, n.node)->width;
+    if (!is_eq && !is_upper && n.low < 0 && bound == 0)
+        return to_rtl_not(g, to_rtl_extract(g, n.node, width - 1, 1));
+    int64_t predicate = is_eq      ? CMPI_EQ
+                        : is_upper ? (n.low < 0 ? CMPI_SLE : CMPI_ULE)
+                                   : (n.low < 0 ? CMPI_SGE : CMPI_UGE);
+    return to_rtl_binary(g, NODE_CMP, 1, n.node, to_rtl_const(g, width, bound), predicate);
+}
+
+/* The constant of a sum, which is dropped; 0: none. */
+static int64_t split_constant(const AffineExpr **expr)
+{
+    const AffineExpr *sum = *expr;
+    if (sum->kind != AFFINE_ADD || !affine_is_const(sum->rhs)) return 0;
+    *expr = sum->lhs;
+    return sum->rhs->value;
+}
+
+/* expr >= 0, or == 0, with constants on the other side, and what is subtracted, too. */
 static NodeId constraint(BodyBuilder *b, const AffineExpr *expr, bool is_eq)
 {
-    Graph *g = b->g;
-    bool has_constant = expr->kind == AFFINE_ADD && affine_is_const(expr->rhs);
-    int64_t bound = has_constant ? -expr->rhs->value : 0;
-    Number n = to_rtl_number(b, has_constant ? expr->lhs : expr);
-    if (n.high < bound || (is_eq && n.low > bound)) return to_rtl_const(g, 1, 0);
-    if (n.low >= bound && (!is_eq || n.high == bound)) return to_rtl_const(g, 1, 1);
-    uint32_t width = to_rtl_node(g, n.node)->width;
-    if (!is_eq && n.low < 0 && bound == 0)
-        return to_rtl_not(g, to_rtl_extract(g, n.node, width - 1, 1));
-    int64_t predicate = is_eq ? CMPI_EQ : n.low < 0 ? CMPI_SGE : CMPI_UGE;
-    return to_rtl_binary(g, NODE_CMP, 1, n.node, to_rtl_const(g, width, bound), predicate);
+    int64_t bound = -split_constant(&expr);
+    bool is_negated = expr->kind == AFFINE_MUL && expr->rhs->value == -1;
+    if (is_negated) {
+        expr = expr->lhs;
+        bound = -bound - split_constant(&expr);
+    }
+    return compare(b->g, to_rtl_number(b, expr), bound, is_eq, is_negated);
 }
 
 bool to_rtl_condition(BodyBuilder *b, const Op *op, NodeId *out)
