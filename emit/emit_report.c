@@ -26,6 +26,13 @@ static bool is_process(const Op *op)
     return op->def == EMITHLS(FUNC) && !op_attr(op, EMITHLS_ATTR_TOP);
 }
 
+/* What a process takes as Verilog, a dictionary; NULL: nobody said. */
+static const Attr *verilog_of(const Attr *report)
+{
+    const Attr *verilog = report ? attr_dict_get_c(report, DFG_REPORT_VERILOG) : NULL;
+    return verilog && verilog->kind == ATTR_DICT ? verilog : NULL;
+}
+
 /* Sum over all processes; those without the number count as 0. */
 static int64_t total(const Op *module, const char *name)
 {
@@ -33,6 +40,19 @@ static int64_t total(const Op *module, const char *name)
     FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
         int64_t value = is_process(op) ? number(op_attr(op, DFG_ATTR_REPORT), name) : 0;
         sum += value > 0 ? value : 0;
+    }
+    return sum;
+}
+
+/* What the processes take as Verilog, in sum. */
+static Cost verilog_total(const Op *module)
+{
+    Cost sum = {.cycles = 0};
+    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
+        if (!is_process(op)) continue;
+        const Attr *verilog = verilog_of(op_attr(op, DFG_ATTR_REPORT));
+        for (int k = COST_DSP; k <= COST_FF; k++)
+            sum.items[k] += attr_dict_int(verilog, cost_names[k].key, 0);
     }
     return sum;
 }
@@ -113,6 +133,45 @@ static void add_ops(JsonWriter *w, int64_t ops, bool is_known, int64_t clock_mhz
         json_write_number(w, "%.3f", (double)ops * (double)clock_mhz / (double)interval / 1000);
 }
 
+static void add_verilog(JsonWriter *w, const Cost *cost)
+{
+    json_member_object(w, "verilog");
+    for (int k = COST_DSP; k <= COST_FF; k++)
+        json_member_count(w, cost_names[k].key, cost->items[k]);
+    json_end_object(w);
+}
+
+/* The kind that fit-fifos has chosen. */
+static bool known_fifo_kind(const Op *stream, FifoKind *out)
+{
+    const Attr *impl = op_attr(stream, EMITHLS_ATTR_IMPL);
+    return impl && impl->kind == ATTR_STRING && fifo_kind(impl->u.string, out);
+}
+
+static int64_t fifo_width(const Op *stream)
+{
+    const Type *word = emithls_stream_word(op_result(stream, 0)->type);
+    return emithls_lanes(word) * type_width(emithls_scalar(word));
+}
+
+/* Processes, FIFOs, and the slices of two words at the ports. */
+static void add_verilog_total(const Emitter *e, JsonWriter *w)
+{
+    enum { SLICE_DEPTH = 2 };
+    Cost sum = verilog_total(e->module);
+    FifoKind kind;
+    FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
+        if (op->def == EMITHLS(STREAM) && known_fifo_kind(op, &kind))
+            memory_fifo_cost(kind, fifo_width(op), attr_int_value(op_attr(op, DFG_ATTR_DEPTH)),
+                             STRUCTURE_VERILOG, &sum);
+    for (size_t i = 0; i < e->ports.len; i++) {
+        const Type *word = e->ports.data[i].word;
+        memory_fifo_cost(FIFO_SRL, emithls_lanes(word) * type_width(emithls_scalar(word)),
+                         SLICE_DEPTH, STRUCTURE_VERILOG, &sum);
+    }
+    add_verilog(w, &sum);
+}
+
 /* Latency and interval as simulated; where nobody simulated, the sum and the largest of the
  * processes' cycles, and no rates, since FIFOs may slow the design down. */
 static void add_totals(Emitter *e, JsonWriter *w)
@@ -130,6 +189,7 @@ static void add_totals(Emitter *e, JsonWriter *w)
         json_member_count(w, resources[i], total(e->module, resources[i]));
     add_ops(w, 2 * total(e->module, DFG_REPORT_MACS), timing != NULL, clock_mhz(e), interval);
     json_member_count(w, DFG_REPORT_WEIGHT_BITS, total(e->module, DFG_REPORT_WEIGHT_BITS));
+    if (e->options->rtl) add_verilog_total(e, w);
     json_end_object(w);
     json_write_line(w, 2);
     json_member_string(w, "timing", timing ? STR("simulated") : STR("predicted"));
@@ -194,6 +254,15 @@ static void add_costs(JsonWriter *w, const Attr *report)
     if (report) add_multiplier(w, report);
 }
 
+static void add_process_verilog(JsonWriter *w, const Attr *report)
+{
+    const Attr *verilog = verilog_of(report);
+    Cost cost;
+    for (int k = COST_DSP; k <= COST_FF; k++)
+        cost.items[k] = attr_dict_int(verilog, cost_names[k].key, -1);
+    add_verilog(w, &cost);
+}
+
 static void add_processes(Emitter *e, JsonWriter *w)
 {
     json_member_array(w, "processes");
@@ -209,6 +278,7 @@ static void add_processes(Emitter *e, JsonWriter *w)
         add_list(w, "unroll", attr_dict_get_c(report, DFG_REPORT_UNROLL));
         json_write_line(w, 5);
         add_costs(w, report);
+        if (e->options->rtl) add_process_verilog(w, report);
         json_end_object(w);
     }
     end_items(w);
@@ -248,16 +318,19 @@ static const Op *writer_of(const Emitter *e, const Value *stream)
 }
 
 /* Included in the figures of the process that writes it. */
-static void add_fifo_cost(JsonWriter *w, const Op *stream, int64_t width)
+static void add_fifo_cost(const Emitter *e, JsonWriter *w, const Op *stream)
 {
-    Cost cost = {.cycles = 0};
+    Cost cost = {.cycles = 0}, verilog = {.cycles = 0};
     FifoKind kind;
-    const Attr *impl = op_attr(stream, EMITHLS_ATTR_IMPL);
-    bool is_known = impl && impl->kind == ATTR_STRING && fifo_kind(impl->u.string, &kind);
-    if (is_known)
-        memory_fifo_cost(kind, width, attr_int_value(op_attr(stream, DFG_ATTR_DEPTH)), &cost);
+    int64_t width = fifo_width(stream), depth = attr_int_value(op_attr(stream, DFG_ATTR_DEPTH));
+    bool is_known = known_fifo_kind(stream, &kind);
+    if (is_known) {
+        memory_fifo_cost(kind, width, depth, STRUCTURE_HLS, &cost);
+        memory_fifo_cost(kind, width, depth, STRUCTURE_VERILOG, &verilog);
+    }
     for (int k = COST_BRAM18; k <= COST_FF; k++)
         json_member_count(w, cost_names[k].key, is_known ? cost.items[k] : -1);
+    if (e->options->rtl && is_known) add_verilog(w, &verilog);
 }
 
 static void add_fifos(Emitter *e, JsonWriter *w)
@@ -265,18 +338,16 @@ static void add_fifos(Emitter *e, JsonWriter *w)
     json_member_array(w, "fifos");
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
         if (op->def != EMITHLS(STREAM)) continue;
-        const Type *word = emithls_stream_word(op_result(op, 0)->type);
         const Op *writer = writer_of(e, op_result(op, 0));
-        int64_t width = emithls_lanes(word) * type_width(emithls_scalar(word));
         begin_item(w);
         json_member_string(w, "name", str_from(ptrmap_get(&e->fifos, op)));
-        json_member_count(w, "width", width);
+        json_member_count(w, "width", fifo_width(op));
         json_member_count(w, DFG_ATTR_DEPTH, attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
         add_text_or_null(w, "kind", op_attr(op, EMITHLS_ATTR_IMPL));
         json_write_line(w, 5);
         json_member_string(w, "writer",
                            writer ? str_from(cpp_global(e, symbol_name(writer))) : STR(""));
-        add_fifo_cost(w, op, width);
+        add_fifo_cost(e, w, op);
         json_end_object(w);
     }
     end_items(w);

@@ -16,6 +16,9 @@
 
 enum { FIGURE_COUNT = 7, FIRST_RESOURCE = 2 };
 
+/* What is predicted of the Verilog, in report.json where there is some. */
+#define VERILOG "verilog"
+
 /* Columns: the figure's title, its keys in report.json (process, total), and where it is in
  * SynthFigures. */
 static const struct {
@@ -58,12 +61,16 @@ static int64_t reported_figure(const SynthFigures *reported, size_t column)
     return value;
 }
 
-static ReportRow make_row(const char *name, const json_t *predicted, bool is_total,
+/* is_verilog: resources are those that are predicted of the Verilog. */
+static ReportRow make_row(const char *name, const json_t *predicted, bool is_total, bool is_verilog,
                           const SynthFigures *reported)
 {
     ReportRow row = {.name = name};
+    const json_t *verilog = json_object_get(predicted, VERILOG);
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
-        row.predicted[i] = json_number(predicted, is_total ? figures[i].total_key : figures[i].key);
+        const char *key = is_total ? figures[i].total_key : figures[i].key;
+        row.predicted[i] =
+            json_number(is_verilog && i >= FIRST_RESOURCE ? verilog : predicted, key);
         row.reported[i] = -1;
         if (reported) row.reported[i] = reported_figure(reported, i);
     }
@@ -81,45 +88,56 @@ static const SynthModule *find_module(const SynthReport *report, const char *pro
     return module;
 }
 
-/* What is predicted of a process includes the FIFOs that it writes; in Verilog they are modules of
- * their own. Moves them from the rows of their writers to one behind the processes, whose count is
- * what the processes leave of the total: with the slices of the ports. */
-static void split_fifos(const json_t *design, const SynthReport *report, Rows *rows)
+/* What is predicted of a process as C++ includes the FIFOs that it writes. */
+static void take_fifos(const json_t *design, Rows *rows)
 {
-    ReportRow fifos = {.name = "FIFOs"};
     size_t index;
     json_t *fifo;
+    json_array_foreach(
+        json_object_get(design, "fifos"), index,
+        fifo) for (size_t r = 0; r < rows->len;
+                   r++) for (size_t i = FIRST_RESOURCE; i < FIGURE_COUNT;
+                             i++) if (strcmp(rows->data[r].name, json_text(fifo, "writer")) == 0)
+        rows->data[r]
+            .predicted[i] -= i64_max(json_number(fifo, figures[i].key), 0);
+}
+
+/* In Verilog FIFOs are modules of their own: a row for what the processes leave of the total, which
+ * is theirs and that of the ports' slices. */
+static ReportRow fifo_row(const Rows *processes, const ReportRow *total)
+{
+    ReportRow row = *total;
+    row.name = "FIFOs";
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
-        bool is_resource = i >= FIRST_RESOURCE;
-        fifos.predicted[i] = is_resource ? 0 : -1;
-        fifos.reported[i] = is_resource ? reported_figure(&report->total, i) : -1;
-        for (size_t r = 0; is_resource && r < rows->len; r++)
-            fifos.reported[i] -= i64_max(rows->data[r].reported[i], 0);
-        json_array_foreach(json_object_get(design, "fifos"), index, fifo)
-        {
-            int64_t value = json_number(fifo, figures[i].key);
-            const char *writer = json_text(fifo, "writer");
-            if (value <= 0) continue;
-            fifos.predicted[i] += value;
-            for (size_t r = 0; r < rows->len; r++)
-                if (strcmp(rows->data[r].name, writer) == 0) rows->data[r].predicted[i] -= value;
+        if (i < FIRST_RESOURCE) row.predicted[i] = row.reported[i] = -1;
+        for (size_t r = 0; i >= FIRST_RESOURCE && r < processes->len; r++) {
+            row.predicted[i] -= i64_max(processes->data[r].predicted[i], 0);
+            row.reported[i] -= i64_max(processes->data[r].reported[i], 0);
         }
     }
-    *vec_push(rows) = fifos;
+    return row;
 }
 
 static void collect_rows(const json_t *design, const SynthReport *report, bool has_fifos, Rows *out)
 {
+    const json_t *totals = json_object_get(design, "totals");
+    bool is_verilog = has_fifos && json_object_get(totals, VERILOG);
     size_t index;
     json_t *process;
     json_array_foreach(json_object_get(design, "processes"), index, process)
     {
         const char *name = json_text(process, "name");
         const SynthModule *module = find_module(report, name);
-        *vec_push(out) = make_row(name, process, false, module ? &module->figures : NULL);
+        *vec_push(out) =
+            make_row(name, process, false, is_verilog, module ? &module->figures : NULL);
     }
-    if (has_fifos) split_fifos(design, report, out);
-    *vec_push(out) = make_row("total", json_object_get(design, "totals"), true, &report->total);
+    const ReportRow total = make_row("total", totals, true, is_verilog, &report->total);
+    if (has_fifos && !is_verilog) take_fifos(design, out);
+    if (has_fifos) {
+        const ReportRow fifos = fifo_row(out, &total);
+        *vec_push(out) = fifos;
+    }
+    *vec_push(out) = total;
 }
 
 static void add_number(StrBuf *out, int64_t value)

@@ -123,7 +123,8 @@ enum {
 #define DFG_REPORT_FACTOR_BITS "factor_bits" /* i64 array: of a weight, of an activation */
 #define DFG_REPORT_WEIGHT_BITS "weight_bits" /* i64: of all weights, if they are constant */
 #define DFG_REPORT_BUFFER "buffer"           /* i64: words, of processes that hold some */
-#define DFG_REPORT_FOLDING "folding"         /* a dictionary of DFG_FOLDING keys */
+#define DFG_REPORT_VERILOG "verilog" /* a dictionary of DFG_COST keys: what it takes as Verilog */
+#define DFG_REPORT_FOLDING "folding" /* a dictionary of DFG_FOLDING keys */
 
 /* Of DFG_REPORT_FOLDING, and members of a layer in folding.json: what a user may choose for a
  * process. The values are those of the attributes of that name; storage is a dictionary by the

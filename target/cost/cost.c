@@ -25,51 +25,6 @@ void cost_add(Cost *sum, const Cost *part)
     for (int k = 0; k < COST_KINDS; k++) sum->items[k] += part->items[k];
 }
 
-/* The state machine and the handshakes of a process; a counter takes its bits for counting and as
- * many for comparing. */
-enum { PROCESS_LUT = 60, PROCESS_FF = 60 };
-
-static void add_counter(int64_t trips, Cost *sum)
-{
-    int64_t bits = i64_log2_up(trips);
-    sum->lut += 2 * bits;
-    sum->ff += bits;
-}
-
-static int64_t choice_luts(int64_t bits, int64_t choices)
-{
-    return bits * ceil_div(choices - 1, 3); /* 4:1 per LUT */
-}
-
-static void add_pipeline(CostPipeline *pipeline, bool rewinds, Cost *sum)
-{
-    pipeline->rewinds = rewinds;
-    sum->cycles += cost_pipeline_cycles(pipeline);
-    sum->fill += cost_pipeline_fill(pipeline);
-    sum->lut += PROCESS_LUT;
-    sum->ff += PROCESS_FF + pipeline->depth; /* which stages are busy */
-}
-
-/* A pipeline and the memories that it was scheduled with, which are freed. */
-static void add_schedule(CostPipeline *pipeline, bool rewinds, MemoryList *memories, Cost *sum)
-{
-    add_pipeline(pipeline, rewinds, sum);
-    for (size_t i = 0; i < memories->len; i++) memory_cost(&memories->data[i].memory, sum);
-    vec_free(memories);
-}
-
-/* Whether a process that may have tables rewinds: not where it fills them in its first frame. */
-static bool table_rewinds(const CostTarget *target)
-{
-    return target->rewinds && !target->loads_tables;
-}
-
-/* A word of a stream is held, or built, in registers. */
-static void add_word(const Type *end, Cost *sum)
-{
-    sum->ff += dfg_word_elems(end) * cost_element_bits(type_elem(dfg_payload(end)));
-}
-
 static const Type *port_end_of(const ComputeSchedule *sched, uint32_t port)
 {
     return sched->ends ? sched->ends[port] : dfg_port(sched->process, port)->type;
@@ -150,8 +105,9 @@ void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Bi
 
 /* A word is held in registers, and a multiplexer chooses the elements that are taken in turn. Where
  * words are kept, another one chooses between a new word and an old one. */
-static void add_word_choices(const ComputeSchedule *sched, Cost *sum)
+static void add_word_choices(const ComputeSchedule *sched, const CostTarget *target, Cost *sum)
 {
+    const uint32_t all = (1u << sched->loop_count) - 1;
     KeptWords kept;
     WordTurns turns;
     for (uint32_t s = 0; s < sched->stream_count; s++) {
@@ -159,29 +115,32 @@ static void add_word_choices(const ComputeSchedule *sched, Cost *sum)
         sched_word_turns(sched, s, &turns);
         sched_kept_words(sched, s, &kept);
         int64_t element = cost_element_bits(type_elem(dfg_payload(end)));
-        int64_t bits = dfg_word_elems(end) * element;
-        sum->lut += choice_luts(turns.lanes * element, turns.turns);
-        if (kept.depth > 1) sum->lut += choice_luts(bits, 2);
-        sum->ff += bits;
+        int64_t bits = cost_word_bits(end);
+        bool is_held = sched->moves[s] != all; /* for iterations that do not read */
+        sum->lut += cost_choice_luts(turns.lanes * element, turns.turns);
+        if (kept.depth > 1) sum->lut += cost_choice_luts(bits, 2);
+        if (is_held || cost_structure(target->structure)->has_word_registers) sum->ff += bits;
     }
 }
 
 /* An accumulator is a register that starts from its initial value; partial sums are delayed by
  * registers and joined. */
-static void add_accumulators(const ComputeSchedule *sched, Clock clock, Cost *sum)
+static void add_accumulators(const ComputeSchedule *sched, const CostTarget *target, Cost *sum)
 {
     const ReductionSchedule *r = &sched->reduction;
     int64_t bits = 0;
     if (sched->kernel.class == KERNEL_PURE_PARALLEL) return;
     for (uint32_t i = 0; i < sched->main->result_count; i++)
         bits += sched->lanes * cost_element_bits(type_elem(op_result(sched->main, i)->type));
-    sum->ff += bits * (1 + (r->turns > 1 ? r->turns * r->distance : 0));
+    if (r->steps > 1 || cost_structure(target->structure)->has_word_registers) sum->ff += bits;
+    if (r->turns > 1) sum->ff += bits * r->turns * r->distance;
     if (sched_sums_in_registers(sched)) {
         sum->ff += bits * sched->accumulators;
-        sum->lut += choice_luts(bits, sched->accumulators);
+        sum->lut += cost_choice_luts(bits, sched->accumulators);
     }
-    if (r->steps > 1) sum->lut += ceil_div(bits, 2);
-    if (r->turns > 1) cost_scalar_op(r->combine, sched->lanes * (r->turns - 1), false, clock, sum);
+    if (r->steps > 1) sum->lut += cost_pair_luts(bits, target->structure);
+    if (r->turns > 1)
+        cost_scalar_op(r->combine, sched->lanes * (r->turns - 1), false, target->clock, sum);
 }
 
 /* The terms of an iteration that are joined by a tree need fewer bits than the accumulator: two
@@ -202,9 +161,10 @@ static void narrow_tree(const ComputeSchedule *sched, Cost *sum)
 }
 
 /* LUTs that put the fields of an operand together. Fields that are not negative are wires side by
- * side; the sum of two others is the slice's pre-adder's, where no other slice shares it. */
+ * side; the sum of two others is the slice's pre-adder's, where no other slice shares it. In Verilog
+ * the bits below a field are wires, too. */
 static int64_t packed_operand_luts(const PackingSchedule *p, const Op *main, int operand,
-                                   bool *has_pre_adder)
+                                   const CostTarget *target, bool *has_pre_adder)
 {
     PayloadRange range;
     int64_t sums = p->grid.fields[operand] - 1;
@@ -216,12 +176,25 @@ static int64_t packed_operand_luts(const PackingSchedule *p, const Op *main, int
         *has_pre_adder = false;
         sums--;
     }
-    return sums * packed * p->grid.bits[operand];
+    int64_t below = cost_structure(target->structure)->has_free_wires ? p->grid.stride[operand] : 0;
+    return sums * packed * (p->grid.bits[operand] - below);
+}
+
+/* Bits of operands that wait for the sums below them in a chain, in shift registers. In Verilog the
+ * first three wait in their slices. */
+static int64_t chain_delay_luts(const PackingSchedule *p, const CostTarget *target)
+{
+    enum { IN_SLICES = 3 };
+    int64_t bits = p->elements[0] * p->bits[0] + p->elements[1] * p->bits[1];
+    if (p->chain_length <= 2) return 0;
+    return cost_structure(target->structure)->has_free_wires
+               ? bits * i64_max(p->chain_length - IN_SLICES, 0) / p->chain_length
+               : bits;
 }
 
 /* Products by the schedule's packing: slices; operands put together, and delayed along the cascade;
  * borrows of the fields; sums of a lane's chains. */
-static void add_packed(const ComputeSchedule *sched, Cost *sum)
+static void add_packed(const ComputeSchedule *sched, const CostTarget *target, Cost *sum)
 {
     const PackingSchedule *p = &sched->packing;
     int64_t chains = sched->reduction_lanes / p->chain_length, terms = sched->lanes * chains;
@@ -229,10 +202,9 @@ static void add_packed(const ComputeSchedule *sched, Cost *sum)
     bool has_pre_adder = true;
     int64_t bits = cost_element_bits(type_elem(op_result(sched->main, 0)->type));
     sum->dsp += p->multiplications;
-    for (int i = 0; i < 2; i++) {
-        sum->lut += packed_operand_luts(p, sched->main, i, &has_pre_adder);
-        if (p->chain_length > 2) sum->lut += p->elements[i] * p->bits[i];
-    }
+    for (int i = 0; i < 2; i++)
+        sum->lut += packed_operand_luts(p, sched->main, i, target, &has_pre_adder);
+    sum->lut += chain_delay_luts(p, target);
     if (p->grid.fields[0] * p->grid.fields[1] > 1)
         sum->lut += (terms - p->multiplications / p->chain_length) * spacing;
     int64_t field = spacing < bits ? spacing : bits;
@@ -273,8 +245,10 @@ static void add_popcounts(const ComputeSchedule *sched, Clock clock, Cost *sum)
 }
 
 /* The kernel's payload in all lanes. */
-static void add_kernel(const ComputeSchedule *sched, const char *multiplier, Clock clock, Cost *sum)
+static void add_kernel(const ComputeSchedule *sched, const char *multiplier,
+                       const CostTarget *target, Cost *sum)
 {
+    Clock clock = target->clock;
     bool in_luts = strcmp(multiplier, DFG_MULTIPLIER_LUT) == 0;
     if (strcmp(multiplier, DFG_MULTIPLIER_POPCOUNT) == 0) {
         add_popcounts(sched, clock, sum);
@@ -291,7 +265,7 @@ static void add_kernel(const ComputeSchedule *sched, const char *multiplier, Clo
     FOR_EACH_OP(op, body)
         if (op != sched->packing.product && op != total)
             cost_scalar_op(op, lanes, false, clock, sum);
-    add_packed(sched, sum);
+    add_packed(sched, target, sum);
 }
 
 void cost_compute(const ComputeSchedule *sched, const Binding *binding, const CostTarget *target,
@@ -302,126 +276,14 @@ void cost_compute(const ComputeSchedule *sched, const Binding *binding, const Co
     *out = (Cost){.cycles = 0};
     memory_of_compute(sched, binding, &memories);
     CostPipeline pipeline = cost_pipeline_compute(sched, &memories, multiplier, target->clock);
-    add_schedule(&pipeline, table_rewinds(target), &memories, out);
-    add_kernel(sched, multiplier, target->clock, out);
+    cost_add_schedule(&pipeline, cost_table_rewinds(target), &memories, target, out);
+    add_kernel(sched, multiplier, target, out);
     for (uint32_t s = 0; s < sched->stage_count; s++)
         cost_payload(sched->stages[s], sched->lanes, false, target->clock, out);
-    add_accumulators(sched, target->clock, out);
-    add_word_choices(sched, out);
-    add_word(port_end_of(sched, sched->output_port), out);
-    for (uint32_t i = 0; i < sched->loop_count; i++) add_counter(sched->loops[i].trip, out);
-}
-
-/* Whether taps of a part lie outside the input somewhere along dimension i. */
-static bool is_padded(const WindowSchedule *sched, const WindowPart *part, uint32_t i)
-{
-    const WindowParams *p = &sched->params;
-    int64_t first = part->first[i] * p->dilation[i] - p->low[i];
-    int64_t last = first + (p->out[i] - 1) * p->stride[i] + (part->taps[i] - 1) * p->dilation[i];
-    return first < 0 || last >= p->in[p->first + i];
-}
-
-/* Elements of an output word that lie outside the input somewhere are chosen from it and the
- * padding; the choice is made per kernel position and per output, by comparing each coordinate
- * twice. Returns the word's bits, which are registers. */
-static int64_t add_part(const WindowSchedule *sched, uint32_t number, int64_t element, Cost *sum)
-{
-    enum { COMPARISON = 4 };
-    const WindowPart *part = &sched->parts[number];
-    int64_t positions = 1, padded = 0, bits = sched_window_lanes(sched, number) * element;
-    for (uint32_t i = 0; i < sched->params.count; i++) {
-        positions *= part->taps[i] * sched->dim[i].outputs;
-        padded += is_padded(sched, part, i);
-    }
-    if (padded) sum->lut += ceil_div(bits, 2) + positions * padded * 2 * COMPARISON;
-    return bits;
-}
-
-/* Registers: the word read, histories of single words, the words written. */
-void cost_window(const WindowSchedule *sched, const Binding *binding, const CostTarget *target,
-                 Cost *out)
-{
-    MemoryList memories = {0};
-    int64_t element = cost_element_bits(type_elem(op_operand(sched->window, 0)->type));
-    *out = (Cost){.cycles = 0};
-    memory_of_window(sched, binding, &memories);
-    CostPipeline pipeline = cost_pipeline_window(sched, &memories, target->clock);
-    add_schedule(&pipeline, target->rewinds && sched->outer == 1, &memories, out);
-    for (uint32_t level = 0; level < sched->params.count; level++) {
-        if (sched_window_row_words(sched, level) == 1)
-            out->ff += sched_window_taps(sched, level) * sched_window_history(sched, level) *
-                       sched->lanes * element;
-        add_counter(sched->box[level], out);
-    }
-    add_counter(sched->inner_words, out);
-    for (uint32_t i = 0; i < sched->part_count; i++) out->ff += add_part(sched, i, element, out);
-    out->ff += sched->lanes * element;
-}
-
-/* Addresses: a counter for writing, sums of the digits for reading. A word of the result that is
- * less than a tile is chosen from it. */
-void cost_reorder(const ReorderSchedule *sched, const Binding *binding, const CostTarget *target,
-                  Cost *out)
-{
-    MemoryList memories = {0};
-    int64_t element = cost_element_bits(type_elem(op_result(sched->reorder, 0)->type));
-    int64_t bits = sched->lanes * element;
-    *out = (Cost){.lut = choice_luts(bits, sched_reorder_choices(sched)),
-                  .ff = bits + sched->in_lanes * element};
-    memory_of_reorder(sched, binding, &memories);
-    CostPipeline pipeline = cost_pipeline_reorder(sched, &memories, target->clock);
-    add_schedule(&pipeline, false, &memories, out);
-    add_counter(sched->steps, out);
-    for (uint32_t i = 0; i < sched->inner_count; i++) add_counter(sched->inner[i], out);
-    for (uint32_t i = 0; i < sched->digit_count; i++)
-        add_counter(sched->depth, out); /* one term of the address each */
-}
-
-void cost_merge(const MergeSchedule *sched, const Binding *binding, const CostTarget *target,
-                Cost *out)
-{
-    MemoryList memories = {0};
-    int64_t bits = sched->lanes * cost_element_bits(type_elem(op_result(sched->merge, 0)->type));
-    *out = (Cost){.lut = choice_luts(bits, sched->source_count), .ff = bits};
-    memory_of_merge(sched, binding, &memories);
-    CostPipeline pipeline = cost_pipeline_merge(sched, &memories, target->clock);
-    bool rewinds = table_rewinds(target) && sched_merge_reads_once(sched);
-    add_schedule(&pipeline, rewinds, &memories, out);
-    for (uint32_t d = 0; d < sched->rank; d++) add_counter(sched->extents[d], out);
-}
-
-void cost_fork(const Type *word, const CostTarget *target, Cost *out)
-{
-    int64_t words = dfg_words_per_frame(word);
-    CostPipeline pipeline = cost_pipeline_fork(words, target->clock);
-    *out = (Cost){.cycles = 0};
-    add_pipeline(&pipeline, target->rewinds, out);
-    add_counter(words, out);
-}
-
-/* The large word is a shift register. Where it is filled at once, all parts but the last choose
- * between the word's and the next one, two bits per LUT. */
-static void add_converter(const Type *from, const Type *to, const CostTarget *target, Cost *sum)
-{
-    int64_t in = dfg_words_per_frame(from), out = dfg_words_per_frame(to);
-    bool joins = in > out;
-    const Type *large = joins ? to : from, *small = joins ? from : to;
-    int64_t words = joins ? out : in, parts = (joins ? in : out) / words;
-    CostPipeline pipeline = cost_pipeline_converter(words, parts, joins, target->clock);
-    add_pipeline(&pipeline, target->rewinds, sum);
-    add_counter(words, sum);
-    add_counter(parts, sum);
-    add_word(large, sum);
-    if (!joins)
-        sum->lut += ceil_div((parts - 1) * dfg_word_elems(small) *
-                                 cost_element_bits(type_elem(dfg_payload(small))),
-                             2);
-}
-
-void cost_conversion(const Type *from, const Type *middle, const Type *to, const CostTarget *target,
-                     Cost *out)
-{
-    *out = (Cost){.cycles = 0};
-    if (middle) add_converter(from, middle, target, out);
-    add_converter(middle ? middle : from, to, target, out);
+    add_accumulators(sched, target, out);
+    add_word_choices(sched, target, out);
+    if (cost_structure(target->structure)->has_word_registers)
+        out->ff += cost_word_bits(port_end_of(sched, sched->output_port));
+    for (uint32_t i = 0; i < sched->loop_count; i++)
+        cost_add_counter(sched->loops[i].trip, target->structure, out);
 }

@@ -2,9 +2,10 @@
  * the binding in which it is built. docs/cost-model.md states formulas, sources, accuracy and
  * assumptions.
  *
- *   cost.c        processes          memory.c       memories
- *   cost_arith.c  scalar ops         pipeline*.c    cycles
- *   fork_delay.c  FIFOs behind forks
+ *   cost.c        kernels             memory.c       memories
+ *   cost_move.c   what moves words    pipeline*.c    cycles
+ *   cost_arith.c  scalar ops          fork_delay.c   FIFOs behind forks
+ *   structure.c   what the C++ and the Verilog differ in
  *
  * Costs are predicted, not measured: nothing is built or simulated, so that the search (target/dse)
  * can afford one per configuration. Functions are pure, own nothing, and add to or fill what the
@@ -45,8 +46,17 @@ extern const CostName cost_names[COST_KINDS];
 
 void cost_add(Cost *sum, const Cost *part);
 
+/* What a design is built as. Both have the same datapath, memories and FIFOs; what steers them, and
+ * where there are registers, differs (target/cost/structure.c). Designs are chosen by the first. */
+typedef enum CostStructure {
+    STRUCTURE_HLS,     /* the C++, through Vitis HLS */
+    STRUCTURE_VERILOG, /* our Verilog, through synthesis */
+    COST_STRUCTURES
+} CostStructure;
+
 /* The device and settings that designs are built for. */
 typedef struct CostTarget {
+    CostStructure structure;
     Clock clock;
     bool has_uram;
     bool loads_tables; /* at start-up, rather than with the bitstream */
@@ -114,13 +124,14 @@ int64_t memory_ram_luts(int64_t width_bits, int64_t depth);
 bool memory_is_loadable(const Type *elem);
 Str memory_kind_name(MemoryKind kind);
 /* Adds blocks and LUTs of a memory to a sum, as many copies of it as its readers need ports. */
-void memory_cost(const Memory *memory, Cost *sum);
+void memory_cost(const Memory *memory, CostStructure structure, Cost *sum);
 /* What a FIFO is built of: shift registers, LUTRAM, block RAM or UltraRAM. */
 typedef enum FifoKind { FIFO_SRL, FIFO_LUTRAM, FIFO_BRAM, FIFO_URAM, FIFO_KINDS } FifoKind;
 
 enum { FIFO_MOST_SRL = 16 }; /* words of a FIFO that is a shift register */
 /* Adds the cost of a FIFO with its counters to a sum. */
-void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum);
+void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, CostStructure structure,
+                      Cost *sum);
 /* Sets the switches of a binding that make a difference to memories of a list. */
 void memory_choices(const MemoryList *memories, Binding *out);
 

@@ -7,7 +7,7 @@
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "target/cost/cost.h"
+#include "target/cost/internal.h"
 
 bool memory_is_small(int64_t width_bits, int64_t depth)
 {
@@ -117,8 +117,17 @@ void memory_choices(const MemoryList *memories, Binding *out)
     }
 }
 
+/* A LUT per bit chooses among four banks. */
+static int64_t bank_choice_luts(int64_t width_bits, int64_t depth, CostStructure structure)
+{
+    enum { BANK = 64 };
+    return cost_structure(structure)->has_bank_choice
+               ? width_bits * ceil_div(ceil_div(depth, BANK) - 1, 3)
+               : 0;
+}
+
 /* Blocks have two ports, of which one writes if the memory is written; LUTRAM has one to read. */
-void memory_cost(const Memory *m, Cost *sum)
+void memory_cost(const Memory *m, CostStructure structure, Cost *sum)
 {
     int64_t ports = m->is_rom && m->kind != MEMORY_LUTRAM ? 2 : 1;
     int64_t copies = ceil_div(m->readers, ports) * (m->banks > 0 ? m->banks : 1);
@@ -130,6 +139,7 @@ void memory_cost(const Memory *m, Cost *sum)
         int64_t parts = m->parts > 0 ? m->parts : 1;
         int64_t luts = m->is_rom ? memory_rom_luts(m->width, m->depth)
                                  : parts * memory_ram_luts(m->width / parts, m->depth);
+        if (!m->is_rom) luts += bank_choice_luts(m->width, m->depth, structure);
         sum->lut += copies * luts;
         sum->ff += copies * m->width; /* behind the read */
     }
@@ -138,29 +148,33 @@ void memory_cost(const Memory *m, Cost *sum)
 /* Up to two words are registers with a choice, up to 32 a shift register per bit. */
 static void add_shift_register(int64_t width_bits, int64_t depth, Cost *sum)
 {
-    enum { CONTROL_LUTS = 8, CONTROL_FFS = 3 };
-    int64_t counter = i64_log2_up(depth);
-    sum->lut += CONTROL_LUTS + counter + width_bits * ceil_div(depth, 32);
-    sum->ff += CONTROL_FFS + counter + (depth <= 2 ? 2 * width_bits : 0);
+    sum->lut += width_bits * ceil_div(depth, 32);
+    sum->ff += depth <= 2 ? 2 * width_bits : 0;
 }
 
-/* Memories have a counter for each port, LUTRAM a register behind it. */
-void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum)
+static void add_fifo_control(const FifoCosts *costs, int64_t depth, Cost *sum)
 {
     int64_t counter = i64_log2_up(depth);
+    sum->lut += costs->control_lut + costs->counter_lut * counter;
+    sum->ff += costs->control_ff + costs->counter_ff * counter;
+}
+
+void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, CostStructure structure,
+                      Cost *sum)
+{
+    const StructureCosts *costs = cost_structure(structure);
+    add_fifo_control(kind == FIFO_SRL ? &costs->srl : &costs->fifo, depth, sum);
     if (kind == FIFO_SRL) {
         add_shift_register(width_bits, depth, sum);
-        return;
-    }
-    sum->lut += 2 * counter;
-    sum->ff += 2 * counter;
-    if (kind == FIFO_BRAM) {
-        sum->bram18 += memory_blocks18(width_bits, depth);
-    } else if (kind == FIFO_URAM) {
-        sum->uram += memory_blocks_uram(width_bits, depth);
+    } else if (kind == FIFO_LUTRAM) {
+        sum->lut +=
+            memory_ram_luts(width_bits, depth) + bank_choice_luts(width_bits, depth, structure);
+        sum->ff += costs->has_lutram_register ? width_bits : 0;
     } else {
-        sum->lut += memory_ram_luts(width_bits, depth);
-        sum->ff += width_bits;
+        sum->bram18 += kind == FIFO_BRAM ? memory_blocks18(width_bits, depth) : 0;
+        sum->uram += kind == FIFO_URAM ? memory_blocks_uram(width_bits, depth) : 0;
+        sum->lut += costs->has_bypass ? width_bits : 0;
+        sum->ff += costs->has_bypass ? width_bits : 0;
     }
 }
 

@@ -22,6 +22,7 @@ static CostPipeline finish(const Iteration *it, int64_t trips, int64_t first)
                           .ii = 1,
                           .depth = iteration_depth(it),
                           .first = first,
+                          .read = it->last_read,
                           .write = iteration_write_cycle(it)};
 }
 

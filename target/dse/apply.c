@@ -149,6 +149,42 @@ static bool copy_shape(const DseNode *node, ReportShape *shape)
     return true;
 }
 
+/* What a process takes as Verilog, with the words and factors that it has now. */
+static bool verilog_cost(const DseNode *node, const Binding *binding, const CostTarget *given,
+                         Cost *out)
+{
+    CostTarget target = *given;
+    ComputeSchedule compute;
+    WindowSchedule window;
+    ReorderSchedule reorder;
+    MergeSchedule merge;
+    const Op *process = node->process;
+    target.structure = STRUCTURE_VERILOG;
+    switch (node->kind) {
+    case PROCESS_COMPUTE:
+        if (!sched_compute(process, NULL, NULL, &compute)) return false;
+        cost_compute(&compute, binding, &target, out);
+        return true;
+    case PROCESS_WINDOW:
+        if (!sched_window(process, NULL, &window)) return false;
+        cost_window(&window, binding, &target, out);
+        return true;
+    case PROCESS_REORDER:
+        if (!sched_reorder(process, &reorder)) return false;
+        cost_reorder(&reorder, binding, &target, out);
+        return true;
+    case PROCESS_MERGE:
+        if (!sched_merge(process, &merge)) return false;
+        cost_merge(&merge, binding, &target, out);
+        return true;
+    case PROCESS_CONVERTER:
+        cost_conversion(dfg_port(process, 0)->type, NULL, dfg_port(process, 1)->type, &target, out);
+        return true;
+    case PROCESS_FORK: cost_fork(dfg_port(process, 0)->type, &target, out); return true;
+    }
+    return false;
+}
+
 /* No default: the compiler says where a new kind is missing. */
 static bool shape_of_kind(const DseNode *node, ReportShape *shape)
 {
@@ -172,10 +208,20 @@ static ReportShape process_shape(const DseNode *node)
     return shape;
 }
 
-static void write_report(Op *process, const ReportShape *shape, const Cost *cost)
+static const Attr *resources_attr(Context *ctx, const Cost *cost)
+{
+    NamedAttr items[COST_KINDS];
+    uint32_t count = 0;
+    for (int k = COST_DSP; k <= COST_FF; k++)
+        items[count++] = build_named_attr(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
+    return attr_dict(ctx, items, count);
+}
+
+static void write_report(Op *process, const ReportShape *shape, const Cost *cost,
+                         const Cost *verilog)
 {
     Context *ctx = process->ctx;
-    NamedAttr items[8 + COST_KINDS] = {
+    NamedAttr items[9 + COST_KINDS] = {
         build_named_attr(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, shape->class)),
         build_named_attr(ctx, DFG_REPORT_SOURCE, attr_string(ctx, layer_name_source(process))),
         build_named_attr(ctx, DFG_REPORT_TRIP_COUNTS,
@@ -192,6 +238,7 @@ static void write_report(Op *process, const ReportShape *shape, const Cost *cost
         items[count++] =
             build_named_attr(ctx, DFG_REPORT_WEIGHT_BITS, attr_i64(ctx, shape->weight_bits));
     }
+    items[count++] = build_named_attr(ctx, DFG_REPORT_VERILOG, resources_attr(ctx, verilog));
     if (shape->buffer)
         items[count++] = build_named_attr(ctx, DFG_REPORT_BUFFER, attr_i64(ctx, shape->buffer));
     op_set_attr(process, DFG_ATTR_REPORT, attr_dict(ctx, items, count));
@@ -201,11 +248,14 @@ void dse_set_converter_report(Op *process, const Type *from, const Type *to,
                               const CostTarget *target)
 {
     ReportShape shape = {.class = "converter"};
-    Cost cost;
+    CostTarget as_verilog = *target;
+    Cost cost, verilog;
+    as_verilog.structure = STRUCTURE_VERILOG;
     cost_conversion(from, NULL, to, target, &cost);
+    cost_conversion(from, NULL, to, &as_verilog, &verilog);
     int64_t words = dfg_words_per_frame(from), lanes = dfg_word_elems(from);
     add_trip(&shape, words * lanes, lanes);
-    write_report(process, &shape, &cost);
+    write_report(process, &shape, &cost, &verilog);
 }
 
 static void apply_node(Op *process, const DseSpace *space, const DseNode *node,
@@ -215,10 +265,13 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node,
     set_port_words(process, space, config);
     dse_apply_binding(process, node->kind, &config->binding);
     ReportShape shape = process_shape(node);
-    Cost cost = config->cost;
+    Cost cost = config->cost, verilog;
+    bool ok = verilog_cost(node, &config->binding, &space->target, &verilog);
+    assert(ok); /* as process_shape */
+    (void)ok;
     if (node->kind == PROCESS_FORK) /* without the FIFOs behind it, which fit-fifos sizes */
         cost_fork(space->words.data[config->word[0]], &space->target, &cost);
-    write_report(process, &shape, &cost);
+    write_report(process, &shape, &cost, &verilog);
 }
 
 /* The instantiate that runs a process. */

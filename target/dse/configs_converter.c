@@ -40,7 +40,7 @@ void dse_add_fifo(const Type *word, int64_t burst, Cost *sum)
     FifoKind kind = burst <= FIFO_MOST_SRL               ? FIFO_SRL
                     : burst * bits <= MEMORY_MOST_LUTRAM ? FIFO_LUTRAM
                                                          : FIFO_BRAM;
-    memory_fifo_cost(kind, bits, i64_max(burst, FIFO_MOST_SRL), sum);
+    memory_fifo_cost(kind, bits, i64_max(burst, FIFO_MOST_SRL), STRUCTURE_HLS, sum);
 }
 
 /* A conversion, and the FIFOs in front of and behind each of its converters. */

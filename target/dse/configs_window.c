@@ -22,7 +22,8 @@ static void add_deep_fifos(const DseNode *node, const int64_t *elements, const T
         int64_t bits = dse_word_bits(ends[i]);
         int64_t words = elements[i] / dfg_word_elems(ends[i]);
         if (elements[i] > 0)
-            memory_fifo_cost(memory_is_small(bits, words) ? FIFO_SRL : FIFO_BRAM, bits, words, sum);
+            memory_fifo_cost(memory_is_small(bits, words) ? FIFO_SRL : FIFO_BRAM, bits, words,
+                             STRUCTURE_HLS, sum);
     }
 }
 

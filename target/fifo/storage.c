@@ -27,7 +27,7 @@ static void add_cost(const FifoUse *fifo, FifoKind kind, Cost *sum)
     FifoUse other = *fifo;
     other.kind = kind;
     int64_t depth = fifo->is_filled ? fifo_capacity(&other) : fifo->depth;
-    memory_fifo_cost(kind, fifo->width, depth, sum);
+    memory_fifo_cost(kind, fifo->width, depth, STRUCTURE_HLS, sum);
 }
 
 void fifo_costs(const FifoUse *fifos, size_t count, Cost *sum)

@@ -58,11 +58,11 @@ static void ports_make_copies(void **state)
     (void)state;
     Cost sum = {.cycles = 0};
     Memory m = {.width = 8, .depth = 256, .readers = 6, .is_rom = true, .kind = MEMORY_BRAM};
-    memory_cost(&m, &sum);
+    memory_cost(&m, STRUCTURE_HLS, &sum);
     assert_int_equal(sum.bram18, 3);
     assert_int_equal(sum.lut, 0);
     m.kind = MEMORY_LUTRAM;
-    memory_cost(&m, &sum);
+    memory_cost(&m, STRUCTURE_HLS, &sum);
     assert_int_equal(sum.lut, 192);
 }
 
@@ -73,7 +73,7 @@ static void banks_add_up(void **state)
     Cost sum = {.cycles = 0};
     Memory m = {
         .width = 1, .depth = 256, .readers = 2, .banks = 4, .is_rom = true, .kind = MEMORY_LUTRAM};
-    memory_cost(&m, &sum);
+    memory_cost(&m, STRUCTURE_HLS, &sum);
     assert_int_equal(sum.lut, 4 * 2 * 4);
 }
 
@@ -83,7 +83,7 @@ static void written_memories_have_one_port_to_read(void **state)
     (void)state;
     Cost sum = {.cycles = 0};
     const Memory m = {.width = 72, .depth = 4096, .readers = 2, .kind = MEMORY_URAM};
-    memory_cost(&m, &sum);
+    memory_cost(&m, STRUCTURE_HLS, &sum);
     assert_int_equal(sum.uram, 2);
     assert_int_equal(sum.bram18, 0);
 }
