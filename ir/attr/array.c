@@ -40,6 +40,16 @@ bool array_is_float(const Array *array)
     return array->kind >= ARRAY_F32;
 }
 
+bool array_fits(const Type *type)
+{
+    ArrayKind kind;
+    int64_t count = 1;
+    if (!array_kind_of(type_elem(type), &kind)) return false;
+    if (type_is_shaped(type) && (!type_is_static(type) || !type_element_count(type, &count)))
+        return false;
+    return count <= ARRAY_MAX_BYTES / (int64_t)array_kind_bytes(kind);
+}
+
 Array *array_new(const Type *type)
 {
     ArrayKind kind;

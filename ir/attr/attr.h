@@ -646,6 +646,10 @@ bool array_is_float(const Array *array);
 /* A new array of zeros with one reference. `type` is a static tensor type or a scalar's. NULL: such
  * elements have no array. */
 Array *array_new(const Type *type) MUST_CHECK;
+/* Whether an array of the type has at most ARRAY_MAX_BYTES: what computes shapes asks before it makes
+ * results. */
+#define ARRAY_MAX_BYTES ((int64_t)1 << 36)
+bool array_fits(const Type *type);
 /* Adds a reference, and drops one; the last drop frees the array. */
 Array *array_ref(Array *array);
 void array_unref(Array *array); /* NULL is fine */

@@ -71,6 +71,8 @@ bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const 
 struct VmPayload;
 Array **interp_step_captures(Interp *interp, const InterpStep *step,
                              const struct VmPayload *payload, Array *const *inputs);
+/* A new array of zeros for a result. NULL: diagnosed, it is too large. */
+Array *interp_new_array(const Op *op, const Type *type) MUST_CHECK;
 /* Concatenates arrays of one rank along a dimension. */
 bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count,
                           uint32_t dim, Array **result) MUST_CHECK;

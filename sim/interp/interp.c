@@ -284,6 +284,13 @@ static void drop(Array **arrays, uint32_t count)
     for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
 }
 
+Array *interp_new_array(const Op *op, const Type *type)
+{
+    if (array_fits(type)) return array_new(type);
+    op_error(op, "makes a tensor that is too large: '%s'", type_str(op->ctx, type));
+    return NULL;
+}
+
 static bool run_step(InterpFrame *frame, const InterpStep *step)
 {
     uint32_t result_count = step->op->result_count;

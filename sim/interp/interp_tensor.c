@@ -35,9 +35,7 @@ static Array *make_array(const Op *op, const Type *type)
                      (long long)type->u.shaped.dims[i]);
             return NULL;
         }
-    Array *array = array_new(type);
-    if (!array) op_error(op, "makes a tensor that is too large: '%s'", type_str(op->ctx, type));
-    return array;
+    return interp_new_array(op, type);
 }
 
 static bool eval_empty(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
