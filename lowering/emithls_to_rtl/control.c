@@ -9,7 +9,8 @@
  *
  *   goes[s] = present[s], streams of s ready, nothing present at s + II or goes[s + II]
  *
- * so at s + 1 to s + II - 1 there is never anything.
+ * so at s + 1 to s + II - 1 there is never anything; nor is there in front of an iteration that
+ * begins, which waits until the one before is so far.
  *
  * A loop that rewinds goes on with the next frame after an interval. The first of its iterations that
  * reads waits until its words are there, in the stage of the read; what is in front of it moves on
@@ -160,6 +161,16 @@ static Value *goes(RtlModule *m, const Graph *g, LoopControl *c, int64_t stage)
     return may ? to_rtl_both(m, c->present[stage], may) : c->present[stage];
 }
 
+/* No iteration begins while the one before is held up in the stages of an interval. */
+static void space(RtlModule *m, const LoopControl *c)
+{
+    int64_t last = i64_min(c->loop->ii, c->loop->depth) - 1;
+    Value **spaced = xcalloc((size_t)last, sizeof *spaced);
+    for (int64_t s = 1; s <= last; s++) spaced[s - 1] = comb_build_not(&m->b, c->present[s]);
+    op_set_operands(value_def(c->spaced), spaced, (uint32_t)last);
+    free_ptr((void **)&spaced);
+}
+
 static void flush(RtlModule *m, const Graph *g, LoopControl *c)
 {
     int64_t depth = c->loop->depth;
@@ -171,6 +182,7 @@ static void flush(RtlModule *m, const Graph *g, LoopControl *c)
         seq_connect(c->present[s], to_rtl_either(m, c->valid[s - 1], stays));
         c->moves[s] = c->valid[s - 1];
     }
+    if (c->spaced) space(m, c);
 }
 
 LoopControl to_rtl_begin_control(RtlModule *m, const HlsLoop *loop)

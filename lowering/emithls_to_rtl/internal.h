@@ -296,9 +296,12 @@ Op *to_rtl_dsp(RtlLibrary *l, Builder *b, const RtlDsp *dsp);
 typedef struct LoopControl {
     const HlsLoop *loop;
     Value *counters[HLS_MAX_LOOPS];
-    Value *begins;   /* an iteration is in the first stage */
-    bool by_stage;   /* stages wait for themselves: it flushes, or its frames stall by themselves */
-    Value *run;      /* whether the pipeline moves as a whole; by stage: true. Given last */
+    Value *wants;  /* it is the loop's turn, and the wait is over */
+    Value *spaced; /* the iteration before is an interval ahead or gone, in a pipeline that flushes;
+                        NULL: it always is. Given last */
+    Value *begins; /* an iteration is in the first stage */
+    bool by_stage; /* stages wait for themselves: it flushes, or its frames stall by themselves */
+    Value *run;    /* whether the pipeline moves as a whole; by stage: true. Given last */
     Value **present; /* per stage: an iteration is there */
     Value **valid;   /* per stage: one that goes on if `run` lets it */
     Value **moves;   /* per stage: the enable of the registers that hold what is there */

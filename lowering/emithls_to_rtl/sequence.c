@@ -251,7 +251,8 @@ static Value *advances(RtlModule *m, const Sequence *q)
     for (uint32_t l = 0; l < loop_count(m); l++) {
         const LoopControl *c = &m->loops[l];
         Value *one = c->moves[0];
-        if (c->loop->flushes) one = to_rtl_either(m, one, comb_build_not(&m->b, c->begins));
+        if (c->spaced) one = to_rtl_both(m, one, c->begins);
+        if (c->loop->flushes) one = to_rtl_either(m, one, comb_build_not(&m->b, c->wants));
         all = all ? to_rtl_both(m, all, one) : one;
     }
     return q->drains ? to_rtl_both(m, all, comb_build_not(&m->b, q->drains)) : all;
@@ -300,9 +301,11 @@ static Turn add_loop(RtlModule *m, Sequence *q, uint32_t index, Value *is_over)
     Box box = own_box(c->loop);
     bool is_seen = c->loop->flushes && c->loop->depth > 1;
     Value *ends = NULL;
-    c->begins = is_over;
-    if (q->drains) c->begins = to_rtl_both(m, c->begins, comb_build_not(&m->b, q->drains));
-    if (q->phase) c->begins = to_rtl_both(m, c->begins, is_equal(m, q->phase, index));
+    c->wants = is_over;
+    if (q->drains) c->wants = to_rtl_both(m, c->wants, comb_build_not(&m->b, q->drains));
+    if (q->phase) c->wants = to_rtl_both(m, c->wants, is_equal(m, q->phase, index));
+    if (c->loop->flushes && i64_min(c->loop->ii, c->loop->depth) > 1) c->spaced = to_rtl_later(m);
+    c->begins = c->spaced ? to_rtl_both(m, c->wants, c->spaced) : c->wants;
     Value *step = to_rtl_both(m, c->begins, c->moves[0]);
     Value *is_last = count(m, &box, step, c->counters);
     if (is_seen || c->loop->plain_count > 0) ends = to_rtl_both(m, step, is_last);

@@ -107,6 +107,12 @@ class Run:
         return 1 + max(words[(frame + 1) * port.words - 1][0]
                        for port, words in zip(outputs, self.taken))
 
+    def is_all_taken(self):
+        """Whether the design has taken all words of its inputs when the last one of the outputs came."""
+        inputs = [port for port in self.ports if not port.is_output]
+        return all(len(cycles) == port.words * (1 if port.is_weights else self.frames)
+                   for port, cycles in zip(inputs, self.given))
+
     def latency(self, frame):
         return self.frame_end(frame) - self.frame_begin(frame)
 
