@@ -351,7 +351,9 @@ static bool is_loaded(const Graph *g, const Store *s)
     return false;
 }
 
-/* The store that the lane joins, a new one if there is none. */
+/* The store that the lane joins, a new one if there is none. Lanes of a word are stored together, with
+ * the last of them, so that a memory has one port for them: whatever loads allow the last store allows
+ * the others then. */
 static Store *store_for(BodyBuilder *b, const StoreData *d, NodeId where, uint32_t lane)
 {
     Graph *g = b->g;
@@ -362,9 +364,11 @@ static Store *store_for(BodyBuilder *b, const StoreData *d, NodeId where, uint32
             last = &g->stores.data[i];
             version++;
         }
-    if (last && last->address == d->address && last->where == where && last->stage == d->cycle &&
-        last->lanes[lane] == NO_NODE && !is_loaded(g, last))
+    if (last && last->address == d->address && last->where == where &&
+        last->lanes[lane] == NO_NODE && !is_loaded(g, last)) {
+        last->stage = i64_max(last->stage, d->cycle);
         return last;
+    }
     Store *s = vec_push(&g->stores);
     *s = (Store){.bank = d->bank,
                  .address = d->address,
