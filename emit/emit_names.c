@@ -204,9 +204,20 @@ static bool collect_words(Emitter *e, const Op *get)
     return true;
 }
 
+/* What is loaded has no constant in C++: memories take its place. */
+static bool check_get(Op *get)
+{
+    const Attr *symbol = op_attr(get, EMITHLS_ATTR_TABLE);
+    const Op *table = symbol_lookup(get, symbol);
+    return !op_attr(table, EMITHLS_ATTR_LOADED) ||
+           op_error(get, "has no C++ form: table '@%s' is loaded at start-up",
+                    symbol->u.symbol.names[0]->str.data);
+}
+
 static bool collect_op(Op *op, void *user)
 {
     Emitter *e = user;
+    if (op->def == EMITHLS(GET) && !check_get(op)) return false;
     if (op->def == EMITHLS(GET) && !collect_words(e, op)) return false;
     if (op->def == EMITHLS(ARRAY_RESHAPE)) collect_packed(e, op);
     if (cpp_is_math_call(op->def)) e->needs |= EMIT_NEEDS_HLS_MATH;

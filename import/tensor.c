@@ -208,7 +208,7 @@ static const Attr *from_external(const Onnx__TensorProto *tensor, const ElemForm
                                  const Type *type, Str folder, StrBuf *why)
 {
     uint8_t *data;
-    size_t size;
+    size_t size = 0;
     int64_t count;
     bool fits = type_element_count(type, &count) && raw_size(format, count, &size);
     assert(fits); /* by tensor_type */
