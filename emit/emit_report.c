@@ -412,6 +412,20 @@ static void add_choice(Emitter *e, JsonWriter *w)
     json_write_line(w, 2);
 }
 
+static void add_activations(Emitter *e, JsonWriter *w)
+{
+    const Activations held = fifo_activations(e->module);
+    json_write_key(w, STR("activations"));
+    json_begin_object(w);
+    json_member_count(w, "window_bits", held.window_bits);
+    json_member_count(w, "skip_bits", held.skip_bits);
+    json_member_count(w, "fifo_bits", held.fifo_bits);
+    for (int k = COST_BRAM18; k <= COST_FF; k++)
+        json_member_count(w, cost_names[k].key, held.is_known ? held.cost.items[k] : -1);
+    json_end_object(w);
+    json_write_line(w, 2);
+}
+
 void emit_report(Emitter *e, StrBuf *out)
 {
     JsonWriter w = {.out = out};
@@ -424,6 +438,7 @@ void emit_report(Emitter *e, StrBuf *out)
     add_choice(e, &w);
     add_totals(e, &w);
     add_timing(e, &w);
+    add_activations(e, &w);
     add_processes(e, &w);
     add_requantizers(e, &w);
     add_fifos(e, &w);

@@ -98,4 +98,15 @@ Str fifo_kind_name(FifoKind kind);
 /* The reverse; false: no kind is called so. */
 bool fifo_kind(Str name, FifoKind *out);
 
+/* What a design holds activations in. Tests: lit/emit/report-activations.mir */
+typedef struct Activations {
+    int64_t window_bits; /* that windows keep from word to word */
+    int64_t fifo_bits;   /* of all FIFOs */
+    int64_t skip_bits;   /* of those at which branches part or meet */
+    Cost cost;           /* of all FIFOs, and of the processes that only move activations */
+    bool is_known;       /* what FIFOs are built of, and so the cost */
+} Activations;
+/* module: of the emithls dialect, with a top function. */
+Activations fifo_activations(const Op *module);
+
 #endif

@@ -119,7 +119,7 @@ def check_files(out):
 
 REPORT_KEYS = {
     "top": str, "device": str, "clock_mhz": int, "totals": dict, "timing": str,
-    "predicted": dict, "processes": list, "fifos": list, "ports": list,
+    "predicted": dict, "activations": dict, "processes": list, "fifos": list, "ports": list,
     # Of a design that was not searched for, these are null.
     "objective": (str, type(None)), "value": (int, type(None)), "bound": (int, type(None)),
 }
