@@ -41,7 +41,7 @@ MODEL = """func.func @{name}(%x: tensor<4x8xi8>) -> tensor<4x8xi8> {{
 """
 CALLS = ["open", "write", "fsync", "rename", "close", "mkdir", "unlink"]
 TEMPORARY = re.compile(r"\.\d+\.\d+\.tmp$")
-# lp_solve and libxml2's schemas do not look everywhere whether they get memory.
+# lp_solve does not look everywhere whether it gets memory.
 LIBRARY_CRASHES = {-signal.SIGSEGV, -signal.SIGABRT}
 
 
