@@ -15,6 +15,7 @@
 #include "target/cost/internal.h"
 
 enum { NOWHERE = -1 }; /* a branch that the fork feeds itself */
+#define NONE UINT32_MAX
 
 /* An output of the fork. Delays are parts of a frame. */
 typedef struct Branch {
@@ -28,10 +29,28 @@ typedef struct Branch {
     WindowPart part;   /* of the host's windows */
 } Branch;
 
+/* Of a branch that has no host, and its guests. */
+typedef struct Group {
+    uint32_t guests;
+    int64_t behind; /* the longest delay behind them */
+    double frames;  /* bits of a frame of what each of them reads, added up */
+    double rests;   /* the same, each times its delay */
+} Group;
+
+/* Of all groups. */
+typedef struct Totals {
+    int64_t count;
+    int64_t waits;       /* delays of the windows and what is behind them, added up */
+    uint32_t slowest[3]; /* the groups with the longest ones; NONE where there are fewer */
+    double windows;      /* bits */
+    double parts;        /* bits that wait behind windows */
+} Totals;
+
 typedef struct Sharing {
     Pass *pass;
     Op *fork; /* its instantiate */
     Branch *branches;
+    Group *groups; /* by branch */
     uint32_t count;
     double frame; /* bits */
 } Sharing;
@@ -91,6 +110,7 @@ static bool read_fork(Sharing *s)
     uint32_t inputs = dfg_instantiate_inputs(s->fork);
     s->count = s->fork->operand_count - inputs;
     s->branches = ARENA_ARRAY(&s->pass->scratch, Branch, s->count);
+    s->groups = ARENA_ARRAY(&s->pass->scratch, Group, s->count);
     s->frame = bits_of(dfg_payload(op_operand(s->fork, 0)->type));
     for (uint32_t i = 0; i < s->count; i++)
         if (!read_branch(&s->branches[i], op_operand(s->fork, inputs + i))) return false;
@@ -147,22 +167,6 @@ static bool holds(const Branch *host, const Branch *guest, WindowPart *part)
     return true;
 }
 
-/* Streams that a branch's window gives. */
-static uint32_t stream_count(const Sharing *s, uint32_t host)
-{
-    uint32_t streams = s->branches[host].window->result_count;
-    for (uint32_t i = 0; i < s->count; i++) streams += s->branches[i].host == (int)host;
-    return streams;
-}
-
-static int64_t longest_behind(const Sharing *s, uint32_t host)
-{
-    int64_t longest = s->branches[host].rest;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->branches[i].host == (int)host) longest = i64_max(longest, s->branches[i].rest);
-    return longest;
-}
-
 /* Bits of a frame of what a branch reads, each element once. */
 static double frame_of(const Sharing *s, const Branch *branch)
 {
@@ -173,25 +177,96 @@ static double frame_of(const Sharing *s, const Branch *branch)
     return frame;
 }
 
+static Group group_of_one(const Sharing *s, const Branch *branch)
+{
+    double frame = frame_of(s, branch);
+    return (Group){
+        .behind = branch->rest, .frames = frame, .rests = cost_part_of_frame(branch->rest) * frame};
+}
+
+static Group join_groups(const Group *host, const Group *guest)
+{
+    return (Group){.guests = host->guests + 1,
+                   .behind = i64_max(host->behind, guest->behind),
+                   .frames = host->frames + guest->frames,
+                   .rests = host->rests + guest->rests};
+}
+
+static void read_groups(Sharing *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) s->groups[i] = group_of_one(s, &s->branches[i]);
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->branches[i].host == NOWHERE) continue;
+        Group *host = &s->groups[s->branches[i].host];
+        *host = join_groups(host, &s->groups[i]);
+    }
+}
+
+/* How long the fork would wait for a branch alone. */
+static int64_t wait_for(const Sharing *s, uint32_t host)
+{
+    return s->branches[host].own + s->groups[host].behind;
+}
+
+/* Bits that wait in the FIFOs behind a group's window, for the longest one of them. */
+static double parts_held(const Group *group)
+{
+    return cost_part_of_frame(group->behind) * group->frames - group->rests;
+}
+
+static void add_slowest(const Sharing *s, Totals *t, uint32_t host)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        if (t->slowest[i] != NONE && wait_for(s, t->slowest[i]) >= wait_for(s, host)) continue;
+        uint32_t next = t->slowest[i];
+        t->slowest[i] = host;
+        if (next == NONE) break;
+        host = next;
+    }
+}
+
+static Totals add_groups(const Sharing *s)
+{
+    Totals t = {.slowest = {NONE, NONE, NONE}};
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->branches[i].host != NOWHERE) continue;
+        t.count++;
+        t.waits += wait_for(s, i);
+        t.windows += s->branches[i].bits;
+        t.parts += parts_held(&s->groups[i]);
+        add_slowest(s, &t, i);
+    }
+    return t;
+}
+
 /* Bits that windows and FIFOs hold: a branch waits for the longest one at the fork, a part for the
  * longest one behind its window. */
-static double bits_held(const Sharing *s)
+static double bits_held(const Sharing *s, const Totals *t, int64_t longest)
 {
-    int64_t longest = 0;
-    double bits = 0;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->branches[i].host == NOWHERE)
-            longest = i64_max(longest, s->branches[i].own + longest_behind(s, i));
-    for (uint32_t i = 0; i < s->count; i++) {
-        const Branch *b = &s->branches[i];
-        if (b->host == NOWHERE) {
-            int64_t waits = longest - b->own - longest_behind(s, i);
-            bits += b->bits + cost_part_of_frame(waits) * s->frame;
-        }
-        uint32_t host = b->host == NOWHERE ? i : (uint32_t)b->host;
-        bits += cost_part_of_frame(longest_behind(s, host) - b->rest) * frame_of(s, b);
-    }
-    return bits;
+    return t->windows + cost_part_of_frame(t->count * longest - t->waits) * s->frame + t->parts;
+}
+
+/* The same with `guest`, which has no guests, moved to `host`. */
+static double bits_held_after(const Sharing *s, const Totals *t, uint32_t guest, uint32_t host)
+{
+    Totals after = *t;
+    Group joined = join_groups(&s->groups[host], &s->groups[guest]);
+    int64_t wait = s->branches[host].own + joined.behind, longest = wait;
+    for (uint32_t i = 0; i < 3; i++)
+        if (t->slowest[i] != NONE && t->slowest[i] != guest && t->slowest[i] != host)
+            longest = i64_max(longest, wait_for(s, t->slowest[i]));
+    after.count--;
+    after.waits += wait - wait_for(s, guest) - wait_for(s, host);
+    after.windows -= s->branches[guest].bits;
+    after.parts +=
+        parts_held(&joined) - parts_held(&s->groups[guest]) - parts_held(&s->groups[host]);
+    return bits_held(s, &after, longest);
+}
+
+/* Streams that a branch's window gives. */
+static uint32_t stream_count(const Sharing *s, uint32_t host)
+{
+    return s->branches[host].window->result_count + s->groups[host].guests;
 }
 
 static bool may_move(const Sharing *s, uint32_t guest, uint32_t host, WindowPart *part)
@@ -203,23 +278,23 @@ static bool may_move(const Sharing *s, uint32_t guest, uint32_t host, WindowPart
            stream_count(s, host) < SCHED_MAX_PARTS && holds(to, from, part);
 }
 
-/* Moves the branch that saves most to the window where it does. False: none saves any. */
+/* Moves the branch that saves most to the window where it does. False: none saves any. Quadratic in
+ * the branches. */
 static bool move_one(Sharing *s)
 {
     WindowPart part, best_part;
     Branch *best = NULL;
     int best_host = NOWHERE;
-    double least = bits_held(s);
+    read_groups(s);
+    Totals totals = add_groups(s);
+    double least = bits_held(s, &totals, wait_for(s, totals.slowest[0]));
     for (uint32_t guest = 0; guest < s->count; guest++)
         for (uint32_t host = 0; host < s->count; host++) {
-            Branch *branch = &s->branches[guest];
             if (!may_move(s, guest, host, &part)) continue;
-            branch->host = (int)host;
-            double bits = bits_held(s);
-            branch->host = NOWHERE;
+            double bits = bits_held_after(s, &totals, guest, host);
             if (bits >= least) continue;
             least = bits;
-            best = branch;
+            best = &s->branches[guest];
             best_host = (int)host;
             best_part = part;
         }

@@ -1,6 +1,6 @@
-/* Builds the layered graph of a design space. The order of the layers is that of a depth-first walk
- * from readers to their sources: a fork's branches are then finished one after the other, so few
- * edges are open at a time, which keeps the number of states low.
+/* Builds the layered graph of a design space. The order of the layers is topological and goes into
+ * the depth first: a fork's branches are finished one after the other, so few edges are open at a
+ * time, which keeps the number of states low.
  * Tests: test/unit/target/dse/solve_test.c */
 #include <assert.h>
 #include <string.h>
@@ -24,50 +24,33 @@ typedef struct Building {
     const DseSpace *space;
     DseLayers *out;
     VEC(uint32_t) order; /* nodes */
-    uint8_t *visited;    /* per node: 1 on the way, 2 in order */
     bool *is_long;       /* per edge */
     VEC(uint32_t) open;  /* edges, as in the states' tuples */
     size_t max_transitions;
     int long_edge_words; /* as dse_layers takes it */
 } Building;
 
-/* The walk keeps a stack of its own, because networks may be thousands of processes deep. */
-typedef struct LayerStep {
-    uint32_t node;
-    size_t edge; /* next to look at */
-} LayerStep;
-
-static bool walk_from(Building *b, uint32_t root)
-{
-    VEC(LayerStep) stack = {0};
-    bool ok = true;
-    if (b->visited[root]) return true;
-    *vec_push(&stack) = (LayerStep){root, 0};
-    b->visited[root] = 1;
-    while (ok && stack.len) {
-        LayerStep *top = &stack.data[stack.len - 1];
-        const DseEdge *edge = b->space->edges.data + top->edge;
-        if (top->edge++ == b->space->edges.len) {
-            b->visited[top->node] = 2;
-            *vec_push(&b->order) = top->node;
-            stack.len--;
-        } else if (edge->to == top->node && b->visited[edge->from] == 1) {
-            ok = false;
-        } else if (edge->to == top->node && !b->visited[edge->from]) {
-            b->visited[edge->from] = 1;
-            *vec_push(&stack) = (LayerStep){edge->from, 0};
-        }
-    }
-    vec_free(&stack);
-    return ok;
-}
-
+/* Sources before readers. A node is placed as soon as its last source is, the one that became ready
+ * last first. */
 static bool sort_nodes(Building *b)
 {
-    bool ok = true;
-    b->visited = xcalloc(b->space->nodes.len + 1, 1);
-    for (uint32_t n = 0; ok && n < b->space->nodes.len; n++) ok = walk_from(b, n);
-    return ok;
+    const DseSpace *space = b->space;
+    VEC(uint32_t) ready = {0};
+    uint32_t *missing = xcalloc(space->nodes.len + 1, sizeof(*missing)); /* sources not placed */
+    for (size_t e = 0; e < space->edges.len; e++) missing[space->edges.data[e].to]++;
+    for (uint32_t n = (uint32_t)space->nodes.len; n-- > 0;)
+        if (missing[n] == 0) *vec_push(&ready) = n;
+    while (ready.len) {
+        uint32_t node = ready.data[--ready.len];
+        *vec_push(&b->order) = node;
+        for (size_t e = space->edges.len; e-- > 0;) {
+            const DseEdge *edge = &space->edges.data[e];
+            if (edge->from == node && --missing[edge->to] == 0) *vec_push(&ready) = edge->to;
+        }
+    }
+    vec_free(&ready);
+    free_ptr((void **)&missing);
+    return b->order.len == space->nodes.len;
 }
 
 static void find_long_edges(Building *b)
@@ -281,7 +264,6 @@ bool dse_layers(const DseSpace *space, size_t max_transitions, int long_edge_wor
     free_states(&states);
     vec_free(&b.order);
     vec_free(&b.open);
-    free_ptr((void **)&b.visited);
     free_ptr((void **)&b.is_long);
     if (!ok) dse_layers_free(out);
     return ok;
