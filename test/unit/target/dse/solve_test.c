@@ -161,9 +161,56 @@ static void limits_long_edges(void **state)
     arena_free(&arena);
 }
 
+/* Two nodes that send two words each, in front of their readers, which alternate. */
+static void pairs_that_alternate(Arena *arena, DseSpace *space)
+{
+    *space = (DseSpace){.arena = arena};
+    for (uint32_t w = 0; w < 3; w++) *vec_push(&space->words) = NULL;
+    for (uint32_t n = 0; n < 6; n++) {
+        DseNode node = {.port_count = 2};
+        for (int64_t c = 0; c < (n < 2 ? 9 : 3); c++) {
+            Config config = {.word = ARENA_ARRAY(arena, int64_t, 2)};
+            config.word[0] = c % 3;
+            config.word[1] = c / 3;
+            *vec_push(&node.configs) = config;
+        }
+        *vec_push(&space->nodes) = node;
+    }
+    for (uint32_t n = 2; n < 6; n++) *vec_push(&space->edges) = (DseEdge){n % 2, n / 4, n, 0};
+}
+
+/* 9 words of a sender, then 9 and 3 that its readers agree with; twice, not one times the other. */
+static void finishes_readers_first(void **state)
+{
+    Arena arena;
+    DseSpace space;
+    (void)state;
+    arena_init(&arena);
+    pairs_that_alternate(&arena, &space);
+    assert_int_equal(count_transitions(&space, DSE_ALL_WORDS), 2 * (9 + 9 + 3));
+    dse_free(&space);
+    arena_free(&arena);
+}
+
+/* A cycle has no layers. */
+static void refuses_cycles(void **state)
+{
+    Arena arena;
+    DseSpace space;
+    DseLayers layers;
+    (void)state;
+    arena_init(&arena);
+    chain_with_skip(&arena, &space);
+    *vec_push(&space.edges) = (DseEdge){LONG - 1, 1, 3, 2};
+    assert_false(dse_layers(&space, 1000000, DSE_ALL_WORDS, &layers));
+    dse_free(&space);
+    arena_free(&arena);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_brute_force),
-                                       cmocka_unit_test(limits_long_edges)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equals_brute_force), cmocka_unit_test(limits_long_edges),
+        cmocka_unit_test(finishes_readers_first), cmocka_unit_test(refuses_cycles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
