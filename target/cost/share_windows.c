@@ -421,7 +421,7 @@ static bool share_fork(Pass *pass, Op *fork)
     Sharing s = {.pass = pass, .fork = fork};
     uint64_t moved = 0;
     if (!read_fork(&s)) return false;
-    while (move_one(&s)) moved++;
+    while (s.count > 1 && move_one(&s)) moved++;
     pass_count(pass, "shared", moved);
     if (moved == 0) return true;
     for (uint32_t i = 0; i < s.count; i++)
