@@ -39,7 +39,7 @@ static int64_t total(const Op *module, const char *name)
     int64_t sum = 0;
     FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
         int64_t value = is_process(op) ? number(op_attr(op, DFG_ATTR_REPORT), name) : 0;
-        sum += value > 0 ? value : 0;
+        sum = i64_sum(sum, i64_max(value, 0));
     }
     return sum;
 }
@@ -52,7 +52,7 @@ static Cost verilog_total(const Op *module)
         if (!is_process(op)) continue;
         const Attr *verilog = verilog_of(op_attr(op, DFG_ATTR_REPORT));
         for (int k = COST_DSP; k <= COST_FF; k++)
-            sum.items[k] += attr_dict_int(verilog, cost_names[k].key, 0);
+            sum.items[k] = i64_sum(sum.items[k], attr_dict_int(verilog, cost_names[k].key, 0));
     }
     return sum;
 }
@@ -187,7 +187,8 @@ static void add_totals(Emitter *e, JsonWriter *w)
     add_fps(w, "fps", timing != NULL, clock_mhz(e), interval);
     for (size_t i = 0; i < COUNT_OF(resources); i++)
         json_member_count(w, resources[i], total(e->module, resources[i]));
-    add_ops(w, 2 * total(e->module, DFG_REPORT_MACS), timing != NULL, clock_mhz(e), interval);
+    int64_t macs = total(e->module, DFG_REPORT_MACS);
+    add_ops(w, i64_sum(macs, macs), timing != NULL, clock_mhz(e), interval);
     json_member_count(w, DFG_REPORT_WEIGHT_BITS, total(e->module, DFG_REPORT_WEIGHT_BITS));
     if (e->options->rtl) add_verilog_total(e, w);
     json_end_object(w);

@@ -24,6 +24,14 @@ typedef struct Reference {
 
 /* Arrays. */
 
+/* From the boundary's range; of a wide one, what floats of 32 bits hold, since Pow rounds its
+ * exponent to the type of its base. */
+static int64_t random_integer(const Boundary *b, int64_t number)
+{
+    if (b->low <= -(1 << 23) && b->high >= 1 << 23) return number;
+    return b->low + (number + (1 << 23)) % (b->high - b->low + 1);
+}
+
 static bool random_npy(const Boundary *b, uint64_t *state, Npy *out)
 {
     if (b->is_unranked || !type_is_static(b->tensor) || !boundary_new_input(b, out)) return false;
@@ -32,7 +40,7 @@ static bool random_npy(const Boundary *b, uint64_t *state, Npy *out)
         if (out->kind == 'f')
             npy_set_f64(out, i, (double)number * 0x1p-20);
         else
-            npy_set_i64(out, i, b->low + (number + (1 << 23)) % (b->high - b->low + 1));
+            npy_set_i64(out, i, random_integer(b, number));
     }
     return true;
 }
@@ -203,10 +211,10 @@ static void run_design(const HlsDesign *design, const Reference *r)
     HlsSim *sim = hls_sim_create(design, &options);
     enter_frame(design, r, count, arrays);
     hls_sim_values_begin_frame(values, arrays);
-    fuzz_check(hls_sim_run(sim, 1) && hls_sim_drain(sim), "the simulation of the design fails",
-               STR(""));
+    bool ok = hls_sim_run(sim, 1) && hls_sim_drain(sim);
+    fuzz_check(ok || fuzz_is_known_change(), "the simulation of the design fails", STR(""));
     hls_sim_values_end_frame(values);
-    leave_frame(design, r, count, arrays);
+    if (ok) leave_frame(design, r, count, arrays);
     hls_sim_free(sim);
     hls_sim_values_free(values);
     for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);

@@ -113,9 +113,11 @@ void fuzz_write_file(const uint8_t *data, size_t size, char *path, size_t room)
     snprintf(path, room, "/proc/self/fd/%d", file);
 }
 
-/* Whether control may come to the op again, or random numbers decide the size of its result. */
+/* Whether control may come to the op again, or numbers decide the size of its result that are
+ * random or, for a Resize of unknown shape, large. */
 static bool may_be_endless(const Op *op)
 {
+    if (op->def == ONNX(RESIZE) && !type_is_static(op_result(op, 0)->type)) return true;
     for (uint32_t i = 0; i < op->successor_count; i++) {
         const Block *block = op->block;
         while (block && block != op->successors[i].block) block = block->next;

@@ -256,6 +256,8 @@ static bool verify_stream(Op *op)
     int64_t depth = attr_int_value(op_attr(op, "depth"));
     const Attr *impl = op_attr(op, "impl");
     if (depth < 1) return op_error(op, "depth must be at least 1, but got %lld", (long long)depth);
+    if (depth > INT32_MAX)
+        return op_error(op, "depth must be at most %d, but got %lld", INT32_MAX, (long long)depth);
     return !impl || is_one_of(impl->u.string, impls) ||
            op_error(op, "unknown FIFO implementation '%.*s'", STR_ARG(impl->u.string));
 }

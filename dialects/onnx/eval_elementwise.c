@@ -38,7 +38,8 @@ static double sigmoid(double x)
 
 static double hard_sigmoid(double x, double alpha, double beta)
 {
-    return fmax(0.0, fmin(1.0, alpha * x + beta));
+    double y = alpha * x + beta;
+    return isnan(y) ? y : fmax(0.0, fmin(1.0, y));
 }
 
 static double gelu(double x, bool is_tanh)
@@ -80,7 +81,7 @@ static double unary(const Op *op, const UnaryParams *p, double x)
     case ONNX_SHRINK: return shrink(x, p->alpha, p->beta);
     case ONNX_SIN: return sin(x);
     case ONNX_SWISH: return x * sigmoid(p->alpha * x);
-    case ONNX_THRESHOLDED_RELU: return x > p->alpha || isnan(x) ? x : 0.0;
+    case ONNX_THRESHOLDED_RELU: return x > p->alpha ? x : 0.0;
     case ONNX_CEIL: return ceil(x);
     case ONNX_ELU: return x < 0 ? p->alpha * (exp(x) - 1.0) : x;
     case ONNX_ERF: return erf(x);

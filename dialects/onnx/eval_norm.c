@@ -127,7 +127,7 @@ bool onnx_eval_lrn(const Eval *e)
         double squares = 0.0, own = array_get_f64(x, i);
         for (int64_t c = first; c <= last; c++) {
             double other = array_get_f64(x, i + (c - channel) * inner);
-            squares += other * other;
+            squares = array_round(x->elem, squares + array_round(x->elem, other * other));
         }
         array_set_f64(e->results[0], i, own / pow(bias + alpha / (double)size * squares, beta));
     }

@@ -5,6 +5,7 @@
 
 #include "dialects/onnx/internal.h"
 #include "dialects/onnx/onnx.h"
+#include "ir/asm/print/print.h"
 
 static int64_t saturate(double x, const Type *type)
 {
@@ -31,6 +32,10 @@ typedef struct LinearParams {
 static bool linear_params(const Eval *e, const Array *x, LinearParams *p)
 {
     uint32_t axis = 0;
+    const Array *quantized = e->op->def == ONNX(QUANTIZE_LINEAR) ? e->results[0] : x;
+    if (array_is_float(quantized))
+        return onnx_why(e->why, "quantized values of type '%s' are not evaluated",
+                        type_str(e->op->ctx, quantized->elem));
     *p = (LinearParams){.scale = onnx_eval_input(e, 1),
                         .zero = onnx_eval_input(e, 2),
                         .inner = 1,

@@ -24,6 +24,13 @@ bool i64_add(int64_t a, int64_t b, int64_t *out)
     return !__builtin_add_overflow(a, b, out);
 }
 
+int64_t i64_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (i64_add(a, b, &sum)) return sum;
+    return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
 bool i64_floordiv(int64_t a, int64_t b, int64_t *out)
 {
     if (b == 0 || (a == INT64_MIN && b == -1)) return false;

@@ -269,6 +269,8 @@ void ptrmap_remove(PtrMap *map, const void *key);
 bool size_mul(size_t a, size_t b, size_t *out) MUST_CHECK;
 bool i64_mul(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
 bool i64_add(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
+/* The sum, or of the numbers of 64 bits the one nearest to it. */
+int64_t i64_sum(int64_t a, int64_t b);
 /* Quotients rounded toward minus and plus infinity. A division by zero gives false too. */
 bool i64_floordiv(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
 bool i64_ceildiv(int64_t a, int64_t b, int64_t *out) MUST_CHECK;

@@ -235,19 +235,26 @@ static void turn_around(ConvGeometry *g)
     }
 }
 
+/* The type of x with zeros between its elements. */
+static const Type *spread_type_of(const OnnxConv *c, const Type *x)
+{
+    int64_t dims[ONNX_MAX_RANK];
+    for (uint32_t i = 0; i < x->u.shaped.rank; i++)
+        dims[i] = i < 2 ? x->u.shaped.dims[i] : c->g.in[i - 2];
+    return type_with_shape(x, dims, x->u.shaped.rank);
+}
+
 /* x with zeros between its elements. */
 static Value *spread(OnnxConv *c, Value *x)
 {
-    int64_t dims[ONNX_MAX_RANK], strides[ONNX_MAX_RANK], offsets[ONNX_MAX_RANK] = {0};
-    const Type *type = op_operand(c->lw->node, 0)->type;
-    uint32_t rank = type->u.shaped.rank;
-    for (uint32_t i = 0; i < rank; i++) {
-        dims[i] = i < 2 ? type->u.shaped.dims[i] : c->g.in[i - 2];
+    int64_t strides[ONNX_MAX_RANK], offsets[ONNX_MAX_RANK] = {0};
+    const Type *type = x->type, *spread_type = spread_type_of(c, type);
+    const int64_t *dims = spread_type->u.shaped.dims;
+    for (uint32_t i = 0; i < type->u.shaped.rank; i++) {
         int64_t gaps = type->u.shaped.dims[i] - 1;
         strides[i] = i < 2 || gaps == 0 ? 1 : (dims[i] - 1) / gaps;
     }
-    const Type *spread_type = type_with_shape(x->type, dims, rank);
-    if (spread_type == x->type) return x;
+    if (spread_type == type) return x;
     return onnx_lower_build_insert(c->lw, x, lower_build_filled(c->lw, spread_type, 0), offsets,
                                    strides);
 }
@@ -330,6 +337,8 @@ bool onnx_lower_conv_transpose(OnnxLowering *lw)
     if (!onnx_conv_transpose_geometry(lw->node, &c.g, &lw->why))
         return onnx_error(lw->node, "%s", lw->why.data);
     turn_around(&c.g);
+    if (!array_fits(spread_type_of(&c, op_operand(lw->node, 0)->type)))
+        return onnx_error(lw->node, "its input is too large with zeros between its elements");
     c.grouping = grouping_of(&c.g);
     const Fixed *x = lower_fixed_bare(lw, 0);
     if (x && lower_constant(lw, 1, &c.weight) && is_constant(lw, 2) && turn_integers(&c)) {

@@ -10,6 +10,8 @@
 #include "ir/core/core.h"
 #include "sim/design/internal.h"
 
+#define MOST_ITERATIONS (INT64_C(1) << 48)
+
 int design_counter_of(const HlsLoop *loop, const Value *value)
 {
     for (uint32_t i = 0; i < loop->counter_count; i++)
@@ -69,10 +71,10 @@ static HlsLoop loop_here(const LoopBuilder *b)
     return loop;
 }
 
-/* Counters and extents of a loop behind those that are there. */
+/* Counters and extents of a loop behind those that are there, which have up to MOST_ITERATIONS. */
 static bool push_counters(const Op *op, const Value **counters, int64_t *extents, uint32_t *count)
 {
-    int64_t own[HLS_MAX_LOOPS];
+    int64_t own[HLS_MAX_LOOPS], iterations = 1;
     size_t n = emithls_for_extents(op, own, HLS_MAX_LOOPS);
     if (*count + n > HLS_MAX_LOOPS)
         return op_error(op, "cannot be simulated: more than %d loops are nested", HLS_MAX_LOOPS);
@@ -80,6 +82,10 @@ static bool push_counters(const Op *op, const Value **counters, int64_t *extents
         counters[*count] = region_entry(op_region(op, 0))->args[i];
         extents[(*count)++] = own[i];
     }
+    for (uint32_t i = 0; i < *count; i++)
+        if (!i64_mul(iterations, extents[i], &iterations) || iterations > MOST_ITERATIONS)
+            return op_error(op, "cannot be simulated: more than %lld iterations",
+                            (long long)MOST_ITERATIONS);
     return true;
 }
 

@@ -70,8 +70,8 @@ static void sum_add(WindowSum *sum, int64_t a, int64_t b)
         sum->total.f += array_get_f64(sum->a, a) * array_get_f64(sum->b, b);
         return;
     }
-    uint64_t x = (uint64_t)(array_get_i64(sum->a, a) - sum->a_zero);
-    sum->total.u += x * (uint64_t)(array_get_i64(sum->b, b) - sum->b_zero);
+    uint64_t x = (uint64_t)array_get_i64(sum->a, a) - (uint64_t)sum->a_zero;
+    sum->total.u += x * ((uint64_t)array_get_i64(sum->b, b) - (uint64_t)sum->b_zero);
 }
 
 static void sum_end(const WindowSum *sum, Array *out, int64_t index)
@@ -102,7 +102,21 @@ static void read_window(const Op *op, uint32_t spatial, const Array *in, const A
     }
 }
 
-/* The result's shape: [batch, window positions, channels]. False: an extent is negative. */
+/* Positions of the window along a dimension, below 1 where it does not fit. False: overflow. */
+static bool count_positions(const TosaWindow *w, uint32_t d, int64_t after, int64_t *out)
+{
+    int64_t padded, reach;
+    if (w->is_transposed)
+        return i64_mul(w->in[d] - 1, w->stride[d], out) && i64_add(*out, w->pad[d], out) &&
+               i64_add(*out, after, out) && i64_add(*out, w->kernel[d], out);
+    if (!i64_add(w->in[d], w->pad[d], &padded) || !i64_add(padded, after, &padded) ||
+        !i64_mul(w->kernel[d] - 1, w->dilation[d], &reach) || !i64_add(padded, -reach, out))
+        return false;
+    *out = *out > 0 ? (*out - 1) / w->stride[d] + 1 : 0;
+    return true;
+}
+
+/* The result's shape: [batch, window positions, channels]. False: the window does not fit. */
 static bool make_output(Interp *interp, const Op *op, TosaWindow *w, int64_t batch,
                         int64_t channels, Array **out)
 {
@@ -110,12 +124,10 @@ static bool make_output(Interp *interp, const Op *op, TosaWindow *w, int64_t bat
     dims[0] = batch;
     dims[w->spatial + 1] = channels;
     for (uint32_t d = 0; d < w->spatial; d++) {
-        int64_t reach = (w->kernel[d] - 1) * w->dilation[d];
         int64_t after = item(op, w->is_transposed ? "out_pad" : "pad", 2 * d + 1);
-        dims[d + 1] = w->is_transposed
-                          ? (w->in[d] - 1) * w->stride[d] + w->pad[d] + after + w->kernel[d]
-                          : (w->in[d] + w->pad[d] + after - reach - 1) / w->stride[d] + 1;
-        if (w->in[d] + w->pad[d] + after <= reach && !w->is_transposed)
+        if (w->stride[d] < 1 || w->dilation[d] < 1)
+            return op_error(op, "has a stride or a dilation below 1");
+        if (!count_positions(w, d, after, &dims[d + 1]) || dims[d + 1] < 1)
             return op_error(op, "has a kernel larger than the padded input");
     }
     w->out = dims + 1;

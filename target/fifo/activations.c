@@ -118,7 +118,8 @@ static void add_process(const Op *func, Activations *sum)
     if (!moves(func)) return;
     sum->window_bits += is_of(func, "window") ? kept_bits(func) : 0;
     for (int k = COST_BRAM18; k <= COST_FF; k++)
-        sum->cost.items[k] += i64_max(attr_dict_int(report, cost_names[k].key, 0), 0);
+        sum->cost.items[k] =
+            i64_sum(sum->cost.items[k], i64_max(attr_dict_int(report, cost_names[k].key, 0), 0));
 }
 
 static void add_stream(const Op *stream, Activations *sum)
@@ -132,7 +133,8 @@ static void add_stream(const Op *stream, Activations *sum)
     if (is_at_skip(ends)) sum->skip_bits += width * depth;
     sum->is_known &= add_fifo_cost(stream, width, depth, &cost);
     if (writer && moves(writer)) return;
-    for (int k = COST_BRAM18; k <= COST_FF; k++) sum->cost.items[k] += cost.items[k];
+    for (int k = COST_BRAM18; k <= COST_FF; k++)
+        sum->cost.items[k] = i64_sum(sum->cost.items[k], cost.items[k]);
 }
 
 Activations fifo_activations(const Op *module)

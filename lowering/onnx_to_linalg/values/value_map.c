@@ -63,10 +63,40 @@ static Lowered *entry_of(OnnxLowering *lw, const Value *value)
     return lowered;
 }
 
+/* Whether the tensor is of integers whose type does not hold the range. */
+static bool may_overflow(const Type *elem, const Fixed *fixed)
+{
+    uint32_t width = type_is_integer(elem) ? type_width(elem) : 0;
+    bool is_integer = fixed->unit == 1.0 && fixed->exponent == 0 && fixed->divisor == 1;
+    if (width < 2 || width > 63 || !is_integer || fixed->zero != 0 || fixed->epilogue) return false;
+    bool is_unsigned = elem->u.integer.sign == UNSIGNED;
+    int64_t high = (INT64_C(1) << (width - !is_unsigned)) - 1;
+    return fixed->high > high || fixed->low < (is_unsigned ? 0 : -high - 1);
+}
+
+/* Takes the integers modulo the size of their type, as the operator has to. */
+static void wrap_around(OnnxLowering *lw, const Type *elem, Fixed *fixed)
+{
+    uint32_t width = type_width(elem);
+    const Type *type = type_with_elem(fixed->value->type, type_i(lw->ctx, width));
+    fixed->is_unsigned = elem->u.integer.sign == UNSIGNED;
+    fixed->high = (INT64_C(1) << (width - !fixed->is_unsigned)) - 1;
+    fixed->low = fixed->is_unsigned ? 0 : -fixed->high - 1;
+    if (type == fixed->value->type) return;
+    Generic g;
+    generic_elementwise(lw, &g, &fixed->value, 1);
+    generic_open(lw, &g, lower_build_empty(lw, type));
+    fixed->value =
+        generic_close(&g, lower_build_resize(&g.body, generic_arg(&g, 0), type_elem(type)));
+}
+
 void lower_record_fixed(OnnxLowering *lw, const Value *of, const Fixed *fixed)
 {
+    const Type *elem = type_elem(of->type);
+    Fixed whole = *fixed;
+    if (may_overflow(elem, fixed)) wrap_around(lw, elem, &whole);
     Lowered *lowered = entry_of(lw, of);
-    lowered->fixed = *fixed;
+    lowered->fixed = whole;
     lowered->is_fixed = true;
 }
 
