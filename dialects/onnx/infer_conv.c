@@ -59,6 +59,7 @@ static bool place_windows(ConvGeometry *g, uint32_t i, AutoPad mode, bool ceil, 
     if (!window_extent(g, i, &window, why)) return false;
     if (mode == PAD_SAME_UPPER || mode == PAD_SAME_LOWER)
         pad_same(g, i, window, mode == PAD_SAME_LOWER);
+    if (g->in[i] >= ONNX_MAX_ELEMENTS) return onnx_why(why, "the input is too large");
     if (g->low[i] >= ONNX_MAX_ELEMENTS || g->high[i] >= ONNX_MAX_ELEMENTS)
         return onnx_why(why, "the padding is too large");
     int64_t padded = g->in[i] + g->low[i] + g->high[i];
@@ -67,9 +68,10 @@ static bool place_windows(ConvGeometry *g, uint32_t i, AutoPad mode, bool ceil, 
                         "the window of %lld does not fit into %lld padded inputs of spatial "
                         "dimension %u",
                         (long long)window, (long long)padded, i);
-    int64_t room = padded - window + (ceil ? g->stride[i] - 1 : 0);
-    g->out[i] = room / g->stride[i] + 1;
-    if (ceil && (g->out[i] - 1) * g->stride[i] >= g->in[i] + g->low[i]) g->out[i]--;
+    int64_t steps = (padded - window) / g->stride[i], inside = g->in[i] + g->low[i];
+    steps += ceil && (padded - window) % g->stride[i] != 0;
+    if (ceil && (inside < 1 || steps > (inside - 1) / g->stride[i])) steps--;
+    g->out[i] = steps + 1;
     return true;
 }
 

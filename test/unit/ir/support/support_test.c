@@ -237,6 +237,9 @@ static void checked_arithmetic_reports_overflow(void **state)
     size_t size;
     assert_true(i64_add(INT64_MAX, -1, &out));
     assert_false(i64_add(INT64_MAX, 1, &out));
+    assert_int_equal(i64_sum(40, 2), 42);
+    assert_int_equal(i64_sum(INT64_MAX, 1), INT64_MAX);
+    assert_int_equal(i64_sum(INT64_MIN, -1), INT64_MIN);
     assert_true(i64_mul(INT64_MIN, 1, &out));
     assert_false(i64_mul(INT64_MIN, -1, &out));
     assert_true(size_mul(SIZE_MAX, 1, &size));
