@@ -86,6 +86,7 @@ sim/design                      design
 lowering/emithls_to_rtl         to_rtl
 sim/hls                         hls_sim
 target/device                   csynth device json_file system xml yosys
+target/partition                partition
 target/cost                     cost memory
 target/dse/solve                dse
 target/dse                      dse folding

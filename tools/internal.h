@@ -193,6 +193,7 @@ int ming_check(int argc, char **argv);
 int ming_compile(int argc, char **argv);
 int ming_devices(int argc, char **argv);
 int ming_explore(int argc, char **argv);
+int ming_partition(int argc, char **argv);
 int ming_report(int argc, char **argv);
 int ming_run(int argc, char **argv);
 int ming_sim(int argc, char **argv);

@@ -20,6 +20,7 @@ static const Command commands[] = {
     {"check", "MODEL", "which operators compile", ming_check},
     {"devices", "", "what --device names", ming_devices},
     {"explore", "MODEL", "throughput against resources", ming_explore},
+    {"partition", "GRAPH.json", "tasks to the dies of cards", ming_partition},
     {"report", "DIR", "predictions beside synthesis", ming_report},
     {"run", "FILE", "a network on arrays", ming_run},
     {"sim", "DIR", "a design cycle by cycle", ming_sim},

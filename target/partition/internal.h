@@ -1,0 +1,150 @@
+/* Between the sources of target/partition: the problem that the search sees, its bounds and its
+ * state. */
+#ifndef MING_TARGET_PARTITION_INTERNAL_H
+#define MING_TARGET_PARTITION_INTERNAL_H
+
+#include "target/partition/partition.h"
+
+enum { PARTITION_NONE = UINT32_MAX };
+
+/* What limits the use of a die: sum of coefficients times use <= limit. The kinds come first, then
+ * averages that hold on the die. */
+typedef struct PartitionRow {
+    int64_t coefficient[PARTITION_KINDS], limit;
+} PartitionRow;
+
+typedef VEC(PartitionRow) PartitionRows;
+
+/* Appends the rows of a die. Averages are multiplied by the capacities' least common multiple; above
+ * AVERAGE_UNITS they are multiplied by that, and each share is rounded up. */
+void partition_die_rows(const PartitionPlatform *platform, uint32_t die, PartitionRows *out);
+bool partition_row_holds(const PartitionRow *row, const int64_t use[PARTITION_KINDS]);
+
+/* The way that edges take from one die to another: of those with the fewest links the one whose
+ * least capacity is greatest, of these the first. */
+typedef struct PartitionPath {
+    uint32_t hops;  /* PARTITION_NONE: too many, or none */
+    uint32_t first; /* in PartitionPaths.steps */
+} PartitionPath;
+
+/* A link with a direction: 2 * link, plus 1 from its second die to the first. */
+typedef struct PartitionPaths {
+    PartitionPath between[PARTITION_MAX_DIES][PARTITION_MAX_DIES];
+    VEC(uint32_t) steps;
+} PartitionPaths;
+
+void partition_find_paths(const PartitionPlatform *platform, int64_t max_hops, PartitionPaths *out);
+void partition_paths_free(PartitionPaths *paths);
+
+/* What an edge adds to a goal for each link that it uses. */
+int64_t partition_goal_weight(PartitionGoal goal, const PartitionLink *link,
+                              const PartitionEdge *edge);
+
+/* Nodes of one die are one unit of the search. */
+typedef struct PartitionUnits {
+    uint32_t *of; /* per node: its unit, numbered by their first nodes */
+    uint32_t count;
+    uint32_t *nodes; /* of all units, one after the other */
+    uint32_t *first; /* per unit, and the end */
+    uint64_t *dies;  /* per unit: where it may be */
+} PartitionUnits;
+
+void partition_find_units(const PartitionModel *model, const PartitionOptions *options,
+                          PartitionUnits *out);
+void partition_units_free(PartitionUnits *units);
+/* Marks edges without a parallel path, those whose removal separates their ends. */
+void partition_find_bridges(const PartitionModel *model, bool *is_bridge);
+/* Nodes in topological order, of several the first one first. False: a circle, and *node is on it. */
+bool partition_topological_order(const PartitionModel *model, uint32_t *order, uint32_t *node);
+
+/* A partial placement, and what it takes. Versions are chosen as nodes come, and anew for a die
+ * that they fill up; they are valid at any time. */
+
+typedef struct PartitionDieState {
+    int64_t use[PARTITION_KINDS];                    /* controllers and ports included */
+    int64_t ports[PARTITION_KINDS];                  /* of that the ports */
+    uint32_t controllers[PARTITION_MAX_CONTROLLERS]; /* nodes that need each */
+    VEC(uint32_t) nodes;
+} PartitionDieState;
+
+typedef struct PartitionState {
+    const PartitionModel *model;
+    const PartitionOptions *options;
+    PartitionUnits units;
+    PartitionPaths paths;
+    PartitionRows rows[PARTITION_MAX_DIES];
+    uint32_t *first_edge, *edges; /* per unit, and the end: edges to other units, by number */
+    uint32_t *first_pair, *pairs; /* the same of pairs on one card */
+    uint32_t *die;                /* per unit; PARTITION_NONE: not placed */
+    uint32_t *version;            /* per node */
+    PartitionDieState dies[PARTITION_MAX_DIES];
+    int64_t *link_use;                                     /* per link and direction */
+    uint32_t *link_edges;                                  /* per link */
+    uint32_t arcs[PARTITION_MAX_DIES][PARTITION_MAX_DIES]; /* edges from die to die */
+    int64_t steps, max_steps;
+} PartitionState;
+
+void partition_state_init(PartitionState *state, const PartitionModel *model,
+                          const PartitionOptions *options);
+void partition_state_free(PartitionState *state);
+/* Limits every kind to a share of the capacities, too, in 1/1000; 1000: no such limit. */
+void partition_state_limit(PartitionState *state, int64_t per_mille);
+/* The unit at the other end of an edge. */
+uint32_t partition_other_unit(const PartitionState *state, uint32_t edge, uint32_t unit);
+/* Places a unit. False: it does not fit there, and nothing has changed. */
+bool partition_place(PartitionState *state, uint32_t unit, uint32_t die);
+/* Takes the unit that was placed last away. */
+void partition_remove(PartitionState *state, uint32_t unit);
+
+/* Lower bounds. What a goal adds is a weight per link and edge, so it is the sum over the links of
+ * those of the edges across it. A link that alone joins two sets of dies parts the units in two: the
+ * least weight of such a cut, where either side holds what its dies can, follows by dynamic
+ * programming over the units in the order of the search (docs/partition.md). */
+typedef struct PartitionBound PartitionBound;
+
+/* order: of the units. weights: per link and edge, not negative; edges within units have none.
+ * dies: those that may be used. The state is empty. */
+PartitionBound *partition_bound_new(const PartitionState *state, const uint32_t *order,
+                                    const int64_t *weights, uint64_t dies);
+void partition_bound_free(PartitionBound *bound);
+/* When the unit at `at` of the order comes to a die, or is taken off it. */
+void partition_bound_place(PartitionBound *bound, uint32_t at, uint32_t die);
+void partition_bound_remove(PartitionBound *bound, uint32_t at, uint32_t die);
+/* What the units from `at` on add at least; INT64_MAX: they do not fit. Those in front are placed. */
+int64_t partition_bound_rest(const PartitionBound *bound, uint32_t at);
+/* An order of the units in which few have neighbours both in front and behind. */
+void partition_search_order(const PartitionState *state, uint32_t *order);
+
+/* What sizes of units and dies are measured by: a weight per kind. */
+typedef struct PartitionMeasure {
+    int64_t weight[PARTITION_KINDS];
+} PartitionMeasure;
+
+/* The measures by which the dies are filled most, the most filled first. Gives how many, 1 to
+ * `most`. */
+uint32_t partition_choose_measures(const PartitionState *state, uint64_t dies,
+                                   PartitionMeasure *out, uint32_t most);
+/* The least size of a unit; the greatest size of what a die can hold. */
+int64_t partition_unit_size(const PartitionState *state, const PartitionMeasure *measure,
+                            uint32_t unit);
+int64_t partition_die_size(const PartitionState *state, const PartitionMeasure *measure,
+                           uint32_t die);
+
+/* Symmetry: permutations of the dies that change nothing. */
+enum { PARTITION_MAX_PERMUTATIONS = 128 };
+typedef struct PartitionSymmetry {
+    uint8_t image[PARTITION_MAX_PERMUTATIONS][PARTITION_MAX_DIES];
+    uint32_t count; /* the identity is not one of them */
+} PartitionSymmetry;
+
+/* Of those dies. There may be more than it finds. */
+void partition_find_symmetry(const PartitionState *state, uint64_t dies, PartitionSymmetry *out);
+/* Whether a die is the first among those that look like it as long as only the used ones have
+ * anything placed. */
+bool partition_is_first(const PartitionSymmetry *symmetry, uint64_t used, uint32_t die);
+
+/* The model's values of goals. */
+void partition_values(const PartitionModel *model, const PartitionOptions *options,
+                      PartitionPlacement *placement);
+
+#endif

@@ -1,0 +1,171 @@
+/* Sizes of units and dies. With weights per kind that are not negative, the sizes of the units on a
+ * die add up to at most the size of the die: a unit's size is the least among its versions, a die's
+ * the most that its limits let in.
+ * Tests: test/e2e/place_check.py */
+#include <string.h>
+
+#include "target/partition/internal.h"
+
+/* Sizes of dies in a mixed measure are about this, so that sums and products stay in 64 bits. */
+#define MIXED_SIZE (INT64_C(1) << 30)
+
+int64_t partition_unit_size(const PartitionState *state, const PartitionMeasure *measure,
+                            uint32_t unit)
+{
+    const PartitionModel *model = state->model;
+    int64_t size = 0;
+    for (uint32_t i = state->units.first[unit]; i < state->units.first[unit + 1]; i++) {
+        const PartitionNode *node = &model->nodes.data[state->units.nodes[i]];
+        int64_t least = INT64_MAX;
+        for (uint32_t v = 0; v < node->version_count; v++) {
+            int64_t sum = 0;
+            for (int k = 0; k < PARTITION_KINDS; k++)
+                sum += measure->weight[k] * model->versions.data[node->version + v].use[k];
+            least = i64_min(least, sum);
+        }
+        size += least;
+    }
+    return size;
+}
+
+/* The greatest size of a use that keeps the limits of the kinds and one more row: what has the most
+ * size for its part of the row goes first (the fractional knapsack). Rounded up. */
+static int64_t knapsack(const PartitionRow *rows, const PartitionRow *row, const int64_t *weight)
+{
+    int64_t left = row->limit, size = 0;
+    bool is_done[PARTITION_KINDS] = {false};
+    for (int round = 0; round < PARTITION_KINDS; round++) {
+        int best = -1;
+        for (int k = 0; k < PARTITION_KINDS; k++)
+            if (!is_done[k] && (best < 0 || (double)weight[k] * (double)row->coefficient[best] >
+                                                (double)weight[best] * (double)row->coefficient[k]))
+                best = k;
+        int64_t most = rows[best].limit, coefficient = row->coefficient[best];
+        is_done[best] = true;
+        if (coefficient > 0) most = i64_min(most, (left + coefficient - 1) / coefficient);
+        left = i64_max(0, left - most * coefficient);
+        size += most * weight[best];
+    }
+    return size;
+}
+
+int64_t partition_die_size(const PartitionState *state, const PartitionMeasure *measure,
+                           uint32_t die)
+{
+    const PartitionRows *rows = &state->rows[die];
+    int64_t size = 0;
+    for (int k = 0; k < PARTITION_KINDS; k++) size += measure->weight[k] * rows->data[k].limit;
+    for (size_t r = PARTITION_KINDS; r < rows->len; r++)
+        size = i64_min(size, knapsack(rows->data, &rows->data[r], measure->weight));
+    return size;
+}
+
+/* The sizes of all units and dies. */
+static void sum_sizes(const PartitionState *state, uint64_t dies, const PartitionMeasure *measure,
+                      int64_t *need, int64_t *room)
+{
+    *need = *room = 0;
+    for (uint32_t u = 0; u < state->units.count; u++)
+        *need += partition_unit_size(state, measure, u);
+    for (uint32_t i = 0; i < state->model->platform->die_count; i++)
+        if (dies >> i & 1) *room += partition_die_size(state, measure, i);
+}
+
+/* Adds what every node uses in the version of least size. */
+static void use_of_least(const PartitionState *state, const PartitionMeasure *measure, int64_t *use)
+{
+    const PartitionModel *model = state->model;
+    memset(use, 0, PARTITION_KINDS * sizeof *use);
+    for (size_t i = 0; i < model->nodes.len; i++) {
+        const PartitionNode *node = &model->nodes.data[i];
+        const PartitionVersion *best = NULL;
+        int64_t least = INT64_MAX;
+        for (uint32_t v = 0; v < node->version_count; v++) {
+            const PartitionVersion *version = &model->versions.data[node->version + v];
+            int64_t sum = 0;
+            for (int k = 0; k < PARTITION_KINDS; k++) sum += measure->weight[k] * version->use[k];
+            if (sum < least) best = version;
+            least = i64_min(least, sum);
+        }
+        for (int k = 0; k < PARTITION_KINDS; k++) use[k] += best->use[k];
+    }
+}
+
+/* Weights by which the versions' freedom helps least: kinds that are short get dearer, those that
+ * are left over get cheaper, and the best weights met on the way are kept. */
+static PartitionMeasure mix_measure(const PartitionState *state, uint64_t dies)
+{
+    enum { ROUNDS = 60, UNIT = 1 << 10, MOST = 1 << 16 };
+    int64_t total[PARTITION_KINDS] = {0}, price[PARTITION_KINDS], need, room, best_share = -1;
+    PartitionMeasure best = {{0}};
+    for (uint32_t i = 0; i < state->model->platform->die_count; i++)
+        for (int k = 0; dies >> i & 1 && k < PARTITION_KINDS; k++)
+            total[k] += state->rows[i].data[k].limit;
+    for (int k = 0; k < PARTITION_KINDS; k++) price[k] = UNIT;
+    for (int round = 0; round < ROUNDS; round++) {
+        PartitionMeasure now = {{0}};
+        int64_t use[PARTITION_KINDS];
+        for (int k = 0; k < PARTITION_KINDS; k++)
+            if (total[k] > 0) now.weight[k] = price[k] * (MIXED_SIZE / MOST) / total[k];
+        sum_sizes(state, dies, &now, &need, &room);
+        int64_t share = room > 0 ? need * UNIT / room : 0;
+        if (share > best_share) best = now;
+        best_share = i64_max(best_share, share);
+        use_of_least(state, &now, use);
+        for (int k = 0; k < PARTITION_KINDS; k++) {
+            if (total[k] == 0) continue;
+            int64_t change = i64_min(use[k] * 100 / total[k], 200) - 90; /* percent, of 90 */
+            price[k] = i64_min(MOST, i64_max(1, price[k] * (400 + change) / 400));
+        }
+    }
+    return best;
+}
+
+typedef struct Candidate {
+    PartitionMeasure measure;
+    int64_t share;
+} Candidate;
+
+static void add_candidate(const PartitionState *state, uint64_t dies, PartitionMeasure measure,
+                          Candidate *list, uint32_t *count)
+{
+    int64_t need, room;
+    sum_sizes(state, dies, &measure, &need, &room);
+    if (need == 0) return;
+    int64_t share = room > 0 ? (int64_t)((double)need * 1e6 / (double)room) : INT64_MAX;
+    uint32_t at = *count;
+    for (; at > 0 && list[at - 1].share < share; at--) list[at] = list[at - 1];
+    list[at] = (Candidate){measure, share};
+    ++*count;
+}
+
+/* The weights of an average, scaled down to small ones. */
+static PartitionMeasure average_measure(const PartitionRow *row)
+{
+    PartitionMeasure measure;
+    int64_t divisor = row->limit / MIXED_SIZE + 1;
+    for (int k = 0; k < PARTITION_KINDS; k++) measure.weight[k] = row->coefficient[k] / divisor;
+    return measure;
+}
+
+uint32_t partition_choose_measures(const PartitionState *state, uint64_t dies,
+                                   PartitionMeasure *out, uint32_t most)
+{
+    enum { MOST_AVERAGES = 4 };
+    Candidate list[PARTITION_KINDS + MOST_AVERAGES + 1];
+    uint32_t count = 0, first = 0;
+    while (!(dies >> first & 1)) first++;
+    for (int k = 0; k < PARTITION_KINDS; k++) {
+        PartitionMeasure single = {{0}};
+        single.weight[k] = 1;
+        add_candidate(state, dies, single, list, &count);
+    }
+    const PartitionRows *rows = &state->rows[first];
+    for (size_t r = PARTITION_KINDS; r < rows->len && r < PARTITION_KINDS + MOST_AVERAGES; r++)
+        add_candidate(state, dies, average_measure(&rows->data[r]), list, &count);
+    if (state->model->versions.len > state->model->nodes.len)
+        add_candidate(state, dies, mix_measure(state, dies), list, &count);
+    count = count < most ? count : most;
+    for (uint32_t i = 0; i < count; i++) out[i] = list[i].measure;
+    return count;
+}

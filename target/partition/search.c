@@ -1,0 +1,387 @@
+/* Branch and bound. Units come in one order; of a unit all dies are tried, those of the least bound
+ * first, as far as the weight so far and the bound of the rest do not exceed a threshold. The
+ * threshold begins with the bound of the whole and rises to the least bound that exceeded it; so
+ * everything below it is excluded, and what is found is best (iterative deepening). Within one
+ * threshold each placement found lowers it.
+ * Goals are taken one after the other: the weight of each edge is that for the goals before, times
+ * more than the present goal can amount to, plus that for the present one. Of sets of cards the
+ * smallest ones are tried first. The greatest utilization is found by bisection with limits that fall.
+ * Tests: lit/target/partition, test/e2e/place_check.py */
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/partition/internal.h"
+
+/* Sums of weights stay below. */
+#define MOST_WEIGHT (INT64_C(1) << 60)
+
+typedef struct Search {
+    PartitionState state;
+    uint32_t *order;
+    PartitionBound *bound;
+    PartitionSymmetry symmetry;
+    int64_t *weights;          /* per link and edge */
+    uint64_t dies, used;       /* that may be used; that are */
+    int64_t cost, upper, next; /* so far; the most that is of interest; the least above that */
+    bool stops;                /* at the first placement */
+    bool is_found;
+    PartitionPlacement *best;
+} Search;
+
+/* A die that a unit may come to. */
+typedef struct Branch {
+    uint32_t die;
+    int64_t added, total; /* weight of the edges; bound of everything */
+} Branch;
+
+static bool is_stopped(const Search *s)
+{
+    return s->state.steps >= s->state.max_steps || (s->stops && s->is_found);
+}
+
+/* The weight of the edges from a unit on a die to those that are placed. */
+static int64_t edge_weight(const Search *s, uint32_t unit, uint32_t die)
+{
+    const PartitionState *state = &s->state;
+    size_t edges = state->model->edges.len;
+    int64_t weight = 0;
+    for (uint32_t i = state->first_edge[unit]; i < state->first_edge[unit + 1]; i++) {
+        uint32_t edge = state->edges[i];
+        uint32_t other = state->die[partition_other_unit(state, edge, unit)];
+        if (other == PARTITION_NONE) continue;
+        bool is_from = state->units.of[state->model->edges.data[edge].from] == unit;
+        const PartitionPath *path =
+            &state->paths.between[is_from ? die : other][is_from ? other : die];
+        if (path->hops == PARTITION_NONE) return INT64_MAX;
+        for (uint32_t j = 0; j < path->hops; j++)
+            weight += s->weights[state->paths.steps.data[path->first + j] / 2 * edges + edge];
+    }
+    return weight;
+}
+
+/* Whether a unit may come to a die as far as weights and bounds say. */
+static bool weigh(Search *s, uint32_t at, Branch *branch)
+{
+    uint32_t unit = s->order[at];
+    branch->added = edge_weight(s, unit, branch->die);
+    if (branch->added == INT64_MAX) return false;
+    s->state.die[unit] = branch->die;
+    partition_bound_place(s->bound, at, branch->die);
+    int64_t rest = partition_bound_rest(s->bound, at + 1);
+    partition_bound_remove(s->bound, at, branch->die);
+    s->state.die[unit] = PARTITION_NONE;
+    if (rest == INT64_MAX) return false;
+    branch->total = s->cost + branch->added + rest;
+    if (branch->total > s->upper) s->next = i64_min(s->next, branch->total);
+    return branch->total <= s->upper;
+}
+
+static uint32_t list_branches(Search *s, uint32_t at, Branch *out)
+{
+    uint32_t count = 0;
+    uint64_t dies = s->state.units.dies[s->order[at]] & s->dies;
+    for (uint32_t die = 0; die < s->state.model->platform->die_count; die++) {
+        Branch branch = {.die = die};
+        if (!(dies >> die & 1) || !partition_is_first(&s->symmetry, s->used, die) ||
+            !weigh(s, at, &branch))
+            continue;
+        uint32_t i = count++;
+        for (; i > 0 && out[i - 1].total > branch.total; i--) out[i] = out[i - 1];
+        out[i] = branch;
+    }
+    return count;
+}
+
+static void record(Search *s)
+{
+    PartitionPlacement *best = s->best;
+    size_t count = s->state.model->nodes.len;
+    best->dies.len = best->versions.len = 0;
+    for (size_t i = 0; i < count; i++) {
+        *vec_push(&best->dies) = s->state.die[s->state.units.of[i]];
+        *vec_push(&best->versions) = s->state.version[i];
+    }
+    best->is_placed = s->is_found = true;
+    s->upper = s->cost - 1;
+}
+
+static void search_from(Search *s, uint32_t at)
+{
+    Branch branches[PARTITION_MAX_DIES];
+    if (at == s->state.units.count) record(s);
+    if (at == s->state.units.count || is_stopped(s)) return;
+    uint32_t unit = s->order[at], count = list_branches(s, at, branches);
+    uint64_t used = s->used;
+    for (uint32_t i = 0; i < count && !is_stopped(s); i++) {
+        if (branches[i].total > s->upper) s->next = i64_min(s->next, branches[i].total);
+        if (branches[i].total > s->upper) break;
+        s->state.steps++;
+        if (!partition_place(&s->state, unit, branches[i].die)) continue;
+        partition_bound_place(s->bound, at, branches[i].die);
+        s->used |= UINT64_C(1) << branches[i].die;
+        s->cost += branches[i].added;
+        search_from(s, at + 1);
+        s->cost -= branches[i].added;
+        s->used = used;
+        partition_bound_remove(s->bound, at, branches[i].die);
+        partition_remove(&s->state, unit);
+    }
+}
+
+/* Whether the dies together hold what the units take at least, by each measure. */
+static bool fits_pooled(const PartitionState *state, uint64_t dies)
+{
+    enum { MOST = 12 };
+    PartitionMeasure measures[MOST];
+    uint32_t count = partition_choose_measures(state, dies, measures, MOST);
+    for (uint32_t m = 0; m < count; m++) {
+        int64_t need = 0, room = 0;
+        for (uint32_t u = 0; u < state->units.count; u++)
+            need += partition_unit_size(state, &measures[m], u);
+        for (uint32_t i = 0; i < state->model->platform->die_count; i++)
+            if (dies >> i & 1) room += partition_die_size(state, &measures[m], i);
+        if (need > room) return false;
+    }
+    return true;
+}
+
+/* What a run found out about its set of dies. */
+typedef struct Outcome {
+    bool is_over;  /* all steps have been taken before the end */
+    int64_t bound; /* no placement weighs less; INT64_MAX: none is as good as `upper` */
+} Outcome;
+
+/* The best placement on some dies whose weight is at most `upper`. rises: the threshold begins with
+ * the bound. */
+static Outcome run(Search *s, uint64_t dies, int64_t upper, bool rises)
+{
+    Outcome out = {false, INT64_MAX};
+    s->dies = dies;
+    s->used = 0;
+    s->cost = 0;
+    s->is_found = false;
+    if (!fits_pooled(&s->state, dies)) return out;
+    partition_find_symmetry(&s->state, dies, &s->symmetry);
+    s->bound = partition_bound_new(&s->state, s->order, s->weights, dies);
+    out.bound = partition_bound_rest(s->bound, 0);
+    for (int64_t step = 0; out.bound <= upper && out.bound < INT64_MAX;
+         step = 2 * step + (upper < MOST_WEIGHT ? (upper - out.bound) / 64 : 0)) {
+        s->upper = rises ? i64_min(upper, out.bound + step) : upper;
+        s->next = INT64_MAX;
+        search_from(s, 0);
+        out.is_over = !s->is_found && is_stopped(s);
+        if (s->is_found || out.is_over) break;
+        out.bound = s->next;
+    }
+    if (s->is_found && s->state.steps >= s->state.max_steps) out.is_over = true;
+    if (!s->is_found && !out.is_over) out.bound = INT64_MAX;
+    partition_bound_free(s->bound);
+    return out;
+}
+
+/* Goals one after the other. */
+
+typedef struct Solver {
+    Search search;
+    const PartitionModel *model;
+    const PartitionOptions *options;
+    PartitionPlacement *out;
+    VEC(uint64_t) sets; /* of dies, of which each is tried */
+    int64_t weight;     /* of the placement, by the weights */
+    bool is_over;
+} Solver;
+
+/* Tries all sets for a placement that weighs at most `upper`. Gives the least bound. */
+static int64_t run_sets(Solver *solver, int64_t upper, bool rises)
+{
+    int64_t least = INT64_MAX;
+    Search *s = &solver->search;
+    for (size_t i = 0; i < solver->sets.len && !(s->stops && s->is_found); i++) {
+        Outcome outcome = run(s, solver->sets.data[i], upper, rises);
+        if (s->is_found) upper = solver->weight = s->upper + 1;
+        if (s->is_found) upper--;
+        solver->is_over |= outcome.is_over;
+        least = i64_min(least, outcome.bound);
+        /* A set whose search was cut short counts with its bound; one that was done, with what it
+         * found. */
+        if (s->is_found && !outcome.is_over) least = i64_min(least, solver->weight);
+    }
+    return least;
+}
+
+/* Puts a goal behind the goals before it: their weights are multiplied by more than it comes to in
+ * the present placement. False: the weights become too large. */
+static bool add_goal(Solver *solver, uint32_t goal)
+{
+    const PartitionModel *model = solver->model;
+    int64_t factor = solver->out->is_placed ? solver->out->values[goal] + 1 : 1;
+    size_t edges = model->edges.len;
+    double sum = 0;
+    for (size_t i = 0; i < model->platform->links.len * edges; i++)
+        sum += (double)solver->search.weights[i] * (double)factor +
+               (double)partition_goal_weight(solver->options->goals[goal],
+                                             &model->platform->links.data[i / edges],
+                                             &model->edges.data[i % edges]);
+    if (sum > (double)MOST_WEIGHT) return false;
+    for (size_t i = 0; i < model->platform->links.len * edges; i++)
+        solver->search.weights[i] = solver->search.weights[i] * factor +
+                                    partition_goal_weight(solver->options->goals[goal],
+                                                          &model->platform->links.data[i / edges],
+                                                          &model->edges.data[i % edges]);
+    solver->weight =
+        solver->weight * factor + (solver->out->is_placed ? solver->out->values[goal] : 0);
+    return true;
+}
+
+/* Improves a goal that is a sum over edges. */
+static void solve_sum(Solver *solver, uint32_t goal)
+{
+    PartitionPlacement *out = solver->out;
+    if (!add_goal(solver, goal)) solver->is_over = true;
+    if (solver->is_over) return;
+    int64_t base = solver->weight - out->values[goal];
+    int64_t bound = run_sets(solver, solver->weight - 1, true);
+    partition_values(solver->model, solver->options, out);
+    out->bounds[goal] =
+        solver->is_over ? i64_max(0, i64_min(bound, solver->weight) - base) : out->values[goal];
+}
+
+/* The least greatest share by bisection; placements keep the weight. */
+static void solve_utilization(Solver *solver, uint32_t goal)
+{
+    PartitionPlacement *out = solver->out;
+    int64_t low = 0;
+    solver->search.stops = true;
+    while (low < out->values[goal] && !solver->is_over) {
+        int64_t middle = low + (out->values[goal] - low) / 2, weight = solver->weight;
+        partition_state_limit(&solver->search.state, middle);
+        solver->search.is_found = false;
+        (void)run_sets(solver, weight, false);
+        solver->weight = weight;
+        solver->is_over &= !solver->search.is_found;
+        if (solver->search.is_found)
+            partition_values(solver->model, solver->options, out);
+        else if (!solver->is_over)
+            low = middle + 1;
+    }
+    out->bounds[goal] = low;
+}
+
+/* Finds a placement that is best in the first sum, if any. Gives the bound of it. */
+static int64_t solve_first(Solver *solver, uint32_t goal)
+{
+    if (goal < solver->options->goal_count && !add_goal(solver, goal)) solver->is_over = true;
+    int64_t bound = solver->is_over ? 0 : run_sets(solver, MOST_WEIGHT, true);
+    if (solver->out->is_placed) partition_values(solver->model, solver->options, solver->out);
+    return bound;
+}
+
+static bool is_sum(const PartitionOptions *options, uint32_t goal)
+{
+    return goal < options->goal_count && options->goals[goal] != PARTITION_CARDS &&
+           options->goals[goal] != PARTITION_UTILIZATION;
+}
+
+/* All goals behind the number of cards, on the sets of dies. */
+static void solve_sets(Solver *solver)
+{
+    const PartitionOptions *options = solver->options;
+    PartitionPlacement *out = solver->out;
+    uint32_t goal = options->goal_count > 0 && options->goals[0] == PARTITION_CARDS;
+    bool has_sum = is_sum(options, goal);
+    int64_t bound = solve_first(solver, has_sum ? goal : options->goal_count);
+    if (has_sum && bound < INT64_MAX) out->bounds[goal] = bound;
+    if (!out->is_placed) return;
+    for (goal += has_sum; goal < options->goal_count && !solver->is_over; goal++) {
+        if (is_sum(options, goal))
+            solve_sum(solver, goal);
+        else
+            solve_utilization(solver, goal);
+    }
+}
+
+static uint64_t dies_of(const PartitionPlatform *platform, uint32_t cards)
+{
+    uint64_t dies = 0;
+    for (uint32_t i = 0; i < platform->die_count; i++)
+        if (cards >> platform->dies[i].card & 1) dies |= UINT64_C(1) << i;
+    return dies;
+}
+
+static uint64_t image_of(const uint8_t *image, uint64_t dies)
+{
+    uint64_t result = 0;
+    for (uint32_t i = 0; i < PARTITION_MAX_DIES; i++)
+        if (dies >> i & 1) result |= UINT64_C(1) << image[i];
+    return result;
+}
+
+/* Lists the sets of so many cards, of those that look alike the first one. */
+static void list_sets(Solver *solver, const PartitionSymmetry *symmetry, uint32_t count)
+{
+    const PartitionPlatform *platform = solver->model->platform;
+    solver->sets.len = 0;
+    for (uint32_t cards = 1; cards < UINT32_C(1) << platform->card_count; cards++) {
+        uint32_t size = 0;
+        bool is_first = true;
+        uint64_t dies = dies_of(platform, cards);
+        for (uint32_t left = cards; left; left &= left - 1) size++;
+        for (uint32_t i = 0; size == count && i < symmetry->count; i++)
+            is_first &= image_of(symmetry->image[i], dies) >= dies;
+        if (size == count && is_first) *vec_push(&solver->sets) = dies;
+    }
+}
+
+/* Takes the paper's baseline if nothing has been found in all steps. */
+static void fall_back(Solver *solver)
+{
+    PartitionPlacement greedy;
+    PartitionPlacement *out = solver->out;
+    partition_greedy(solver->model, solver->options, &greedy);
+    if (!greedy.is_placed) return;
+    memcpy(greedy.bounds, out->bounds, sizeof greedy.bounds);
+    partition_placement_free(out);
+    *out = greedy;
+}
+
+static void solve(Solver *solver)
+{
+    const PartitionPlatform *platform = solver->model->platform;
+    const PartitionOptions *options = solver->options;
+    PartitionPlacement *out = solver->out;
+    PartitionSymmetry *symmetry = xcalloc(1, sizeof *symmetry);
+    bool counts = options->goal_count > 0 && options->goals[0] == PARTITION_CARDS;
+    uint64_t all = dies_of(platform, UINT32_MAX);
+    partition_find_symmetry(&solver->search.state, all, symmetry);
+    for (uint32_t n = counts ? 1 : platform->card_count; n <= platform->card_count; n++) {
+        list_sets(solver, symmetry, n);
+        out->bounds[0] = counts ? n : 0;
+        solve_sets(solver);
+        if (out->is_placed || solver->is_over) break;
+    }
+    free(symmetry);
+}
+
+void partition_search(const PartitionModel *model, const PartitionOptions *options,
+                      PartitionPlacement *out)
+{
+    Solver *solver = xcalloc(1, sizeof *solver);
+    Search *s = &solver->search;
+    memset(out, 0, sizeof *out);
+    solver->model = model;
+    solver->options = options;
+    solver->out = s->best = out;
+    partition_state_init(&s->state, model, options);
+    s->order = xcalloc(s->state.units.count, sizeof *s->order);
+    s->weights = xcalloc(model->platform->links.len * model->edges.len, sizeof *s->weights);
+    partition_search_order(&s->state, s->order);
+    solve(solver);
+    if (!out->is_placed && solver->is_over) fall_back(solver);
+    out->is_proven = !solver->is_over;
+    out->steps = s->state.steps;
+    vec_free(&solver->sets);
+    free(s->order);
+    free(s->weights);
+    partition_state_free(&s->state);
+    free(solver);
+}
