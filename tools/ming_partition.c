@@ -231,8 +231,13 @@ static bool report(Run *run)
 /* Says that there is no placement, and why. False. */
 static bool explain(const Run *run)
 {
-    if (run->placement.is_proven)
-        return tool_error(run->tool, "error: no placement keeps the limits");
+    if (run->placement.is_proven) {
+        StrBuf why = {0};
+        partition_explain(&run->model, &run->flags->options, &why);
+        tool_error(run->tool, "error: no placement keeps the limits: %s", why.data);
+        strbuf_free(&why);
+        return false;
+    }
     if (strcmp(run->flags->method, "greedy") == 0)
         return tool_error(run->tool, "error: next fit finds no placement");
     return tool_error(run->tool, "error: no placement was found in %lld steps; try --max-steps",

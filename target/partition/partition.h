@@ -176,6 +176,9 @@ void partition_greedy(const PartitionModel *model, const PartitionOptions *optio
                       PartitionPlacement *out);
 void partition_placement_free(PartitionPlacement *placement);
 
+/* Appends what is short where partition_search has proven that there is no placement. */
+void partition_explain(const PartitionModel *model, const PartitionOptions *options, StrBuf *why);
+
 /* What a placement takes. */
 typedef struct PartitionUse {
     int64_t dies[PARTITION_MAX_DIES][PARTITION_KINDS]; /* controllers included */

@@ -289,8 +289,12 @@ static void solve_sets(Solver *solver)
     PartitionPlacement *out = solver->out;
     uint32_t goal = options->goal_count > 0 && options->goals[0] == PARTITION_CARDS;
     bool has_sum = is_sum(options, goal);
+    size_t weights = solver->model->platform->links.len * solver->model->edges.len;
+    solver->weight = 0;
+    for (size_t i = 0; i < weights; i++) solver->search.weights[i] = 0;
     int64_t bound = solve_first(solver, has_sum ? goal : options->goal_count);
-    if (has_sum && bound < INT64_MAX) out->bounds[goal] = bound;
+    if (has_sum && bound < INT64_MAX)
+        out->bounds[goal] = solver->is_over ? bound : out->values[goal];
     if (!out->is_placed) return;
     for (goal += has_sum; goal < options->goal_count && !solver->is_over; goal++) {
         if (is_sum(options, goal))

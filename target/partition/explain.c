@@ -1,0 +1,137 @@
+/* Why there is no placement.
+ * Tests: lit/target/partition/infeasible.test */
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/partition/internal.h"
+
+/* The kind of which a version takes the greatest share of a die's limit, controllers included. */
+typedef struct Tightest {
+    PartitionKind kind;
+    int64_t use, limit;
+} Tightest;
+
+static bool is_tighter(const Tightest *a, const Tightest *b)
+{
+    return a->use * i64_max(b->limit, 1) > b->use * i64_max(a->limit, 1);
+}
+
+static bool find_tightest(const PartitionDie *die, const PartitionVersion *version, Tightest *out)
+{
+    int32_t controller = version->controller;
+    if (controller >= 0 && !(die->controllers >> controller & 1)) return false;
+    for (int k = 0; k < PARTITION_KINDS; k++) {
+        int64_t charge = controller >= 0 ? die->charge[controller][k] : 0;
+        Tightest here = {k, version->use[k] + charge, die->limit[k]};
+        if (k == 0 || is_tighter(&here, out)) *out = here;
+    }
+    return true;
+}
+
+/* The die and version that a node comes closest to fitting with. */
+static bool fits_alone(const PartitionModel *model, const PartitionNode *node, Tightest *out)
+{
+    bool is_known = false;
+    for (uint32_t d = 0; d < model->platform->die_count; d++)
+        for (uint32_t v = 0; node->dies >> d & 1 && v < node->version_count; v++) {
+            Tightest here = {.use = 0};
+            if (!find_tightest(&model->platform->dies[d], &model->versions.data[node->version + v],
+                               &here))
+                continue;
+            if (!is_known || is_tighter(out, &here)) *out = here;
+            is_known = true;
+        }
+    return is_known && out->use <= out->limit;
+}
+
+static bool explain_nodes(const PartitionModel *model, StrBuf *why)
+{
+    for (size_t i = 0; i < model->nodes.len; i++) {
+        Tightest tightest = {.limit = 1};
+        const PartitionNode *node = &model->nodes.data[i];
+        if (fits_alone(model, node, &tightest)) continue;
+        strbuf_printf(why, "node ");
+        strbuf_add_quoted(why, node->name);
+        strbuf_printf(why, " fits on no die: it takes %lld of at most %lld %s (%.2f times)",
+                      (long long)tightest.use, (long long)tightest.limit,
+                      partition_kind_name(tightest.kind),
+                      (double)tightest.use / (double)i64_max(tightest.limit, 1));
+        return true;
+    }
+    return false;
+}
+
+static int64_t least_use(const PartitionModel *model, const PartitionNode *node, PartitionKind kind)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t v = 0; v < node->version_count; v++)
+        least = i64_min(least, model->versions.data[node->version + v].use[kind]);
+    return least;
+}
+
+static bool explain_totals(const PartitionModel *model, StrBuf *why)
+{
+    for (int k = 0; k < PARTITION_KINDS; k++) {
+        int64_t need = 0, room = 0;
+        for (size_t i = 0; i < model->nodes.len; i++)
+            need += least_use(model, &model->nodes.data[i], k);
+        for (uint32_t d = 0; d < model->platform->die_count; d++)
+            room += model->platform->dies[d].limit[k];
+        if (need <= room) continue;
+        strbuf_printf(why, "the nodes take at least %lld of at most %lld %s on all dies",
+                      (long long)need, (long long)room, partition_kind_name(k));
+        return true;
+    }
+    return false;
+}
+
+/* Whether there is a placement with other options, where links carry any amount. */
+static bool is_possible(const PartitionModel *model, const PartitionOptions *options)
+{
+    enum { STEPS = 1000000 };
+    PartitionPlatform *loose = xcalloc(1, sizeof *loose);
+    PartitionModel copy = *model;
+    PartitionOptions any = *options;
+    PartitionPlacement placement;
+    *loose = *model->platform;
+    memset(&loose->links, 0, sizeof loose->links);
+    for (size_t i = 0; i < model->platform->links.len; i++) {
+        PartitionLink *link = vec_push(&loose->links);
+        *link = model->platform->links.data[i];
+        link->capacity = PARTITION_MAX_AMOUNT * PARTITION_MAX_EDGES;
+    }
+    copy.platform = loose;
+    any.goal_count = 0;
+    any.max_steps = STEPS;
+    partition_search(&copy, &any, &placement);
+    bool is_placed = placement.is_placed;
+    partition_placement_free(&placement);
+    vec_free(&loose->links);
+    free(loose);
+    return is_placed;
+}
+
+void partition_explain(const PartitionModel *model, const PartitionOptions *options, StrBuf *why)
+{
+    PartitionOptions any = *options;
+    if (explain_nodes(model, why) || explain_totals(model, why)) return;
+    if (is_possible(model, &any)) {
+        strbuf_printf(why, "the nodes fit, but their edges take more than links between dies or "
+                           "cards carry");
+        return;
+    }
+    any.max_hops = PARTITION_MAX_DIES;
+    if (is_possible(model, &any)) {
+        strbuf_printf(why,
+                      "the nodes fit, but an edge would use more than %lld links one after the "
+                      "other (--max-hops)",
+                      (long long)options->max_hops);
+        return;
+    }
+    any.is_convex = any.is_linear = false;
+    if ((options->is_convex || options->is_linear) && is_possible(model, &any))
+        strbuf_printf(why, "the nodes fit, but not with the edges that --convex or --cut=linear "
+                           "lets join dies");
+    else
+        strbuf_printf(why, "each node fits on a die, but not all of them together");
+}

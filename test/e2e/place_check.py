@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Compares `ming partition` with cbc on random task graphs.
+
+    place_check.py --tools=DIR [--seed=N] [--count=N]
+
+Each graph is written with --dump-lp and solved by cbc, goal after goal: the
+value of each goal must be that of ming, and what ming calls infeasible, cbc
+must, too. Failures are printed as `FAIL seed: why`; the last line counts.
+What cbc does not decide in time is counted apart, and is a tenth at most.
+"""
+import argparse
+import json
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CARDS = (("u50", 1), ("u280", 1), ("u250", 1), ("u50", 2), ("u280", 2))
+DIES = {"u50": 2, "u280": 3, "u250": 4}
+ALL_GOALS = ("cards", "ethernet", "gbps", "crossings", "wires", "utilization")
+OPTIONS = ([], [], ["--convex"], ["--cut=linear"], ["--max-hops=1"])
+SECONDS = 15
+
+
+class Failure(Exception):
+    pass
+
+
+def random_versions(rng, share):
+    first = {"lut": int(share * 260000 * rng.uniform(.3, 1)),
+             "ff": int(share * 300000 * rng.random()),
+             "bram18": int(share * 850 * rng.uniform(.2, 1)),
+             "uram": int(share * 250 * rng.random()),
+             "dsp": int(share * 2000 * rng.random())}
+    versions = [first]
+    for _ in range(rng.randint(0, 2)):
+        less, more = rng.sample(("lut", "bram18", "uram", "dsp"), 2)
+        versions.append(dict(first, **{less: first[less] // 2, more: int(first[more] * 1.5) + 10}))
+    return versions
+
+
+def random_graph(rng, device, cards):
+    count = rng.randint(4, 10)
+    share = DIES[device] * cards * rng.uniform(.4, 1.05) / count
+    nodes = [{"name": f"n{i}", "versions": random_versions(rng, rng.uniform(.3, 1.7) * share)}
+             for i in range(count)]
+    if rng.random() < .4:
+        for version in nodes[0]["versions"]:
+            version["controller"] = "ddr" if device == "u250" else "hbm"
+    ends = [(i, i + 1) for i in range(count - 1)]
+    ends += [tuple(sorted(rng.sample(range(count), 2))) for _ in range(rng.randint(0, 3))]
+    edges = [{"from": f"n{a}", "to": f"n{b}", "wires": rng.randint(8, 1200),
+              "gbps": round(rng.uniform(.1, 60), 2)} for a, b in ends]
+    graph = {"nodes": nodes, "edges": edges}
+    if rng.random() < .3:
+        graph["colocate"] = [{"nodes": ["n0", f"n{count - 1}"], "same": rng.choice(("die", "card"))}]
+    if rng.random() < .3:
+        graph["anchors"] = [{"node": f"n{rng.randrange(count)}", "dies": ["c0"]}]
+    return graph
+
+
+def solve(program, goal, rows, folder):
+    """The least value of a goal; None: infeasible, "late": undecided."""
+    text = re.sub(r"obj: \S+", "obj: " + goal, program, count=1)
+    text = text.replace("Bounds\n", "".join(rows) + "Bounds\n", 1)
+    (folder / "program.lp").write_text(text)
+    subprocess.run(["cbc", "program.lp", "sec", str(SECONDS), "ratio", "0", "solve", "solu",
+                    "solution.txt"], cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    status = (folder / "solution.txt").read_text().splitlines()[0]
+    if "nfeasible" in status:
+        return None
+    return round(float(status.split()[-1])) if status.startswith("Optimal") else "late"
+
+
+def place(tools, folder, graph, arguments):
+    """The placement, or None, and the program."""
+    (folder / "graph.json").write_text(json.dumps(graph))
+    done = subprocess.run([tools / "ming", "partition", "graph.json", *arguments, "-o",
+                           "placement.json", "--dump-lp=dump.lp"], cwd=folder,
+                          capture_output=True, text=True)
+    program = (folder / "dump.lp").read_text()
+    if done.returncode == 0:
+        return json.loads((folder / "placement.json").read_text()), program
+    if "no placement keeps the limits" not in done.stderr:
+        raise Failure(done.stderr.strip())
+    return None, program
+
+
+def check(tools, seed, folder):
+    """False: undecided."""
+    rng = random.Random(seed)
+    device, cards = rng.choice(CARDS)
+    graph = random_graph(rng, device, cards)
+    goals = rng.choice((("cost",), ALL_GOALS))
+    arguments = [f"--device={device}", f"--cards={cards}", "--goal=" + ",".join(goals),
+                 "--max-steps=20000000", *rng.choice(OPTIONS)]
+    placement, program = place(tools, folder, graph, arguments)
+    if placement and not placement["proven"]:
+        return False
+    rows = []
+    for number, goal in enumerate(goals):
+        least = solve(program, goal, rows, folder)
+        if least == "late":
+            return False
+        found = placement and placement["goals"][number]
+        if least != (found and found["value"]) or (found and found["bound"] != least):
+            raise Failure(f"{' '.join(arguments)}: {goal} is {least} by cbc, not {found}")
+        if least is None:
+            return True
+        rows.append(f" kept{number}: {goal} <= {least}\n")
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tools", required=True, type=pathlib.Path)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=24)
+    options = parser.parse_args()
+    if not shutil.which("cbc"):
+        sys.exit("place_check.py: error: cbc is not installed (Debian: coinor-cbc)")
+    passed = failed = late = 0
+    with tempfile.TemporaryDirectory() as name:
+        for seed in range(options.seed, options.seed + options.count):
+            try:
+                decided = check(options.tools.resolve(), seed, pathlib.Path(name))
+                passed, late = passed + decided, late + (not decided)
+            except Failure as failure:
+                print(f"FAIL {seed}: {failure}")
+                failed += 1
+    if late > options.count // 10:
+        print(f"FAIL {late} of {options.count} graphs are undecided")
+        failed += 1
+    print(f"{late} undecided")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
