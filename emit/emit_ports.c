@@ -136,9 +136,11 @@ static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, EmitPort
 static bool read_frame(Emitter *e, const Attr *attrs, EmitPort *port)
 {
     const Attr *frame = attr_dict_get_c(attrs, EMITHLS_ATTR_FRAME);
-    if (port->bus && frame && frame->kind == ATTR_TYPE) port->word = type_elem(frame->u.type_value);
+    bool is_type = frame && frame->kind == ATTR_TYPE && type_is_shaped(frame->u.type_value);
+    if (port->bus)
+        port->word = is_type ? type_elem(frame->u.type_value) : emithls_scalar(port->bus);
     const Type *elem = emithls_scalar(port->word);
-    if (!frame || frame->kind != ATTR_TYPE || frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
+    if (!is_type || frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
         !type_is_static(frame->u.type_value) || type_elem(frame->u.type_value) != elem)
         return op_error(e->top, "needs emithls.frame, a static tensor of %s, for each port",
                         type_str(e->ctx, elem));

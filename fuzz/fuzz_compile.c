@@ -98,20 +98,25 @@ static void reference_free(Reference *r)
     driver_ports_free(&r->results);
 }
 
-static void find_reach(const Op *func, Reference *r, uint64_t state)
+static void widen_reach(const Op *func, Reference *r, uint64_t *state)
 {
     Reference shifted = {0};
     bool ok = init_ports(func, &shifted);
     for (uint32_t i = 0; ok && i < r->inputs.count; i++)
-        ok = compare_shift_input(&r->inputs.items[i].npy, &state, &shifted.inputs.items[i].npy);
+        ok = compare_shift_input(&r->inputs.items[i].npy, state, &shifted.inputs.items[i].npy);
     ok = ok && run_function(func, &shifted);
-    r->reach = xcalloc(r->results.count + 1, sizeof *r->reach);
-    for (uint32_t i = 0; i < r->results.count; i++) {
-        const Npy *result = &r->results.items[i].npy;
-        r->reach[i] = compare_reach(result);
-        if (ok) compare_widen_reach(r->reach[i], result, &shifted.results.items[i].npy);
-    }
+    for (uint32_t i = 0; ok && i < r->results.count; i++)
+        compare_widen_reach(r->reach[i], &r->results.items[i].npy, &shifted.results.items[i].npy);
     reference_free(&shifted);
+}
+
+static void find_reach(const Op *func, Reference *r, uint64_t state)
+{
+    enum { SHIFTS = 4 };
+    r->reach = xcalloc(r->results.count + 1, sizeof *r->reach);
+    for (uint32_t i = 0; i < r->results.count; i++)
+        r->reach[i] = compare_reach(&r->results.items[i].npy);
+    for (int i = 0; i < SHIFTS; i++) widen_reach(func, r, &state);
 }
 
 static bool make_reference(Op *module, uint64_t state, Reference *r)

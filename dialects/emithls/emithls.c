@@ -273,6 +273,13 @@ static bool verify_bind_storage(Op *op)
            op_error(op, "unknown storage implementation '%.*s'", STR_ARG(impl));
 }
 
+static bool verify_dependence(Op *op)
+{
+    int64_t distance = attr_int_value(op_attr(op, EMITHLS_ATTR_DISTANCE));
+    return distance >= 1 ||
+           op_error(op, "distance must be at least 1, but got %lld", (long long)distance);
+}
+
 static bool verify_interface(Op *op)
 {
     Str mode = op_attr(op, "mode")->u.string;

@@ -216,7 +216,7 @@ static bool draw_sample(const Op *func, const RunSignature *s, Interp *interp, u
 static void find_reach(const Op *func, const RunSignature *s, Interp *interp, uint64_t number,
                        Sample *sample)
 {
-    enum { SHIFTS = 2 };
+    enum { SHIFTS = 4 };
     sample->reach = xcalloc(s->result_count + 1, sizeof *sample->reach);
     for (uint32_t i = 0; i < s->result_count; i++)
         sample->reach[i] = compare_reach(&sample->results[i]);
