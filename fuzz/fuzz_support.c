@@ -123,9 +123,10 @@ static bool may_be_endless(const Op *op)
         while (block && block != op->successors[i].block) block = block->next;
         if (!block || block == op->block) return true;
     }
-    uint32_t first = op->def == ONNX(RANGE)                             ? 0
-                     : op->def == TOSA(PAD) || op->def == ONNX(ONE_HOT) ? 1
-                                                                        : op->operand_count;
+    bool is_second = op->def == TOSA(PAD) || op->def == ONNX(ONE_HOT) || op->def == ONNX(EXPAND) ||
+                     op->def == ONNX(TILE);
+    bool is_first = op->def == ONNX(RANGE) || op->def == ONNX(CONSTANT_OF_SHAPE);
+    uint32_t first = is_first ? 0 : is_second ? 1 : op->operand_count;
     for (uint32_t i = first; i < op->operand_count; i++) {
         const Op *def = value_def(op_operand(op, i));
         if (!def || !def->def || !op_has_trait(def, TRAIT_CONSTANT_LIKE)) return true;
