@@ -97,6 +97,7 @@ def float_network(folder, name, dims):
 def prepare(folder, page):
     """The files that a page names."""
     shutil.copy(EXAMPLE / "input.npy", folder / "x.npy")
+    shutil.copy(EXAMPLE.parent / "tasks.json", folder / "tasks.json")
     report = (ROOT / "lit/tools/Inputs/report/csynth.xml").read_text(encoding="utf-8")
     (folder / "csynth.xml").write_text(re.sub(r"\bnet\b", "small_cnn", report), encoding="utf-8")
     (folder / "module.mir").write_text(FORWARD, encoding="utf-8")
