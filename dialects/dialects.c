@@ -20,6 +20,7 @@
 #include "dialects/quant/quant.h"
 #include "dialects/scf/scf.h"
 #include "dialects/seq/seq.h"
+#include "dialects/sys/sys.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
 #include "ir/asm/parse/parse.h"
@@ -31,6 +32,7 @@ void dialects_register_all(Context *ctx)
         &func_dialect,    &tensor_dialect,     &linalg_dialect, &dfg_dialect,  &emithls_dialect,
         &onnx_dialect,    &ml_program_dialect, &quant_dialect,  &tosa_dialect, &dlti_dialect,
         &index_dialect,   &scf_dialect,        &hw_dialect,     &comb_dialect, &seq_dialect,
+        &sys_dialect,
     };
     for (size_t i = 0; i < COUNT_OF(all); i++) dialect_register(ctx, all[i]);
     dialects_register_foreign(ctx);

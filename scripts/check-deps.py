@@ -56,6 +56,7 @@ dialects/func                   func
 dialects/hw                     hw HW
 dialects/comb                   comb
 dialects/seq                    seq
+dialects/sys                    sys SYS
 dialects/index                  index
 dialects/ml_program             ml_program
 dialects/onnx                   onnx

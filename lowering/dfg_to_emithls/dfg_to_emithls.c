@@ -8,6 +8,7 @@
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "lowering/dfg_to_emithls/internal.h"
@@ -146,14 +147,16 @@ static Op *lower_process(SymbolTable *symbols, Op *process, const PipelineOption
     if (!sched_process_kind(process, &kind) || !dfg_check_storage(process)) return NULL;
     StrBuf doc = {0};
     to_emithls_process_doc(&doc, process, kind);
-    const NamedAttr extra[2] = {
-        build_named_attr(ctx, EMITHLS_ATTR_DOC, attr_string(ctx, strbuf_str(&doc))),
-        build_named_attr(ctx, DFG_ATTR_REPORT, report)};
+    const Attr *place = op_attr(process, SYS_ATTR_PLACE);
+    NamedAttr extra[3] = {
+        build_named_attr(ctx, EMITHLS_ATTR_DOC, attr_string(ctx, strbuf_str(&doc)))};
+    uint32_t count = 1;
+    if (report) extra[count++] = build_named_attr(ctx, DFG_ATTR_REPORT, report);
+    if (place) extra[count++] = build_named_attr(ctx, SYS_ATTR_PLACE, place);
     strbuf_free(&doc);
     const Attr *names = numbered_names(ctx, dfg_input_count(process), dfg_output_count(process));
-    EmithlsLowering l = {.process = process,
-                         .symbols = symbols,
-                         .func = create_func(process, names, extra, report ? 2 : 1)};
+    EmithlsLowering l = {
+        .process = process, .symbols = symbols, .func = create_func(process, names, extra, count)};
     op_insert_before(l.func, process);
     l.nest.b = builder_at_end(region_entry(op_region(l.func, 0)), process->loc);
     if (!lower_kind(&l, kind)) {

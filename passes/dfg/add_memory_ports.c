@@ -14,6 +14,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "passes/dfg/passes.h"
@@ -306,22 +307,36 @@ static const Attr *process_report(const MemoryPort *port, const char *class, int
     return attr_dict(ctx, items, COUNT_OF(items));
 }
 
-/* A function of two arguments, before `place`; the body is empty. */
+/* The place of the process at a port, or NULL. */
+static const Attr *process_place(const MemoryPort *port)
+{
+    FOR_EACH_USE(use, port->stream)
+        if (use->owner->def == EMITHLS(CALL)) {
+            const Op *process = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
+            return process ? op_attr(process, SYS_ATTR_PLACE) : NULL;
+        }
+    return NULL;
+}
+
+/* A function of two arguments, before `place` in the module and beside the port's process on a die;
+ * the body is empty. */
 static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *place, const char *name,
                           const Attr *report, const Type *const *types, const char *const *names)
 {
     Context *ctx = port->top->ctx;
     const Attr *arg_names[2] = {attr_string_c(ctx, names[0]), attr_string_c(ctx, names[1])};
+    const Attr *die = process_place(port);
     const NamedAttr attrs[] = {
         build_named_attr(ctx, "sym_name", attr_string_c(ctx, name)),
         build_named_attr(ctx, "function_type",
                          attr_type(type_function(ctx, (const Type **)types, 2, NULL, 0))),
         build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, arg_names, 2)),
         build_named_attr(ctx, DFG_ATTR_REPORT, report),
+        build_named_attr(ctx, SYS_ATTR_PLACE, die),
     };
     OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name,
                      .loc = port->top->loc,
-                     .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs)),
+                     .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs) - (die ? 0 : 1)),
                      .region_count = 1};
     Op *func = op_create(ctx, &state);
     op_insert_before(func, place);

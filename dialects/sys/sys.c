@@ -1,0 +1,79 @@
+/* The attribute #sys.place<card = 0, die = 2>, and what may have it.
+ * Tests: lit/dialects/sys */
+#include "dialects/dfg/dfg.h"
+#include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
+
+/* name '=' integer, from 0 to below `count` */
+static bool parse_number(OpParser *p, const char *name, int64_t count, int64_t *out)
+{
+    if (!parser_expect(p, name) || !parser_expect(p, "=")) return false;
+    SrcPos at = parser_pos(p);
+    if (!parser_int(p, out)) return false;
+    return (*out >= 0 && *out < count) ||
+           parser_error_at(p, at, "%s must be from 0 to %lld, but got %lld", name,
+                           (long long)count - 1, (long long)*out);
+}
+
+/* place ::= '<' 'card' '=' integer ',' 'die' '=' integer '>' */
+static const Attr *parse_place(OpParser *p, const Type *type)
+{
+    SysPlace place;
+    (void)type;
+    if (!parser_expect(p, "<") || !parse_number(p, "card", SYS_MAX_CARDS, &place.card) ||
+        !parser_expect(p, ",") || !parse_number(p, "die", SYS_MAX_DIES, &place.die) ||
+        !parser_expect(p, ">"))
+        return NULL;
+    return sys_place_attr(parser_ctx(p), place);
+}
+
+static void print_place(StrBuf *out, const Attr *attr)
+{
+    const Attr *const *params = attr->u.dialect.params;
+    strbuf_printf(out, "<card = %lld, die = %lld>", (long long)attr_int_value(params[0]),
+                  (long long)attr_int_value(params[1]));
+}
+
+const AttrDef sys_attr_place = {.name = "place",
+                                .dialect = &sys_dialect,
+                                .summary = "A die of a card, both by number.",
+                                .parse = parse_place,
+                                .print = print_place};
+
+const Attr *sys_place_attr(Context *ctx, SysPlace place)
+{
+    const Attr *params[] = {attr_i64(ctx, place.card), attr_i64(ctx, place.die)};
+    return attr_dialect(ctx, &sys_attr_place, params, COUNT_OF(params));
+}
+
+bool sys_place(const Op *op, SysPlace *out)
+{
+    const Attr *attr = op_attr(op, SYS_ATTR_PLACE);
+    if (!attr) return false;
+    *out = (SysPlace){attr_int_value(attr->u.dialect.params[0]),
+                      attr_int_value(attr->u.dialect.params[1])};
+    return true;
+}
+
+static bool verify_attr(Op *op, const NamedAttr *attr)
+{
+    if (!str_eq_c(attr->name->str, SYS_ATTR_PLACE))
+        return op_error(op, "has '%.*s', but the only attribute of sys is '" SYS_ATTR_PLACE "'",
+                        STR_ARG(attr->name->str));
+    if (!attr_is_a(attr->value, &sys_attr_place))
+        return op_error(op, SYS_ATTR_PLACE " must be a #sys.place");
+    return op->def == DFG(PROCESS) || op->def == EMITHLS(FUNC) ||
+           op_error(op, "is no process, so it cannot have a " SYS_ATTR_PLACE);
+}
+
+static const AttrDef *const sys_attrs[] = {&sys_attr_place, NULL};
+
+const DialectDef sys_dialect = {
+    .name = "sys",
+    .summary = "Where the processes of a design are: cards and their dies.",
+    .attrs = sys_attrs,
+    .verify_op_attr = verify_attr,
+};
