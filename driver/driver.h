@@ -38,6 +38,10 @@ typedef struct DriverErrors {
     void *user;
 } DriverErrors;
 
+/* Reports; false. */
+bool driver_error(DriverErrors errors, DriverErrorKind kind, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
 /* Told what the driver begins to do, in a few words, so that a client can show it. */
 typedef struct DriverProgress {
     void (*enter)(void *user, const char *doing);

@@ -6,10 +6,6 @@
 #include "sim/interp/interp.h"
 #include "target/cost/cost.h"
 
-/* Reports; false. */
-bool driver_error(DriverErrors errors, DriverErrorKind kind, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
-
 /* Stages of the pipeline in their order, as bits of a set. */
 enum {
     STAGE_FOLD = 1 << 0,       /* onnx ops with constants folded and shapes known */

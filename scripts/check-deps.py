@@ -95,6 +95,8 @@ target/fifo                     fifo
 emit/verilog                    verilog
 emit                            cpp emit emitted
 driver                          chart check compile device_options driver model ports search
+driver/simulate                 simulation
+options                         compile_flags flag flags
 tools                           command crash_guard dialect_docs expected_diags ming opt pass_watch
                                 progress reproducer split_input timing tool
 """

@@ -104,118 +104,15 @@ static void print_help(const Tool *tool)
     strbuf_free(&out);
 }
 
-static bool parse_switch(const char *text, bool *out)
-{
-    bool yes = !text || strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
-    bool no = text && (strcmp(text, "false") == 0 || strcmp(text, "0") == 0);
-    if (yes || no) *out = yes;
-    return yes || no;
-}
-
-static bool parse_int(const char *text, int64_t *out)
-{
-    bool negative = *text == '-';
-    if (negative) text++;
-    if (*text == '\0') return false;
-    int64_t value = 0;
-    for (; *text; text++) {
-        if (*text < '0' || *text > '9') return false;
-        if (!i64_mul(value, 10, &value) || !i64_add(value, *text - '0', &value)) return false;
-    }
-    *out = negative ? -value : value;
-    return true;
-}
-
-/* Cuts the text at its commas, in place. */
-static void add_items(Texts *list, char *text)
-{
-    for (;;) {
-        char *comma = strchr(text, ',');
-        if (comma) *comma = '\0';
-        *vec_push(list) = text;
-        if (!comma) return;
-        text = comma + 1;
-    }
-}
-
-/* Whether the text is one of those in "a|b|c". */
-static bool is_choice(const char *choices, const char *text, const char **out)
-{
-    size_t len = strlen(text);
-    for (const char *at = choices; at; at = strchr(at, '|'), at += at != NULL) {
-        if (strncmp(at, text, len) != 0 || (at[len] != '|' && at[len] != '\0')) continue;
-        *out = text;
-        return true;
-    }
-    return false;
-}
-
-static bool flag_error(const Tool *tool, const Flag *flag, const char *fmt, ...) PRINTF_LIKE(3, 4);
-
 /* As LLVM's tools word it. */
-static bool flag_error(const Tool *tool, const Flag *flag, const char *fmt, ...)
-{
-    StrBuf text = {0};
-    va_list args;
-    va_start(args, fmt);
-    strbuf_vprintf(&text, fmt, args);
-    va_end(args);
-    tool_error(tool, "for the %s%s option: %s", strlen(flag->name) == 1 ? "-" : "--", flag->name,
-               text.data);
-    strbuf_free(&text);
-    return false;
-}
-
-static bool choice_error(const Tool *tool, const Flag *flag, const char *value)
-{
-    StrBuf choices = {0};
-    for (const char *c = flag->value; *c; c++) {
-        if (*c == '|')
-            strbuf_add_c(&choices, ", ");
-        else
-            strbuf_add_char(&choices, *c);
-    }
-    flag_error(tool, flag, "Cannot find option named '%s'! It takes %s%s", value,
-               strchr(flag->value, '|') ? "one of " : "", choices.data);
-    strbuf_free(&choices);
-    return false;
-}
-
 static bool set_flag(const Tool *tool, const Flag *flag, char *value)
 {
-    switch (flag->kind) {
-    case FLAG_SWITCH:
-        if (parse_switch(value, flag->target)) return true;
-        return flag_error(tool, flag, "'%s' is invalid value for boolean argument! Try 0 or 1",
-                          value);
-    case FLAG_OPTIONAL_INT:
-    case FLAG_INT:
-        if (parse_int(value ? value : flag->fallback, flag->target)) return true;
-        return flag_error(
-            tool, flag, "'%s' value invalid for long argument! It takes a whole number%s%s", value,
-            strlen(flag->value) > 1 ? " of " : "", strlen(flag->value) > 1 ? flag->value : "");
-    case FLAG_UINT:
-        if (parse_int(value, flag->target) && *(int64_t *)flag->target >= 0 &&
-            *(int64_t *)flag->target <= UINT32_MAX)
-            return true;
-        return flag_error(tool, flag, "'%s' value invalid for uint argument!", value);
-    case FLAG_CHOICE:
-        if (is_choice(flag->value, value, flag->target)) return true;
-        return choice_error(tool, flag, value);
-    case FLAG_TEXT: *(const char **)flag->target = value; return true;
-    case FLAG_OPTIONAL_TEXT:
-        *(const char **)flag->target = value ? value : flag->fallback;
-        return true;
-    case FLAG_TEXTS: add_items(flag->target, value); return true;
-    }
-    return false;
-}
-
-static const Flag *find_flag(const Tool *tool, Str name)
-{
-    for (size_t i = 0; i < tool->flag_count; i++)
-        if (str_eq_c(name, tool->flags[i].name)) return &tool->flags[i];
-    return NULL;
+    StrBuf why = {0};
+    bool ok = flag_set(flag, value, &why) ||
+              tool_error(tool, "for the %s%s option: %s", strlen(flag->name) == 1 ? "-" : "--",
+                         flag->name, why.data);
+    strbuf_free(&why);
+    return ok;
 }
 
 /* As LLVM's tools word it, but a flag is suggested only if it is near. */
@@ -241,17 +138,11 @@ static bool parse_flag(const Tool *tool, char *arg, char **next, bool *took_next
     char *equals = strchr(name, '=');
     char *value = equals ? equals + 1 : NULL;
     Str key = {.data = name, .len = equals ? (size_t)(equals - name) : strlen(name)};
-    const Flag *flag = find_flag(tool, key);
+    const Flag *flag = flag_find(tool->flags, tool->flag_count, key);
     if (!flag)
         return (tool->extra && tool->extra(tool->user, key, value)) || unknown_flag(tool, arg, key);
-    bool needs_value = flag->kind != FLAG_SWITCH && flag->kind != FLAG_OPTIONAL_TEXT &&
-                       flag->kind != FLAG_OPTIONAL_INT;
-    if (needs_value && !value) {
-        if (!*next) return flag_error(tool, flag, "requires a value!");
-        value = *next;
-        *took_next = true;
-    }
-    return set_flag(tool, flag, value);
+    *took_next = !value && *next && flag_needs_value(flag);
+    return set_flag(tool, flag, *took_next ? *next : value);
 }
 
 ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *inputs)

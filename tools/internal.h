@@ -8,31 +8,12 @@
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "ir/support/support.h"
+#include "options/options.h"
 
 /* The command line of all tools, read by a table of flags.
  * Flags are written as LLVM's tools take them: -name or --name, values after '=' or as the next
  * argument, switches with an optional =true or =false.
  * Tests: lit/tools/command-line.mir */
-
-typedef enum FlagKind {
-    FLAG_SWITCH,        /* target: bool */
-    FLAG_INT,           /* target: int64_t */
-    FLAG_UINT,          /* of 32 bits; target: int64_t */
-    FLAG_TEXT,          /* target: const char * */
-    FLAG_OPTIONAL_TEXT, /* --name or --name=text; target: const char *, set to `fallback` */
-    FLAG_OPTIONAL_INT,  /* --name or --name=number; target: int64_t, set to that of `fallback` */
-    FLAG_CHOICE,        /* one of the texts in `value`, "a|b"; target: const char * */
-    FLAG_TEXTS          /* may be repeated, or items separated by commas; target: Texts */
-} FlagKind;
-
-typedef struct Flag {
-    const char *name; /* without dashes */
-    FlagKind kind;
-    void *target;
-    const char *value; /* the value's word in --help; of a choice all of them */
-    const char *help;  /* one line */
-    const char *fallback;
-} Flag;
 
 /* A line about what a command is doing, for work of more than a second, where standard error is a
  * terminal; not with TERM=dumb or CI=… in the environment. All zero: none is shown.
@@ -123,22 +104,8 @@ bool tool_check_output(const Tool *tool, const char *dir) MUST_CHECK;
  * live as long. */
 DriverErrors tool_errors(const Tool *tool);
 
-/* A table of flags in the making. */
-typedef VEC(Flag) Flags;
-#define FLAGS_ADD(flags, ...)                                                                      \
-    tool_add_flags((flags), (const Flag[]){__VA_ARGS__}, COUNT_OF(((const Flag[]){__VA_ARGS__})))
-void tool_add_flags(Flags *flags, const Flag *rows, size_t count);
-
-/* Flags that fill the options of the driver. The options must live as long as the flags. */
-void tool_add_device_flags(Flags *flags, DeviceOptions *options);
-void tool_add_search_flags(Flags *flags, SearchOptions *options);
-void tool_add_model_flags(Flags *flags, ModelOptions *options);
-void tool_add_quantize_flags(Flags *flags, QuantizeOptions *options);
-
 /* Whether the given options go together. False: the error is printed. */
 bool tool_check_device(const Tool *tool, const DeviceOptions *options) MUST_CHECK;
-/* Of search options fps is LIMIT_NOT_GIVEN if it was not. */
-bool tool_check_search(const Tool *tool, const SearchOptions *options) MUST_CHECK;
 
 /* driver_quantize, with its report on stderr. False: said so or diagnosed. */
 bool tool_quantize(const Tool *tool, const QuantizeOptions *options, Op *module,
@@ -189,14 +156,14 @@ bool expected_diags_end(ExpectedDiags *diags) MUST_CHECK;
 
 /* The commands of ming, each with its own argv[0]. They return an exit status.
  * Tests: lit/driver/ming-*, lit/tools/ming-*, lit/tools/devices.mir */
-int ming_check(int argc, char **argv);
-int ming_compile(int argc, char **argv);
-int ming_devices(int argc, char **argv);
-int ming_explore(int argc, char **argv);
-int ming_partition(int argc, char **argv);
-int ming_report(int argc, char **argv);
-int ming_run(int argc, char **argv);
-int ming_sim(int argc, char **argv);
+int command_check(int argc, char **argv);
+int command_compile(int argc, char **argv);
+int command_devices(int argc, char **argv);
+int command_explore(int argc, char **argv);
+int command_partition(int argc, char **argv);
+int command_report(int argc, char **argv);
+int command_run(int argc, char **argv);
+int command_sim(int argc, char **argv);
 
 /* Watches passes run: --mlir-print-ir-*, --mlir-timing, --mlir-pass-statistics. Reports go to
  * stderr, dumps too unless a folder is given.

@@ -112,7 +112,7 @@ int main(int argc, char **argv)
         {"output-dir", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
         {"max-text", FLAG_INT, &options.max_text, "n",
          "Bytes that the project may have, default 2^30; 0: no limit", NULL});
-    tool_add_model_flags(&flags, &options.model);
+    flags_add_model(&flags, &options.model);
     FLAGS_ADD(&flags,
               {"o", FLAG_TEXT, &options.output, "file",
                "Write IR to a file instead of standard output", NULL},

@@ -16,14 +16,14 @@ typedef struct Command {
 
 /* In the order of --help. */
 static const Command commands[] = {
-    {"compile", "MODEL -o DIR", "a network to an HLS project", ming_compile},
-    {"check", "MODEL", "which operators compile", ming_check},
-    {"devices", "", "what --device names", ming_devices},
-    {"explore", "MODEL", "throughput against resources", ming_explore},
-    {"partition", "GRAPH.json", "tasks to the dies of cards", ming_partition},
-    {"report", "DIR", "predictions beside synthesis", ming_report},
-    {"run", "FILE", "a network on arrays", ming_run},
-    {"sim", "DIR", "a design cycle by cycle", ming_sim},
+    {"compile", "MODEL -o DIR", "a network to an HLS project", command_compile},
+    {"check", "MODEL", "which operators compile", command_check},
+    {"devices", "", "what --device names", command_devices},
+    {"explore", "MODEL", "throughput against resources", command_explore},
+    {"partition", "GRAPH.json", "tasks to the dies of cards", command_partition},
+    {"report", "DIR", "predictions beside synthesis", command_report},
+    {"run", "FILE", "a network on arrays", command_run},
+    {"sim", "DIR", "a design cycle by cycle", command_sim},
 };
 
 static void add_commands(void *user, StrBuf *out)

@@ -95,11 +95,11 @@ static bool check_file(const Tool *tool, const CheckFlags *flags, const char *pa
     return ok;
 }
 
-int ming_check(int argc, char **argv)
+int command_check(int argc, char **argv)
 {
     CheckFlags check = {0};
     Flags flags = {0};
-    tool_add_model_flags(&flags, &check.model);
+    flags_add_model(&flags, &check.model);
     FLAGS_ADD(&flags,
               {"json", FLAG_SWITCH, &check.as_json, NULL, "Print JSON instead of a table", NULL},
               {"streamlining", FLAG_SWITCH, &check.shows_requantizers, NULL,

@@ -403,7 +403,7 @@ static bool list(const Tool *tool, const Texts *names, const ListOptions *option
                       : list_all(tool, options->as_json);
 }
 
-int ming_devices(int argc, char **argv)
+int command_devices(int argc, char **argv)
 {
     ListOptions options = {.cards = LIMIT_NOT_GIVEN};
     const Flag flags[] = {

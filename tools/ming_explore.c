@@ -257,11 +257,11 @@ static bool explore_file(const Tool *tool, const ExploreFlags *flags, const char
     return ok;
 }
 
-int ming_explore(int argc, char **argv)
+int command_explore(int argc, char **argv)
 {
     ExploreFlags explore = {.points = DEFAULT_POINTS, .device = DEVICE_OPTIONS_DEFAULTS};
     Flags flags = {0};
-    tool_add_device_flags(&flags, &explore.device);
+    flags_add_device(&flags, &explore.device);
     FLAGS_ADD(&flags,
               {"points", FLAG_INT, &explore.points, "n", "Designs to search, 2 or more, default 16",
                NULL},
@@ -269,8 +269,8 @@ int ming_explore(int argc, char **argv)
                "Write the points as JSON; - is standard output, in place of the table", NULL},
               {"csv", FLAG_TEXT, &explore.csv, "file", "Write the points as CSV", NULL},
               {"svg", FLAG_TEXT, &explore.svg, "file", "Draw the points as a chart", NULL});
-    tool_add_model_flags(&flags, &explore.model);
-    tool_add_quantize_flags(&flags, &explore.quantize);
+    flags_add_model(&flags, &explore.model);
+    flags_add_quantize(&flags, &explore.quantize);
     Progress progress = {0};
     const Tool tool = {
         .name = "ming explore",

@@ -350,7 +350,7 @@ static bool check_flags(const Tool *tool, PartitionFlags *flags)
     return take_goals(tool, flags);
 }
 
-int ming_partition(int argc, char **argv)
+int command_partition(int argc, char **argv)
 {
     PartitionFlags partition = {
         .cards = LIMIT_NOT_GIVEN, .method = "exact", .options = PARTITION_OPTIONS_DEFAULTS};

@@ -283,7 +283,7 @@ static bool print_report(const Tool *tool, const char *dir, const ReportFlags *f
     return ok;
 }
 
-int ming_report(int argc, char **argv)
+int command_report(int argc, char **argv)
 {
     ReportFlags given = {0};
     const Flag flags[] = {

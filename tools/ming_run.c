@@ -154,7 +154,7 @@ static bool check_flags(const Tool *tool, const RunFlags *flags)
            tool_error(tool, "error: --max-steps takes a number of ops, or 0");
 }
 
-int ming_run(int argc, char **argv)
+int command_run(int argc, char **argv)
 {
     RunFlags run = {.max_steps = INTERP_MAX_STEPS};
     Flags flags = {0};
@@ -168,8 +168,8 @@ int ming_run(int argc, char **argv)
               {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL},
               {"max-steps", FLAG_INT, &run.max_steps, "n",
                "Ops of a frame after which it stops, default 2^26; 0: no limit", NULL});
-    tool_add_model_flags(&flags, &run.model);
-    tool_add_quantize_flags(&flags, &run.quantize);
+    flags_add_model(&flags, &run.model);
+    flags_add_quantize(&flags, &run.quantize);
     Progress progress = {0};
     const Tool tool = {
         .name = "ming run",

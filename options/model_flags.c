@@ -2,36 +2,19 @@
  * Tests: lit/driver/objective.mir, lit/driver/device-invalid.mir, lit/driver/quantize.mir */
 #include <string.h>
 
-#include "emit/emit.h"
-#include "tools/internal.h"
+#include "options/internal.h"
 
-static void report(void *user, DriverErrorKind kind, Str message)
+FlagAdvice flag_advice(DriverErrorKind kind)
 {
-    static const struct {
-        const char *before, *behind;
-    } words[DRIVER_ERROR_KINDS] = {
+    static const FlagAdvice words[DRIVER_ERROR_KINDS] = {
         [DRIVER_ERROR_OTHER] = {"", ""},
         [DRIVER_ERROR_DEVICE] = {"", "; 'ming devices' lists them"},
         [DRIVER_ERROR_CLOCK] = {"--clock: ", ""},
         [DRIVER_ERROR_SHELL] = {"--shell: ", ""},
         [DRIVER_ERROR_QUANTIZE] = {"--quantize ", ""},
+        [DRIVER_WARNING] = {"", ""},
     };
-    progress_erase(((const Tool *)user)->progress);
-    if (kind == DRIVER_WARNING)
-        fprintf(stderr, "%s: warning: %.*s\n", ((const Tool *)user)->name, STR_ARG(message));
-    else
-        tool_error(user, "error: %s%.*s%s", words[kind].before, STR_ARG(message),
-                   words[kind].behind);
-}
-
-DriverErrors tool_errors(const Tool *tool)
-{
-    return (DriverErrors){report, (void *)(uintptr_t)tool};
-}
-
-void tool_add_flags(Flags *flags, const Flag *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++) *vec_push(flags) = rows[i];
+    return words[kind];
 }
 
 /* A flag for each option that is for users; `fields` is the struct of the rows' offsets. */
@@ -45,7 +28,7 @@ static void add_options(Flags *flags, const DriverOption *rows, void *fields)
                                       row->value, row->help,        NULL};
 }
 
-void tool_add_device_flags(Flags *flags, DeviceOptions *options)
+void flags_add_device(Flags *flags, DeviceOptions *options)
 {
     FLAGS_ADD(
         flags,
@@ -67,49 +50,48 @@ void tool_add_device_flags(Flags *flags, DeviceOptions *options)
                       NULL});
 }
 
-bool tool_check_device(const Tool *tool, const DeviceOptions *options)
+bool flags_check_device(const DeviceOptions *options, StrBuf *why)
 {
     for (const DriverOption *row = driver_limit_options; row->name; row++) {
         int64_t given;
         memcpy(&given, (const char *)&options->limits + row->offset, sizeof given);
         if (given < 0 && given != LIMIT_NOT_GIVEN)
-            return tool_error(tool, "error: a budget cannot be negative");
+            return flags_wrong(why, "a budget cannot be negative");
     }
     if (options->utilization != LIMIT_NOT_GIVEN &&
         (options->utilization < 1 || options->utilization > 100))
-        return tool_error(tool, "error: --utilization takes a number from 1 to 100");
+        return flags_wrong(why, "--utilization takes a number from 1 to 100");
     if (options->lut_margin != LIMIT_NOT_GIVEN &&
         (options->lut_margin < 0 || options->lut_margin > 1000))
-        return tool_error(tool, "error: --lut-margin takes a number from 0 to 1000");
+        return flags_wrong(why, "--lut-margin takes a number from 0 to 1000");
     return true;
 }
 
-void tool_add_search_flags(Flags *flags, SearchOptions *options)
+void flags_add_search(Flags *flags, SearchOptions *options)
 {
     add_options(flags, driver_search_options, options);
 }
 
-bool tool_check_search(const Tool *tool, const SearchOptions *options)
+bool flags_check_search(const SearchOptions *options, StrBuf *why)
 {
     bool wants_fps = options->objective && strcmp(options->objective, "fps") == 0;
     bool gives_fps = options->fps != LIMIT_NOT_GIVEN;
-    if (gives_fps && options->fps < 1)
-        return tool_error(tool, "error: --fps takes a positive number");
+    if (gives_fps && options->fps < 1) return flags_wrong(why, "--fps takes a positive number");
     if (options->time_limit < 0 || options->reserved_bram < 0)
-        return tool_error(
-            tool, "error: --time-limit and --reserve-bram take numbers that are not negative");
-    if (wants_fps && !gives_fps) return tool_error(tool, "error: --objective=fps needs --fps=N");
+        return flags_wrong(why,
+                           "--time-limit and --reserve-bram take numbers that are not negative");
+    if (wants_fps && !gives_fps) return flags_wrong(why, "--objective=fps needs --fps=N");
     if (gives_fps && options->objective && !wants_fps)
-        return tool_error(tool,
-                          "error: --fps has an objective of its own, it does not go with "
-                          "--objective=%s",
-                          options->objective);
+        return flags_wrong(why,
+                           "--fps has an objective of its own, it does not go with "
+                           "--objective=%s",
+                           options->objective);
     if (options->dump_lp && strpbrk(options->dump_lp, "\"'{}"))
-        return tool_error(tool, "error: --dump-lp takes a name without quotes and braces");
+        return flags_wrong(why, "--dump-lp takes a name without quotes and braces");
     return true;
 }
 
-void tool_add_model_flags(Flags *flags, ModelOptions *options)
+void flags_add_model(Flags *flags, ModelOptions *options)
 {
     FLAGS_ADD(
         flags,
@@ -128,7 +110,7 @@ void tool_add_model_flags(Flags *flags, ModelOptions *options)
          NULL});
 }
 
-void tool_add_quantize_flags(Flags *flags, QuantizeOptions *options)
+void flags_add_quantize(Flags *flags, QuantizeOptions *options)
 {
     FLAGS_ADD(flags,
               {"quantize", FLAG_CHOICE, &options->format, "int8",
@@ -141,35 +123,14 @@ void tool_add_quantize_flags(Flags *flags, QuantizeOptions *options)
                "With --quantize: only powers of two as scales", NULL});
 }
 
-static bool check_quantize(const Tool *tool, const QuantizeOptions *options)
+bool flags_check_quantize(const QuantizeOptions *options, StrBuf *why)
 {
     if (options->format && options->arrays.len == 0)
-        return tool_error(tool, "error: --quantize needs --calibrate=file.npy");
+        return flags_wrong(why, "--quantize needs --calibrate=file.npy");
     if (!options->format && options->arrays.len > 0)
-        return tool_error(tool, "error: --calibrate needs --quantize=int8");
+        return flags_wrong(why, "--calibrate needs --quantize=int8");
     if (!options->format && (options->per_tensor || options->power_of_two))
-        return tool_error(tool, "error: --quantize-%s needs --quantize=int8",
-                          options->per_tensor ? "per-tensor" : "power-of-two");
+        return flags_wrong(why, "--quantize-%s needs --quantize=int8",
+                           options->per_tensor ? "per-tensor" : "power-of-two");
     return true;
-}
-
-bool tool_quantize(const Tool *tool, const QuantizeOptions *options, Op *module,
-                   const char *function)
-{
-    StrBuf report_text = {0};
-    if (options->format) progress_set(tool->progress, "quantizing");
-    bool ok = check_quantize(tool, options) &&
-              driver_quantize(module, function, options, tool_errors(tool), &report_text);
-    progress_erase(tool->progress);
-    if (report_text.len > 0) fwrite(report_text.data, 1, report_text.len, stderr);
-    strbuf_free(&report_text);
-    return ok;
-}
-
-bool tool_check_output(const Tool *tool, const char *dir)
-{
-    StrBuf why = {0};
-    bool ok = emit_check_output(dir, &why) || tool_error(tool, "%s", why.data);
-    strbuf_free(&why);
-    return ok;
 }

@@ -1,0 +1,268 @@
+/* Runs a simulation as its settings say.
+ * Tests: lit/tools/ming-sim.mir, lit/tools/ming-sim-invalid.mir, test/e2e/sizing_check.py */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "dialects/dfg/dfg.h"
+#include "dialects/emithls/emithls.h"
+#include "driver/simulate/simulate.h"
+#include "emit/emit.h"
+#include "ir/asm/print/print.h"
+#include "schedule/schedule.h"
+#include "sim/design/design.h"
+#include "target/fifo/fifo.h"
+
+enum { MAX_FRAMES = 256 };
+
+/* The only .mir file of a directory. */
+static bool find_module(const char *dir, DriverErrors errors, StrBuf *path)
+{
+    const struct dirent *entry;
+    int found = 0;
+    StrBuf why = {0};
+    bool is_whole =
+        emit_check_whole(dir, &why) || driver_error(errors, DRIVER_ERROR_OTHER, "%s", why.data);
+    strbuf_free(&why);
+    DIR *folder = is_whole ? opendir(dir) : NULL;
+    if (!folder)
+        return is_whole && driver_error(errors, DRIVER_ERROR_OTHER, "cannot open '%s': %s", dir,
+                                        strerror(errno));
+    while ((entry = readdir(folder)))
+        if (str_ends_with(str_from(entry->d_name), ".mir")) {
+            strbuf_clear(path);
+            strbuf_printf(path, "%s/%s", dir, entry->d_name);
+            found++;
+        }
+    closedir(folder);
+    return found == 1 || driver_error(errors, DRIVER_ERROR_OTHER,
+                                      "'%s' has %s .mir file; 'ming compile' writes one", dir,
+                                      found ? "more than one" : "no");
+}
+
+bool simulation_design_path(const char *given, DriverErrors errors, StrBuf *path)
+{
+    struct stat status;
+    if (stat(given, &status) == 0 && S_ISDIR(status.st_mode))
+        return find_module(given, errors, path);
+    strbuf_add_c(path, given);
+    return true;
+}
+
+static uint32_t argument_count(const Simulation *s)
+{
+    return region_entry(op_region(s->design->top, 0))->arg_count;
+}
+
+/* Boundaries of the design's inputs or outputs, as driver_ports_init has them for functions. */
+static bool init_ports(Simulation *s, bool is_input, PortFiles *ports, uint32_t **numbers)
+{
+    const HlsDesign *design = s->design;
+    const Attr *all = op_attr(design->top, DFG_ATTR_PORT_ATTRS),
+               *names = op_attr(design->top, EMITHLS_ATTR_ARG_NAMES);
+    uint32_t count = argument_count(s);
+    *ports = (PortFiles){.errors = s->errors, .what = is_input ? "input" : "output", .frames = 1};
+    ports->items = xcalloc(count, sizeof *ports->items);
+    *numbers = xcalloc(count, sizeof **numbers);
+    for (uint32_t i = 0; i < count; i++) {
+        const Type *frame = design_argument_frame(design, i);
+        if (design_argument_direction(design, i) != (is_input ? HLS_DATA_IN : HLS_DATA_OUT))
+            continue;
+        if (!frame)
+            return op_error(design->top,
+                            "cannot be simulated with data: port '%.*s' has no " EMITHLS_ATTR_FRAME,
+                            STR_ARG(names->u.array.items[i]->u.string));
+        (*numbers)[ports->count] = i;
+        if (!boundary_init(design->top, frame, all->u.array.items[i],
+                           &ports->items[ports->count++].boundary))
+            return false;
+    }
+    return true;
+}
+
+bool simulation_open_data(Simulation *s, bool has_values)
+{
+    if (has_values && !(s->values = hls_sim_values_create(s->design))) return false;
+    s->has_data = true;
+    return init_ports(s, true, &s->inputs, &s->input_args) &&
+           init_ports(s, false, &s->outputs, &s->output_args);
+}
+
+static bool leave_outputs(Simulation *s, int64_t frame, Array *const *arrays)
+{
+    StrBuf why = {0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->outputs.count; i++)
+        ok = boundary_leave(&s->outputs.items[i].boundary, arrays[s->output_args[i]], frame,
+                            s->inputs.frames, &s->outputs.items[i].npy, &why);
+    if (!ok) driver_error(s->errors, DRIVER_ERROR_OTHER, "%s", why.data);
+    strbuf_free(&why);
+    return ok;
+}
+
+/* last: no other frame follows. */
+static bool run_to(const Simulation *s, HlsSim *sim, const HlsSimOptions *options, int64_t frames,
+                   bool last)
+{
+    if (hls_sim_run(sim, frames) && (!last || hls_sim_drain(sim))) return true;
+    if (hls_sim_is_exhausted(sim))
+        return driver_error(s->errors, DRIVER_ERROR_OTHER,
+                            "stopped in frame %lld after %lld reads and writes; "
+                            "--max-events=N simulates up to N, 0 without a limit",
+                            (long long)frames, (long long)hls_sim_events(sim));
+    return !hls_sim_was_stopped(sim) && hls_sim_explain_deadlock(s->design, sim, options, frames);
+}
+
+static bool run_data_frame(Simulation *s, HlsSim *sim, const HlsSimOptions *options, int64_t frame)
+{
+    uint32_t count = argument_count(s);
+    Array **arrays = xcalloc(count, sizeof *arrays), **given = xcalloc(count, sizeof *given);
+    bool ok = driver_ports_enter(&s->inputs, frame, given);
+    for (uint32_t i = 0; i < s->inputs.count; i++) arrays[s->input_args[i]] = given[i];
+    for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
+        uint32_t arg = s->output_args[i];
+        arrays[arg] = array_new(design_argument_frame(s->design, arg));
+        ok = arrays[arg] != NULL;
+    }
+    if (ok) hls_sim_values_begin_frame(s->values, arrays);
+    ok = ok && run_to(s, sim, options, frame + 1, false);
+    if (ok) hls_sim_values_end_frame(s->values);
+    ok = ok && leave_outputs(s, frame, arrays);
+    for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
+    free(arrays);
+    free(given);
+    return ok;
+}
+
+/* Whether the interval is known after so many frames. Deep FIFOs take long to fill where processes
+ * are nearly as fast as the slowest one; then it is proven without following them. */
+static bool knows_interval(const Simulation *s, int64_t frames)
+{
+    enum { FEW = 16 };
+    if (hls_sim_period(s->sim).frames > 0 || s->options.is_random) return true;
+    bool is_full_rate =
+        s->options.input_rate == HLS_FULL_RATE && s->options.output_rate == HLS_FULL_RATE;
+    if (frames != FEW || !is_full_rate) return false;
+    int64_t best = fifo_best_interval(s->design);
+    int64_t *depths = xcalloc(s->design->streams.len, sizeof *depths);
+    for (size_t i = 0; i < s->design->streams.len; i++)
+        depths[i] = s->design->streams.data[i].depth;
+    bool keeps = fifo_keeps_interval(s->design, depths, best);
+    free(depths);
+    if (keeps) hls_sim_know_interval(s->sim, best);
+    return keeps;
+}
+
+/* So many frames as there is data for, as were asked for, or until they repeat. */
+static bool run_frames(Simulation *s)
+{
+    int64_t wanted = s->has_data ? s->inputs.frames : s->settings->frames; /* or none */
+    int64_t most = wanted > 0 ? wanted : MAX_FRAMES;
+    bool is_last = false;
+    for (int64_t frame = 1; !is_last; frame++) {
+        if (!run_to(s, s->sim, &s->options, frame, false)) return false;
+        is_last = frame == most || (wanted < 0 && knows_interval(s, frame));
+        if (is_last && !run_to(s, s->sim, &s->options, frame, true)) return false;
+    }
+    hls_sim_finish(s->sim);
+    return true;
+}
+
+static bool values_hook(void *user, uint32_t process, uint32_t loop, int64_t until)
+{
+    return hls_sim_values_advance(((Simulation *)user)->values, process, loop, until);
+}
+
+static void data_progress(void *user, int64_t frames, int64_t cycle)
+{
+    const HlsHooks *hooks = &((Simulation *)user)->options.hooks;
+    if (hooks->progress) hooks->progress(hooks->user, frames, cycle);
+}
+
+/* Values do not depend on timing, so a simulation of their own runs frame by frame. */
+static bool run_data(Simulation *s)
+{
+    const HlsSimOptions options = {
+        .drains = true, .hooks = {.user = s, .values = values_hook, .progress = data_progress}};
+    HlsSim *sim = hls_sim_create(s->design, &options);
+    bool ok = true;
+    for (int64_t frame = 0; ok && frame < s->inputs.frames; frame++)
+        ok = run_data_frame(s, sim, &options, frame);
+    hls_sim_free(sim);
+    return ok;
+}
+
+/* Words per cycle, as words per million cycles. */
+static bool read_rate(DriverErrors errors, const char *name, const char *text, int64_t *out)
+{
+    char *end = NULL;
+    double rate = text ? strtod(text, &end) : 1;
+    *out = HLS_FULL_RATE;
+    if (!text) return true;
+    if (end == text || *end || !(rate > 0 && rate <= 1) || rate * HLS_FULL_RATE < 1)
+        return driver_error(errors, DRIVER_ERROR_OTHER,
+                            "--%s takes words per cycle, above 0 and at most 1", name);
+    *out = (int64_t)(rate * HLS_FULL_RATE);
+    return true;
+}
+
+static bool init_options(Simulation *s)
+{
+    s->options.is_random = s->settings->seed >= 0;
+    s->options.seed = (uint64_t)s->settings->seed;
+    s->options.max_events = s->settings->max_events;
+    return read_rate(s->errors, "input-rate", s->settings->input_rate, &s->options.input_rate) &&
+           read_rate(s->errors, "output-rate", s->settings->output_rate, &s->options.output_rate);
+}
+
+/* Makes the design's hardware later than predicted, as --perturb says. */
+static bool perturb(const Simulation *s)
+{
+    HlsPerturbation perturbation;
+    StrBuf why = {0};
+    if (!s->settings->perturb) return true;
+    bool ok = design_parse_perturbation(str_from(s->settings->perturb), &perturbation, &why) ||
+              driver_error(s->errors, DRIVER_ERROR_OTHER, "--perturb: %s", why.data);
+    strbuf_free(&why);
+    if (ok) design_perturb(s->design, &perturbation);
+    return ok;
+}
+
+/* Lets pipelines stall or flush, as --pipeline-style says. */
+static bool set_style(const Simulation *s)
+{
+    return !s->settings->style ||
+           design_set_flushing(s->design, strcmp(s->settings->style, "flushing") == 0);
+}
+
+static bool has_processes(const HlsDesign *design)
+{
+    return design->processes.len > 0 ||
+           op_error(design->top, "has no process, so there is nothing to simulate");
+}
+
+bool simulation_begin(Simulation *s, const Op *module)
+{
+    s->clock = s->settings->clock > 0 ? s->settings->clock : design_clock_mhz(module);
+    s->design = design_create(module, clock_of_module(module, s->clock));
+    return s->design && has_processes(s->design) && set_style(s) && perturb(s) && init_options(s);
+}
+
+bool simulation_run(Simulation *s)
+{
+    s->sim = hls_sim_create(s->design, &s->options);
+    return run_frames(s) && (!s->values || run_data(s));
+}
+
+void simulation_free(Simulation *s)
+{
+    hls_sim_free(s->sim);
+    hls_sim_values_free(s->values);
+    driver_ports_free(&s->inputs);
+    driver_ports_free(&s->outputs);
+    free(s->input_args);
+    free(s->output_args);
+    design_free(s->design);
+}

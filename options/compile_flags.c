@@ -1,0 +1,197 @@
+/* The options of `ming compile`: rows, checks, and the project that they ask for.
+ * Tests: lit/driver/ming-compile.mir, lit/tools/command-line.mir */
+#include <string.h>
+
+#include "options/internal.h"
+
+void compile_flags_init(CompileFlags *options)
+{
+    *options = (CompileFlags){.device = DEVICE_OPTIONS_DEFAULTS,
+                              .interface = "axis",
+                              .weights = "rom",
+                              .emit = "hls",
+                              .primitives = "xilinx",
+                              .control = "chain",
+                              .style = "stalled",
+                              .max_text = EMIT_MAX_TEXT,
+                              .compile.search.fps = LIMIT_NOT_GIVEN};
+}
+
+void compile_flags_free(CompileFlags *options)
+{
+    driver_model_options_free(&options->model);
+    driver_quantize_options_free(&options->quantize);
+}
+
+void compile_flags_add(Flags *flags, CompileFlags *options)
+{
+    CompileOptions *compile = &options->compile;
+    flags_add_device(flags, &options->device);
+    flags_add_search(flags, &compile->search);
+    FLAGS_ADD(
+        flags,
+        {"top", FLAG_TEXT, &compile->top, "name", "Name of the top function, default the model's",
+         NULL},
+        {"interface", FLAG_CHOICE, &options->interface, "axis|m_axi",
+         "Ports of the accelerator: streams (default) or memories", NULL},
+        {"emit", FLAG_CHOICE, &options->emit, "hls|hls,verilog",
+         "C++ for HLS tools (default), or Verilog besides", NULL},
+        {"rtl-primitives", FLAG_CHOICE, &options->primitives, "xilinx|generic",
+         "Whether Verilog instantiates the vendor's DSP slices and shift registers (default), or "
+         "has expressions, which other tools take, too",
+         NULL},
+        {"weights", FLAG_TEXT, &options->weights, "rom|load|load:BITS",
+         "Weights in ROMs (default), or in memories that are loaded at start-up, through a port of "
+         "8, 16, 32 or 64 bits (default)",
+         NULL},
+        {"control", FLAG_CHOICE, &options->control, "chain|hs|none",
+         "How frames are started: by ap_start, with ap_continue (default) or without it, or not at "
+         "all: processes run as soon as they have words, and rewind unless --rewind=off",
+         NULL},
+        {"rewind", FLAG_CHOICE, &options->rewind, "on|off",
+         "Let processes begin with the next frame before they have run empty: frames follow each "
+         "other without a gap, but the end of one leaves with the beginning of the next",
+         NULL},
+        {"pipeline-style", FLAG_CHOICE, &options->style, "stalled|flushing",
+         "Whether pipelines stall as a whole (default), or iterations go on when there is nothing "
+         "to read for those behind them; not with --rewind=on",
+         NULL},
+        {"head", FLAG_TEXT, &compile->head, "integers|argmax|topk=K",
+         "What the accelerator gives: sums in front of scalings and softmaxes, or indices of the "
+         "greatest elements, default the network's results",
+         NULL},
+        {"residual", FLAG_TEXT, &compile->residual, "all|none|reuse,merge",
+         "Where several read a tensor through windows: whether a window also gives the tensor "
+         "itself, and windows that lie in its own, default both",
+         NULL},
+        {"fifo-slack", FLAG_TEXT, &compile->fifo_slack, "exact|N%|default",
+         "How much deeper than predicted pipelines may be without losing the interval: not at "
+         "all, by N % and 8 cycles, by 50 % and 8 cycles",
+         NULL},
+        {"folding", FLAG_TEXT, &compile->folding, "file",
+         "Choices that are given, as folding.json of a compiled project has them", NULL});
+    flags_add_model(flags, &options->model);
+    flags_add_quantize(flags, &options->quantize);
+}
+
+void compile_flags_add_last(Flags *flags, CompileFlags *options)
+{
+    FLAGS_ADD(flags,
+              {"max-text", FLAG_INT, &options->max_text, "n",
+               "Bytes that the project may have, default 2^30; 0: no limit", NULL},
+              {"verify-semantics", FLAG_OPTIONAL_INT, &options->compile.verify_semantics, "n",
+               "Run the network on n random inputs (default 1) before and after each pass and "
+               "compare",
+               "1"});
+}
+
+/* "rom", "load" or "load:BITS". False: it is none of them. */
+static bool parse_weights(const char *text, CompileOptions *out)
+{
+    static const char *const widths[] = {"8", "16", "32", "64"};
+    if (strcmp(text, "rom") == 0) return true;
+    out->loads_weights = strncmp(text, "load", 4) == 0;
+    if (strcmp(text, "load") == 0) return true;
+    for (size_t i = 0; i < COUNT_OF(widths); i++)
+        if (out->loads_weights && text[4] == ':' && strcmp(text + 5, widths[i]) == 0)
+            out->weights_width = (int64_t)8 << i;
+    return out->weights_width != 0;
+}
+
+/* Sets what follows from the words that were given. */
+static void settle(CompileFlags *options)
+{
+    CompileOptions *compile = &options->compile;
+    bool is_free = strcmp(options->control, "none") == 0;
+    bool flushes = strcmp(options->style, "flushing") == 0;
+    if (!options->rewind) options->rewind = is_free && !flushes ? "on" : "off";
+    compile->has_memory_ports = strcmp(options->interface, "m_axi") == 0;
+    compile->rewinds = strcmp(options->rewind, "on") == 0;
+    compile->flushes = flushes;
+    if (strcmp(options->control, "chain") != 0) compile->control = options->control;
+    options->knows_weights = parse_weights(options->weights, compile);
+}
+
+static bool check(const CompileFlags *options, StrBuf *why)
+{
+    if (!flags_check_device(&options->device, why) ||
+        !flags_check_search(&options->compile.search, why))
+        return false;
+    if (options->max_text < 0) return flags_wrong(why, "--max-text takes a number of bytes, or 0");
+    if (options->compile.verify_semantics < 0)
+        return flags_wrong(why, "--verify-semantics takes a positive number");
+    if (options->compile.head && !driver_head_is_valid(options->compile.head))
+        return flags_wrong(why, "--head takes integers, argmax or topk=K with K above 0");
+    if (options->compile.head && options->compile.verify_semantics > 0)
+        return flags_wrong(why, "--verify-semantics compares results, which --head replaces");
+    if (options->compile.fifo_slack && !driver_fifo_slack_is_valid(options->compile.fifo_slack))
+        return flags_wrong(why, "--fifo-slack takes exact, default or a share as 50%%, at "
+                                "most 1000%%");
+    if (options->compile.residual && !driver_residual_is_valid(options->compile.residual))
+        return flags_wrong(why, "--residual takes all, none, or a list of reuse and merge");
+    if (!options->knows_weights)
+        return flags_wrong(why, "--weights takes rom, load, or load:BITS with 8, 16, 32 or 64");
+    if (strcmp(options->control, "chain") != 0 && strcmp(options->interface, "m_axi") == 0)
+        return flags_wrong(why,
+                           "--control=%s: registers start an accelerator with memories "
+                           "(--interface=m_axi)",
+                           options->control);
+    if (strcmp(options->rewind, "on") == 0 && strcmp(options->style, "flushing") == 0)
+        return flags_wrong(why, "--pipeline-style=flushing: a pipeline that rewinds stalls; "
+                                "--rewind=on is given");
+    if (options->compile.folding && strpbrk(options->compile.folding, "\"'{}"))
+        return flags_wrong(why, "--folding: the path must have no quotes and braces");
+    if (options->compile.top && !emit_top_name_is_valid(str_from(options->compile.top)))
+        return flags_wrong(why, "--top: '%s' cannot be the name of a C++ function",
+                           options->compile.top);
+    return true;
+}
+
+bool compile_flags_settle(CompileFlags *options, StrBuf *why)
+{
+    settle(options);
+    bool ok = check(options, why);
+    if (options->compile.search.fps == LIMIT_NOT_GIVEN) options->compile.search.fps = 0;
+    return ok;
+}
+
+static bool has_verilog(const CompileFlags *options)
+{
+    return strcmp(options->emit, "hls") != 0;
+}
+
+bool compile_flags_emit(const CompileFlags *options, const char *folder, Op *design,
+                        EmittedProject *project, StrBuf *why)
+{
+    StrBuf csim_dir = {0}, rtl_dir = {0};
+    bool has_rtl = has_verilog(options);
+    bool ok = driver_resource_dir("csim", &csim_dir) &&
+              (!has_rtl || driver_resource_dir("rtl", &rtl_dir));
+    Op *rtl = ok && has_rtl ? driver_lower_to_rtl(design, options->primitives) : NULL;
+    const EmitOptions emit = {.output_dir = folder,
+                              .csim_dir = csim_dir.data,
+                              .rtl_dir = rtl_dir.data,
+                              .rtl = rtl,
+                              .max_text = options->max_text};
+    ok = ok && (rtl || !has_rtl) &&
+         (folder ? emit_hls(design, &emit, project, why) : emit_hls_files(design, &emit, project));
+    if (rtl) op_erase(rtl);
+    strbuf_free(&csim_dir);
+    strbuf_free(&rtl_dir);
+    return ok;
+}
+
+bool compile_flags_find_files(const CompileFlags *options, StrBuf *why)
+{
+    static const char *const kinds[][2] = {{"csim", "simulation headers"},
+                                           {"rtl", "Verilog modules"}};
+    bool ok = true;
+    for (size_t i = 0; ok && i < COUNT_OF(kinds) - !has_verilog(options); i++) {
+        StrBuf dir = {0};
+        ok = driver_resource_dir(kinds[i][0], &dir) ||
+             flags_wrong(why, "the %s are not installed: none of %s is there", kinds[i][1],
+                         dir.data);
+        strbuf_free(&dir);
+    }
+    return ok;
+}
