@@ -110,6 +110,8 @@ static void add_head(const Emitter *e, StrBuf *out)
              "#   runs all processes at once against FIFOs of the depths in the stream pragmas,\n"
              "#   or of MING_DEPTHS='name=2 other=0' (0: unbounded); says who waits for whom\n"
              "#   if they deadlock, else how many cycles the frames take\n"
+             "# make libcsim.so\n"
+             "#   makes a shared library of what csim runs; csim/ming_libcsim.h is its interface\n"
              "# make synth\n"
              "#   synthesizes with Vitis HLS as hls_config.cfg says\n"
              "# make vitis-csim, make vitis-cosim");
@@ -160,6 +162,9 @@ static void add_csim(const Emitter *e, StrBuf *out)
                   "TOP_cosim: TOP_cosim.cpp TOP_tb.cpp $(HEADERS)\n"
                   "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_cosim.h TOP_cosim.cpp "
                   "TOP_tb.cpp -o $@\n\n"
+                  "libcsim.so: TOP.cpp TOP_lib.cpp $(HEADERS)\n"
+                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -fPIC -fvisibility=hidden -shared "
+                  "TOP.cpp TOP_lib.cpp -o $@\n\n"
                   "TOP_cosim.cpp: TOP.cpp csim/cosim.awk");
     emit_template(e, out,
                   e->has_schedule
@@ -201,7 +206,7 @@ static void add_vitis(const Emitter *e, StrBuf *out)
         "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
         "\t$(VITIS_RUN) --package $(HLS)\n\n"
         "clean:\n"
-        "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp $(OBJECTS) TOP_data.cfg TOP_hls");
+        "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp libcsim.so $(OBJECTS) TOP_data.cfg TOP_hls");
     emit_template(e, out, e->options->rtl ? " TOP_rtlsim TOP_rtl synth.json synth.log\n" : "\n");
 }
 

@@ -87,9 +87,10 @@ static bool add_source(Emitter *e, EmittedFiles *files)
 static bool add_csim(Emitter *e, EmittedFiles *files)
 {
     static const char *const names[] = {
-        "ap_int.h",    "ap_limbs.h",      "ap_ref.h",     "ap_text.h",    "cosim.awk",
-        "hls_math.h",  "hls_stream.h",    "hls_vector.h", "ming_cosim.h", "ming_npy.h",
-        "ming_port.h", "ming_quantize.h", "ming_rtl.h",   "ming_tb.h",    "ming_timeline.h"};
+        "ap_int.h",       "ap_limbs.h",     "ap_ref.h",     "ap_text.h",       "cosim.awk",
+        "hls_math.h",     "hls_stream.h",   "hls_vector.h", "ming_cosim.h",    "ming_libcsim.h",
+        "ming_library.h", "ming_npy.h",     "ming_port.h",  "ming_quantize.h", "ming_rtl.h",
+        "ming_tb.h",      "ming_timeline.h"};
     bool ok = true;
     for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(names); i++) {
         const char *path = emit_arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
@@ -132,13 +133,10 @@ static bool add_files(Emitter *e, EmittedFiles *files)
         const char *prefix, *name; /* no prefix: the top function's name */
         FilePrinter *print;
     } rows[] = {
-        {NULL, "_host.h", emit_host},
-        {NULL, "_tb.cpp", emit_testbench},
-        {"", "hls_config.cfg", emit_hls_config},
-        {"", "run_hls.tcl", emit_tcl},
-        {"", "Makefile", emit_makefile},
-        {"", ".clang-format", emit_style},
-        {"", "folding.json", emit_folding},
+        {NULL, "_host.h", emit_host},      {NULL, "_tb.cpp", emit_testbench},
+        {NULL, "_lib.cpp", emit_library},  {"", "hls_config.cfg", emit_hls_config},
+        {"", "run_hls.tcl", emit_tcl},     {"", "Makefile", emit_makefile},
+        {"", ".clang-format", emit_style}, {"", "folding.json", emit_folding},
     };
     if (!add_source(e, files) || !add_schedule(e, files) || !add_rtl(e, files) ||
         !add_headers(e, files))

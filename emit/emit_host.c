@@ -45,37 +45,6 @@ static void add_quantizer(StrBuf *out, const EmitPort *port, const char *indent)
         strbuf_printf(out, ", %lld, %lld)", (long long)q->zero_point, (long long)q->divisor);
 }
 
-static int64_t round_up(int64_t value, int64_t to)
-{
-    return (value + to - 1) / to * to;
-}
-
-/* Bits of the C++ object that holds an integer of that width. */
-static int64_t object_bits(int64_t width)
-{
-    int64_t bits = 8;
-    while (bits < width) bits *= 2;
-    return bits;
-}
-
-/* Bits from one word to the next in memory, and from one element to the next. A stream's scalar
- * takes whole bytes; in a vector, which is a struct to HLS, each element lies as its C++ object
- * does. Several bits are one integer. */
-static void add_packing(StrBuf *out, const EmitPort *port, const char *indent)
-{
-    int64_t lanes = emithls_lanes(port->word), element = type_width(emithls_scalar(port->word));
-    if (lanes == 1)
-        element = round_up(element, 8);
-    else if (element > 1)
-        element = object_bits(element);
-    int64_t word = round_up(lanes * element, 8);
-    if (port->bus) {
-        element = type_width(emithls_scalar(port->bus));
-        word = port->bus_words * emithls_lanes(port->bus) / port->words_per_frame * element;
-    }
-    strbuf_printf(out, "%s.packing(%lld, %lld)", indent, (long long)word, (long long)element);
-}
-
 /* ming::Port("x", {1, 3, 32, 32}).stream_order(…).word(…).integers(…).quantize(…).packing(…) */
 static void add_port(StrBuf *out, const EmitPort *port)
 {
@@ -96,16 +65,14 @@ static void add_port(StrBuf *out, const EmitPort *port)
         add_list(out, port->word_extents, port->rank);
         strbuf_add_char(out, ')');
     }
-    bool is_signed = port->quant ? port->quant->is_signed && type_width(elem) > 1
-                                 : type_width(elem) > 1 && !port->is_unsigned;
     if (type_is_float(elem))
         strbuf_printf(out, "%s.floats(%u)", indent, type_width(elem));
     else
         strbuf_printf(out, "%s.integers(%u%s)", indent, type_width(elem),
-                      is_signed ? "" : ", false");
+                      emit_port_is_signed(port) ? "" : ", false");
     if (port->quant) add_quantizer(out, port, indent);
-    add_packing(out, port, indent);
-    strbuf_add_c(out, ";\n");
+    strbuf_printf(out, "%s.packing(%lld, %lld);\n", indent, (long long)port->word_bits,
+                  (long long)port->element_bits);
 }
 
 /* // Input 'x': … */

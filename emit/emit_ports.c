@@ -168,6 +168,43 @@ static bool check_memory(const Emitter *e, const EmitPort *port)
                           (long long)capacity, (long long)port->words_per_frame);
 }
 
+static int64_t round_up(int64_t value, int64_t to)
+{
+    return (value + to - 1) / to * to;
+}
+
+/* Bits of the C++ object that holds an integer of that width. */
+static int64_t object_bits(int64_t width)
+{
+    int64_t bits = 8;
+    while (bits < width) bits *= 2;
+    return bits;
+}
+
+/* A stream's scalar takes whole bytes; in a vector, which is a struct to HLS, each element lies as
+ * its C++ object does. Several bits are one integer. */
+static void set_packing(EmitPort *port)
+{
+    int64_t lanes = emithls_lanes(port->word), element = type_width(emithls_scalar(port->word));
+    if (lanes == 1)
+        element = round_up(element, 8);
+    else if (element > 1)
+        element = object_bits(element);
+    port->word_bits = round_up(lanes * element, 8);
+    if (port->bus) {
+        element = type_width(emithls_scalar(port->bus));
+        port->word_bits =
+            port->bus_words * emithls_lanes(port->bus) / port->words_per_frame * element;
+    }
+    port->element_bits = element;
+}
+
+bool emit_port_is_signed(const EmitPort *port)
+{
+    if (type_width(emithls_scalar(port->word)) <= 1) return false;
+    return port->quant ? port->quant->is_signed : !port->is_unsigned;
+}
+
 static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, EmitPort *port)
 {
     Uses uses = {false, false};
@@ -185,8 +222,11 @@ static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, EmitPort 
     } else {
         port->word = emithls_stream_word(arg->type);
     }
-    return read_frame(e, attrs, port) && (!quant || read_quantizer(e, quant, port)) &&
-           (!port->bus || check_memory(e, port));
+    if (!read_frame(e, attrs, port) || (quant && !read_quantizer(e, quant, port)) ||
+        (port->bus && !check_memory(e, port)))
+        return false;
+    set_packing(port);
+    return true;
 }
 
 bool emit_ports(Emitter *e)

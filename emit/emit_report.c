@@ -368,6 +368,49 @@ static void add_dtype(const Emitter *e, JsonWriter *w, const EmitPort *port)
     strbuf_free(&name);
 }
 
+static void add_quantizer(JsonWriter *w, const EmitPort *port)
+{
+    const EmitQuantizer *q = port->quant;
+    json_write_key(w, STR("quantizer"));
+    if (!q) {
+        json_write_null(w);
+        return;
+    }
+    json_begin_object(w);
+    json_write_key(w, STR("scale"));
+    json_write_number(w, "%.17g", q->scale);
+    json_member_int(w, "zero_point", q->zero_point);
+    json_member_int(w, "divisor", q->divisor);
+    json_member_int(w, "low", q->low);
+    json_member_int(w, "high", q->high);
+    json_member_string(w, "rounding", q->rounding);
+    json_member_bool(w, "bipolar", q->is_bipolar);
+    json_end_object(w);
+}
+
+/* How a frame of the port lies in memory, as <top>_host.h has it for C++. */
+static void add_packing(JsonWriter *w, const EmitPort *port)
+{
+    const Type *elem = emithls_scalar(port->word);
+    json_member_string(w, "argument", str_from(port->name));
+    json_member_string(w, "kind", type_is_float(elem) ? STR("float") : STR("integer"));
+    json_member_int(w, "bits", type_width(elem));
+    json_member_bool(w, "signed", type_is_float(elem) || emit_port_is_signed(port));
+    add_quantizer(w, port);
+    json_write_line(w, 5);
+    json_member_array(w, "order");
+    for (uint32_t d = 0; d < port->rank; d++) json_write_int(w, port->order[d]);
+    json_end_array(w);
+    json_member_array(w, "word");
+    for (uint32_t d = 0; d < port->rank; d++) json_write_int(w, port->word_extents[d]);
+    json_end_array(w);
+    json_member_int(w, "element_bits", port->element_bits);
+    json_member_int(w, "word_bits", emithls_lanes(port->word) * port->element_bits);
+    json_member_int(w, "padded_bits", port->word_bits);
+    json_member_int(w, "words_per_frame", port->words_per_frame);
+    json_member_int(w, "frame_bytes", port->words_per_frame * port->word_bits / 8);
+}
+
 static void add_ports(Emitter *e, JsonWriter *w)
 {
     json_member_array(w, "ports");
@@ -382,6 +425,8 @@ static void add_ports(Emitter *e, JsonWriter *w)
         for (uint32_t d = 0; d < port->rank; d++) json_write_int(w, port->shape[d]);
         json_end_array(w);
         add_dtype(e, w, port);
+        json_write_line(w, 5);
+        add_packing(w, port);
         json_end_object(w);
     }
     json_write_line(w, 2);

@@ -127,9 +127,9 @@ static bool remove_verilog(Removal *to, Str line)
  * of its build are removed too. */
 static void remove_sources(const char *dir, Str old_top, const EmittedFiles *files)
 {
-    static const char *const sources[] = {".h",          ".cpp",       "_params.h",    "_host.h",
-                                          "_tb.cpp",     ".mir",       "_weights.npy", "_data.cfg",
-                                          "_schedule.h", "_rtl_tb.cpp"};
+    static const char *const sources[] = {".h",        ".cpp",        "_params.h",  "_host.h",
+                                          "_tb.cpp",   "_lib.cpp",    ".mir",       "_weights.npy",
+                                          "_data.cfg", "_schedule.h", "_rtl_tb.cpp"};
     static const char *const products[] = {".o",         "_tb.o",   "_csim",   "_cosim",
                                            "_cosim.cpp", "_rtlsim", "_rtl.log"};
     StrBuf name = {0}, path = {0};

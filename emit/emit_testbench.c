@@ -1,4 +1,5 @@
-/* <top>_tb.cpp: connects the ports to csim/ming_tb.h, which does the rest.
+/* <top>_tb.cpp and <top>_lib.cpp: connect the ports to csim/ming_tb.h, which does the rest, for a
+ * program that reads and writes files and for a shared library.
  * Tests: lit/emit/testbench.mir, test/e2e */
 #include "dialects/emithls/emithls.h"
 #include "emit/internal.h"
@@ -74,25 +75,55 @@ static void add_main(const Emitter *e, StrBuf *out, const Names *names)
     strbuf_printf(out, "\", %zu, run);\n}\n", names->len);
 }
 
-void emit_testbench(Emitter *e, StrBuf *out)
+/* Names that are not file-scope names and not `tb`. */
+static void choose_names(Emitter *e, Names *names)
 {
-    Names names = {0}, used = {0};
+    Names used = {0};
     *vec_push(&used) = "tb";
     for (size_t i = 0; i < e->ports.len; i++) {
         const char *name = cpp_fresh_name(e, str_from(e->ports.data[i].name), used.data, used.len);
         *vec_push(&used) = name;
-        *vec_push(&names) = name;
+        *vec_push(names) = name;
     }
-    strbuf_printf(out,
-                  "// Testbench of %s: arrays in .npy files, %s.\n"
-                  "#include \"%s.h\"\n#include \"%s_host.h\"\n\n#include \"csim/ming_tb.h\"\n\n",
-                  e->top_name, e->has_memories ? "some frames per call" : "one call per frame",
-                  e->top_name, e->top_name);
+    vec_free(&used);
+}
+
+static void add_body(Emitter *e, StrBuf *out, const char *last_header, const Names *names)
+{
+    strbuf_printf(out, "#include \"%s.h\"\n#include \"%s_host.h\"\n\n#include \"csim/%s\"\n\n",
+                  e->top_name, e->top_name, last_header);
     if (e->has_memories)
         strbuf_add_c(out, "// Of one call: co-simulation copies memories of this many frames.\n"
                           "static const int MAX_FRAMES = 4;\n\n");
-    add_run(e, out, &names);
+    add_run(e, out, names);
+}
+
+void emit_testbench(Emitter *e, StrBuf *out)
+{
+    Names names = {0};
+    choose_names(e, &names);
+    strbuf_printf(out, "// Testbench of %s: arrays in .npy files, %s.\n", e->top_name,
+                  e->has_memories ? "some frames per call" : "one call per frame");
+    add_body(e, out, "ming_tb.h", &names);
     add_main(e, out, &names);
     vec_free(&names);
-    vec_free(&used);
+}
+
+void emit_library(Emitter *e, StrBuf *out)
+{
+    static const char *const kinds[] = {"INPUT", "OUTPUT", "WEIGHTS"};
+    Names names = {0};
+    choose_names(e, &names);
+    strbuf_printf(
+        out, "// %s as a shared library: make libcsim.so; csim/ming_libcsim.h is its interface.\n",
+        e->top_name);
+    add_body(e, out, "ming_library.h", &names);
+    strbuf_printf(out, "MING_LIBRARY(\"%s\", run", e->top_name);
+    for (TestbenchGroup group = 0; group < GROUP_COUNT; group++)
+        for (size_t i = 0; i < e->ports.len; i++)
+            if (group_of(&e->ports.data[i]) == group)
+                strbuf_printf(out, ",\n             {MING_CSIM_%s, %s_host::%s()}", kinds[group],
+                              e->top_name, e->ports.data[i].name);
+    strbuf_add_c(out, ")\n");
+    vec_free(&names);
 }

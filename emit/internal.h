@@ -46,8 +46,12 @@ typedef struct EmitPort {
     uint32_t *order;       /* model dimension behind each dimension of the stream */
     int64_t *word_extents; /* by dimensions of the stream */
     int64_t words_per_frame;
+    int64_t element_bits;       /* in memory, from one element of a word to the next */
+    int64_t word_bits;          /* in memory, from one word to the next */
     const EmitQuantizer *quant; /* NULL: the elements are the numbers themselves */
 } EmitPort;
+/* Whether integers at the port have a sign. */
+bool emit_port_is_signed(const EmitPort *port);
 
 /* Headers and helpers that printed code uses beside the project's own headers, a bit each. A
  * printer records them when it prints the text that needs them. The heads of files are written
@@ -194,6 +198,7 @@ void emit_begin_guard(const Emitter *e, StrBuf *out, const char *suffix);
 bool emit_params(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>_params.h */
 void emit_host(Emitter *e, StrBuf *out);              /* <top>_host.h */
 void emit_testbench(Emitter *e, StrBuf *out);
+void emit_library(Emitter *e, StrBuf *out); /* <top>_lib.cpp */
 /* The loaded tables' elements as .npy. */
 bool emit_weights(Emitter *e, StrBuf *out) MUST_CHECK;
 /* <top>_schedule.h; empty where cosim cannot follow one. False: diagnosed. */

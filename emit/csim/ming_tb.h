@@ -5,8 +5,9 @@
  *   array ─▶ pack ─▶ words ─▶ stream or memory ─▶ accelerator
  *   accelerator ─▶ stream or memory ─▶ words ─▶ unpack ─▶ array
  *
- * Errors are std::runtime_error; results are written when all frames are done.
- * Tested by test/csim. */
+ * Arrays are .npy files, or, in a shared library (ming_library.h), the packed
+ * frames themselves, in the caller's memory. Errors are std::runtime_error;
+ * results are written when all frames are done. Tested by test/csim. */
 #ifndef MING_TB_H
 #define MING_TB_H
 
@@ -119,6 +120,7 @@ protected:
     Testbench &tb_;
     const Port port_;
     const std::string path_;
+    std::uint8_t *const memory_;
     const std::vector<std::size_t> positions_;
     Array array_;
 };
@@ -127,8 +129,17 @@ protected:
 class Testbench {
 public:
     explicit Testbench(const std::vector<std::string> &files) : files_(files) {}
+    /* Packed frames, one after the other, in memory. has_weights: they were loaded by an earlier run. */
+    Testbench(const std::vector<std::uint8_t *> &buffers, std::size_t frames, bool has_weights)
+        : files_(buffers.size()), buffers_(buffers), has_weights_(has_weights), frames_(frames)
+    {
+    }
 
     std::string next_file() { return files_.at(used_++); }
+    /* The memory of the port that asked for its file last, or NULL. */
+    std::uint8_t *memory() const { return buffers_.empty() ? nullptr : buffers_.at(used_ - 1); }
+    bool is_in_memory() const { return !buffers_.empty(); }
+    bool loads_weights() const { return frame_ == 0 && !has_weights_; }
     void add(Channel *channel) { channels_.push_back(channel); }
 
     /* All inputs have the same number of frames. */
@@ -162,6 +173,8 @@ public:
     /* Writes the results. */
     void save() const
     {
+        if (is_in_memory())
+            return;
         const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start_;
         for (const Channel *channel : channels_)
             channel->save();
@@ -170,13 +183,15 @@ public:
 
 private:
     std::vector<std::string> files_;
+    std::vector<std::uint8_t *> buffers_;
+    bool has_weights_ = false;
     std::vector<Channel *> channels_;
     std::size_t used_ = 0, frames_ = 0, frame_ = 0, batch_ = 0;
     std::chrono::steady_clock::time_point start_;
 };
 
 inline Channel::Channel(Testbench &tb, const Port &port)
-    : tb_(tb), port_(port), path_(tb.next_file()), positions_(port.positions())
+    : tb_(tb), port_(port), path_(tb.next_file()), memory_(tb.memory()), positions_(port.positions())
 {
     tb.add(this);
 }
@@ -186,12 +201,17 @@ class Source : public Channel {
 protected:
     Source(Testbench &tb, const Port &port) : Channel(tb, port)
     {
+        if (tb.is_in_memory())
+            return;
         array_ = npy_read(path_);
         tb.set_frames(tb::with_file(path_, [&] { return port_.count_frames(array_); }), path_);
     }
 
     std::vector<std::uint8_t> bytes(std::size_t frame) const
     {
+        if (memory_)
+            return std::vector<std::uint8_t>(memory_ + frame * port_.frame_bytes(),
+                                             memory_ + (frame + 1) * port_.frame_bytes());
         return tb::with_file(path_, [&] { return tb::pack(port_, positions_, array_, frame); });
     }
 };
@@ -204,12 +224,16 @@ public:
 protected:
     Sink(Testbench &tb, const Port &port) : Channel(tb, port)
     {
-        array_ = Array(port_.dtype(), port_.frames_shape(tb.frames()));
+        if (!tb.is_in_memory())
+            array_ = Array(port_.dtype(), port_.frames_shape(tb.frames()));
     }
 
     void take(const std::vector<std::uint8_t> &bytes, std::size_t frame)
     {
-        tb::unpack(port_, positions_, bytes, array_, frame);
+        if (memory_)
+            std::copy(bytes.begin(), bytes.end(), memory_ + frame * port_.frame_bytes());
+        else
+            tb::unpack(port_, positions_, bytes, array_, frame);
     }
 };
 
@@ -269,6 +293,8 @@ class Weights : public Channel {
 public:
     Weights(Testbench &tb, const Port &port) : Channel(tb, port), stream(port.name.c_str())
     {
+        if (tb.is_in_memory())
+            return;
         array_ = npy_read(path_);
         if (array_.shape != port_.shape)
             tb::fail(path_ + ": these are not the weights of this project");
@@ -276,10 +302,10 @@ public:
 
     void write()
     {
-        if (tb_.frame() > 0)
+        if (!tb_.loads_weights())
             return;
-        for (std::size_t i = 0; i < array_.size(); i++)
-            stream.write(Word(array_.at_int(i)));
+        for (std::size_t i = 0; i < port_.words(); i++)
+            stream.write(word(i));
     }
 
     void check() override
@@ -289,6 +315,16 @@ public:
     }
 
     hls::stream<Word> stream;
+
+private:
+    Word word(std::size_t i) const
+    {
+        const std::size_t bytes = port_.word_bits() / 8;
+        if (!memory_)
+            return Word(array_.at_int(i));
+        const std::vector<std::uint8_t> packed(memory_ + i * bytes, memory_ + (i + 1) * bytes);
+        return tb::word_of_bytes<Word>(packed, 0, port_.element_bits());
+    }
 };
 
 /* --- memories ----------------------------------------------------------------- */
