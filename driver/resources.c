@@ -1,5 +1,9 @@
-/* Finding files relative to the program, so that an installation can be moved. */
+/* Finding files relative to the program or to the library, so that an installation can be moved.
+ * Tests: lit/tools/devices.mir, test/e2e/libming_check.py */
+#define _GNU_SOURCE /* dladdr */
+#include <dlfcn.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,38 +27,71 @@ static bool program_folder(char *out, size_t size)
     return slash != NULL;
 }
 
+typedef VEC(StrBuf) Places;
+
 /* Where a build has the files of one kind, from its root. */
+static const char *const build_folders[][2] = {
+    {"csim", "emit/csim"}, {"rtl", "emit/rtl"}, {"devices", "target/devices"}};
+
 static const char *build_folder(const char *kind)
 {
-    if (strcmp(kind, "csim") == 0) return "emit/csim";
-    return strcmp(kind, "rtl") == 0 ? "emit/rtl" : "target/devices";
+    for (size_t i = 0; i < COUNT_OF(build_folders); i++)
+        if (strcmp(kind, build_folders[i][0]) == 0) return build_folders[i][1];
+    return kind;
 }
 
-/* Place number `index` to look at. False: there is none. */
-static bool print_place(const char *kind, int index, StrBuf *out)
+/* Folder of the shared library that this code is part of; false if it is part of the program. */
+static bool library_folder(const char *program, char *out)
 {
-    char folder[PATH_MAX];
-    bool is_known = program_folder(folder, sizeof(folder));
-    strbuf_clear(out);
-    if (index == 0 && is_known) strbuf_printf(out, "%s/../share/ming/%s", folder, kind);
-    if (index == 1 && is_known) strbuf_printf(out, "%s/../%s", folder, build_folder(kind));
-    if (index == 2) strbuf_printf(out, "%s/%s", MING_DATADIR, kind);
-    return index <= 2;
+    Dl_info info;
+    if (!dladdr(&build_folders, &info) || !info.dli_fname || !strchr(info.dli_fname, '/') ||
+        !realpath(info.dli_fname, out))
+        return false;
+    *strrchr(out, '/') = '\0';
+    return strcmp(out, program) != 0;
+}
+
+static void add_place(Places *out, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void add_place(Places *out, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    StrBuf place = {0};
+    strbuf_vprintf(&place, fmt, args);
+    va_end(args);
+    *vec_push(out) = place;
+}
+
+/* Places to look at, in their order. */
+static void add_places(const char *kind, Places *out)
+{
+    char program[PATH_MAX] = "", library[PATH_MAX];
+    bool has_program = program_folder(program, sizeof(program));
+    if (library_folder(program, library)) {
+        add_place(out, "%s/" MING_DATA_FROM_LIBRARY "/%s", library, kind);
+        add_place(out, "%s/../share/ming/%s", library, kind);
+        add_place(out, "%s/../%s", library, build_folder(kind));
+    }
+    if (has_program) {
+        add_place(out, "%s/../share/ming/%s", program, kind);
+        add_place(out, "%s/../%s", program, build_folder(kind));
+    }
+    add_place(out, "%s/%s", MING_DATADIR, kind);
 }
 
 bool driver_resource_dir(const char *kind, StrBuf *out)
 {
-    StrBuf tried = {0}, place = {0};
-    for (int i = 0; print_place(kind, i, &place); i++) {
-        strbuf_clear(out);
-        strbuf_add_str(out, strbuf_str(&place));
-        if (place.len > 0 && is_folder(place.data)) break;
-        if (place.len > 0) strbuf_printf(&tried, "%s%s", tried.len ? ", " : "", place.data);
-        strbuf_clear(out);
+    Places places = {0};
+    add_places(kind, &places);
+    size_t found = 0;
+    while (found < places.len && !is_folder(places.data[found].data)) found++;
+    bool ok = found < places.len;
+    for (size_t i = 0; i < places.len; i++) {
+        if (!ok || i == found)
+            strbuf_printf(out, "%s%s", out->len ? ", " : "", places.data[i].data);
+        strbuf_free(&places.data[i]);
     }
-    bool ok = out->len > 0;
-    if (!ok) strbuf_add_str(out, strbuf_str(&tried));
-    strbuf_free(&tried);
-    strbuf_free(&place);
+    vec_free(&places);
     return ok;
 }

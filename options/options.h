@@ -4,8 +4,8 @@
  *
  *   rows of Flags ─▶ flag_set (a text to its target) ─▶ checks ─▶ options of the driver
  *
- * tools/ (the command line) builds on it.
- * Tests: lit/tools/command-line.mir, lit/driver */
+ * tools/ (the command line) and libming/ build on it.
+ * Tests: lit/tools/command-line.mir, lit/driver, test/e2e/libming_check.py */
 #ifndef MING_OPTIONS_OPTIONS_H
 #define MING_OPTIONS_OPTIONS_H
 

@@ -97,12 +97,13 @@ emit                            cpp emit emitted
 driver                          chart check compile device_options driver model ports search
 driver/simulate                 simulation
 options                         compile_flags flag flags
-tools                           command crash_guard dialect_docs expected_diags ming opt pass_watch
+libming                         lib ming
+tools                           command crash_guard dialect_docs expected_diags opt pass_watch
                                 progress reproducer split_input timing tool
 """
 
 # May include anything of the project.
-UNCHECKED = {"test", "fuzz"}
+UNCHECKED = {"test", "fuzz", "examples"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -132,7 +133,7 @@ def listed_sources():
                              cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return sorted(name for name in listing.splitlines()
                   if (ROOT / name).is_file() and name.split("/")[0] not in UNCHECKED
-                  and not name.startswith("emit/csim/"))
+                  and not name.startswith(("emit/csim/", "include/")))
 
 
 def check_folders(sources):
@@ -207,7 +208,9 @@ def find_objects(build, sources):
         key = path.name[:-len(".o")]
         if parts[0] == "tools":
             key = "tools_" + key
-        if parts[0] in ("tools", "libming.a.p") and key in by_object:
+        if parts[0] == "libming":
+            key = "libming_" + key
+        if parts[0] in ("tools", "libming", "libming.a.p") and key in by_object:
             objects[path] = by_object[key]
     return objects
 

@@ -11,7 +11,7 @@ build_packages="gcc g++ make meson ninja-build pkg-config python3
 # protobuf-compiler encodes ONNX files that tests keep as text. clang-14 and clang-format-14 check
 # the emitted C++; iverilog, verilator and yosys the Verilog; cbc solves what places tasks on dies.
 test_packages="libcmocka-dev llvm-19-tools mlir-19-tools libmlir-19 protobuf-compiler python3-numpy
-    libonnx-testdata clang-14 clang-format-14 iverilog verilator yosys coinor-cbc"
+    libonnx-testdata locales clang-14 clang-format-14 iverilog verilator yosys coinor-cbc"
 
 # ONNX Runtime, an oracle of the tests: the package of npm for Node.js.
 onnx_runtime=onnxruntime-node@1.30.0

@@ -278,23 +278,25 @@ static uint32_t integer_bytes(uint32_t width)
     return width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
 }
 
-bool boundary_new_input(const Boundary *b, Npy *out)
-{
-    const Type *elem = b->tensor->u.shaped.elem;
-    bool is_float = b->is_quantized || type_is_float(elem);
-    uint32_t item = is_float ? (elem->kind == TYPE_F64 ? 8 : 4) : integer_bytes(type_width(elem));
-    char kind = is_float ? 'f' : b->is_signed ? 'i' : 'u';
-    return npy_init(out, kind, item, b->tensor->u.shaped.dims, b->tensor->u.shaped.rank);
-}
-
-static void dtype_of(const Boundary *b, char *kind, uint32_t *item)
+void boundary_dtype(const Boundary *b, bool is_input, char *kind, uint32_t *item)
 {
     const Type *elem = b->tensor->u.shaped.elem;
     uint32_t width = type_width(elem);
     bool is_float = b->is_quantized || type_is_float(elem);
-    *kind = is_float ? 'f' : width == 1 ? 'b' : b->is_signed ? 'i' : 'u';
+    *kind = is_float ? 'f' : width == 1 && !is_input ? 'b' : b->is_signed ? 'i' : 'u';
     *item = integer_bytes(width);
-    if (is_float) *item = b->is_quantized || width == 64 ? 8 : elem->kind == TYPE_F16 ? 2 : 4;
+    if (is_float && is_input)
+        *item = elem->kind == TYPE_F64 ? 8 : 4;
+    else if (is_float)
+        *item = b->is_quantized || width == 64 ? 8 : elem->kind == TYPE_F16 ? 2 : 4;
+}
+
+bool boundary_new_input(const Boundary *b, Npy *out)
+{
+    char kind;
+    uint32_t item;
+    boundary_dtype(b, true, &kind, &item);
+    return npy_init(out, kind, item, b->tensor->u.shaped.dims, b->tensor->u.shaped.rank);
 }
 
 static bool make_output(const Boundary *b, const Type *shape, int64_t frames, Npy *out, StrBuf *why)
@@ -305,7 +307,7 @@ static bool make_output(const Boundary *b, const Type *shape, int64_t frames, Np
     if (rank + (rank == 0) > NPY_MAX_RANK)
         return strbuf_fail(why, "a result has more than %d dimensions", NPY_MAX_RANK);
     for (uint32_t i = 0; i < rank; i++) dims[i] = shape->u.shaped.dims[i];
-    dtype_of(b, &kind, &item);
+    boundary_dtype(b, false, &kind, &item);
     if (rank == 0 && frames > 1)
         dims[rank++] = frames;
     else if (rank > 0 && !i64_mul(dims[0], frames, &dims[0]))

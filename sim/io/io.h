@@ -77,6 +77,9 @@ bool boundary_find_nan(const Boundary *boundary, const Npy *npy, int64_t *index)
 /* Counts the frames in an array. False: why says how its shape does not fit. */
 bool boundary_frames(const Boundary *boundary, const Npy *npy, int64_t *frames, StrBuf *why)
     MUST_CHECK;
+/* The element type of the arrays that boundary_leave makes, or of those that boundary_new_input
+ * makes. */
+void boundary_dtype(const Boundary *boundary, bool is_input, char *kind, uint32_t *item);
 /* Makes an array of zeros for a frame that enters there: integers of the least width that numpy has,
  * floats of 32 bits but for f64, also where the boundary quantizes them. False: it is too large. */
 bool boundary_new_input(const Boundary *boundary, Npy *out) MUST_CHECK;
