@@ -104,6 +104,48 @@ static void print_help(const Tool *tool)
     strbuf_free(&out);
 }
 
+static void dump_flag(JsonWriter *json, const Flag *flag)
+{
+    static const char *const kinds[] = {
+        [FLAG_SWITCH] = "switch",
+        [FLAG_INT] = "int",
+        [FLAG_UINT] = "int",
+        [FLAG_TEXT] = "text",
+        [FLAG_OPTIONAL_TEXT] = "optional text",
+        [FLAG_OPTIONAL_INT] = "optional int",
+        [FLAG_CHOICE] = "choice",
+        [FLAG_TEXTS] = "texts",
+    };
+    json_begin_object(json);
+    json_member_string(json, "name", str_from(flag->name));
+    json_member_string(json, "kind", str_from(kinds[flag->kind]));
+    json_member_string(json, "value", str_from(flag->value ? flag->value : ""));
+    json_member_string(json, "help", str_from(flag->help));
+    json_end_object(json);
+    json_write_line(json, 0);
+}
+
+/* --dump-options, which scripts/tool_pages.py makes manual pages and completions of. */
+static void dump_options(const Tool *tool)
+{
+    StrBuf out = {0};
+    JsonWriter json = {.out = &out};
+    json_begin_object(&json);
+    json_member_string(&json, "name", str_from(tool->name));
+    json_member_string(&json, "summary", str_from(tool->summary));
+    json_member_string(&json, "usage", str_from(tool->usage));
+    json_member_array(&json, "options");
+    for (size_t i = 0; i < tool->flag_count; i++) dump_flag(&json, &tool->flags[i]);
+    dump_flag(&json, &(Flag){.name = "help", .help = "Print this and exit"});
+    dump_flag(&json, &(Flag){.name = "version", .help = "Print the version and exit"});
+    json_end_array(&json);
+    if (tool->extra_json) tool->extra_json(&json);
+    json_end_object(&json);
+    strbuf_add_char(&out, '\n');
+    fwrite(out.data, 1, out.len, stdout);
+    strbuf_free(&out);
+}
+
 /* As LLVM's tools word it. */
 static bool set_flag(const Tool *tool, const Flag *flag, char *value)
 {
@@ -164,6 +206,10 @@ ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *input
         }
         if (strcmp(arg, "--version") == 0 || strcmp(arg, "-version") == 0) {
             printf("%s (ming) %s\n", tool->name, MING_VERSION);
+            return ARGS_DONE;
+        }
+        if (strcmp(arg, "--dump-options") == 0) {
+            dump_options(tool);
             return ARGS_DONE;
         }
         bool took_next = false;

@@ -53,6 +53,7 @@ typedef struct Tool {
     bool (*extra)(void *user, Str name, const char *value);
     void (*extra_help)(void *user, StrBuf *out);
     void (*extra_names)(Suggestion *near); /* tries those flags' names; or NULL */
+    void (*extra_json)(JsonWriter *out);   /* members of --dump-options about them; or NULL */
     void *user;
 } Tool;
 

@@ -40,6 +40,18 @@ static void add_commands(void *user, StrBuf *out)
     }
 }
 
+static void dump_commands(JsonWriter *json)
+{
+    json_member_array(json, "commands");
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        json_begin_object(json);
+        json_member_string(json, "name", str_from(commands[i].name));
+        json_member_string(json, "summary", str_from(commands[i].summary));
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 /* What the command printed must have arrived. */
 static int run_command(const Command *command, int argc, char **argv)
 {
@@ -105,6 +117,7 @@ int main(int argc, char **argv)
         .summary = "ming: compiles quantized networks to streaming FPGA accelerators",
         .usage = "COMMAND [arguments]",
         .extra_help = add_commands,
+        .extra_json = dump_commands,
     };
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);

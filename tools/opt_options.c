@@ -64,6 +64,20 @@ static void add_pass_help(void *user, StrBuf *out)
     }
 }
 
+static void dump_passes(JsonWriter *json)
+{
+    const PassTable *table = driver_all_passes();
+    json_member_array(json, "passes");
+    for (size_t i = 0; i < table->count; i++) {
+        json_begin_object(json);
+        json_member_string(json, "name", str_from(table->passes[i]->name));
+        json_member_string(json, "summary", str_from(table->passes[i]->summary));
+        json_end_object(json);
+        json_write_line(json, 0);
+    }
+    json_end_array(json);
+}
+
 static void add_pass_names(Suggestion *near)
 {
     const PassTable *table = driver_all_passes();
@@ -214,6 +228,7 @@ ArgsResult opt_options_parse(OptOptions *options, int argc, char **argv, Texts *
         .extra = take_pass_flag,
         .extra_help = add_pass_help,
         .extra_names = add_pass_names,
+        .extra_json = dump_passes,
         .user = options,
     };
     ArgsResult result = tool_parse_args(&tool, argc, argv, inputs);
