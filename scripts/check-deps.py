@@ -70,6 +70,7 @@ analysis                        call_graph call_uses fixed_point identifier int_
 import                          import
 passes/common                   inline
 passes/linalg                   fold_unit fuse layout narrow parts
+passes/linalg/levels            level
 passes/onnx                     decompose onnx_fold onnx_is_quant onnx_update quantize
 passes/tosa                     tosa_all_ones tosa_decompose tosa_rule
 passes/dfg                      load_table

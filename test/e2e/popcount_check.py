@@ -108,20 +108,25 @@ class Layer:
         self.finish(self.net.matmul(x, self.weights((products, outputs))))
 
     def convolution(self):
+        """Any kernel, stride, dilation and padding; the padding may differ at each border."""
         rng = self.rng
-        kernel, stride = rng.choice([1, 2, 3]), rng.choice([1, 1, 2])
-        pad = rng.choice([0, 0, 1]) if kernel > 1 else 0
+        kernel = [rng.choice([1, 2, 3, 3]) for _ in range(2)]
+        dilations = [rng.choice([1, 1, 2]) if k > 1 else 1 for k in kernel]
+        strides = [rng.choice([1, 1, 2, 3]) for _ in kernel]
+        spans = [(k - 1) * d for k, d in zip(kernel, dilations)]
+        pads = [rng.randint(0, min(span, 3)) if rng.random() < 0.7 else 0 for span in spans * 2]
         groups = rng.choice([1, 1, 2, 3])
-        channels = groups * rng.randint(1, max(1, min(8, MOST_PRODUCTS // kernel ** 2)))
+        channels = groups * rng.randint(1, max(1, min(8, MOST_PRODUCTS // (kernel[0] * kernel[1]))))
         filters = groups * rng.randint(1, 4)
         if groups > 1 and rng.random() < 0.5:
             groups = filters = channels                     # depthwise
-        size = [rng.randint(kernel, 7) for _ in range(2)]
+        size = [rng.randint(span + 1, span + 6) for span in spans]
         x = self.levels(self.net.input((channels, *size)), "activations")
-        self.words.append(f"conv {kernel}x{kernel} {channels}->{filters} groups {groups} "
-                          f"stride {stride} pad {pad}")
-        weight = self.weights((filters, channels // groups, kernel, kernel))
-        self.finish(self.net.conv(x, weight, strides=[stride] * 2, pads=[pad] * 4, group=groups))
+        self.words.append(f"conv {kernel[0]}x{kernel[1]} {channels}->{filters} groups {groups} "
+                          f"strides {strides} dilations {dilations} pads {pads}")
+        weight = self.weights((filters, channels // groups, *kernel))
+        self.finish(self.net.conv(x, weight, strides=strides, dilations=dilations, pads=pads,
+                                  group=groups))
 
 
 def execute(tools, work, design, want, with_cosim):

@@ -5,8 +5,9 @@
  *     ->  r = generic(x) { yield c : i1 };  generic(r, w) { yield acc + ext(r ? 1 : -1) * … }
  * It is known of results that are chosen by a condition, of moves and maxima of such, of arguments
  * whose dfg.quant says so, and of constants that are factors of a sum. A maximum of bits is their
- * disjunction. A tensor that is padded with a third number (zeros around a bipolar convolution)
- * stays as it is, after a remark, and so does one that the function returns.
+ * disjunction. Zeros around bipolars become -1 if sums of products are all that reads them, which are
+ * corrected (level_padding.c); else a tensor that is padded with a third number stays as it is, after
+ * a remark, and so does one that the function returns.
  * Requires: named ops generalized, widths of integers chosen.
  * Changes: types of such tensors inside the function, and of bipolar arguments.
  * Tests: lit/passes/linalg/encode-levels.mir */
@@ -19,6 +20,7 @@
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
+#include "passes/linalg/levels/internal.h"
 #include "passes/linalg/passes.h"
 
 /* Which two numbers. */
@@ -146,15 +148,17 @@ static bool is_empty(const Value *tensor)
     return def && def->def == TENSOR(EMPTY);
 }
 
-static Levels pad_levels(const Op *pad, Levels levels)
+static Levels pad_levels(const Encoding *e, const Op *pad, Levels levels)
 {
     int64_t number;
     const Value *padding = tensor_padding(pad);
     bool is_number = padding && constant_number(padding, &number);
     if (is_number && (number == 1 || number == low_level(levels))) return levels;
-    if (is_number && number == 0)
+    if (is_number && number == 0) {
+        if (level_padding_fits(e->arena, pad)) return levels;
         op_remark(pad, "puts zeros around numbers that are -1 or 1, so that these take two bits in "
                        "place of one");
+    }
     return LEVELS_NONE;
 }
 
@@ -162,7 +166,7 @@ static Levels move_levels(const Encoding *e, const Op *op)
 {
     Levels levels = levels_of(e, op_operand(op, 0));
     if (!levels || !is_wide_tensor(op_result(op, 0)->type)) return LEVELS_NONE;
-    if (op->def == TENSOR(PAD)) return pad_levels(op, levels);
+    if (op->def == TENSOR(PAD)) return pad_levels(e, op, levels);
     bool fits = op->def != TENSOR(INSERT_SLICE) || is_empty(op_operand(op, 1)) ||
                 levels_of(e, op_operand(op, 1)) == levels;
     return fits ? levels : LEVELS_NONE;
@@ -387,7 +391,7 @@ static void encode_generic(Encoding *e, Op *op)
     erase_unused(body);
 }
 
-static void encode_move(const Encoding *e, Op *op)
+static void encode_move(Encoding *e, Op *op)
 {
     Value *result = op_result(op, 0);
     if (!levels_of(e, result)) return;
@@ -397,8 +401,9 @@ static void encode_move(const Encoding *e, Op *op)
         op_set_operand(op, 1, empty_bits(&b, result->type));
     int64_t number;
     Op *yield = op->def == TENSOR(PAD) ? region_entry(op_region(op, 0))->last : NULL;
-    if (yield && constant_number(op_operand(yield, 0), &number))
-        op_set_operand(yield, 0, arith_constant_int(&b, type_elem(result->type), number == 1));
+    if (!yield || !constant_number(op_operand(yield, 0), &number)) return;
+    if (number == 0) level_padding_correct(e->arena, op);
+    op_set_operand(yield, 0, arith_constant_int(&b, type_elem(result->type), number == 1));
 }
 
 static void encode(Encoding *e, Op *func)
