@@ -15,7 +15,7 @@
 #include "ir/verify/verify.h"
 #include "sim/interp/interp.h"
 
-enum { CHOICES = 48, MOST_PASSES = 6, MOST_ELEMENTS = 1 << 12 };
+enum { CHOICES = 48, MOST_PASSES = 6, MOST_ELEMENTS = 1 << 12, MOST_EVENTS = 1 << 18 };
 
 static const char *const design_passes[] = {
     "add-memory-ports", "apply-folding",   "choose-unroll",   "convert-dfg-to-emithls",
@@ -53,10 +53,15 @@ static int64_t choose_number(Choices *c, const OptionDef *option)
     return number < option->min ? option->min : number > option->max ? option->max : number;
 }
 
-/* " name=value" for one in four options; those that name files or pipelines are left alone. */
+/* " name=value" for one in four options; those that name files or pipelines are left alone. The
+ * budgets of FIFO sizing are small: the default is minutes with sanitizers. */
 static void choose_options(Choices *c, const PassDef *def, StrBuf *out)
 {
     for (const OptionDef *o = def->options; o && o->name; o++) {
+        if (strcmp(o->name, "events") == 0) {
+            strbuf_printf(out, " events=%d", choose(c) % 4 ? MOST_EVENTS : choose(c));
+            continue;
+        }
         if (choose(c) % 4 > 0) continue;
         if (o->kind == OPTION_BOOL)
             strbuf_printf(out, " %s=%s", o->name, choose(c) & 1 ? "true" : "false");

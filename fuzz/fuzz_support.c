@@ -75,7 +75,6 @@ static const struct {
     {"must have size >= 1", "upstream's tosa-infer-shapes gives dimensions of zero, too"},
     {"@nan_wins:", "upstream's folders give NaN for a NaN and a number"},
     {"@float_chains:", "its fastmath flags let canonicalize leave out roundings"},
-    {"@windows:", "upstream takes the channels of a convolution of unknown result from its input"},
     {"pass 'onnx-quantize' changes", "it rounds, by intent"},
     {"pass 'onnx-set-head' changes", "it leaves out scalings and softmaxes, by intent"},
     {"expected valid permutation tensor", "an operand is checked when it becomes a constant"},

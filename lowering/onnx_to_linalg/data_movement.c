@@ -164,7 +164,7 @@ static Array *run_on_coordinates(OnnxLowering *lw, const Type *input, uint32_t d
         known = known && (constant || !onnx_operand(node, i));
     }
     strbuf_clear(&lw->why);
-    strbuf_add_c(&lw->why, "needs constants for all but its first operand");
+    if (!known) strbuf_add_c(&lw->why, "needs constants for all but its first operand");
     if (!known || !onnx_eval(node, inputs, &result, &lw->why)) result = NULL;
     for (uint32_t i = 0; i < node->operand_count; i++) array_unref(inputs[i]);
     free(inputs);

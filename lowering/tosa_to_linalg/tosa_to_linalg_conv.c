@@ -42,8 +42,17 @@ static void conv_free(TosaConv *conv)
     vec_free(&conv->dilation);
 }
 
-/* The result's dynamic extents: those of the image first, then batch and channels as the input
- * has them. */
+/* Channels of the result: the weight's last two dimensions in depthwise convolutions, whose spatial
+ * ones come first, else its first. */
+static int64_t conv_channels(const TosaConv *conv)
+{
+    const Type *weight = conv->weight->type;
+    return conv->kernel_dim == 0 ? extent_of(weight, 2) * extent_of(weight, 3)
+                                 : extent_of(weight, 0);
+}
+
+/* The result's dynamic extents: those of the image first, then batch and channels. Upstream takes
+ * the channels of a result that does not tell them from the input, which has others. */
 static Values conv_dims(Lower *l, const TosaConv *conv)
 {
     uint32_t rank = rank_of(conv->result), count = 0;
@@ -56,8 +65,9 @@ static Values conv_dims(Lower *l, const TosaConv *conv)
         Value *kernel = tensor_dim(l->b, conv->weight, i + conv->kernel_dim);
         dims[i + 1] = tosa_build_window_extent(l->b, size, kernel, &dim);
     }
-    for (uint32_t i = 0; i < rank; i++)
-        if (is_dynamic(conv->result, i) && !dims[i]) dims[i] = tensor_dim(l->b, conv->input, i);
+    if (is_dynamic(conv->result, 0)) dims[0] = tensor_dim(l->b, conv->input, 0);
+    if (is_dynamic(conv->result, rank - 1))
+        dims[rank - 1] = arith_constant_index(l->b, conv_channels(conv));
     for (uint32_t i = 0; i < rank; i++)
         if (dims[i]) dims[count++] = dims[i];
     return (Values){dims, count};
@@ -142,11 +152,13 @@ static Value *add_bias(Lower *l, const TosaConv *conv, Value *sums, Value *empty
     return op_result(op, 0);
 }
 
-/* The sums have channel and multiplier apart; joined, they are the result's channels. */
+/* The sums have channel and multiplier apart, both as the weight has them; joined, they are the
+ * result's channels. */
 static bool lower_depthwise(Lower *l, TosaConv *conv)
 {
     static const uint32_t groups[] = {1, 1, 1, 2};
-    Values dims = conv_dims(l, conv);
+    Values dims = conv_dims(l, conv), sum_dims = dims;
+    if (is_dynamic(conv->result, 3)) sum_dims.count--;
     const Attr *padding = pad_value(conv);
     const Type *elem = type_elem(conv->result);
     if (!padding || !tosa_build_zero_of(elem)) return false;
@@ -155,13 +167,15 @@ static bool lower_depthwise(Lower *l, TosaConv *conv)
                              extent_of(conv->weight->type, 3)};
     const Type *type = type_tensor(elem, shape, COUNT_OF(shape), NULL);
     conv->input = tosa_build_window_pad(l, conv->input, &conv->pad, padding);
-    Value *empty = tosa_build_empty_tensor(l->b, type, elem, dims);
+    Value *empty = tosa_build_empty_tensor(l->b, type, elem, sum_dims);
     Value *init = linalg_fill(l->b, arith_constant(l->b, tosa_build_zero_of(elem)), empty);
     Value *out = tosa_build_empty_tensor(l->b, conv->result, elem, dims);
     const OpDef *def =
         conv->quant ? LINALG(DEPTHWISE_CONV_2D_NHWC_HWCM_Q) : LINALG(DEPTHWISE_CONV_2D_NHWC_HWCM);
     Value *sums = build_conv(l, conv, def, init, type);
-    sums = tensor_collapse_shape(l->b, sums, conv->result, tensor_groups_attr(l->ctx, groups, 4));
+    const int64_t joined[] = {shape[0], shape[1], shape[2], conv_channels(conv)};
+    sums = tensor_collapse_shape(l->b, sums, type_tensor(elem, joined, COUNT_OF(joined), NULL),
+                                 tensor_groups_attr(l->ctx, groups, 4));
     rewriter_replace_one(l->rw, l->op, add_bias(l, conv, sums, out));
     return true;
 }

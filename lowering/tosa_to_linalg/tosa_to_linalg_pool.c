@@ -9,6 +9,7 @@
 
 typedef struct Pool {
     IntList kernel, stride, pad;
+    int64_t overhang[2]; /* of means: how far the last window reaches behind the image */
 } Pool;
 
 static void pool_read(const Op *op, Pool *pool)
@@ -103,7 +104,7 @@ static Value *build_coverage(Builder *b, const Pool *pool, uint32_t dim, Value *
     left = tosa_build_same(b, ARITH(MULI), left, stride);
     right = tosa_build_same(b, ARITH(MULI), right, stride);
     valid = subtract_overhang(b, zero, valid, left, pool->pad.data[2 * dim - 2]);
-    valid = subtract_overhang(b, zero, valid, right, pool->pad.data[2 * dim - 1]);
+    valid = subtract_overhang(b, zero, valid, right, pool->overhang[dim - 1]);
     return tosa_build_same(b, ARITH(MAXSI), one, valid);
 }
 
@@ -187,6 +188,20 @@ static Value *build_avg_pool(Lower *l, const Pool *pool, const Type *acc, Values
     return op_result(op, 0);
 }
 
+/* The padding behind the image along dimension 1 or 2, less what the stride leaves over, which
+ * upstream does not see. */
+static int64_t last_overhang(const Lower *l, const Pool *pool, uint32_t dim)
+{
+    int64_t in = extent_of(operand_type(l->op, 0), dim), out = extent_of(result_type(l->op), dim);
+    int64_t before = pool->pad.data[2 * dim - 2], after = pool->pad.data[2 * dim - 1];
+    int64_t room, steps;
+    if (i64_add(in, before, &room) && i64_add(room, after, &room) &&
+        i64_mul(out - 1, pool->stride.data[dim - 1], &steps) &&
+        i64_add(steps, pool->kernel.data[dim - 1], &steps) && steps < room)
+        after -= room - steps;
+    return after < 0 ? 0 : after;
+}
+
 bool tosa_lower_avg_pool(Lower *l)
 {
     const Type *acc = op_attr(l->op, "acc_type")->u.type_value;
@@ -196,6 +211,7 @@ bool tosa_lower_avg_pool(Lower *l)
         !tosa_build_zero_of(acc) || !tosa_build_batch_dim(l, &dims))
         return false;
     pool_read(l->op, &pool);
+    for (uint32_t i = 0; i < 2; i++) pool.overhang[i] = last_overhang(l, &pool, i + 1);
     Value *result = build_avg_pool(l, &pool, acc, dims);
     pool_free(&pool);
     rewriter_replace_one(l->rw, l->op, result);

@@ -132,9 +132,10 @@ bool tosa_lower_resize_broadcast(Lower *l)
 
 /* One of the two axes of the image, inside the body. */
 typedef struct TosaResizeAxis {
-    int64_t size; /* of the input */
-    Value *max;   /* size - 1 */
-    Value *in;    /* index of the result, i32 */
+    int64_t size;       /* of the input */
+    bool starts_before; /* the first indices that are mixed may be below 0 */
+    Value *max;         /* size - 1 */
+    Value *in;          /* index of the result, i32 */
     Value *scale_n, *scale_d, *offset;
     Value *index, *delta; /* of the source element, and the way to the next one */
 } TosaResizeAxis;
@@ -149,7 +150,9 @@ typedef struct TosaResize {
     TosaResizeAxis y, x;
 } TosaResize;
 
-/* in * scale_d + offset = index * scale_n + delta; as a float, delta is divided by scale_n. */
+/* in * scale_d + offset = index * scale_n + delta; as a float, delta is divided by scale_n. Upstream
+ * rounds quotients of integers towards 0, so that what lies before the first element is not it but
+ * goes on in the direction of the second. */
 static void locate(const TosaResize *r, TosaResizeAxis *axis, Value *no_delta)
 {
     Builder *b = r->b;
@@ -159,7 +162,8 @@ static void locate(const TosaResize *r, TosaResizeAxis *axis, Value *no_delta)
     Value *at = tosa_build_same(b, ARITH(MULI), axis->in, axis->scale_d);
     at = tosa_build_same(b, ARITH(ADDI), at, axis->offset);
     if (!r->float_type) {
-        axis->index = tosa_build_same(b, ARITH(DIVSI), at, axis->scale_n);
+        const OpDef *divide = axis->starts_before ? ARITH(FLOORDIVSI) : ARITH(DIVSI);
+        axis->index = tosa_build_same(b, divide, at, axis->scale_n);
         axis->delta = tosa_build_same(b, ARITH(MULI), axis->index, axis->scale_n);
         axis->delta = tosa_build_same(b, ARITH(SUBI), at, axis->delta);
         return;
@@ -278,7 +282,10 @@ static void read_axes(TosaResize *r)
         axes[i]->scale_n = tosa_build_i32(b, scale.data[2 * i]);
         axes[i]->scale_d = tosa_build_i32(b, scale.data[2 * i + 1]);
     }
-    for (uint32_t i = 0; i < 2; i++) axes[i]->offset = tosa_build_i32(b, offset.data[i]);
+    for (uint32_t i = 0; i < 2; i++) {
+        axes[i]->offset = tosa_build_i32(b, offset.data[i]);
+        axes[i]->starts_before = offset.data[i] < 0 && is_bilinear(r->op);
+    }
     for (uint32_t i = 0; i < 2; i++) (void)tosa_build_i32(b, border.data[i]);
     vec_free(&scale);
     vec_free(&offset);

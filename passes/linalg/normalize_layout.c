@@ -51,8 +51,17 @@ static bool is_streamed(const Value *value)
     return has_layout(value) && !(def && (def->def == TENSOR(EMPTY) || kernel_fill_value(def)));
 }
 
+/* Whether a body reads the tensor at indices that it computes, which stay those of the model. */
+static bool is_captured(const Value *value)
+{
+    FOR_EACH_USE(use, value)
+        if (use->owner->block != value_block(value)) return true;
+    return false;
+}
+
 static void remember(Chooser *c, PtrMap *map, const Value *value, const Layout *layout)
 {
+    if (map == &c->layouts && is_captured(value)) return;
     ptrmap_put(map, value, arena_copy(c->arena, layout, sizeof(*layout)));
 }
 
@@ -227,6 +236,12 @@ static void want_of_reshape(Chooser *c, const Op *op)
         remember(c, &c->wanted, op_operand(op, 0), &layout);
 }
 
+/* Of widths that are numbers; those that are values are in the order of the model. */
+static bool is_pad(const Op *op)
+{
+    return op->def == TENSOR(PAD) && op->operand_count == 1;
+}
+
 static void want_of_move(Chooser *c, const Op *op)
 {
     const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
@@ -243,7 +258,7 @@ static void collect_wishes(Chooser *c, Block *body)
     for (Op *op = body->last; op; op = op->prev) {
         if (op->def == LINALG(GENERIC) && op->result_count == 1) {
             want_of_generic(c, op);
-        } else if (op->def == TENSOR(PAD)) {
+        } else if (is_pad(op)) {
             const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
             if (wish) remember(c, &c->wanted, op_operand(op, 0), wish);
         } else if (reshape_is(op)) {
@@ -331,7 +346,7 @@ static void choose_layouts(Chooser *c, Block *body)
             choose_generic(c, op);
             const Layout *result = ptrmap_get(&c->layouts, op_result(op, 0));
             if (result) choose_initial(c, op_operand(op, op->operand_count - 1), result);
-        } else if (op->def == TENSOR(PAD)) {
+        } else if (is_pad(op)) {
             Layout layout = layout_of(c, op_operand(op, 0));
             remember(c, &c->layouts, op_result(op, 0), &layout);
         } else if (reshape_is(op)) {
@@ -363,9 +378,8 @@ static bool required_layout(const Chooser *c, const Op *op, uint32_t operand, La
     bool is_initial = is_kernel(op) && operand + 1 == op->operand_count;
     if (is_streamed(value) && is_initial) *out = layout_of(c, op_result(op, 0));
     if (!is_streamed(value) || is_kernel(op)) return is_streamed(value) && is_initial;
-    if (op->def == TENSOR(PAD) || op->def == FUNC(RETURN) || (reshape_is(op) && keeps_order(c, op)))
-        return false;
-    *out = identity(value->type->u.shaped.rank);
+    if (op->def == FUNC(RETURN) || (reshape_is(op) && keeps_order(c, op))) return false;
+    *out = is_pad(op) ? layout_of(c, op_result(op, 0)) : identity(value->type->u.shaped.rank);
     if (!layout_is_move(op) && !reshape_is(op)) return true;
     Layout result = layout_of(c, op_result(op, 0));
     return reshape_is(op) ? layout_before_reshape(op, &result, out)

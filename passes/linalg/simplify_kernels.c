@@ -5,6 +5,7 @@
  *   generic(constants), element-wise  ->  constant
  *   generic(x, equal numbers), element-wise  ->  a number in its payload
  *   x[0, i], element-wise    ->  x[d, i] of the loop d that runs once; a copy may then be x itself
+ *   pad by values that are constants  ->  pad by numbers
  * Nothing that computes on streams is fused: in the payload of a sum or window it would run once per term
  * instead of once per element, and a requantizer would leave the sum that it is the epilogue of.
  * Requires: named ops generalized.
@@ -112,12 +113,38 @@ static bool index_unit_dims(Rewriter *rw, Op *op, void *user)
     return changed;
 }
 
+static bool has_values(const MixedIndices *list)
+{
+    for (size_t i = 0; i < list->len; i++)
+        if (list->data[i].value) return true;
+    return false;
+}
+
+/* Canonicalization, as upstream's, leaves widths alone that tell nothing new about the type. */
+static bool pad_by_numbers(Rewriter *rw, Op *op, void *user)
+{
+    (void)user;
+    PadBorders borders;
+    if (op->operand_count == 1) return false;
+    tensor_pad_read_folded(op, &borders);
+    bool known = !has_values(&borders.low) && !has_values(&borders.high);
+    if (known) {
+        Op *made = tensor_build_pad(&rw->b, op_operand(op, 0), op_result(op, 0)->type, &borders,
+                                    op_attr(op, "nofold") != NULL);
+        region_take(op_region(made, 0), op_region(op, 0));
+        rewriter_replace_one(rw, op, op_result(made, 0));
+    }
+    tensor_pad_free(&borders);
+    return known;
+}
+
 static bool run(Pass *pass, Op *func)
 {
     PatternSet set;
     patterns_init(&set, pass->ctx);
     pattern_add(&set, "read-through-copies", LINALG(GENERIC), 1, read_through_copies);
     pattern_add(&set, "index-unit-dims", LINALG(GENERIC), 1, index_unit_dims);
+    pattern_add(&set, "pad-by-numbers", TENSOR(PAD), 1, pad_by_numbers);
     fuse_add_elementwise_constants(&set);
     fuse_add_transpose_constants(&set);
     fuse_add_constant_kernels(&set);
