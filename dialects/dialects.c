@@ -18,6 +18,7 @@
 #include "dialects/ml_program/ml_program.h"
 #include "dialects/onnx/onnx.h"
 #include "dialects/quant/quant.h"
+#include "dialects/sa/sa.h"
 #include "dialects/scf/scf.h"
 #include "dialects/seq/seq.h"
 #include "dialects/sys/sys.h"
@@ -32,7 +33,7 @@ void dialects_register_all(Context *ctx)
         &func_dialect,    &tensor_dialect,     &linalg_dialect, &dfg_dialect,  &emithls_dialect,
         &onnx_dialect,    &ml_program_dialect, &quant_dialect,  &tosa_dialect, &dlti_dialect,
         &index_dialect,   &scf_dialect,        &hw_dialect,     &comb_dialect, &seq_dialect,
-        &sys_dialect,
+        &sa_dialect,      &sys_dialect,
     };
     for (size_t i = 0; i < COUNT_OF(all); i++) dialect_register(ctx, all[i]);
     dialects_register_foreign(ctx);

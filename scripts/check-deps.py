@@ -61,6 +61,7 @@ dialects/index                  index
 dialects/ml_program             ml_program
 dialects/onnx                   onnx
 dialects/quant                  quant
+dialects/sa                     sa
 dialects/scf                    scf
 dialects/sparse_tensor          encoding sparse_tensor
 dialects/tosa                   tosa
@@ -87,8 +88,10 @@ sim/interp                      calibration compare interp quant_noise verify_se
 sim/design                      design
 lowering/emithls_to_rtl         to_rtl
 sim/hls                         hls_sim
+sim/engine                      engine
 target/device                   csynth device json_file system xml yosys
 target/partition                partition
+target/overlay                  overlay
 target/cost                     cost memory
 target/dse/solve                dse
 target/dse                      dse folding

@@ -4,7 +4,7 @@
 # What building ming and the emitted C++ needs.
 build_packages="gcc g++ make meson ninja-build pkg-config python3
     libonnx-dev libprotobuf-c-dev protobuf-c-compiler
-    liblpsolve55-dev libxml2-dev libjansson-dev"
+    liblpsolve55-dev libxml2-dev libjansson-dev nettle-dev"
 
 # What the tests need besides. mlir-19-tools is upstream MLIR, to compare with; libmlir-19 has what
 # programs that mlir-cpu-runner runs print with.

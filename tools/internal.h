@@ -160,6 +160,7 @@ bool expected_diags_end(ExpectedDiags *diags) MUST_CHECK;
 int command_check(int argc, char **argv);
 int command_compile(int argc, char **argv);
 int command_devices(int argc, char **argv);
+int command_engine(int argc, char **argv);
 int command_explore(int argc, char **argv);
 int command_partition(int argc, char **argv);
 int command_report(int argc, char **argv);

@@ -19,6 +19,7 @@ static const Command commands[] = {
     {"compile", "MODEL -o DIR", "a network to an HLS project", command_compile},
     {"check", "MODEL", "which operators compile", command_check},
     {"devices", "", "what --device names", command_devices},
+    {"engine", "PROGRAM", "a program of an overlay", command_engine},
     {"explore", "MODEL", "throughput against resources", command_explore},
     {"partition", "GRAPH.json", "tasks to the dies of cards", command_partition},
     {"report", "DIR", "predictions beside synthesis", command_report},

@@ -1,0 +1,114 @@
+/* The sa dialect: programs of an overlay, a systolic array that runs a network layer after layer
+ * (F2N2, section III; docs/overlay.md). An op of a program is one 32-bit instruction. The row of an
+ * instruction has its encoding: assembler, disassembler and the generated tables are made from it.
+ * SA(ID) is the row of an op, which serves as its identity: op->def == SA(RUN).
+ * Tests: lit/dialects/sa, test/unit/dialects/sa */
+#ifndef MING_DIALECTS_SA_SA_H
+#define MING_DIALECTS_SA_SA_H
+
+#include "ir/core/core.h"
+
+#define OP(ID, ...) SA_##ID,
+enum {
+#include "dialects/sa/sa_ops.def"
+    SA_OP_COUNT
+};
+#undef OP
+
+#define REG(ID, NAME, IS_SIGNED, SUMMARY) SA_REG_##ID,
+enum {
+#include "dialects/sa/sa_regs.def"
+    SA_REG_COUNT
+};
+#undef REG
+
+extern const OpDef sa_ops[];
+extern const DialectDef sa_dialect;
+extern const AttrDef sa_attr_overlay; /* #sa.overlay<rows = 4, cols = 4, act = i8, …> */
+#define SA(ID) (&sa_ops[SA_##ID])
+
+/* Attribute names of instructions, as rows and readers use them. */
+#define SA_ATTR_OVERLAY "overlay" /* of sa.program */
+#define SA_ATTR_HALF "half"
+#define SA_ATTR_WAIT "wait"
+#define SA_ATTR_SIGNAL "signal"
+#define SA_ATTR_BANK "bank"
+
+enum {
+    SA_PAGE_WORDS = 4096, /* of activations: the depth of an UltraRAM */
+    SA_PU_WORDS = 256,    /* instructions in the memory of the processing unit's programs */
+    SA_PU_REGS = 16,
+    SA_SEMAPHORES = 16,
+    SA_BEAT_BYTES = 64,
+};
+
+enum { SA_MODE_DENSE, SA_MODE_DEPTHWISE, SA_MODE_POOL, SA_MODE_ELTWISE, SA_MODE_COUNT };
+
+/* Values of the enumeration attributes: "buffer" of sa.addr, "source" of sa.pu.load, "rounding" of
+ * sa.pu.rshifti. */
+enum { SA_BUFFER_ACTIVATIONS, SA_BUFFER_WEIGHTS, SA_BUFFER_OUTPUT, SA_BUFFER_PARAMETERS };
+enum { SA_SOURCE_SUMS, SA_SOURCE_OPERAND, SA_SOURCE_PARAMETER };
+enum { SA_ROUND_FLOOR, SA_ROUND_HALF_UP, SA_ROUND_HALF_EVEN };
+
+/* What an overlay is made of, in the units of sa_overlay.def. */
+typedef struct SaOverlay {
+#define PARAM(FIELD, LEAST, MOST, SUMMARY) uint32_t FIELD;
+#include "dialects/sa/sa_overlay.def"
+#undef PARAM
+    uint32_t act_bits, weight_bits; /* 8 or 16 */
+} SaOverlay;
+
+SaOverlay sa_overlay(const Attr *overlay);
+
+/* The parameters as words of a file: those of sa_overlay.def in their order, then the bits of
+ * activations and of weights. */
+#define PARAM(FIELD, LEAST, MOST, SUMMARY) +1
+enum {
+    SA_OVERLAY_WORDS = 2
+#include "dialects/sa/sa_overlay.def"
+};
+#undef PARAM
+void sa_overlay_to_words(const SaOverlay *overlay, uint32_t words[SA_OVERLAY_WORDS]);
+SaOverlay sa_overlay_from_words(const uint32_t words[SA_OVERLAY_WORDS]);
+
+/* NULL: diagnosed at loc, with the parameter that is out of its range. */
+const Attr *sa_overlay_attr(Context *ctx, const SaOverlay *overlay, const Attr *loc) MUST_CHECK;
+
+const char *sa_register_name(uint32_t number);
+bool sa_register_is_signed(uint32_t number);
+
+/* A field of an instruction: bits high to low hold the attribute. Of an attribute that may be
+ * absent bit `flag` says whether it is there; -1: it always is. */
+typedef struct SaField {
+    const char *attr;
+    uint8_t high, low;
+    bool is_signed;
+    int8_t flag;
+} SaField;
+
+enum { SA_MAX_FIELDS = 5 };
+
+/* The encoding of an instruction: its fixed bits, among which are all that no field has. */
+typedef struct SaForm {
+    uint32_t fixed;
+    SaField fields[SA_MAX_FIELDS + 1]; /* ends with one without attr */
+} SaForm;
+
+/* The encoding of a row; NULL for rows that are no instructions. */
+const SaForm *sa_form(const OpDef *def);
+/* Bits that are fixed in the form. */
+uint32_t sa_form_mask(const SaForm *form);
+/* Least and greatest number that a field holds. */
+int64_t sa_field_min(const SaField *field);
+int64_t sa_field_max(const SaField *field);
+
+/* The word of a verified instruction. */
+uint32_t sa_encode(const Op *op);
+/* Builds the instruction that a word stands for, at the builder's point, with the builder's
+ * location. NULL: diagnosed there, with the word. */
+Op *sa_decode(Builder *b, uint32_t word) MUST_CHECK;
+
+/* The attribute as a number; `absent` where it is not there. */
+int64_t sa_int(const Op *op, const char *name, int64_t absent);
+
+#endif

@@ -1,0 +1,57 @@
+/* Simulates a program of an overlay: exact numbers and cycles. docs/overlay.md says what each
+ * command does and how long it takes. What the hardware would leave undefined is an error at its
+ * instruction: numbers that do not fit an accumulator, memory that is read before it is written or
+ * while it is, ports that two commands want, commands that wait for each other.
+ * Tests: test/e2e/engine_check.py, lit/sim/engine */
+#ifndef MING_SIM_ENGINE_ENGINE_H
+#define MING_SIM_ENGINE_ENGINE_H
+
+#include "dialects/sa/sa.h"
+
+enum { ENGINE_LA, ENGINE_LW, ENGINE_FL, ENGINE_CO, ENGINE_ST, ENGINE_UNITS };
+
+enum {
+    ENGINE_QUEUE = 4, /* commands that wait in front of a unit */
+    ENGINE_MAX_BANKS = 64,
+    ENGINE_MAX_LANES = 1 << 26, /* numbers in all memories of an overlay that is simulated */
+};
+
+/* External memory. A bank moves `rate` bytes in 1,000 cycles and answers `latency` cycles after a
+ * command asks; each further run costs `restart` cycles. It serves one command at a time. */
+typedef struct EngineBank {
+    uint8_t *bytes; /* owned by the caller */
+    size_t size;
+} EngineBank;
+
+typedef struct EngineOptions {
+    uint64_t rate, latency, restart;
+    uint64_t max_cycles; /* 0: no limit */
+} EngineOptions;
+
+#define ENGINE_DEFAULTS                                                                            \
+    ((EngineOptions){.rate = 64000, .latency = 64, .restart = 4, .max_cycles = UINT64_C(1) << 28})
+
+/* One command as it was run. */
+typedef struct EngineEvent {
+    const Op *op;
+    uint32_t unit;
+    uint64_t start, end; /* cycles; end is the first one behind it */
+} EngineEvent;
+typedef VEC(EngineEvent) EngineEvents;
+
+typedef struct EngineResult {
+    uint64_t cycles;             /* until END is over */
+    uint64_t busy[ENGINE_UNITS]; /* cycles that commands took */
+    uint64_t loaded, stored;     /* bytes */
+    uint64_t products;           /* multiplications whose result counts, padding left out */
+    EngineEvents events;         /* in the order of their starts */
+} EngineResult;
+
+/* Runs a verified sa.program on the banks. False: diagnosed at an instruction; the banks are then in
+ * no defined state. The caller frees the result in either case. */
+bool engine_run(const Op *program, const EngineOptions *options, EngineBank *banks,
+                size_t bank_count, EngineResult *result) MUST_CHECK;
+void engine_result_free(EngineResult *result);
+const char *engine_unit_name(uint32_t unit);
+
+#endif

@@ -1,0 +1,271 @@
+/* ming engine: runs a program of an overlay in the simulator, on memories that are files.
+ * Tests: test/e2e/engine_check.py, lit/sim/engine */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/dialects.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
+#include "sim/engine/engine.h"
+#include "target/overlay/overlay.h"
+#include "tools/internal.h"
+
+typedef struct EngineFlags {
+    Texts memories, spaces, outputs; /* BANK:FILE, BANK:BYTES, BANK:FILE */
+    const char *json;
+    int64_t rate, latency, restart, max_cycles;
+} EngineFlags;
+
+typedef struct EngineJob {
+    const Tool *tool;
+    const EngineFlags *flags;
+    Context *ctx;
+    Op *module;
+    EngineBank banks[ENGINE_MAX_BANKS];
+    size_t bank_count;
+    EngineResult result;
+} EngineJob;
+
+/* "BANK:REST": the bank, and a pointer to the rest. */
+static bool split_bank(const Tool *tool, const char *flag, const char *text, size_t *bank,
+                       const char **rest)
+{
+    char *end;
+    long number = strtol(text, &end, 10);
+    if (end == text || *end != ':' || !end[1] || number < 0)
+        return tool_error(tool, "error: --%s takes BANK:%s, not '%s'", flag,
+                          strcmp(flag, "space") == 0 ? "BYTES" : "FILE", text);
+    if (number >= ENGINE_MAX_BANKS)
+        return tool_error(tool, "error: --%s names bank %ld; there are 0 to %d", flag, number,
+                          ENGINE_MAX_BANKS - 1);
+    *bank = (size_t)number;
+    *rest = end + 1;
+    return true;
+}
+
+/* Lets the bank hold so many bytes, zeros behind what it has. */
+static EngineBank *grow_bank(EngineJob *job, size_t bank, size_t size)
+{
+    EngineBank *b = &job->banks[bank];
+    if (bank >= job->bank_count) job->bank_count = bank + 1;
+    if (size <= b->size) return b;
+    b->bytes = xrealloc(b->bytes, size);
+    memset(b->bytes + b->size, 0, size - b->size);
+    b->size = size;
+    return b;
+}
+
+static bool load_bank(EngineJob *job, const char *text)
+{
+    StrBuf bytes = {0};
+    const char *path, *reason = NULL;
+    size_t bank;
+    if (!split_bank(job->tool, "memory", text, &bank, &path)) return false;
+    bool ok = file_read(&bytes, path, &reason) ||
+              tool_error(job->tool, "error: cannot read '%s': %s", path, reason);
+    if (ok && bytes.len > 0) memcpy(grow_bank(job, bank, bytes.len)->bytes, bytes.data, bytes.len);
+    strbuf_free(&bytes);
+    return ok;
+}
+
+static bool reserve_bank(EngineJob *job, const char *text)
+{
+    enum { MOST = 1 << 30 };
+    const char *bytes;
+    char *end;
+    size_t bank;
+    if (!split_bank(job->tool, "space", text, &bank, &bytes)) return false;
+    long long size = strtoll(bytes, &end, 10);
+    if (*end || size < 0 || size > MOST)
+        return tool_error(job->tool, "error: --space takes 0 to %d bytes, not '%s'", MOST, bytes);
+    grow_bank(job, bank, (size_t)size);
+    return true;
+}
+
+static bool fill_banks(EngineJob *job)
+{
+    const EngineFlags *flags = job->flags;
+    for (size_t i = 0; i < flags->memories.len; i++)
+        if (!load_bank(job, flags->memories.data[i])) return false;
+    for (size_t i = 0; i < flags->spaces.len; i++)
+        if (!reserve_bank(job, flags->spaces.data[i])) return false;
+    return true;
+}
+
+static bool write_file(const Tool *tool, const char *path, Str text)
+{
+    const char *reason = NULL;
+    return file_write(path, text, &reason) ||
+           tool_error(tool, "error: cannot write '%s': %s", path, reason);
+}
+
+static bool save_banks(const EngineJob *job)
+{
+    for (size_t i = 0; i < job->flags->outputs.len; i++) {
+        const char *path;
+        size_t bank;
+        if (!split_bank(job->tool, "output", job->flags->outputs.data[i], &bank, &path))
+            return false;
+        if (bank >= job->bank_count)
+            return tool_error(job->tool, "error: --output names bank %zu, which holds nothing",
+                              bank);
+        const EngineBank *b = &job->banks[bank];
+        if (!write_file(job->tool, path, (Str){(const char *)b->bytes, b->size})) return false;
+    }
+    return true;
+}
+
+static void add_units(JsonWriter *json, const EngineResult *result)
+{
+    json_member_object(json, "busy");
+    for (uint32_t u = 0; u < ENGINE_UNITS; u++)
+        json_member_int(json, engine_unit_name(u), (int64_t)result->busy[u]);
+    json_end_object(json);
+}
+
+/* {"cycles": …, "busy": {…}, …, "commands": [{"op", "unit", "start", "end"}, …]} */
+static void add_json(StrBuf *out, const EngineResult *result)
+{
+    JsonWriter json = {.out = out};
+    json_begin_object(&json);
+    json_member_int(&json, "cycles", (int64_t)result->cycles);
+    add_units(&json, result);
+    json_member_int(&json, "loaded_bytes", (int64_t)result->loaded);
+    json_member_int(&json, "stored_bytes", (int64_t)result->stored);
+    json_member_int(&json, "products", (int64_t)result->products);
+    json_member_array(&json, "commands");
+    for (size_t i = 0; i < result->events.len; i++) {
+        const EngineEvent *event = &result->events.data[i];
+        json_write_line(&json, 2);
+        json_begin_object(&json);
+        json_member_string(&json, "op", op_name(event->op));
+        json_member_string(&json, "unit", str_from(engine_unit_name(event->unit)));
+        json_member_int(&json, "start", (int64_t)event->start);
+        json_member_int(&json, "end", (int64_t)event->end);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    strbuf_add_char(out, '\n');
+}
+
+static void print_summary(const EngineResult *result)
+{
+    printf("%" PRIu64 " cycles, simulated; %" PRIu64 " bytes loaded, %" PRIu64 " stored, %" PRIu64
+           " products\n",
+           result->cycles, result->loaded, result->stored, result->products);
+    for (uint32_t u = 0; u < ENGINE_UNITS; u++)
+        printf("  %-8s %12" PRIu64 " cycles busy, %5.1f%%\n", engine_unit_name(u), result->busy[u],
+               100.0 * (double)result->busy[u] / (double)result->cycles);
+}
+
+static bool report(const EngineJob *job)
+{
+    StrBuf text = {0};
+    if (job->flags->json) add_json(&text, &job->result);
+    bool ok = !job->flags->json || write_file(job->tool, job->flags->json, strbuf_str(&text));
+    strbuf_free(&text);
+    if (!job->flags->json || strcmp(job->flags->json, "-") != 0) print_summary(&job->result);
+    return ok;
+}
+
+/* A module of text, or a file that begins as binary programs do. */
+static bool read_program(EngineJob *job, const char *path)
+{
+    StrBuf input = {0};
+    const char *reason = NULL;
+    Str name = str_from(strcmp(path, "-") == 0 ? "<stdin>" : path);
+    bool ok = file_read(&input, path, &reason) ||
+              tool_error(job->tool, "error: cannot open input file '%s': %s", path, reason);
+    bool is_binary = ok && overlay_is_binary(strbuf_str(&input));
+    if (ok)
+        job->module = is_binary ? overlay_read_program(job->ctx, strbuf_str(&input), name)
+                                : parse_module(job->ctx, strbuf_str(&input), name, NULL);
+    diag_flush(job->ctx); /* messages show the text */
+    strbuf_free(&input);
+    return job->module != NULL;
+}
+
+static bool simulate(EngineJob *job)
+{
+    const EngineFlags *flags = job->flags;
+    const Op *program = overlay_find_program(job->module);
+    const EngineOptions options = {.rate = (uint64_t)flags->rate,
+                                   .latency = (uint64_t)flags->latency,
+                                   .restart = (uint64_t)flags->restart,
+                                   .max_cycles = (uint64_t)flags->max_cycles};
+    return program && fill_banks(job) &&
+           engine_run(program, &options, job->banks, job->bank_count, &job->result) &&
+           save_banks(job) && report(job);
+}
+
+static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *path)
+{
+    EngineJob *job = xcalloc(1, sizeof *job);
+    job->tool = tool;
+    job->flags = flags;
+    job->ctx = context_create();
+    dialects_register_all(job->ctx);
+    bool ok = read_program(job, path) && simulate(job);
+    diag_flush(job->ctx);
+    if (job->module) op_erase(job->module);
+    for (size_t i = 0; i < job->bank_count; i++) free(job->banks[i].bytes);
+    engine_result_free(&job->result);
+    context_destroy(job->ctx);
+    free(job);
+    return ok;
+}
+
+static bool check_flags(const Tool *tool, const EngineFlags *flags)
+{
+    enum { MOST = 1000000000 };
+    if (flags->rate < 1 || flags->rate > MOST)
+        return tool_error(tool, "error: --rate takes 1 to %d bytes in 1,000 cycles", MOST);
+    if (flags->latency < 0 || flags->latency > MOST || flags->restart < 0 || flags->restart > MOST)
+        return tool_error(tool, "error: --latency and --restart take 0 to %d cycles", MOST);
+    return flags->max_cycles >= 0 || tool_error(tool, "error: --max-cycles takes cycles, or 0");
+}
+
+int command_engine(int argc, char **argv)
+{
+    const EngineOptions defaults = ENGINE_DEFAULTS;
+    EngineFlags engine = {.rate = (int64_t)defaults.rate,
+                          .latency = (int64_t)defaults.latency,
+                          .restart = (int64_t)defaults.restart,
+                          .max_cycles = (int64_t)defaults.max_cycles};
+    const Flag flags[] = {
+        {"memory", FLAG_TEXTS, &engine.memories, "bank:file",
+         "What a bank of external memory holds; may be repeated", NULL},
+        {"space", FLAG_TEXTS, &engine.spaces, "bank:bytes", "Bytes that a bank has at least, zeros",
+         NULL},
+        {"output", FLAG_TEXTS, &engine.outputs, "bank:file", "Write what a bank holds at the end",
+         NULL},
+        {"rate", FLAG_INT, &engine.rate, "n",
+         "Bytes that a bank moves in 1,000 cycles, default 64000, a beat a cycle", NULL},
+        {"latency", FLAG_INT, &engine.latency, "cycles",
+         "From a command's request to the first beat, default 64", NULL},
+        {"restart", FLAG_INT, &engine.restart, "cycles",
+         "What each further run of a command costs, default 4", NULL},
+        {"max-cycles", FLAG_INT, &engine.max_cycles, "n",
+         "Cycles that are simulated at most, default 268435456; 0: no limit", NULL},
+        {"json", FLAG_TEXT, &engine.json, "file",
+         "Write cycles and all commands as JSON; - is standard output, in place of the text", NULL},
+    };
+    const Tool tool = {
+        .name = "ming engine",
+        .summary = "ming engine: simulates a program of an overlay, numbers and cycles",
+        .usage = "PROGRAM(.mir|.bin) [options]",
+        .flags = flags,
+        .flag_count = COUNT_OF(flags),
+    };
+    const char *path = NULL;
+    ArgsResult args = tool_parse_one(&tool, argc, argv, "program", &path);
+    bool ok = args == ARGS_DONE ||
+              (args == ARGS_RUN && check_flags(&tool, &engine) && run_engine(&tool, &engine, path));
+    vec_free(&engine.memories);
+    vec_free(&engine.spaces);
+    vec_free(&engine.outputs);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
