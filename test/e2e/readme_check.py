@@ -29,6 +29,7 @@ EXAMPLE = ROOT / "examples/small_cnn"
 # {(page, command): reason}
 NOT_RUN = {
     ("README.md", "scripts/test"): "is what runs this",
+    ("docs/python.md", "scripts/make-wheel build dist"): "test/e2e/python_check.py does",
     ("docs/rtl.md", "make -C out rtlsim INPUT=x.npy OUTPUT=y.npy"): "lit/driver/rtlsim.mir does",
     ("docs/rtl.md", "make rtlsim …"): "lit/driver/rtlsim.mir does",
     ("docs/rtl.md", "make synth-yosys"): "takes minutes",
