@@ -27,6 +27,7 @@ const PassTable *driver_all_passes(void)
         &pass_convert_emithls_to_rtl,
         &pass_convert_linalg_to_dfg,
         &pass_convert_onnx_to_linalg,
+        &pass_cross_dies,
         &pass_cse,
         &pass_encode_levels,
         &pass_fit_fifos,

@@ -138,6 +138,16 @@ static bool add_pipeline_style(StrBuf *out, const StageOptions *options)
     return true;
 }
 
+/* Dies have borders where there are several. */
+static bool add_borders(StrBuf *out, const StageOptions *options)
+{
+    const Device *device = options->target ? &options->target->device : NULL;
+    if (!device || device->die_count < 2) return false;
+    if (device->registers != DEVICE_DEFAULT_REGISTERS)
+        strbuf_printf(out, "cycles=%lld", (long long)device->registers);
+    return true;
+}
+
 static bool add_fit(StrBuf *out, const StageOptions *options)
 {
     if (options->fits_best_only) strbuf_add_c(out, "best-only=true");
@@ -217,6 +227,7 @@ static const Step steps[] = {
     {STAGE_CHOOSE, NULL, &pass_choose_unroll, add_search},
     {STAGE_TO_HLS, on_regions, &pass_size_fifos, NULL},
     {STAGE_TO_HLS, NULL, &pass_convert_dfg_to_emithls, add_pipeline_style},
+    {STAGE_FIT, NULL, &pass_cross_dies, add_borders},
     {STAGE_FIT, NULL, &pass_pin_fifos, add_folding},
     {STAGE_FIT, NULL, &pass_fit_fifos, add_fit},
     {STAGE_FIT, NULL, &pass_add_memory_ports, wants_memory_ports},

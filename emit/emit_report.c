@@ -161,9 +161,11 @@ static void add_verilog_total(const Emitter *e, JsonWriter *w)
     Cost sum = verilog_total(e->module);
     FifoKind kind;
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
-        if (op->def == EMITHLS(STREAM) && known_fifo_kind(op, &kind))
+        if (op->def == EMITHLS(STREAM) && known_fifo_kind(op, &kind)) {
             memory_fifo_cost(kind, fifo_width(op), attr_int_value(op_attr(op, DFG_ATTR_DEPTH)),
                              STRUCTURE_VERILOG, &sum);
+            sum.items[COST_FF] += memory_fifo_registers(fifo_width(op), emithls_latency(op));
+        }
     for (size_t i = 0; i < e->ports.len; i++) {
         const Type *word = e->ports.data[i].word;
         memory_fifo_cost(FIFO_SRL, emithls_lanes(word) * type_width(emithls_scalar(word)),
@@ -328,6 +330,8 @@ static void add_fifo_cost(const Emitter *e, JsonWriter *w, const Op *stream)
     if (is_known) {
         memory_fifo_cost(kind, width, depth, STRUCTURE_HLS, &cost);
         memory_fifo_cost(kind, width, depth, STRUCTURE_VERILOG, &verilog);
+        cost.items[COST_FF] += memory_fifo_registers(width, emithls_latency(stream));
+        verilog.items[COST_FF] += memory_fifo_registers(width, emithls_latency(stream));
     }
     for (int k = COST_BRAM18; k <= COST_FF; k++)
         json_member_count(w, cost_names[k].key, is_known ? cost.items[k] : -1);
@@ -345,6 +349,8 @@ static void add_fifos(Emitter *e, JsonWriter *w)
         json_member_count(w, "width", fifo_width(op));
         json_member_count(w, DFG_ATTR_DEPTH, attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
         add_text_or_null(w, "kind", op_attr(op, EMITHLS_ATTR_IMPL));
+        if (op_attr(op, EMITHLS_ATTR_LATENCY))
+            json_member_count(w, EMITHLS_ATTR_LATENCY, emithls_latency(op));
         json_write_line(w, 5);
         json_member_string(w, "writer",
                            writer ? str_from(cpp_global(e, symbol_name(writer))) : STR(""));

@@ -71,6 +71,27 @@ static const char *port_name(const Emitter *e, const HlsStream *stream)
     return e->ports.data[stream->arg].name;
 }
 
+/* Whether words of some stream take more than one cycle. */
+static bool is_late(const HlsDesign *design)
+{
+    for (size_t i = 0; i < design->streams.len; i++)
+        if (design->streams.data[i].latency > 1) return true;
+    return false;
+}
+
+static void add_latencies(const Emitter *e, const HlsDesign *design, StrBuf *out)
+{
+    strbuf_add_c(out, "    {");
+    for (uint32_t i = design->port_count; i < design->streams.len; i++) {
+        const HlsStream *stream = &design->streams.data[i];
+        if (stream->latency > 1)
+            strbuf_printf(out, "\n        {\"%s\", %lld},",
+                          (const char *)ptrmap_get(&e->fifos, stream->op),
+                          (long long)stream->latency);
+    }
+    strbuf_add_c(out, "\n    },\n");
+}
+
 static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
 {
     strbuf_add_c(out, "static const cosim::Plan schedule{\n    {");
@@ -93,7 +114,12 @@ static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
         }
         strbuf_add_c(out, "},");
     }
-    strbuf_add_c(out, design_flushes(design) ? "\n    },\n    true,\n};\n" : "\n    },\n};\n");
+    bool has_latencies = is_late(design);
+    strbuf_add_c(out, "\n    },\n");
+    if (has_latencies || design_flushes(design))
+        strbuf_printf(out, "    %s,\n", design_flushes(design) ? "true" : "false");
+    if (has_latencies) add_latencies(e, design, out);
+    strbuf_add_c(out, "};\n");
 }
 
 bool emit_schedule(Emitter *e, StrBuf *out)

@@ -135,6 +135,7 @@ static void add_links(JsonWriter *w, const Device *device)
     json_member_object(w, "links");
     json_member_int(w, "sll", device->sll);
     json_member_int(w, "ethernet_gbps", device->ethernet);
+    json_member_int(w, "registers", device->registers);
     add_wires(w, device);
     json_end_object(w);
 }

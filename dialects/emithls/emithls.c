@@ -250,11 +250,21 @@ static bool is_one_of(Str text, const char *const *words)
     return *words != NULL;
 }
 
+int64_t emithls_latency(const Op *stream)
+{
+    const Attr *latency = op_attr(stream, EMITHLS_ATTR_LATENCY);
+    return latency ? attr_int_value(latency) : 1;
+}
+
 static bool verify_stream(Op *op)
 {
     static const char *const impls[] = {"srl", "lutram", "bram", "uram", NULL};
     int64_t depth = attr_int_value(op_attr(op, "depth"));
     const Attr *impl = op_attr(op, "impl");
+    int64_t latency = emithls_latency(op);
+    if (latency < 1 || latency > EMITHLS_MAX_LATENCY)
+        return op_error(op, "latency must be from 1 to %d, but got %lld", EMITHLS_MAX_LATENCY,
+                        (long long)latency);
     if (depth < 1) return op_error(op, "depth must be at least 1, but got %lld", (long long)depth);
     if (depth > INT32_MAX)
         return op_error(op, "depth must be at most %d, but got %lld", INT32_MAX, (long long)depth);

@@ -74,6 +74,7 @@ enum {
 #define EMITHLS_ATTR_TABLE "table"
 #define EMITHLS_ATTR_FIXED "fixed"
 #define EMITHLS_ATTR_IMPL "impl"
+#define EMITHLS_ATTR_LATENCY "latency" /* emithls_latency */
 #define EMITHLS_ATTR_UNROLL "unroll"
 #define EMITHLS_ATTR_ORDERED "ordered"
 #define EMITHLS_ATTR_II "ii"
@@ -87,6 +88,10 @@ enum {
 /* !emithls.stream<word>: word is a scalar or a one-dimensional vector. */
 const Type *emithls_stream(const Type *word);
 const Type *emithls_stream_word(const Type *stream);
+/* Cycles from a write to an emithls.stream until its word can be read: 1 unless it says more, as
+ * cross-dies has streams between dies say, up to EMITHLS_MAX_LATENCY. */
+enum { EMITHLS_MAX_LATENCY = 4096 };
+int64_t emithls_latency(const Op *stream);
 /* !emithls.array<2x3xT>, where T is a scalar or a one-dimensional vector; rank 0 is a variable. */
 const Type *emithls_array(const Type *elem, const int64_t *dims, uint32_t rank);
 const Type *emithls_array_elem(const Type *array);

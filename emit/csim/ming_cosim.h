@@ -237,6 +237,8 @@ private:
             timelines_.back()->name = fibres_[i]->name;
             timelines_.back()->plan(plan ? &plan->processes[i] : nullptr, std::move(arguments));
         }
+        for (std::size_t i = 0; plan && i < plan->crossings.size(); i++)
+            fifos_[plan->crossings[i].name].latency = plan->crossings[i].latency + given_latency() - 1;
         for (std::size_t i = 0; plan && i < plan->ports.size(); i++) {
             Fifo *fifo = bind(plan->ports[i].name, 0);
             fifo->is_outside = false;

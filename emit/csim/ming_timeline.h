@@ -56,10 +56,17 @@ struct Port {
     bool is_input, is_once;
 };
 
+/* A stream between dies: its words and places take so many cycles. */
+struct Crossing {
+    const char *name;
+    std::int64_t latency;
+};
+
 struct Plan {
     std::vector<Port> ports;
     std::vector<std::vector<Step>> processes; /* in the order of their calls */
     bool flushes = false; /* pipelines of the design, which stall here */
+    std::vector<Crossing> crossings = {};
 };
 
 /* --- FIFOs ------------------------------------------------------------------- */
@@ -69,6 +76,7 @@ class Timeline;
 /* When its words came and its places became free. */
 struct Fifo {
     static constexpr std::int64_t PORT_DEPTH = 2;
+    static constexpr std::int64_t LONG_AGO = INT64_MIN / 2; /* before any latency */
 
     std::string name;
     std::int64_t depth = 0;            /* 0: unbounded */
@@ -81,7 +89,7 @@ struct Fifo {
     void set_depth(std::int64_t given)
     {
         depth = given;
-        places.assign(static_cast<std::size_t>(depth), -1);
+        places.assign(static_cast<std::size_t>(depth), LONG_AGO);
     }
 
     bool allows(bool is_write) const { return is_write ? depth == 0 || !places.empty() : !words.empty(); }

@@ -1,6 +1,7 @@
 // FIFOs of WIDTH bits and DEPTH words, as `ming sim` has them: a word can be read from the cycle
 // behind its write on, a place is free from the cycle behind the read on. With a LATENCY of n these
-// are n cycles. The word in front is at dout while empty_n is 1. `write` may only be 1 where full_n
+// are n cycles, and words go through n - 1 registers on their way, so that they may come from another
+// die. The word in front is at dout while empty_n is 1. `write` may only be 1 where full_n
 // is and there is no reset, `read` only where empty_n is; both come from registers.
 `default_nettype none
 
@@ -54,6 +55,37 @@ module ming_fifo_control #(
                 empty_n <= !rst && words_next != NONE;
                 full_n <= rst || used_next != FULL;
             end
+        end
+    endgenerate
+endmodule
+
+// The way from the writer to the memory. stored: the word at `data` has come.
+module ming_fifo_way #(
+    parameter WIDTH = 1,
+    parameter LATENCY = 1
+) (
+    input wire clk,
+    input wire rst,
+    input wire [WIDTH-1:0] din,
+    input wire write,
+    output wire [WIDTH-1:0] data,
+    output wire stored
+);
+    generate
+        if (LATENCY == 1) begin : direct
+            assign data = din;
+            assign stored = write;
+        end else begin : registers
+            reg [WIDTH-1:0] words [0:LATENCY-2];
+            reg [LATENCY-2:0] writes;
+            integer i;
+            always @(posedge clk)
+                for (i = 0; i < LATENCY - 1; i = i + 1) begin
+                    words[i] <= i == 0 ? din : words[i > 0 ? i - 1 : 0];
+                    writes[i] <= !rst && (i == 0 ? write : writes[i > 0 ? i - 1 : 0]);
+                end
+            assign data = words[LATENCY-2];
+            assign stored = writes[LATENCY-2];
         end
     endgenerate
 endmodule
@@ -120,6 +152,13 @@ module ming_fifo_srl #(
     localparam BITS = DEPTH > 1 ? $clog2(DEPTH) : 1;
     localparam [BITS-1:0] NONE = 0;
 
+    wire [WIDTH-1:0] data;
+    wire stored;
+
+    ming_fifo_way #(.WIDTH(WIDTH), .LATENCY(LATENCY)) way (
+        .clk(clk), .rst(rst), .din(din), .write(write), .data(data), .stored(stored)
+    );
+
     ming_fifo_control #(.DEPTH(DEPTH), .LATENCY(LATENCY)) control (
         .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n),
         .is_single()
@@ -130,7 +169,7 @@ module ming_fifo_srl #(
     wire [BITS-1:0] one = NONE + 1'b1;
     always @(posedge clk)
         if (rst) place <= ~NONE;
-        else place <= place + (write ? one : NONE) - (read ? one : NONE);
+        else place <= place + (stored ? one : NONE) - (read ? one : NONE);
 
     // Words of thousands of bits in parts: Verilator unrolls no loop more than 1,024 times.
     localparam PART = 64;
@@ -145,22 +184,22 @@ module ming_fifo_srl #(
                     reg [DEPTH-1:0] row;
                     if (DEPTH > 1) begin : shifts
                         always @(posedge clk)
-                            if (write) row <= {row[DEPTH-2:0], din[i]};
+                            if (stored) row <= {row[DEPTH-2:0], data[i]};
                     end else begin : holds
                         always @(posedge clk)
-                            if (write) row <= din[i];
+                            if (stored) row <= data[i];
                     end
                     assign dout[i] = DEPTH > 1 ? row[place] : row[0];
                 end else if (DEPTH <= 16) begin : row_of_16
                     SRL16E row (
-                        .CLK(clk), .CE(write), .D(din[i]), .A0(at[0]), .A1(at[1]), .A2(at[2]),
+                        .CLK(clk), .CE(stored), .D(data[i]), .A0(at[0]), .A1(at[1]), .A2(at[2]),
                         .A3(at[3]), .Q(dout[i])
                     );
                 end else begin : rows_of_32
                     wire [ROWS-1:0] last, chosen;
                     for (k = 0; k < ROWS; k = k + 1) begin : rows
                         SRLC32E row (
-                            .CLK(clk), .CE(write), .D(k == 0 ? din[i] : last[k > 0 ? k - 1 : 0]),
+                            .CLK(clk), .CE(stored), .D(k == 0 ? data[i] : last[k > 0 ? k - 1 : 0]),
                             .A(at[4:0]), .Q(chosen[k]), .Q31(last[k])
                         );
                     end
@@ -190,6 +229,13 @@ module ming_fifo_lutram #(
     localparam integer LAST_PLACE = DEPTH - 1;
     localparam [BITS-1:0] FIRST = 0, LAST = LAST_PLACE[BITS-1:0];
 
+    wire [WIDTH-1:0] data;
+    wire stored;
+
+    ming_fifo_way #(.WIDTH(WIDTH), .LATENCY(LATENCY)) way (
+        .clk(clk), .rst(rst), .din(din), .write(write), .data(data), .stored(stored)
+    );
+
     ming_fifo_control #(.DEPTH(DEPTH), .LATENCY(LATENCY)) control (
         .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n),
         .is_single()
@@ -199,14 +245,14 @@ module ming_fifo_lutram #(
     reg [BITS-1:0] front, place;
 
     always @(posedge clk)
-        if (write) words[place] <= din;
+        if (stored) words[place] <= data;
 
     always @(posedge clk)
         if (rst) begin
             front <= FIRST;
             place <= FIRST;
         end else begin
-            if (write) place <= place == LAST ? FIRST : place + 1'b1;
+            if (stored) place <= place == LAST ? FIRST : place + 1'b1;
             if (read) front <= front == LAST ? FIRST : front + 1'b1;
         end
 
@@ -237,6 +283,14 @@ module ming_fifo_block #(
 
     wire is_single;
 
+    wire [WIDTH-1:0] data;
+    wire has_come;
+
+    // The output register is the last of the way.
+    ming_fifo_way #(.WIDTH(WIDTH), .LATENCY(LATENCY == 1 ? 1 : LATENCY - 1)) way (
+        .clk(clk), .rst(rst), .din(din), .write(write), .data(data), .stored(has_come)
+    );
+
     ming_fifo_control #(.DEPTH(DEPTH), .LATENCY(LATENCY)) control (
         .clk(clk), .rst(rst), .write(write), .full_n(full_n), .read(read), .empty_n(empty_n),
         .is_single(is_single)
@@ -252,13 +306,13 @@ module ming_fifo_block #(
         if (ULTRA != 0) begin : ultra
             (* ram_style = "ultra" *) reg [WIDTH-1:0] words [0:DEPTH-1];
             always @(posedge clk) begin
-                if (write) words[place] <= din;
+                if (has_come) words[place] <= data;
                 stored <= words[front_next];
             end
         end else begin : block
             (* ram_style = "block" *) reg [WIDTH-1:0] words [0:DEPTH-1];
             always @(posedge clk) begin
-                if (write) words[place] <= din;
+                if (has_come) words[place] <= data;
                 stored <= words[front_next];
             end
         end
@@ -275,7 +329,7 @@ module ming_fifo_block #(
             place <= FIRST;
         end else begin
             front <= front_next;
-            if (write) place <= place == LAST ? FIRST : place + 1'b1;
+            if (has_come) place <= place == LAST ? FIRST : place + 1'b1;
         end
 
     assign dout = is_passed ? passed : stored;

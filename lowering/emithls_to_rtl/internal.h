@@ -285,9 +285,14 @@ typedef struct RtlDsp {
 /* For a module with its device's slices; declarations go to the point of `outside`. */
 RtlLibrary to_rtl_library(const Op *module, bool is_generic, const Builder *outside);
 void to_rtl_library_free(RtlLibrary *library);
+typedef struct RtlFifo {
+    const char *kind;
+    uint32_t width;
+    int64_t depth, latency; /* latency: of words and places, 1 for kind "reg" */
+} RtlFifo;
+
 /* Instances, at the builder's point. */
-Op *to_rtl_fifo(RtlLibrary *l, Builder *b, const char *kind, uint32_t width, int64_t depth,
-                Str name, Value *const *inputs);
+Op *to_rtl_fifo(RtlLibrary *l, Builder *b, const RtlFifo *fifo, Str name, Value *const *inputs);
 Op *to_rtl_dsp(RtlLibrary *l, Builder *b, const RtlDsp *dsp);
 
 /* Making ops. */

@@ -82,28 +82,30 @@ static Str symbol_of(Context *ctx, StrBuf *text)
     return symbol;
 }
 
-Op *to_rtl_fifo(RtlLibrary *l, Builder *b, const char *kind, uint32_t width, int64_t depth,
-                Str name, Value *const *inputs)
+Op *to_rtl_fifo(RtlLibrary *l, Builder *b, const RtlFifo *fifo, Str name, Value *const *inputs)
 {
     Context *ctx = b->ctx;
-    const Type *bit = type_i(ctx, 1), *word = type_i(ctx, width);
+    const Type *bit = type_i(ctx, 1), *word = type_i(ctx, fifo->width);
     StrBuf symbol = {0}, verilog_name = {0};
-    strbuf_printf(&verilog_name, "ming_fifo_%s", kind);
-    strbuf_printf(&symbol, "%s_%u", verilog_name.data, width);
+    strbuf_printf(&verilog_name, "ming_fifo_%s", fifo->kind);
+    strbuf_printf(&symbol, "%s_%u%s", verilog_name.data, fifo->width,
+                  fifo->latency > 1 ? "_late" : "");
     const HwPort ports[] = {
         {STR("clk"), seq_clock(ctx), false}, {STR("rst"), bit, false},   {STR("din"), word, false},
         {STR("full_n"), bit, true},          {STR("write"), bit, false}, {STR("dout"), word, true},
         {STR("empty_n"), bit, true},         {STR("read"), bit, false},
     };
-    const Param params[] = {
-        {"WIDTH", width, NULL}, {"DEPTH", depth, NULL}, {"PRIMITIVES", !l->is_generic, NULL}};
-    bool has_primitives = strcmp(kind, "srl") == 0;
+    Param params[4] = {{"WIDTH", fifo->width, NULL}, {"DEPTH", fifo->depth, NULL}};
+    size_t count = 2;
+    if (fifo->latency > 1) params[count++] = (Param){"LATENCY", fifo->latency, NULL};
+    if (strcmp(fifo->kind, "srl") == 0)
+        params[count++] = (Param){"PRIMITIVES", !l->is_generic, NULL};
     const Part part = {.symbol = symbol_of(ctx, &symbol),
                        .verilog_name = symbol_of(ctx, &verilog_name).data,
                        .ports = ports,
                        .port_count = COUNT_OF(ports),
                        .params = params,
-                       .param_count = COUNT_OF(params) - !has_primitives};
+                       .param_count = count};
     return instance(l, b, &part, name, inputs);
 }
 

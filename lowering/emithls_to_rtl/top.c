@@ -54,8 +54,8 @@ static void build_fifo(TopBuilder *t, uint32_t index)
                        nothing(t, bit)};
     Str name = stream->name;
     if (!stream->op) name = str_from(text(t->ctx, "%.*s_%s", stream->name, "slice"));
-    t->instances[index] =
-        to_rtl_fifo(&t->library, &t->b, fifo_kind(stream), width, stream->depth, name, inputs);
+    const RtlFifo fifo = {fifo_kind(stream), width, stream->depth, stream->latency};
+    t->instances[index] = to_rtl_fifo(&t->library, &t->b, &fifo, name, inputs);
 }
 
 /* One end of a stream at a process: gives the word and whether there is one, or whether there is

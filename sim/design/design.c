@@ -311,8 +311,11 @@ static void add_stream(HlsDesign *design, PtrMap *streams, const Value *value, S
                                               .op = op,
                                               .word = emithls_stream_word(value->type),
                                               .depth = depth,
+                                              .latency = op ? emithls_latency(op) : 1,
                                               .writer = HLS_NOBODY,
                                               .reader = HLS_NOBODY};
+    HlsStream *added = &design->streams.data[design->streams.len - 1];
+    added->late = added->latency - 1;
     ptrmap_put(streams, value, (void *)(uintptr_t)design->streams.len);
 }
 

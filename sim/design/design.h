@@ -106,7 +106,8 @@ typedef struct HlsStream {
     int64_t depth;           /* words; 0: unbounded */
     int64_t words;           /* per frame, or in the first one */
     bool is_once;            /* the first frame's */
-    int64_t late;            /* cycles that words and places take beyond one, by a perturbation */
+    int64_t latency;         /* cycles that words and places take: 1, or what the stream says */
+    int64_t late;            /* cycles that they take beyond one, a perturbation's included */
     uint32_t writer, reader; /* processes */
 } HlsStream;
 

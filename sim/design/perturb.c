@@ -173,6 +173,8 @@ void design_perturb(HlsDesign *design, const HlsPerturbation *perturbation)
             perturb_loop(&process->loops.data[l], p, deeper, &state);
         process->cycles = design_process_cycles(process);
     }
-    for (size_t i = design->port_count; i < design->streams.len; i++)
-        design->streams.data[i].late = draw(p, &state, p->fifo_late);
+    for (size_t i = design->port_count; i < design->streams.len; i++) {
+        HlsStream *stream = &design->streams.data[i];
+        stream->late = stream->latency - 1 + draw(p, &state, p->fifo_late);
+    }
 }

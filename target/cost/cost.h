@@ -132,6 +132,9 @@ enum { FIFO_MOST_SRL = 16 }; /* words of a FIFO that is a shift register */
 /* Adds the cost of a FIFO with its counters to a sum. */
 void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, CostStructure structure,
                       Cost *sum);
+/* Flip-flops of a stream whose words take `latency` cycles: registers of words, and of what says
+ * that one was written or read. */
+int64_t memory_fifo_registers(int64_t width_bits, int64_t latency);
 /* Sets the switches of a binding that make a difference to memories of a list. */
 void memory_choices(const MemoryList *memories, Binding *out);
 

@@ -159,6 +159,12 @@ static void add_fifo_control(const FifoCosts *costs, int64_t depth, Cost *sum)
     sum->ff += costs->control_ff + costs->counter_ff * counter;
 }
 
+int64_t memory_fifo_registers(int64_t width_bits, int64_t latency)
+{
+    enum { HANDSHAKES = 2 };
+    return latency > 1 ? (latency - 1) * (width_bits + HANDSHAKES) : 0;
+}
+
 void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, CostStructure structure,
                       Cost *sum)
 {

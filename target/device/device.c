@@ -102,6 +102,7 @@ static void read_links(const XmlFile *file, const xmlNode *node, Device *out)
 {
     out->sll = xml_count(file, node, "sll", 0);
     out->ethernet = xml_count(file, node, "ethernet", 0);
+    out->registers = xml_count(file, node, "registers", DEVICE_DEFAULT_REGISTERS);
     for (uint32_t i = 0; i + 1 < out->die_count; i++)
         out->wires[i][i + 1] = out->wires[i + 1][i] = out->sll;
     for (const xmlNode *link = node->children; link; link = link->next) {
@@ -239,7 +240,7 @@ bool device_read(Context *ctx, const char *path, const char *schema, Device *out
 {
     XmlFile file = {ctx, path, false};
     xmlDoc *doc = xml_read(&file, "device file", MAX_FILE_SIZE);
-    *out = (Device){.die_count = 0};
+    *out = (Device){.registers = DEVICE_DEFAULT_REGISTERS};
     bool ok = doc && xml_validate(&file, doc, schema, "device files");
     if (ok) {
         read_device(&file, xmlDocGetRootElement(doc), out);

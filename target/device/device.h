@@ -27,7 +27,8 @@ enum {
     DEVICE_MAX_MEMORIES = 4,
     DEVICE_MAX_SHELLS = 8,
     DEVICE_MAX_BANKS = 16,
-    DEVICE_MAX_PORTS = 8
+    DEVICE_MAX_PORTS = 8,
+    DEVICE_DEFAULT_REGISTERS = 4
 };
 
 /* Counts, or percentages of them. */
@@ -71,6 +72,7 @@ typedef struct Device {
     DeviceDie dies[DEVICE_MAX_DIES];      /* neighbours in order */
     uint32_t die_count;
     int64_t sll, ethernet; /* wires between neighbouring dies; Gb/s between cards */
+    int64_t registers;     /* that a stream goes through at the border of two dies */
     int64_t wires[DEVICE_MAX_DIES][DEVICE_MAX_DIES]; /* between two dies: as sll, or other ones */
     DeviceBanks banks[DEVICE_MAX_BANKS];
     uint32_t bank_count;

@@ -1,6 +1,7 @@
 /* FIFO depths: the passes that choose them, and the search for the smallest ones.
  *
  *   size-fifos   depths that cannot deadlock, before the design is built (dfg)
+ *   cross-dies   latency of FIFOs between dies
  *   pin-fifos    depths that a folding file gives
  *   fit-fifos    the smallest depths that keep the best interval, and what FIFOs are built of
  *
@@ -14,6 +15,7 @@
 #include "sim/hls/hls.h"
 #include "target/cost/cost.h"
 
+extern const PassDef pass_cross_dies;
 extern const PassDef pass_fit_fifos;
 extern const PassDef pass_pin_fifos;
 extern const PassDef pass_size_fifos;

@@ -89,7 +89,8 @@ static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyon
     for (size_t i = 0; i < f->fifo_count; i++) {
         uint32_t stream = f->design->port_count + (uint32_t)i;
         const HlsStream *s = &f->design->streams.data[stream];
-        f->fifos[i] = (FifoUse){.width = design_word_bits(s), .depth = f->depths[stream]};
+        f->fifos[i] = (FifoUse){
+            .width = design_word_bits(s), .depth = f->depths[stream], .latency = s->latency};
         f->fifos[i].is_filled = !f->slack.is_exact && !op_attr(stream_op(s), EMITHLS_ATTR_FIXED);
         f->fifos[i].is_given = keeps_given && given_kind(stream_op(s), &f->fifos[i].kind);
     }

@@ -28,6 +28,7 @@ static void add_cost(const FifoUse *fifo, FifoKind kind, Cost *sum)
     other.kind = kind;
     int64_t depth = fifo->is_filled ? fifo_capacity(&other) : fifo->depth;
     memory_fifo_cost(kind, fifo->width, depth, STRUCTURE_HLS, sum);
+    sum->items[COST_FF] += memory_fifo_registers(fifo->width, fifo->latency);
 }
 
 void fifo_costs(const FifoUse *fifos, size_t count, Cost *sum)

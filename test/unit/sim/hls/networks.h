@@ -22,8 +22,8 @@ static inline const Op *some_func(void)
 
 static inline uint32_t add_stream(HlsDesign *d, int64_t depth, int64_t words)
 {
-    *vec_push(&d->streams) =
-        (HlsStream){.depth = depth, .words = words, .writer = HLS_NOBODY, .reader = HLS_NOBODY};
+    *vec_push(&d->streams) = (HlsStream){
+        .depth = depth, .words = words, .latency = 1, .writer = HLS_NOBODY, .reader = HLS_NOBODY};
     return (uint32_t)d->streams.len - 1;
 }
 

@@ -54,6 +54,7 @@ static void reads_dies(void **state)
     assert_int_equal(device.dies[1].resources.bram18, 70);
     assert_int_equal(device.total.bram18, 77);
     assert_int_equal(device.sll, 12);
+    assert_int_equal(device.registers, 4);
     assert_int_equal(device.ethernet, 0);
     assert_int_equal(device.memory_count, 1);
     assert_false(device.memories[0].has_contents);
@@ -71,7 +72,7 @@ static void reads_what_dies_have(void **state)
     Device device;
     assert_true(read_text(*state,
                           HEAD CLOCK SLR("a", "memory='  hbm\tddr '") DIE("b", "7")
-                              SLR("c", "ethernet='3 0'") "<links sll='12'>"
+                              SLR("c", "ethernet='3 0'") "<links sll='12' registers='2'>"
                                                          "<link from='c' to='b' sll='99'/>"
                                                          "<link from='a' to='c' sll='2'/>"
                                                          "</links>" BANKS("0", "a") BANKS("2", "b")
@@ -82,6 +83,7 @@ static void reads_what_dies_have(void **state)
     assert_int_equal(device.dies[2].ethernet, 9);
     assert_true(device_has_port(&device, 3));
     assert_false(device_has_port(&device, 1));
+    assert_int_equal(device.registers, 2);
     assert_int_equal(device.wires[0][1], 12);
     assert_int_equal(device.wires[1][2], 99);
     assert_int_equal(device.wires[2][1], 99);
