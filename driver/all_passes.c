@@ -3,6 +3,7 @@
 #include "lowering/dfg_to_emithls/dfg_to_emithls.h"
 #include "lowering/emithls_to_rtl/emithls_to_rtl.h"
 #include "lowering/linalg_to_dfg/linalg_to_dfg.h"
+#include "lowering/network_to_program/network_to_program.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
 #include "lowering/tosa_to_linalg/tosa_to_linalg.h"
 #include "passes/common/passes.h"
@@ -37,6 +38,7 @@ const PassTable *driver_all_passes(void)
         &pass_linalg_fuse_elementwise_ops,
         &pass_linalg_generalize_named_ops,
         &pass_load_weights,
+        &pass_lower_sa_network,
         &pass_name_layers,
         &pass_narrow_integers,
         &pass_normalize_layout,

@@ -61,7 +61,7 @@ dialects/index                  index
 dialects/ml_program             ml_program
 dialects/onnx                   onnx
 dialects/quant                  quant
-dialects/sa                     sa
+dialects/sa                     sa SA
 dialects/scf                    scf
 dialects/sparse_tensor          encoding sparse_tensor
 dialects/tosa                   tosa
@@ -82,6 +82,7 @@ lowering/onnx_to_linalg/requant level_change level_changes quantizer requant
 lowering/onnx_to_linalg         onnx_lower sum
 lowering/linalg_to_dfg          to_dfg
 lowering/dfg_to_emithls         to_emithls
+lowering/network_to_program     to_program
 sim/vm                          vm
 sim/io                          boundary npy
 sim/interp                      calibration compare interp quant_noise verify_semantics

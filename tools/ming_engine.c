@@ -1,4 +1,5 @@
-/* ming engine: runs a program of an overlay in the simulator, on memories that are files.
+/* ming engine: runs a program of an overlay in the simulator, on arrays, or on memories that are
+ * files.
  * Tests: test/e2e/engine_check.py, lit/sim/engine */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,11 +10,13 @@
 #include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
 #include "sim/engine/engine.h"
+#include "sim/io/io.h"
 #include "target/overlay/overlay.h"
 #include "tools/internal.h"
 
 typedef struct EngineFlags {
-    Texts memories, spaces, outputs; /* BANK:FILE, BANK:BYTES, BANK:FILE */
+    Texts memories, spaces, dumps; /* BANK:FILE, BANK:BYTES, BANK:FILE */
+    Texts inputs, outputs;         /* .npy files, one for each port */
     const char *json;
     int64_t rate, latency, restart, max_cycles;
 } EngineFlags;
@@ -70,28 +73,156 @@ static bool load_bank(EngineJob *job, const char *text)
     return ok;
 }
 
+enum { MOST_BYTES = 1 << 30 }; /* of a bank */
+
 static bool reserve_bank(EngineJob *job, const char *text)
 {
-    enum { MOST = 1 << 30 };
     const char *bytes;
     char *end;
     size_t bank;
     if (!split_bank(job->tool, "space", text, &bank, &bytes)) return false;
     long long size = strtoll(bytes, &end, 10);
-    if (*end || size < 0 || size > MOST)
-        return tool_error(job->tool, "error: --space takes 0 to %d bytes, not '%s'", MOST, bytes);
+    if (*end || size < 0 || size > MOST_BYTES)
+        return tool_error(job->tool, "error: --space takes 0 to %d bytes, not '%s'", MOST_BYTES,
+                          bytes);
     grow_bank(job, bank, (size_t)size);
+    return true;
+}
+
+/* Ports and images stand beside the program. */
+static bool is_port(const Op *op, int64_t direction)
+{
+    return op->def == SA(PORT) && sa_int(op, "direction", 0) == direction;
+}
+
+enum { PORT_INPUT, PORT_OUTPUT };
+
+static uint64_t port_bytes(const Op *port)
+{
+    const Type *map = op_attr(port, "map")->u.type_value;
+    uint64_t pixels = (uint64_t)map->u.shaped.dims[0] * (uint64_t)map->u.shaped.dims[1];
+    return pixels * (uint64_t)sa_int(port, "lanes", 0) * type_width(type_elem(map)) / 8;
+}
+
+/* Room for what begins at the op's address, in whole beats. False: no bank has so much. */
+static bool reserve(EngineJob *job, const Op *op, uint64_t bytes)
+{
+    uint64_t begin = (uint64_t)sa_int(op, "address", 0),
+             bank = (uint64_t)sa_int(op, SA_ATTR_BANK, 0);
+    uint64_t beats = bytes / SA_BEAT_BYTES + (bytes % SA_BEAT_BYTES != 0);
+    if (bank >= ENGINE_MAX_BANKS || begin > MOST_BYTES / SA_BEAT_BYTES || bytes > MOST_BYTES ||
+        (begin + beats) * SA_BEAT_BYTES > MOST_BYTES)
+        return op_error(op, "does not fit banks 0 to %d of %d bytes", ENGINE_MAX_BANKS - 1,
+                        MOST_BYTES);
+    grow_bank(job, bank, (begin + beats) * SA_BEAT_BYTES);
+    return true;
+}
+
+static uint8_t *place(const EngineJob *job, const Op *op)
+{
+    return job->banks[sa_int(op, SA_ATTR_BANK, 0)].bytes + sa_int(op, "address", 0) * SA_BEAT_BYTES;
+}
+
+static bool load_image(EngineJob *job, const Op *op)
+{
+    const Attr *value = op_attr(op, "value");
+    int64_t count = dense_count(value);
+    if (!reserve(job, op, (uint64_t)count)) return false;
+    uint8_t *to = place(job, op);
+    for (int64_t i = 0; i < count; i++) to[i] = (uint8_t)dense_i64(value, i);
+    return true;
+}
+
+static bool load_module(EngineJob *job)
+{
+    FOR_EACH_INNER(op, job->module) {
+        if (op->def == SA(IMAGE) && !load_image(job, op)) return false;
+        if (op->def == SA(PORT) && !reserve(job, op, port_bytes(op))) return false;
+    }
+    return true;
+}
+
+/* How an array of the port's map lies: its channels, then lanes that nobody asks for. */
+static bool check_array(const EngineJob *job, const Op *port, const Npy *npy, const char *path)
+{
+    const Type *map = op_attr(port, "map")->u.type_value;
+    const int64_t *dims = map->u.shaped.dims;
+    bool fits = npy->rank == 3 && npy->kind == 'i' && npy->item == type_width(type_elem(map)) / 8;
+    for (uint32_t i = 0; fits && i < 3; i++) fits = npy->dims[i] == dims[i];
+    return fits || tool_error(job->tool,
+                              "error: '%s' must be an array of %lldx%lldx%lld elements "
+                              "of type int%u",
+                              path, (long long)dims[0], (long long)dims[1], (long long)dims[2],
+                              type_width(type_elem(map)));
+}
+
+static void put_array(const EngineJob *job, const Op *port, const Npy *npy)
+{
+    uint64_t lanes = (uint64_t)sa_int(port, "lanes", 0), channels = (uint64_t)npy->dims[2];
+    uint8_t *to = place(job, port);
+    for (int64_t i = 0; i < npy->count; i++) {
+        uint64_t at = (uint64_t)i / channels * lanes + (uint64_t)i % channels;
+        uint64_t value = (uint64_t)npy_get_i64(npy, i);
+        for (uint32_t k = 0; k < npy->item; k++) to[at * npy->item + k] = (uint8_t)(value >> 8 * k);
+    }
+}
+
+static bool load_input(EngineJob *job, const Op *port, const char *path)
+{
+    StrBuf bytes = {0}, why = {0};
+    const char *reason = NULL;
+    Npy npy;
+    bool ok = file_read(&bytes, path, &reason) ||
+              tool_error(job->tool, "error: cannot read '%s': %s", path, reason);
+    bool is_parsed = ok && (npy_parse(strbuf_str(&bytes), &npy, &why) ||
+                            tool_error(job->tool, "error: '%s': %s", path, why.data));
+    ok = is_parsed && check_array(job, port, &npy, path);
+    if (ok) put_array(job, port, &npy);
+    if (is_parsed) npy_free(&npy);
+    strbuf_free(&bytes);
+    strbuf_free(&why);
+    return ok;
+}
+
+static size_t port_count(const EngineJob *job, int64_t direction)
+{
+    size_t count = 0;
+    FOR_EACH_INNER(op, job->module) count += is_port(op, direction);
+    return count;
+}
+
+static bool check_count(const EngineJob *job, const char *flag, size_t given, int64_t direction)
+{
+    size_t count = port_count(job, direction);
+    return given <= count || tool_error(job->tool,
+                                        "error: --%s has %zu files; the program has %zu "
+                                        "such ports",
+                                        flag, given, count);
+}
+
+static bool load_inputs(EngineJob *job)
+{
+    const Texts *files = &job->flags->inputs;
+    size_t index = 0;
+    if (!check_count(job, "input", files->len, PORT_INPUT) ||
+        !check_count(job, "output", job->flags->outputs.len, PORT_OUTPUT))
+        return false;
+    FOR_EACH_INNER(op, job->module)
+        if (is_port(op, PORT_INPUT) && index < files->len &&
+            !load_input(job, op, files->data[index++]))
+            return false;
     return true;
 }
 
 static bool fill_banks(EngineJob *job)
 {
     const EngineFlags *flags = job->flags;
+    if (!load_module(job)) return false;
     for (size_t i = 0; i < flags->memories.len; i++)
         if (!load_bank(job, flags->memories.data[i])) return false;
     for (size_t i = 0; i < flags->spaces.len; i++)
         if (!reserve_bank(job, flags->spaces.data[i])) return false;
-    return true;
+    return load_inputs(job);
 }
 
 static bool write_file(const Tool *tool, const char *path, Str text)
@@ -103,17 +234,50 @@ static bool write_file(const Tool *tool, const char *path, Str text)
 
 static bool save_banks(const EngineJob *job)
 {
-    for (size_t i = 0; i < job->flags->outputs.len; i++) {
+    for (size_t i = 0; i < job->flags->dumps.len; i++) {
         const char *path;
         size_t bank;
-        if (!split_bank(job->tool, "output", job->flags->outputs.data[i], &bank, &path))
-            return false;
+        if (!split_bank(job->tool, "dump", job->flags->dumps.data[i], &bank, &path)) return false;
         if (bank >= job->bank_count)
-            return tool_error(job->tool, "error: --output names bank %zu, which holds nothing",
-                              bank);
+            return tool_error(job->tool, "error: --dump names bank %zu, which holds nothing", bank);
         const EngineBank *b = &job->banks[bank];
         if (!write_file(job->tool, path, (Str){(const char *)b->bytes, b->size})) return false;
     }
+    return true;
+}
+
+static bool save_output(const EngineJob *job, const Op *port, const char *path)
+{
+    const Type *map = op_attr(port, "map")->u.type_value;
+    uint32_t item = type_width(type_elem(map)) / 8;
+    uint64_t lanes = (uint64_t)sa_int(port, "lanes", 0);
+    const uint8_t *from = place(job, port);
+    StrBuf text = {0};
+    Npy npy;
+    if (!npy_init(&npy, 'i', item, map->u.shaped.dims, 3))
+        return op_error(port, "has more elements than memory holds");
+    uint64_t channels = (uint64_t)npy.dims[2];
+    for (int64_t i = 0; i < npy.count; i++) {
+        uint64_t at = ((uint64_t)i / channels * lanes + (uint64_t)i % channels) * item, bits = 0;
+        for (uint32_t k = 0; k < item; k++) bits |= (uint64_t)from[at + k] << 8 * k;
+        uint64_t sign = UINT64_C(1) << (8 * item - 1);
+        npy_set_i64(&npy, i, (int64_t)((bits ^ sign) - sign));
+    }
+    npy_print(&npy, &text);
+    bool ok = write_file(job->tool, path, strbuf_str(&text));
+    npy_free(&npy);
+    strbuf_free(&text);
+    return ok;
+}
+
+static bool save_outputs(const EngineJob *job)
+{
+    const Texts *files = &job->flags->outputs;
+    size_t index = 0;
+    FOR_EACH_INNER(op, job->module)
+        if (is_port(op, PORT_OUTPUT) && index < files->len &&
+            !save_output(job, op, files->data[index++]))
+            return false;
     return true;
 }
 
@@ -198,7 +362,7 @@ static bool simulate(EngineJob *job)
                                    .max_cycles = (uint64_t)flags->max_cycles};
     return program && fill_banks(job) &&
            engine_run(program, &options, job->banks, job->bank_count, &job->result) &&
-           save_banks(job) && report(job);
+           save_banks(job) && save_outputs(job) && report(job);
 }
 
 static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *path)
@@ -236,12 +400,16 @@ int command_engine(int argc, char **argv)
                           .restart = (int64_t)defaults.restart,
                           .max_cycles = (int64_t)defaults.max_cycles};
     const Flag flags[] = {
+        {"input", FLAG_TEXTS, &engine.inputs, "file.npy,...",
+         "Array of each input that the module has, in order; rows x columns x channels", NULL},
+        {"output", FLAG_TEXTS, &engine.outputs, "file.npy,...", "Write the outputs, in order",
+         NULL},
         {"memory", FLAG_TEXTS, &engine.memories, "bank:file",
          "What a bank of external memory holds; may be repeated", NULL},
         {"space", FLAG_TEXTS, &engine.spaces, "bank:bytes", "Bytes that a bank has at least, zeros",
          NULL},
-        {"output", FLAG_TEXTS, &engine.outputs, "bank:file", "Write what a bank holds at the end",
-         NULL},
+        {"dump", FLAG_TEXTS, &engine.dumps, "bank:file",
+         "Write what a bank holds at the end; may be repeated", NULL},
         {"rate", FLAG_INT, &engine.rate, "n",
          "Bytes that a bank moves in 1,000 cycles, default 64000, a beat a cycle", NULL},
         {"latency", FLAG_INT, &engine.latency, "cycles",
@@ -266,6 +434,8 @@ int command_engine(int argc, char **argv)
               (args == ARGS_RUN && check_flags(&tool, &engine) && run_engine(&tool, &engine, path));
     vec_free(&engine.memories);
     vec_free(&engine.spaces);
+    vec_free(&engine.dumps);
+    vec_free(&engine.inputs);
     vec_free(&engine.outputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

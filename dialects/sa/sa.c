@@ -20,6 +20,7 @@ static const char *const BUFFERS[] = {"activations", "weights", "output", "param
 static const char *const SOURCES[] = {"sums", "operand", "parameter", NULL};
 static const char *const ROUNDINGS[] = {"floor", "half_up", "half_even", NULL};
 static const char *const UNITS[] = {"load_a", "load_w", "fill", "compute", "store", NULL};
+static const char *const DIRECTIONS[] = {"input", "output", NULL};
 static const char *const PU_REGS[] = {"r0", "r1",  "r2",  "r3",  "r4",  "r5",  "r6",  "r7", "r8",
                                       "r9", "r10", "r11", "r12", "r13", "r14", "r15", NULL};
 
@@ -69,6 +70,7 @@ KEYWORD(ATTR_IS_SOURCE, is_source, SOURCES, "what the processing unit loads");
 KEYWORD(ATTR_IS_ROUNDING, is_rounding, ROUNDINGS, "a way to round");
 KEYWORD(ATTR_IS_UNIT_NAME, is_unit_name, UNITS, "a unit");
 KEYWORD(ATTR_IS_PU_REG, is_pu_reg, PU_REGS, "a register, r0 to r15");
+KEYWORD(ATTR_IS_DIRECTION, is_direction, DIRECTIONS, "input or output");
 KEYWORD(ATTR_IS_REGISTER, is_register, sa_register_names, "a register of the fetch unit");
 
 static const AttrConstraint ATTR_IS_OVERLAY = {
@@ -148,6 +150,7 @@ static bool verify_program(Op *op)
     {                                                                                              \
         0                                                                                          \
     }
+#define PU_PARENTS "sa.program|sa.conv|sa.pool|sa.eltwise"
 #define HALF "`half` `(` $half `)` "
 #define BANK "`bank` `(` $bank `)` "
 #define WAIT_SIGNAL " (`wait` `(` $wait^ `)`)? (`signal` `(` $signal^ `)`)? "

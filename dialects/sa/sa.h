@@ -108,6 +108,19 @@ uint32_t sa_encode(const Op *op);
  * location. NULL: diagnosed there, with the word. */
 Op *sa_decode(Builder *b, uint32_t word) MUST_CHECK;
 
+/* Layers of a sa.network. */
+bool sa_is_layer(const Op *op);
+/* Entry number `index` of an attribute that is an array of numbers. */
+int64_t sa_item(const Op *op, const char *name, size_t index);
+/* Rows and columns of a layer's window; 1 element by element. */
+void sa_kernel(const Op *layer, int64_t kernel[2]);
+/* The second operand, or NULL. */
+Value *sa_operand(const Op *layer);
+/* Rows, columns and channels of a map. */
+const int64_t *sa_map_dims(const Value *map);
+/* Whether the op is an instruction of the processing unit. */
+bool sa_is_pu(const Op *op);
+
 /* The attribute as a number; `absent` where it is not there. */
 int64_t sa_int(const Op *op, const char *name, int64_t absent);
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Runs random programs of overlays in `ming engine`, and compares numbers and cycles.
 
-    engine_check.py --tools=DIR [--seed=N] [--count=N] [--keep=DIR]
+    engine_check.py --tools=DIR [--seed=N] [--count=N] [--networks=N] [--keep=DIR]
 
 Each program computes one layer: a dense or depthwise convolution, a pool, or a
 sum of two tensors, tiled over channels with double buffers. Its outputs are
 compared with numpy, the start and end of every command with a stepper that
 goes through all cycles one by one. The words of the program's file are those
 of an encoder of its own, and files that are damaged are refused or read as
-they are. Neither shares code with ming.
+they are. None shares code with ming. Random networks, branches and sums
+included, are lowered to programs by ming, and their outputs compared with
+numpy's.
 """
 import argparse
 import hashlib
@@ -523,6 +525,157 @@ def step(program):
             raise Failure("the stepper does not come to an end")
 
 
+# Networks.
+
+class Node:
+    """A layer of a network, or its input: name, numbers, and its line of text."""
+
+    def __init__(self, name, array):
+        self.name, self.array, self.text, self.uses = name, array, None, 0
+
+    def type(self, bits):
+        return f"tensor<{'x'.join(map(str, self.array.shape))}xi{bits}>"
+
+
+def elements(array):
+    return f"dense<{np.asarray(array).tolist()}>"
+
+
+def shifted(value, shift, rounding):
+    floor = value >> shift
+    rest, half = value - (floor << shift), 1 << (shift - 1)
+    if rounding == "floor":
+        return floor
+    tie = np.ones_like(rest, bool) if rounding == "half_up" else floor % 2 == 1
+    return floor + ((rest > half) | ((rest == half) & tie))
+
+
+class Net:
+    """A random network for a random overlay. Every layer adds a bias, multiplies by a gain, shifts,
+    perhaps adds another map of the same shape, and saturates."""
+
+    def __init__(self, rng, values):
+        self.rng, self.values, self.overlay = rng, values, Overlay(rng)
+        self.overlay.act_pages = 24
+        self.bits = self.overlay.act_bits
+        self.limit = 1 << (self.bits - 1)
+        shape = (rng.randint(3, 8), rng.randint(3, 8), rng.randint(1, 9))
+        self.nodes = [Node("%x", values.integers(-self.limit, self.limit, shape))]
+        for _ in range(rng.randint(1, 5)):
+            self.add_layer()
+        self.output = self.nodes[-1]
+
+    def add_layer(self):
+        source = self.rng.choice(self.nodes[-2:])
+        kind = self.rng.choice(["dense", "dense", "depthwise", "max", "sum", "eltwise"])
+        if kind == "depthwise" and self.overlay.rows > self.overlay.cols:
+            kind = "dense"
+        self.add(kind, source)
+
+    def windows(self, source, fill):
+        """Taps of a random window as arrays, and its attributes. Empty: it does not fit."""
+        rng = self.rng
+        kernel, stride = [rng.randint(1, 3) for _ in "hw"], [rng.randint(1, 2) for _ in "hw"]
+        dilation, pad = [rng.randint(1, 2) for _ in "hw"], [rng.randint(0, 1) for _ in "hw"]
+        out = [(size + 2 * p - d * (k - 1) - 1) // s + 1 for size, p, d, k, s in
+               zip(source.array.shape, pad, dilation, kernel, stride)]
+        if min(out) < 1:
+            return None
+        x = np.pad(source.array, [(p, p + 8) for p in pad] + [(0, 0)], constant_values=fill)
+        taps = [x[ky * dilation[0]:, kx * dilation[1]:][:out[0] * stride[0]:stride[0],
+                                                         :out[1] * stride[1]:stride[1]]
+                for ky in range(kernel[0]) for kx in range(kernel[1])]
+        numbers = {"strides": stride, "dilations": dilation, "pads": pad}
+        attributes = [f"{name} = array<i64: {a}, {b}>" for name, (a, b) in numbers.items()]
+        return kernel, taps, attributes + [f"pad_value = {fill} : i64"]
+
+    def add(self, kind, source):
+        values, channels = self.values, source.array.shape[2]
+        fill = {"max": -self.limit, "sum": 0}.get(kind, self.rng.randint(-2, 2))
+        stride = self.rng.randint(1, 2)
+        window = self.windows(source, fill)
+        attributes, op = [], "eltwise"
+        if kind == "eltwise" or window is None:
+            sums = source.array[::stride, ::stride]
+            attributes = [f"strides = array<i64: {stride}, {stride}>"]
+            kind = "eltwise"
+        elif kind in ("max", "sum"):
+            kernel, taps, attributes = window
+            sums = np.maximum.reduce(taps) if kind == "max" else np.sum(taps, axis=0)
+            attributes = attributes + [f"kernel = array<i64: {kernel[0]}, {kernel[1]}>"]
+            op = "pool"
+        else:
+            kernel, taps, attributes = window
+            wide, op = 1 << (self.overlay.weight_bits - 1), "conv"
+            count = channels if kind == "depthwise" else self.rng.randint(1, 9)
+            depth = 1 if kind == "depthwise" else channels
+            weights = values.integers(-wide, wide, (count, len(taps), depth))
+            if kind == "depthwise":
+                sums = sum(tap * weights[:, i, 0] for i, tap in enumerate(taps))
+                attributes = attributes + ["depthwise"]
+            else:
+                sums = sum(tap @ weights[:, i].T for i, tap in enumerate(taps))
+            shape = f"{count}x{kernel[0]}x{kernel[1]}x{depth}xi{self.overlay.weight_bits}"
+            nested = weights.reshape(count, *kernel, depth)
+            attributes = attributes + [f"weights = {elements(nested)} : tensor<{shape}>"]
+        self.finish(op, kind, source, sums, attributes)
+
+    def finish(self, op, kind, source, sums, attributes):
+        rng, channels = self.rng, sums.shape[2]
+        bias = self.values.integers(-500, 500, channels)
+        gain = self.values.integers(1, 50, channels)
+        shift, rounding = rng.randint(1, 14), rng.choice(ROUNDINGS)
+        value = shifted((sums + bias) * gain, shift, rounding)
+        others = [node for node in self.nodes
+                  if node is not source and node.array.shape == value.shape]
+        operand = rng.choice(others) if others and rng.random() < 0.7 else None
+        if operand:
+            value = value + operand.array
+        node = Node(f"%v{len(self.nodes)}", np.clip(value, -self.limit, self.limit - 1))
+        program = ["sa.pu.load r1, parameter, 0", "sa.pu.load r2, parameter, 1",
+                   *([] if op == "pool" else ["sa.pu.load r0, sums, 0"]), "sa.pu.add r0, r0, r1",
+                   "sa.pu.mul r0, r0, r2", f"sa.pu.rshifti r0, r0, {shift} {rounding}",
+                   *(["sa.pu.load r3, operand, 0", "sa.pu.add r0, r0, r3"] if operand else []),
+                   "sa.pu.store r0"]
+        tap = ["sa.pu.load r1, sums, 0", f"sa.pu.{'max' if kind == 'max' else 'add'} r0, r0, r1"]
+        regions = (f"tap {{ {' '.join(tap)} }} " if op == "pool" else "") + (
+            f"pu {{ {' '.join(program)} }}")
+        parameters = ", ".join(f"{elements(vector)} : tensor<{channels}xi32>"
+                               for vector in (bias, gain))
+        arguments = [node_ for node_ in (source, operand) if node_]
+        types = ", ".join(node_.type(self.bits) for node_ in arguments)
+        node.text = (f"{node.name} = sa.{op} {', '.join(n.name for n in arguments)} {regions} "
+                     f"{{{', '.join(attributes)}, parameters = [{parameters}]}} : ({types}) -> "
+                     f"{node.type(self.bits)}")
+        for used in arguments:
+            used.uses += 1
+        self.nodes.append(node)
+
+    def text(self):
+        x = self.nodes[0]
+        lines = [f'%x = sa.input "x" : {x.type(self.bits)}', *(n.text for n in self.nodes[1:]),
+                 f'sa.output {self.output.name}, "y" : {self.output.type(self.bits)}']
+        body = "".join(f"  {line}\n" for line in lines)
+        return f"sa.network @net overlay({self.overlay.text()}) {{\n{body}}}\n"
+
+
+def check_network(tools, seed, index, folder):
+    rng = random.Random(f"{seed}/{index}/network")
+    net = Net(rng, np.random.default_rng(rng.getrandbits(32)))
+    (folder / "net.mir").write_text(net.text(), encoding="ascii")
+    np.save(folder / "x.npy", net.nodes[0].array.astype(f"i{net.bits // 8}"))
+    for command in ([tools / "ming-opt", folder / "net.mir", "--lower-sa-network", "-o",
+                     folder / "program.mir"],
+                    [tools / "ming", "engine", folder / "program.mir",
+                     f"--input={folder / 'x.npy'}", f"--output={folder / 'y.npy'}"]):
+        done = run(*command)
+        if done.returncode:
+            raise Failure(done.stderr.decode().splitlines()[0])
+    got, want = np.load(folder / "y.npy"), net.output.array
+    if got.shape != want.shape or (got != want).any():
+        raise Failure(f"{int((got != want).sum())} of {want.size} outputs differ")
+
+
 # Cases.
 
 def run(*command):
@@ -597,7 +750,7 @@ def check(tools, seed, index, folder):
     check_words(tools, program, folder)
     check_damage(tools, folder, rng)
     done = run(tools / "ming", "engine", folder / "p.bin", *memories,
-               f"--output=2:{folder / 'out'}", f"--json={folder / 'report.json'}")
+               f"--dump=2:{folder / 'out'}", f"--json={folder / 'report.json'}")
     if done.returncode:
         raise Failure(done.stderr.decode().splitlines()[0])
     check_values(layer, (folder / "out").read_bytes())
@@ -609,20 +762,23 @@ def main():
     parser.add_argument("--tools", required=True, type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--networks", type=int, default=60)
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the files of failed cases")
     args = parser.parse_args()
+    cases = [(check, "layer", index) for index in range(args.count)]
+    cases += [(check_network, "network", index) for index in range(args.networks)]
     failed = 0
-    for index in range(args.count):
+    for function, kind, index in cases:
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             try:
-                check(args.tools, args.seed, index, folder)
+                function(args.tools, args.seed, index, folder)
             except (Failure, subprocess.TimeoutExpired) as why:
-                print(f"layer-{args.seed}-{index}: {why}")
+                print(f"{kind}-{args.seed}-{index}: {why}")
                 failed += 1
                 if args.keep:
-                    shutil.copytree(folder, args.keep / f"layer-{index}", dirs_exist_ok=True)
-    print(f"{args.count - failed} passed, {failed} failed")
+                    shutil.copytree(folder, args.keep / f"{kind}-{index}", dirs_exist_ok=True)
+    print(f"{len(cases) - failed} passed, {failed} failed")
     return failed > 0
 
 

@@ -1,0 +1,198 @@
+/* Checks and readers of networks, layers, images and ports.
+ * Tests: lit/dialects/sa/network.mir, lit/dialects/sa/network-invalid.mir */
+#include "dialects/sa/internal.h"
+#include "ir/asm/print/print.h"
+
+enum { MAX_EXTENT = 65535 }; /* what a register holds */
+
+static bool is_map(const Type *type)
+{
+    if (type->kind != TYPE_RANKED_TENSOR || type->u.shaped.rank != 3) return false;
+    for (uint32_t i = 0; i < 3; i++)
+        if (type->u.shaped.dims[i] < 1 || type->u.shaped.dims[i] > MAX_EXTENT) return false;
+    return type_is_int_width(type_elem(type), 8) || type_is_int_width(type_elem(type), 16);
+}
+
+const TypeConstraint SA_IS_MAP = {
+    .test = is_map, .what = "a map: rows x columns x channels of i8 or i16, each 1 to 65535"};
+
+bool sa_is_layer(const Op *op)
+{
+    return op->def == SA(CONV) || op->def == SA(POOL) || op->def == SA(ELTWISE);
+}
+
+bool sa_is_pu(const Op *op)
+{
+    enum { PU_TYPE = 1 };
+    const SaForm *form = op->def ? sa_form(op->def) : NULL;
+    return form && form->fixed >> 30 == PU_TYPE;
+}
+
+int64_t sa_item(const Op *op, const char *name, size_t index)
+{
+    return dense_array_i64(op_attr(op, name), index);
+}
+
+Value *sa_operand(const Op *layer)
+{
+    return layer->operand_count > 1 ? op_operand(layer, 1) : NULL;
+}
+
+const int64_t *sa_map_dims(const Value *map)
+{
+    return map->type->u.shaped.dims;
+}
+
+void sa_kernel(const Op *layer, int64_t kernel[2])
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (layer->def == SA(CONV))
+            kernel[i] = op_attr(layer, "weights")->type->u.shaped.dims[1 + i];
+        else
+            kernel[i] = layer->def == SA(POOL) ? sa_item(layer, "kernel", i) : 1;
+    }
+}
+
+/* Two numbers from `least` on. */
+static bool verify_pair(Op *op, const char *name, int64_t least)
+{
+    const Attr *attr = op_attr(op, name);
+    if (!attr) return true;
+    if (attr->u.dense_array.count != 2) return op_error(op, "%s must be two numbers", name);
+    for (size_t i = 0; i < 2; i++)
+        if (sa_item(op, name, i) < least || sa_item(op, name, i) > INT16_MAX)
+            return op_error(op, "%s must be from %lld to %d", name, (long long)least, INT16_MAX);
+    return true;
+}
+
+static bool verify_weights(Op *op)
+{
+    const Type *type = op_attr(op, "weights")->type;
+    const int64_t *in = sa_map_dims(op_operand(op, 0)), *out = sa_map_dims(op_result(op, 0));
+    bool is_depthwise = op_attr(op, "depthwise") != NULL;
+    if (type->kind != TYPE_RANKED_TENSOR || type->u.shaped.rank != 4)
+        return op_error(op, "weights must have 4 dimensions");
+    const int64_t *dims = type->u.shaped.dims;
+    if (dims[0] != out[2] || dims[3] != (is_depthwise ? 1 : in[2]))
+        return op_error(op, "weights must be %lld output x rows x columns x %lld input channels",
+                        (long long)out[2], (long long)(is_depthwise ? 1 : in[2]));
+    if (dims[1] < 1 || dims[2] < 1) return op_error(op, "has a window without elements");
+    return dense_is_complete(op_attr(op, "weights")) ||
+           op_error(op, "has weights without their elements");
+}
+
+/* Layers without weights, and depthwise ones, keep their channels; without padding nothing lies
+ * outside. */
+static bool verify_shapes(Op *op)
+{
+    const int64_t *in = sa_map_dims(op_operand(op, 0)), *out = sa_map_dims(op_result(op, 0));
+    const Type *elem = type_elem(op_operand(op, 0)->type);
+    bool is_dense = op->def == SA(CONV) && !op_attr(op, "depthwise");
+    if (type_elem(op_result(op, 0)->type) != elem)
+        return op_error(op, "must give elements of its input's type");
+    if (!is_dense && in[2] != out[2]) return op_error(op, "must keep the number of channels");
+    if (sa_operand(op) && sa_operand(op)->type != op_result(op, 0)->type)
+        return op_error(op, "operand must be of the result's type");
+    for (size_t i = 0; op->def == SA(ELTWISE) && i < 2; i++)
+        if ((out[i] - 1) * sa_item(op, "strides", i) >= in[i])
+            return op_error(op, "goes beyond its input");
+    return true;
+}
+
+static bool verify_parameters(Op *op)
+{
+    const Attr *list = op_attr(op, "parameters");
+    int64_t channels = sa_map_dims(op_result(op, 0))[2];
+    for (size_t i = 0; i < list->u.array.count; i++) {
+        const Attr *item = list->u.array.items[i];
+        if (item->kind != ATTR_DENSE || item->type->kind != TYPE_RANKED_TENSOR ||
+            item->type->u.shaped.rank != 1 || item->type->u.shaped.dims[0] != channels ||
+            !type_is_int_width(type_elem(item->type), 32))
+            return op_error(op, "parameter #%zu must be dense elements of type 'tensor<%lldxi32>'",
+                            i, (long long)channels);
+    }
+    return true;
+}
+
+static bool verify_pu_op(Op *op, Op *inner, bool is_tap)
+{
+    if (!sa_is_pu(inner)) return op_error(inner, "is no instruction of the processing unit");
+    if (inner->def == SA(PU_STORE) && (is_tap || inner->next))
+        return op_error(inner, "must be the last instruction behind the window's elements");
+    if (inner->def != SA(PU_LOAD)) return true;
+    int64_t count = (int64_t)op_attr(op, "parameters")->u.array.count;
+    if (sa_int(inner, "source", 0) == SA_SOURCE_OPERAND && !sa_operand(op))
+        return op_error(inner, "loads an operand that the layer has not");
+    return sa_int(inner, "source", 0) != SA_SOURCE_PARAMETER ||
+           sa_int(inner, "address", 0) < count ||
+           op_error(inner, "loads parameter %lld of %lld", (long long)sa_int(inner, "address", 0),
+                    (long long)count);
+}
+
+static bool verify_programs(Op *op)
+{
+    for (uint32_t r = 0; r < op->region_count; r++) {
+        const Block *body = region_entry(op_region(op, r));
+        bool is_tap = r + 1 < op->region_count;
+        FOR_EACH_OP(inner, body)
+            if (!verify_pu_op(op, inner, is_tap)) return false;
+        if (!is_tap && (!body->last || body->last->def != SA(PU_STORE)))
+            return op_error(op, "must store each vector");
+    }
+    return true;
+}
+
+bool sa_verify_layer(Op *op)
+{
+    return verify_pair(op, "strides", 1) && verify_pair(op, "dilations", 1) &&
+           verify_pair(op, "pads", 0) && verify_pair(op, "kernel", 1) && verify_shapes(op) &&
+           (op->def != SA(CONV) || verify_weights(op)) && verify_parameters(op) &&
+           verify_programs(op);
+}
+
+static bool fits_bits(int64_t value, uint32_t bits)
+{
+    return value >= -(INT64_C(1) << (bits - 1)) && value < INT64_C(1) << (bits - 1);
+}
+
+static bool verify_types(Op *op, const SaOverlay *size)
+{
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (!type_is_int_width(type_elem(op_result(op, i)->type), size->act_bits))
+            return op_error(op, "gives elements that are not the overlay's i%u", size->act_bits);
+    const Attr *weights = op_attr(op, "weights");
+    if (weights && !type_is_int_width(type_elem(weights->type), size->weight_bits))
+        return op_error(op, "has weights that are not the overlay's i%u", size->weight_bits);
+    return fits_bits(sa_int(op, "pad_value", 0), size->act_bits) ||
+           op_error(op, "pads with a number of more than %u bits", size->act_bits);
+}
+
+bool sa_verify_network(Op *op)
+{
+    SaOverlay size = sa_overlay(op_attr(op, SA_ATTR_OVERLAY));
+    FOR_EACH_OP(inner, region_entry(op_region(op, 0))) {
+        if (!sa_is_layer(inner) && inner->def != SA(INPUT) && inner->def != SA(OUTPUT))
+            return op_error(inner, "is no layer of a network");
+        if (!verify_types(inner, &size)) return false;
+    }
+    return true;
+}
+
+bool sa_verify_image(Op *op)
+{
+    const Attr *value = op_attr(op, "value");
+    if (value->kind != ATTR_DENSE || !type_is_int_width(type_elem(value->type), 8))
+        return op_error(op, "must be dense elements of type i8");
+    return (sa_int(op, SA_ATTR_BANK, 0) >= 0 && sa_int(op, "address", 0) >= 0) ||
+           op_error(op, "has a bank or address below 0");
+}
+
+bool sa_verify_port(Op *op)
+{
+    const Type *map = op_attr(op, "map")->u.type_value;
+    if (!is_map(map)) return op_error(op, "must be %s", SA_IS_MAP.what);
+    if (sa_int(op, SA_ATTR_BANK, 0) < 0 || sa_int(op, "address", 0) < 0)
+        return op_error(op, "has a bank or address below 0");
+    return sa_int(op, "lanes", 0) >= map->u.shaped.dims[2] ||
+           op_error(op, "has fewer lanes than channels");
+}

@@ -1,0 +1,325 @@
+/* The instructions of a plan. First inputs, parameters and programs are loaded; then each tile's
+ * weights go to a half of the buffer and of the array while the tile before runs; at last outputs
+ * are stored.
+ *
+ * Semaphores keep apart what must not overlap. Commands of one unit follow each other anyhow. */
+#include "ir/asm/print/print.h"
+#include "lowering/network_to_program/internal.h"
+
+enum {
+    NO_SEMAPHORE,
+    LOADED,      /* inputs and ends of outputs are in their pages */
+    PARAMETERS,  /* parameters are there */
+    IN_BUFFER,   /* a tile's weights are in the weight buffer */
+    IN_ARRAY,    /* and in the array */
+    ARRAY_FREE,  /* a tile has run: its half of the array may be filled */
+    BUFFER_FREE, /* a tile's weights are in the array: its half of the buffer may be loaded */
+    COMPUTED     /* the last tile has run */
+};
+
+enum { MAX_COUNT = UINT16_MAX };
+
+/* The writer knows what registers hold, and sets them only where that changes. */
+typedef struct Writer {
+    const Plan *plan;
+    Builder *b;
+    int32_t regs[SA_REG_COUNT];
+    bool is_set[SA_REG_COUNT];
+} Writer;
+
+static NamedAttr number(Writer *w, const char *name, int64_t value)
+{
+    return build_named_attr(w->b->ctx, name, attr_i64(w->b->ctx, value));
+}
+
+static void set(Writer *w, uint32_t reg, uint64_t value)
+{
+    if (w->is_set[reg] && w->regs[reg] == (int32_t)value) return;
+    NamedAttr attrs[] = {number(w, "register", reg), number(w, "value", (int32_t)value)};
+    build(w->b, SA(SET), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
+    w->is_set[reg] = true;
+    w->regs[reg] = (int32_t)value;
+}
+
+static void address(Writer *w, int64_t buffer, uint64_t beat)
+{
+    NamedAttr attrs[] = {number(w, "buffer", buffer), number(w, "address", (int64_t)beat)};
+    build(w->b, SA(ADDR), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
+}
+
+/* A command. Fields are one more than their number, 0 where they are not there. */
+typedef struct CommandFields {
+    int64_t unit, half, source, bank;
+    uint32_t wait, signal; /* semaphores as they are; NO_SEMAPHORE is none */
+} CommandFields;
+
+#define FIELDS(...) (&(const CommandFields){__VA_ARGS__})
+
+static int64_t there(int64_t value)
+{
+    return value + 1;
+}
+
+static void command(Writer *w, const OpDef *def, const CommandFields *fields)
+{
+    NamedAttr attrs[6];
+    uint32_t count = 0;
+    if (fields->unit) attrs[count++] = number(w, "unit", fields->unit - 1);
+    if (fields->half) attrs[count++] = number(w, SA_ATTR_HALF, fields->half - 1);
+    if (fields->source) attrs[count++] = number(w, "source", fields->source - 1);
+    if (fields->bank) attrs[count++] = number(w, SA_ATTR_BANK, fields->bank - 1);
+    if (fields->wait) attrs[count++] = number(w, SA_ATTR_WAIT, fields->wait);
+    if (fields->signal) attrs[count++] = number(w, SA_ATTR_SIGNAL, fields->signal);
+    build(w->b, def, NULL, 0, NULL, 0, attrs, count);
+}
+
+enum { UNIT_LOAD_A, UNIT_FILL = 2, UNIT_COMPUTE, UNIT_STORE };
+
+/* Beats one behind the other, as equal runs where one register does not count them. False: they
+ * have no such divisor. */
+static bool set_beats(Writer *w, uint64_t beats, const Op *op)
+{
+    uint64_t runs = beats / MAX_COUNT + (beats % MAX_COUNT != 0);
+    if (runs == 0) runs = 1;
+    while (runs <= MAX_COUNT && beats % runs) runs++;
+    if (runs > MAX_COUNT || beats / runs > MAX_COUNT)
+        return op_error(op, "has %llu beats, which are no runs that registers count",
+                        (unsigned long long)beats);
+    set(w, SA_REG_ROWS, runs);
+    set(w, SA_REG_BEATS, beats / runs);
+    set(w, SA_REG_ROW_STRIDE, beats / runs);
+    return true;
+}
+
+static uint64_t word_bytes(const Plan *plan)
+{
+    return (uint64_t)plan->size.cols * plan->size.act_bits / 8;
+}
+
+/* Nothing computes the words behind a map in its last beat. */
+static void clear_end(Writer *w, const Map *map)
+{
+    uint64_t bytes = word_bytes(w->plan), last = (map->beats - 1) * SA_BEAT_BYTES / bytes;
+    if (!to_program_has_end(w->plan, map)) return;
+    set(w, SA_REG_ROWS, 1);
+    set(w, SA_REG_BEATS, 1);
+    set(w, SA_REG_ACT_PAGE, map->page + last / SA_PAGE_WORDS);
+    set(w, SA_REG_ACT_BASE, last % SA_PAGE_WORDS);
+    address(w, SA_BUFFER_ACTIVATIONS, w->plan->zero_address);
+    command(w, SA(LOAD_A), FIELDS(.bank = there(BANK_MAPS)));
+}
+
+static bool load_maps(Writer *w)
+{
+    for (size_t i = 0; i < w->plan->maps.len; i++) {
+        const Map *map = &w->plan->maps.data[i];
+        if (map->output) clear_end(w, map);
+        if (!map->input) continue;
+        if (!set_beats(w, map->beats, map->input)) return false;
+        set(w, SA_REG_ACT_PAGE, map->page);
+        set(w, SA_REG_ACT_BASE, 0);
+        address(w, SA_BUFFER_ACTIVATIONS, map->address);
+        command(w, SA(LOAD_A), FIELDS(.bank = there(BANK_MAPS)));
+    }
+    command(w, SA(NOP), FIELDS(.unit = there(UNIT_LOAD_A), .signal = LOADED));
+    command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .wait = LOADED));
+    return true;
+}
+
+static bool load_parameters(Writer *w)
+{
+    const Plan *plan = w->plan;
+    if (plan->parameters.len == 0) return true;
+    uint64_t beats =
+        plan->parameters.len / SA_BEAT_BYTES + (plan->parameters.len % SA_BEAT_BYTES != 0);
+    if (!set_beats(w, beats, plan->network)) return false;
+    set(w, SA_REG_P_BASE, 0);
+    address(w, SA_BUFFER_PARAMETERS, 0);
+    command(w, SA(LOAD_P), FIELDS(.bank = there(BANK_PARAMETERS), .signal = PARAMETERS));
+    command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .wait = PARAMETERS));
+    return true;
+}
+
+/* The instructions of a region; parameter k begins k * m_blocks vectors behind the first. False: the
+ * instruction cannot say that. */
+static bool copy_program(Writer *w, const Layer *layer, uint32_t region)
+{
+    FOR_EACH_OP(inner, region_entry(op_region(layer->op, region))) {
+        Op *copy = builder_insert(w->b, op_clone(inner, NULL));
+        if (inner->def != SA(PU_LOAD)) continue;
+        int64_t place = sa_int(inner, "address", 0) * layer->m_blocks;
+        enum { MAX_ADDRESS = 8191 };
+        if (place > MAX_ADDRESS)
+            return op_error(inner,
+                            "loads a vector %lld behind the layer's first, more than an "
+                            "instruction counts",
+                            (long long)place);
+        op_set_attr(copy, "address", attr_i64(w->b->ctx, place));
+    }
+    return true;
+}
+
+static bool copy_programs(Writer *w)
+{
+    set(w, SA_REG_PU_PC, 0);
+    for (size_t i = 0; i < w->plan->layers.len; i++)
+        for (uint32_t r = 0; r < w->plan->layers.data[i].op->region_count; r++)
+            if (!copy_program(w, &w->plan->layers.data[i], r)) return false;
+    return true;
+}
+
+static bool load_weights(Writer *w, const Tile *tile, size_t index, size_t count)
+{
+    const Plan *plan = w->plan;
+    const Layer *layer = &plan->layers.data[tile->layer];
+    int64_t kernel[2];
+    sa_kernel(layer->op, kernel);
+    uint64_t weights =
+        (uint64_t)(kernel[0] * kernel[1]) * (tile->m_end - tile->m) * (tile->n_end - tile->n);
+    uint64_t bytes = weights * plan->size.cols * plan->size.rows * plan->size.weight_bits / 8;
+    int64_t half = (int64_t)(index % 2);
+    if (!set_beats(w, bytes / SA_BEAT_BYTES + (bytes % SA_BEAT_BYTES != 0), layer->op))
+        return false;
+    set(w, SA_REG_WB_BASE, 0);
+    address(w, SA_BUFFER_WEIGHTS, tile->address);
+    command(w, SA(LOAD_W),
+            FIELDS(.half = there(half), .bank = there(BANK_WEIGHTS), .signal = IN_BUFFER,
+                   .wait = index >= 2 ? BUFFER_FREE : NO_SEMAPHORE));
+    if (index >= 2) command(w, SA(NOP), FIELDS(.unit = there(UNIT_FILL), .wait = ARRAY_FREE));
+    set(w, SA_REG_W_BASE, 0);
+    set(w, SA_REG_FILL_COUNT, weights);
+    command(
+        w, SA(FILL),
+        FIELDS(.half = there(half), .source = there(half), .wait = IN_BUFFER, .signal = IN_ARRAY));
+    if (index + 2 < count)
+        command(w, SA(NOP), FIELDS(.unit = there(UNIT_FILL), .signal = BUFFER_FREE));
+    return true;
+}
+
+static int64_t item(const Op *op, const char *name, size_t index, int64_t absent)
+{
+    return op_attr(op, name) ? sa_item(op, name, index) : absent;
+}
+
+static void set_window(Writer *w, const Layer *layer)
+{
+    static const struct {
+        const char *name;
+        int64_t absent;
+        uint32_t regs[2];
+    } PAIRS[] = {{"strides", 1, {SA_REG_STRIDE_Y, SA_REG_STRIDE_X}},
+                 {"dilations", 1, {SA_REG_DIL_Y, SA_REG_DIL_X}},
+                 {"pads", 0, {SA_REG_PAD_T, SA_REG_PAD_L}}};
+    int64_t kernel[2];
+    sa_kernel(layer->op, kernel);
+    set(w, SA_REG_K_H, (uint64_t)kernel[0]);
+    set(w, SA_REG_K_W, (uint64_t)kernel[1]);
+    for (size_t p = 0; p < COUNT_OF(PAIRS); p++)
+        for (size_t i = 0; i < 2; i++)
+            set(w, PAIRS[p].regs[i], (uint64_t)item(layer->op, PAIRS[p].name, i, PAIRS[p].absent));
+    set(w, SA_REG_PAD_VALUE, (uint64_t)sa_int(layer->op, "pad_value", 0));
+}
+
+static uint64_t mode_of(const Op *op)
+{
+    if (op->def == SA(POOL)) return SA_MODE_POOL;
+    if (op->def == SA(ELTWISE)) return SA_MODE_ELTWISE;
+    return op_attr(op, "depthwise") ? SA_MODE_DEPTHWISE : SA_MODE_DENSE;
+}
+
+/* Strides and page of a map in registers that follow each other: page, base, pixel, row. */
+static void set_map(Writer *w, const Map *map, uint32_t page_reg, uint64_t first_word)
+{
+    const int64_t *dims = sa_map_dims(map->value);
+    set(w, page_reg, map->page);
+    set(w, page_reg + 1, first_word);
+    set(w, page_reg + 2, map->words);
+    set(w, page_reg + 3, (uint64_t)dims[1] * map->words);
+}
+
+static void set_layer(Writer *w, const Layer *layer)
+{
+    const Plan *plan = w->plan;
+    const Map *in = &plan->maps.data[layer->input], *out = &plan->maps.data[layer->result];
+    const int64_t *in_dims = sa_map_dims(in->value), *out_dims = sa_map_dims(out->value);
+    set(w, SA_REG_MODE, mode_of(layer->op));
+    set(w, SA_REG_IN_H, (uint64_t)in_dims[0]);
+    set(w, SA_REG_IN_W, (uint64_t)in_dims[1]);
+    set(w, SA_REG_OUT_H, (uint64_t)out_dims[0]);
+    set(w, SA_REG_OUT_W, (uint64_t)out_dims[1]);
+    set_window(w, layer);
+    set(w, SA_REG_PU_TAP, layer->tap);
+    set(w, SA_REG_PU_TAP_LENGTH, layer->tap_length);
+    set(w, SA_REG_PU_OUT, layer->pu);
+    set(w, SA_REG_PU_OUT_LENGTH, layer->pu_length);
+}
+
+/* Which of the tiles with weights this one is, among all of them. */
+typedef struct TileOrder {
+    size_t index, count;
+} TileOrder;
+
+static void run_tile(Writer *w, const Tile *tile, const TileOrder *order)
+{
+    const Plan *plan = w->plan;
+    const Layer *layer = &plan->layers.data[tile->layer];
+    uint64_t out_word = (uint64_t)tile->m * plan->size.rows / plan->size.cols;
+    bool is_dense = mode_of(layer->op) == SA_MODE_DENSE;
+    set_layer(w, layer);
+    set_map(w, &plan->maps.data[layer->input], SA_REG_ACT_PAGE, is_dense ? tile->n : out_word);
+    set_map(w, &plan->maps.data[layer->result], SA_REG_OUT_PAGE, out_word);
+    if (layer->operand != SIZE_MAX)
+        set_map(w, &plan->maps.data[layer->operand], SA_REG_ACT2_PAGE, out_word);
+    set(w, SA_REG_IN_CBLK, tile->n_end - tile->n);
+    set(w, SA_REG_OUT_CBLK, tile->m_end - tile->m);
+    set(w, SA_REG_C_FIRST, tile->n == 0);
+    set(w, SA_REG_C_LAST, tile->n_end == layer->n_blocks);
+    set(w, SA_REG_P_BASE, layer->parameters + tile->m);
+    set(w, SA_REG_W_BASE, 0);
+    bool frees = layer->has_weights && order->index + 2 < order->count;
+    command(w, SA(RUN),
+            FIELDS(.half = there(layer->has_weights ? (int64_t)(order->index % 2) : 0),
+                   .wait = layer->has_weights ? IN_ARRAY : NO_SEMAPHORE,
+                   .signal = frees ? ARRAY_FREE : NO_SEMAPHORE));
+}
+
+static bool write_tiles(Writer *w)
+{
+    const Plan *plan = w->plan;
+    TileOrder order = {0};
+    for (size_t i = 0; i < plan->tiles.len; i++)
+        order.count += plan->layers.data[plan->tiles.data[i].layer].has_weights;
+    for (size_t i = 0; i < plan->tiles.len; i++) {
+        const Tile *tile = &plan->tiles.data[i];
+        bool has_weights = plan->layers.data[tile->layer].has_weights;
+        if (has_weights && !load_weights(w, tile, order.index, order.count)) return false;
+        run_tile(w, tile, &order);
+        order.index += has_weights;
+    }
+    command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .signal = COMPUTED));
+    return true;
+}
+
+static bool store_maps(Writer *w)
+{
+    command(w, SA(NOP), FIELDS(.unit = there(UNIT_STORE), .wait = COMPUTED));
+    for (size_t i = 0; i < w->plan->maps.len; i++) {
+        const Map *map = &w->plan->maps.data[i];
+        if (!map->output) continue;
+        if (!set_beats(w, map->beats, map->output)) return false;
+        set(w, SA_REG_OUT_PAGE, map->page);
+        set(w, SA_REG_OUT_BASE, 0);
+        address(w, SA_BUFFER_OUTPUT, map->address);
+        command(w, SA(STORE), FIELDS(.bank = there(BANK_MAPS)));
+    }
+    return true;
+}
+
+bool to_program_write(const Plan *plan, Builder *b)
+{
+    Writer *w = &(Writer){.plan = plan, .b = b};
+    bool ok =
+        load_maps(w) && load_parameters(w) && copy_programs(w) && write_tiles(w) && store_maps(w);
+    if (ok) build(b, SA(END), NULL, 0, NULL, 0, NULL, 0);
+    return ok;
+}

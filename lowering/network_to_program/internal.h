@@ -1,0 +1,75 @@
+/* Inside of lowering/network_to_program: the plan of a network, which plan.c makes and the other
+ * files write down. */
+#ifndef MING_LOWERING_NETWORK_TO_PROGRAM_INTERNAL_H
+#define MING_LOWERING_NETWORK_TO_PROGRAM_INTERNAL_H
+
+#include "dialects/sa/sa.h"
+#include "ir/attr/attr.h"
+#include "ir/pass/pass.h"
+#include "lowering/network_to_program/network_to_program.h"
+
+/* Banks of external memory. */
+enum { BANK_MAPS, BANK_WEIGHTS, BANK_PARAMETERS };
+
+/* A map on the chip: pixels of `words` words, in consecutive pages; where it lies outside, if it
+ * does. */
+typedef struct Map {
+    const Value *value;
+    uint32_t words; /* of a pixel */
+    uint64_t beats; /* of all of it, the last one filled up */
+    uint32_t page, pages;
+    size_t last_use; /* number of the last layer that reads it; SIZE_MAX: kept to the end */
+    const Op *input, *output;
+    uint64_t address; /* in BANK_MAPS, beats */
+} Map;
+typedef VEC(Map) Maps;
+
+/* What one run computes of a layer: output blocks m to m_end of input blocks n to n_end. */
+typedef struct Tile {
+    size_t layer;
+    uint32_t m, m_end, n, n_end;
+    uint64_t address; /* of its weights in BANK_WEIGHTS, beats */
+} Tile;
+typedef VEC(Tile) Tiles;
+
+typedef struct Layer {
+    const Op *op;
+    size_t input, operand, result;           /* maps; operand SIZE_MAX: none */
+    uint32_t m_blocks, n_blocks;             /* of `rows` output, of `cols` input channels */
+    uint32_t tap, tap_length, pu, pu_length; /* in the memory of programs */
+    uint32_t parameters;                     /* first vector */
+    bool has_weights;
+} Layer;
+typedef VEC(Layer) Layers;
+
+typedef VEC(uint8_t) Bytes;
+
+typedef struct Plan {
+    const Op *network;
+    SaOverlay size;
+    uint32_t lanes; /* channels are filled up to multiples of this */
+    Maps maps;
+    Layers layers;
+    Tiles tiles;
+    Bytes weights, parameters; /* images */
+    uint32_t parameter_vectors, pu_words;
+    uint64_t map_beats;    /* used in BANK_MAPS */
+    Bytes zeros;           /* a beat of zeros, or nothing where no map ends within a beat */
+    uint64_t zero_address; /* where it is in BANK_MAPS */
+} Plan;
+
+/* plan.c: false: diagnosed, something does not fit. */
+bool to_program_plan(Plan *plan, const Op *network) MUST_CHECK;
+void to_program_plan_free(Plan *plan);
+
+/* Whether the map ends within a beat. */
+bool to_program_has_end(const Plan *plan, const Map *map);
+
+/* images.c: appends the weights of a tile, or the parameters of a layer. */
+void to_program_add_weights(Plan *plan, const Tile *tile);
+void to_program_add_parameters(Plan *plan, const Layer *layer);
+
+/* instructions.c: fills the body of the program. */
+bool to_program_write(const Plan *plan, Builder *b) MUST_CHECK;
+
+#endif
