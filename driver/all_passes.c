@@ -18,6 +18,7 @@
 const PassTable *driver_all_passes(void)
 {
     static const PassDef *const passes[] = {
+        &pass_add_dma_ports,
         &pass_add_memory_ports,
         &pass_analyze_kernels,
         &pass_apply_folding,

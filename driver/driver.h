@@ -168,6 +168,7 @@ typedef struct CompileOptions {
                          "argmax" or "topk=K"; NULL: its results */
     const char *folding; /* file of choices, no quotes or braces in its path; NULL: none is given */
     bool has_memory_ports; /* frames are in memories (m_axi), not streams */
+    bool has_dma_ports;    /* streams are those of DMAs; not with has_memory_ports */
     bool loads_weights;    /* weights are loaded at start-up, not part of the bitstream */
     int64_t weights_width; /* bits of the port that loads them: 8, 16, 32 or 64; 0: 64 */
     bool rewinds;          /* processes begin with the next frame before they have run empty */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dialects/dfg/dfg.h"
+#include "dialects/emithls/emithls.h"
 #include "driver/driver.h"
 #include "driver/internal.h"
 #include "ir/core/core.h"
@@ -80,6 +81,7 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options)
             if (row->kind == order[i]) add_option(out, row, &search);
     add_target(out, options->target);
     if (options->compile->loads_weights) strbuf_add_c(out, " loads-weights=true");
+    if (options->compile->has_dma_ports) strbuf_printf(out, " port-bits=%d", EMITHLS_MAX_BEAT_BITS);
     if (options->compile->rewinds) strbuf_add_c(out, " rewind=true");
     if (!str_eq_c(device->dsp_kind, DFG_DSP_KIND_DEFAULT))
         strbuf_printf(out, " dsp-kind=%.*s", STR_ARG(device->dsp_kind));

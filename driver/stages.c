@@ -168,6 +168,12 @@ static bool wants_memory_ports(StrBuf *out, const StageOptions *options)
     return options->compile->has_memory_ports;
 }
 
+static bool wants_dma_ports(StrBuf *out, const StageOptions *options)
+{
+    (void)out;
+    return options->compile->has_dma_ports;
+}
+
 static bool wants_loaded_weights(StrBuf *out, const StageOptions *options)
 {
     const CompileOptions *compile = options->compile;
@@ -227,6 +233,7 @@ static const Step steps[] = {
     {STAGE_CHOOSE, NULL, &pass_choose_unroll, add_search},
     {STAGE_TO_HLS, on_regions, &pass_size_fifos, NULL},
     {STAGE_TO_HLS, NULL, &pass_convert_dfg_to_emithls, add_pipeline_style},
+    {STAGE_FIT, NULL, &pass_add_dma_ports, wants_dma_ports},
     {STAGE_FIT, NULL, &pass_cross_dies, add_borders},
     {STAGE_FIT, NULL, &pass_pin_fifos, add_folding},
     {STAGE_FIT, NULL, &pass_fit_fifos, add_fit},

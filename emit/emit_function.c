@@ -141,6 +141,8 @@ void emit_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name)
     if (is_memory(arg))
         strbuf_printf(out, "%s%s *%s", is_written(arg) ? "" : "const ",
                       cpp_type(e, emithls_array_elem(arg->type)), name);
+    else if (emit_dma_port(e, arg))
+        strbuf_printf(out, "hls::stream<%s> &%s", emit_dma_port(e, arg)->beat, name);
     else
         strbuf_printf(out, "%s &%s", cpp_type(e, arg->type), name);
 }

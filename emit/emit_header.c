@@ -41,6 +41,7 @@ static void describe_port(StrBuf *out, const EmitPort *port)
     if (port->bus)
         strbuf_printf(out, ", in memory as %lld x %s", (long long)port->bus_words,
                       type_str(port->bus->ctx, port->bus));
+    if (port->beat_bits) strbuf_printf(out, ", in beats of %lld bits", (long long)port->beat_bits);
     if (port->quant) {
         strbuf_add_c(out, ", each ");
         emit_float_literal(out, port->quant->scale, false);
@@ -107,6 +108,7 @@ void emit_header(Emitter *e, StrBuf *out)
     for (size_t i = 0; i < e->ports.len; i++) describe_port(out, &e->ports.data[i]);
     emit_begin_guard(e, out, "_H");
     if (e->needs & EMIT_NEEDS_AP_INT) strbuf_add_c(out, "#include <ap_int.h>\n");
+    if (e->has_beats) strbuf_add_c(out, "#include <ap_axi_sdata.h>\n");
     strbuf_add_c(out, "#include <hls_stream.h>\n");
     if (e->words.len) strbuf_add_c(out, "#include <hls_vector.h>\n");
     strbuf_add_c(out, "\n#if !defined(__SYNTHESIS__)\n"
@@ -114,6 +116,7 @@ void emit_header(Emitter *e, StrBuf *out)
                       "#pragma GCC diagnostic ignored \"-Wunused-label\"\n"
                       "#endif\n\n");
     add_aliases(e, out);
+    emit_dma_types(e, out);
     add_prototype(e, out);
     strbuf_add_c(out, "\n#endif\n");
 }

@@ -76,8 +76,12 @@ static bool add_source(Emitter *e, EmittedFiles *files)
         strbuf_printf(out, "#include \"%s.h\"\n#include \"%s_params.h\"\n", e->top_name,
                       e->top_name);
         add_includes(e, out);
+        StrBuf beats = {0};
+        emit_dma_functions(e, &beats);
         if (e->needs & EMIT_NEEDS_BITS_AS) strbuf_add_c(out, bits_as);
+        strbuf_add_str(out, strbuf_str(&beats));
         strbuf_add_str(out, strbuf_str(&functions));
+        strbuf_free(&beats);
     }
     strbuf_free(&functions);
     return ok;
@@ -87,10 +91,10 @@ static bool add_source(Emitter *e, EmittedFiles *files)
 static bool add_csim(Emitter *e, EmittedFiles *files)
 {
     static const char *const names[] = {
-        "ap_int.h",       "ap_limbs.h",     "ap_ref.h",     "ap_text.h",       "cosim.awk",
-        "hls_math.h",     "hls_stream.h",   "hls_vector.h", "ming_cosim.h",    "ming_libcsim.h",
-        "ming_library.h", "ming_npy.h",     "ming_port.h",  "ming_quantize.h", "ming_rtl.h",
-        "ming_tb.h",      "ming_timeline.h"};
+        "ap_axi_sdata.h", "ap_int.h",       "ap_limbs.h",     "ap_ref.h",     "ap_text.h",
+        "cosim.awk",      "hls_math.h",     "hls_stream.h",   "hls_vector.h", "ming_cosim.h",
+        "ming_libcsim.h", "ming_library.h", "ming_npy.h",     "ming_port.h",  "ming_quantize.h",
+        "ming_rtl.h",     "ming_tb.h",      "ming_timeline.h"};
     bool ok = true;
     for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(names); i++) {
         const char *path = emit_arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
@@ -156,6 +160,7 @@ static void emitter_free(Emitter *e)
     arena_free(&e->arena);
     ptrmap_free(&e->globals);
     ptrmap_free(&e->fifos);
+    ptrmap_free(&e->beats);
     ptrmap_free(&e->word_aliases);
     ptrmap_free(&e->packed);
     ptrmap_free(&e->word_tables);

@@ -94,6 +94,13 @@ static const char *take_name(Emitter *e, StrBuf *text)
     return name;
 }
 
+const char *cpp_file_name(Emitter *e, const char *stem)
+{
+    StrBuf text = {0};
+    strbuf_add_c(&text, stem);
+    return take_name(e, &text);
+}
+
 bool emit_top_name_is_valid(Str name)
 {
     bool has_lower = false;

@@ -168,35 +168,16 @@ static bool check_memory(const Emitter *e, const EmitPort *port)
                           (long long)capacity, (long long)port->words_per_frame);
 }
 
-static int64_t round_up(int64_t value, int64_t to)
-{
-    return (value + to - 1) / to * to;
-}
-
-/* Bits of the C++ object that holds an integer of that width. */
-static int64_t object_bits(int64_t width)
-{
-    int64_t bits = 8;
-    while (bits < width) bits *= 2;
-    return bits;
-}
-
-/* A stream's scalar takes whole bytes; in a vector, which is a struct to HLS, each element lies as
- * its C++ object does. Several bits are one integer. */
 static void set_packing(EmitPort *port)
 {
-    int64_t lanes = emithls_lanes(port->word), element = type_width(emithls_scalar(port->word));
-    if (lanes == 1)
-        element = round_up(element, 8);
-    else if (element > 1)
-        element = object_bits(element);
-    port->word_bits = round_up(lanes * element, 8);
-    if (port->bus) {
-        element = type_width(emithls_scalar(port->bus));
-        port->word_bits =
-            port->bus_words * emithls_lanes(port->bus) / port->words_per_frame * element;
-    }
-    port->element_bits = element;
+    const Type *elem = emithls_scalar(port->word);
+    int64_t lanes = emithls_lanes(port->word);
+    port->element_bits = emithls_stride_bits(elem, lanes);
+    port->word_bits = port->beat_bits ? port->beat_bits : (lanes * port->element_bits + 7) / 8 * 8;
+    if (!port->bus) return;
+    port->element_bits = type_width(emithls_scalar(port->bus));
+    port->word_bits =
+        port->bus_words * emithls_lanes(port->bus) / port->words_per_frame * port->element_bits;
 }
 
 bool emit_port_is_signed(const EmitPort *port)
@@ -216,6 +197,7 @@ static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, EmitPort 
     port->tensor = name && name->kind == ATTR_STRING ? name->u.string : str_from(port->name);
     port->is_input = uses.reads;
     port->is_weights = attr_dict_get_c(attrs, EMITHLS_ATTR_WEIGHTS) != NULL;
+    port->beat_bits = attr_dict_int(attrs, EMITHLS_ATTR_BEAT, 0);
     if (type_is_a(arg->type, &emithls_type_array)) {
         port->bus = emithls_array_elem(arg->type);
         port->bus_words = emithls_array_dim(arg->type, 0);
@@ -249,5 +231,5 @@ bool emit_ports(Emitter *e)
         e->has_memories |= e->ports.data[i].bus != NULL;
         if (e->ports.data[i].is_weights) e->weights = &e->ports.data[i];
     }
-    return ok;
+    return ok && emit_dma_ports(e);
 }

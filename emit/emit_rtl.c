@@ -150,10 +150,14 @@ static void add_connections(const Emitter *e, StrBuf *out)
             Str name = stream_name(e, i);
             if (group_of(port) != group) continue;
             strbuf_printf(out,
-                          "    tb.%s(%s_host::%s(), design.%.*s_TDATA, design.%.*s_TVALID, "
-                          "design.%.*s_TREADY);\n",
-                          kinds[group], e->top_name, port->name, STR_ARG(name), STR_ARG(name),
-                          STR_ARG(name));
+                          "    tb.%s%s(%s_host::%s(), design.%.*s_TDATA, design.%.*s_TVALID, "
+                          "design.%.*s_TREADY",
+                          port->beat_bits ? "dma_" : "", kinds[group], e->top_name, port->name,
+                          STR_ARG(name), STR_ARG(name), STR_ARG(name));
+            if (port->beat_bits && !port->is_input)
+                strbuf_printf(out, ", design.%.*s_TKEEP, design.%.*s_TLAST", STR_ARG(name),
+                              STR_ARG(name));
+            strbuf_add_c(out, ");\n");
         }
 }
 

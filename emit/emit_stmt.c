@@ -342,8 +342,11 @@ static bool print_read(Function *f, Op *op)
 {
     Value *value = op_result(op, 0);
     emit_flush_pending(f);
+    const EmitPort *port = emit_dma_port(f->e, op_operand(op, 0));
     const char *text =
-        emit_arena_printf(&f->e->arena, "%s.read()", emit_name_of(f, op_operand(op, 0)));
+        emit_arena_printf(&f->e->arena, port ? "%s%s.read())" : "%s%s.read()",
+                          port ? emit_arena_printf(&f->e->arena, "%s(", port->convert) : "",
+                          emit_name_of(f, op_operand(op, 0)));
     Expr expr = cpp_leaf(text, value->type, true);
     set_expr(f, value, &expr);
     bool nests = value_has_one_use(value) && op->next && value->uses->owner == op->next &&
@@ -357,11 +360,35 @@ static bool print_read(Function *f, Op *op)
     return true;
 }
 
+/* The condition that no write follows in this frame: all loops are in their last iterations. */
+static const char *last_iteration(Function *f, const Op *write)
+{
+    StrBuf text = {0};
+    for (const Op *op = block_parent_op(write->block); op->def == EMITHLS(FOR);
+         op = block_parent_op(op->block)) {
+        int64_t extents[NEST_MAX_COUNTERS];
+        size_t count = emithls_for_extents(op, extents, NEST_MAX_COUNTERS);
+        for (size_t i = 0; i < count; i++)
+            strbuf_printf(&text, "%s%s == %lld", text.len > 0 ? " && " : "",
+                          emit_name_of(f, region_entry(op_region(op, 0))->args[i]),
+                          (long long)extents[i] - 1);
+    }
+    const char *condition =
+        emit_arena_printf(&f->e->arena, "%s", text.len > 0 ? text.data : "true");
+    strbuf_free(&text);
+    return condition;
+}
+
 static bool print_write(Function *f, Op *op)
 {
     const Expr *value = use_operand(f, op, 0);
     emit_flush_pending(f);
-    emit_line(f, "%s.write(%s);", emit_name_of(f, op_operand(op, 1)), printed_text(f, value));
+    const char *stream = emit_name_of(f, op_operand(op, 1)), *text = printed_text(f, value);
+    const EmitPort *port = emit_dma_port(f->e, op_operand(op, 1));
+    if (port)
+        emit_line(f, "%s.write(%s(%s, %s));", stream, port->convert, text, last_iteration(f, op));
+    else
+        emit_line(f, "%s.write(%s);", stream, text);
     return true;
 }
 

@@ -27,7 +27,8 @@ static void declare_channels(Emitter *e, StrBuf *out, const Names *names, Testbe
         const EmitPort *port = &e->ports.data[i];
         if (group_of(port) != group) continue;
         strbuf_printf(out, "    ming::%s%s<%s> %s(tb, %s_host::%s()", kinds[group],
-                      port->bus ? "Memory" : "", cpp_type(e, port->bus ? port->bus : port->word),
+                      port->bus ? "Memory" : "",
+                      port->beat ? port->beat : cpp_type(e, port->bus ? port->bus : port->word),
                       names->data[i], e->top_name, port->name);
         strbuf_add_c(out, port->bus ? ", MAX_FRAMES);\n" : ");\n");
     }

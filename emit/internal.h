@@ -36,11 +36,14 @@ typedef struct EmitPort {
     const char *name; /* C++ */
     Str tensor;       /* the model's name */
     bool is_input;
-    const Type *word;  /* of the stream */
-    const Type *bus;   /* of a memory, or NULL */
-    int64_t bus_words; /* of a memory, per frame */
-    bool is_weights;   /* what loaded tables come through */
-    bool is_unsigned;  /* of 64 bits, which stand for themselves; has no quantizer */
+    const Type *word;    /* of the stream */
+    const Type *bus;     /* of a memory, or NULL */
+    int64_t bus_words;   /* of a memory, per frame */
+    int64_t beat_bits;   /* of a DMA's stream; 0: it is none */
+    const char *beat;    /* of a DMA's stream: C++ type of a beat */
+    const char *convert; /* and function between beats and words */
+    bool is_weights;     /* what loaded tables come through */
+    bool is_unsigned;    /* of 64 bits, which stand for themselves; has no quantizer */
     uint32_t rank;
     int64_t *shape;        /* in the model */
     uint32_t *order;       /* model dimension behind each dimension of the stream */
@@ -78,6 +81,9 @@ typedef struct Emitter {
     VEC(const Type *) words; /* vector types in order of appearance */
     PtrMap taken;            /* set of Ident*: file-scope names in use */
     VEC(EmitPort) ports;     /* of the top function, in order */
+    PtrMap
+        beats; /* arguments that are streams of a DMA, of the top function and of processes -> number of the port + 1 */
+    bool has_beats;
     const char *top_name;
     PtrMap packed;           /* symbols of the tables whose last dimension is a memory's word */
     PtrMap word_tables;      /* symbols of the tables that are read word by word -> vector type */
@@ -104,6 +110,8 @@ typedef struct TableForm {
 } TableForm;
 enum { PACKED_BITS = 64 };
 TableForm emit_table_form(Emitter *e, const Op *table);
+/* A new file-scope name like an identifier, in the arena. */
+const char *cpp_file_name(Emitter *e, const char *stem);
 /* The C++ name of a symbol of the module. */
 const char *cpp_global(const Emitter *e, const Ident *symbol);
 /* An identifier like raw that is neither at file scope nor in the list; in the arena. */
@@ -194,6 +202,13 @@ void emit_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name)
 void emit_signature(StrBuf *out, const char *start, const char *const *parameters, size_t count);
 void emit_header(Emitter *e, StrBuf *out);
 /* #ifndef and #define of <TOP><suffix>. */
+/* Streams of DMAs (emit_dma.c): names, the type of a beat, and functions between beats and words. */
+bool emit_dma_ports(Emitter *e) MUST_CHECK; /* False: diagnosed */
+/* The port behind an argument of the top function or of a process; NULL: no stream of a DMA. */
+const EmitPort *emit_dma_port(const Emitter *e, const Value *stream);
+void emit_dma_types(Emitter *e, StrBuf *out);
+/* Records what the functions need. */
+void emit_dma_functions(Emitter *e, StrBuf *out);
 void emit_begin_guard(const Emitter *e, StrBuf *out, const char *suffix);
 bool emit_params(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>_params.h */
 void emit_host(Emitter *e, StrBuf *out);              /* <top>_host.h */

@@ -32,8 +32,10 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
         flags,
         {"top", FLAG_TEXT, &compile->top, "name", "Name of the top function, default the model's",
          NULL},
-        {"interface", FLAG_CHOICE, &options->interface, "axis|m_axi",
-         "Ports of the accelerator: streams (default) or memories", NULL},
+        {"interface", FLAG_CHOICE, &options->interface, "axis|m_axi|dma",
+         "Ports of the accelerator: streams (default), memories, or streams that a DMA takes, of "
+         "padded words and with TLAST",
+         NULL},
         {"emit", FLAG_CHOICE, &options->emit, "hls|hls,verilog",
          "C++ for HLS tools (default), or Verilog besides", NULL},
         {"rtl-primitives", FLAG_CHOICE, &options->primitives, "xilinx|generic",
@@ -106,6 +108,7 @@ static void settle(CompileFlags *options)
     bool flushes = strcmp(options->style, "flushing") == 0;
     if (!options->rewind) options->rewind = is_free && !flushes ? "on" : "off";
     compile->has_memory_ports = strcmp(options->interface, "m_axi") == 0;
+    compile->has_dma_ports = strcmp(options->interface, "dma") == 0;
     compile->rewinds = strcmp(options->rewind, "on") == 0;
     compile->flushes = flushes;
     if (strcmp(options->control, "chain") != 0) compile->control = options->control;

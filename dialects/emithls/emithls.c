@@ -95,6 +95,25 @@ const Type *emithls_scalar(const Type *word)
     return type_elem(word);
 }
 
+static int64_t power_of_two(int64_t at_least)
+{
+    int64_t power = 8;
+    while (power < at_least) power *= 2;
+    return power;
+}
+
+int64_t emithls_stride_bits(const Type *scalar, int64_t lanes)
+{
+    int64_t width = type_width(scalar);
+    if (lanes == 1) return (width + 7) / 8 * 8;
+    return width > 1 ? power_of_two(width) : 1;
+}
+
+int64_t emithls_beat_bits(const Type *scalar, int64_t lanes)
+{
+    return power_of_two(lanes * emithls_stride_bits(scalar, lanes));
+}
+
 static bool verify_stream_type(Context *ctx, const Attr *loc, const Attr *const *params,
                                size_t count)
 {

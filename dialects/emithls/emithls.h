@@ -45,6 +45,10 @@ enum {
 #define EMITHLS_ATTR_FRAME "emithls.frame"
 #define EMITHLS_ATTR_WORD "emithls.word"
 #define EMITHLS_ATTR_WEIGHTS "emithls.weights"
+/* Also among them: that the stream comes from a DMA or goes to one, in beats of that many bits with
+ * TKEEP, and with TLAST at the end of a frame; an i64. Written by add-dma-ports and load-weights;
+ * read by emithls_to_rtl and emit. */
+#define EMITHLS_ATTR_BEAT "emithls.beat_bits"
 /* On the top function: what a simulation proved, a dictionary of EMITHLS_TIMING keys. Written by
  * fit-fifos; read by emit and driver. */
 #define EMITHLS_ATTR_TIMING "emithls.timing"
@@ -101,6 +105,13 @@ int64_t emithls_array_dim(const Type *array, uint32_t index);
 int64_t emithls_lanes(const Type *word);
 /* The scalar type of a word or of an array's element. */
 const Type *emithls_scalar(const Type *word);
+
+/* How words lie in memory: bits from one element to the next. A lone element takes whole bytes; in a
+ * vector, which is a struct to HLS, each lies as its C++ object does; bits make one integer. */
+int64_t emithls_stride_bits(const Type *scalar, int64_t lanes);
+/* Bits of a beat that carries a word: a power of two, 8 or more. A DMA's streams have 1024 at most. */
+enum { EMITHLS_MAX_BEAT_BITS = 1024 };
+int64_t emithls_beat_bits(const Type *scalar, int64_t lanes);
 
 /* The extents of an emithls.for (their number is returned, at most max are written), and the range
  * of flat iterations that it covers, which is the whole box by default. */

@@ -88,8 +88,9 @@ public:
     std::vector<std::uint64_t> frame_ends;  /* the cycle in which each frame's last word moved */
 
 protected:
-    Stream(const Port &port, const std::string &path, Pace pace)
-        : port_(Port(port).packing(0, 0)), path_(path), positions_(port_.positions()), pace_(pace)
+    /* is_dma: words have the padding that they have in memory. */
+    Stream(const Port &port, const std::string &path, Pace pace, bool is_dma)
+        : port_(is_dma ? port : Port(port).packing(0, 0)), path_(path), positions_(port_.positions()), pace_(pace)
     {
     }
 
@@ -117,8 +118,9 @@ protected:
 template <class Data, class Bit>
 class InputStream : public Stream {
 public:
-    InputStream(const Port &port, const std::string &path, Data &data, Bit &valid, const Bit &ready, Pace pace)
-        : Stream(port, path, pace), data_(data), valid_(valid), ready_(ready)
+    InputStream(const Port &port, const std::string &path, Data &data, Bit &valid, const Bit &ready, Pace pace,
+                bool is_dma)
+        : Stream(port, path, pace, is_dma), data_(data), valid_(valid), ready_(ready)
     {
         valid_ = 0;
         array_ = npy_read(path_);
@@ -165,8 +167,9 @@ private:
 template <class Data, class Bit>
 class OutputStream : public Stream {
 public:
-    OutputStream(const Port &port, const std::string &path, const Data &data, const Bit &valid, Bit &ready, Pace pace)
-        : Stream(port, path, pace), data_(data), valid_(valid), ready_(ready)
+    OutputStream(const Port &port, const std::string &path, const Data &data, const Bit &valid, Bit &ready, Pace pace,
+                 bool is_dma = false)
+        : Stream(port, path, pace, is_dma), data_(data), valid_(valid), ready_(ready)
     {
     }
 
@@ -203,6 +206,54 @@ private:
     std::size_t frames_ = 0;
 };
 
+/* A DMA that writes what it takes to memory: it relies on TLAST, so frames end where it is, and takes
+ * bytes that TKEEP names. What it must hold while a beat waits is remembered. */
+template <class Data, class Bit, class Keep>
+class DmaStream : public OutputStream<Data, Bit> {
+public:
+    DmaStream(const Port &port, const std::string &path, const Data &data, const Bit &valid, Bit &ready,
+              const Keep &keep, const Bit &last, Pace pace)
+        : OutputStream<Data, Bit>(port, path, data, valid, ready, pace, true), valid_(valid), ready_(ready),
+          keep_(keep), last_(last), name_(port.name), words_(port.words()), keep_bits_(port.word_bits() / 8)
+    {
+    }
+
+    bool sample(std::uint64_t cycle) override
+    {
+        const std::string where = "output '" + name_ + "': beat " + std::to_string(beat_ + 1) + " of " +
+                                  std::to_string(words_);
+        if (waits_ && !valid_)
+            tb::fail(where + " is taken back");
+        if (waits_ && waiting_last_ != last_)
+            tb::fail(where + " changes TLAST while it waits");
+        waits_ = valid_ && !ready_;
+        waiting_last_ = last_;
+        if (!OutputStream<Data, Bit>::sample(cycle))
+            return false;
+        std::vector<std::uint8_t> kept((keep_bits_ + 7) / 8);
+        get_signal(keep_, kept, 0, keep_bits_);
+        for (std::size_t byte = 0; byte < keep_bits_; byte++)
+            if (tb::get_bits(kept, byte, 1) == 0)
+                tb::fail(where + " leaves out a byte");
+        beat_++;
+        if (bool(last_) != (beat_ == words_))
+            tb::fail(where + (last_ ? " has TLAST" : " has no TLAST"));
+        if (last_)
+            beat_ = 0;
+        return true;
+    }
+
+private:
+    const Bit &valid_, &ready_;
+    const Keep &keep_;
+    const Bit &last_;
+    const std::string name_;
+    const std::size_t words_, keep_bits_;
+    std::size_t beat_ = 0;
+    bool waits_ = false;
+    Bit waiting_last_ = 0;
+};
+
 } // namespace rtl
 
 /* One run: files are named in the order of the ports, inputs first. */
@@ -214,10 +265,10 @@ public:
     }
 
     template <class Data, class Bit>
-    void input(const Port &port, Data &data, Bit &valid, const Bit &ready)
+    void input(const Port &port, Data &data, Bit &valid, const Bit &ready, bool is_dma = false)
     {
         const std::string path = files_.at(streams_.size());
-        const std::size_t frames = add_input(port, data, valid, ready);
+        const std::size_t frames = add_input(port, data, valid, ready, is_dma);
         if (frames_ != 0 && frames != frames_)
             tb::fail(path + ": " + std::to_string(frames) + " frames, but " + files_[0] + " has " +
                      std::to_string(frames_));
@@ -227,9 +278,21 @@ public:
 
     /* What is loaded once, beside the frames; after the outputs. */
     template <class Data, class Bit>
-    void weights(const Port &port, Data &data, Bit &valid, const Bit &ready)
+    void weights(const Port &port, Data &data, Bit &valid, const Bit &ready, bool is_dma = false)
     {
-        add_input(port, data, valid, ready);
+        add_input(port, data, valid, ready, is_dma);
+    }
+
+    /* The same with the words of a DMA. */
+    template <class Data, class Bit>
+    void dma_input(const Port &port, Data &data, Bit &valid, const Bit &ready)
+    {
+        input(port, data, valid, ready, true);
+    }
+    template <class Data, class Bit>
+    void dma_weights(const Port &port, Data &data, Bit &valid, const Bit &ready)
+    {
+        weights(port, data, valid, ready, true);
     }
 
     /* After the inputs. */
@@ -238,9 +301,15 @@ public:
     {
         auto stream = std::make_unique<rtl::OutputStream<Data, Bit>>(port, files_.at(streams_.size()), data, valid,
                                                                      ready, rtl::Pace("MING_OUTPUT_RATE", seed_++));
-        stream->expect(std::max<std::size_t>(frames_, 1));
-        outputs_.push_back(stream.get());
-        streams_.push_back(std::move(stream));
+        add_output(std::move(stream));
+    }
+
+    template <class Data, class Bit, class Keep>
+    void dma_output(const Port &port, const Data &data, const Bit &valid, Bit &ready, const Keep &keep, const Bit &last)
+    {
+        add_output(std::make_unique<rtl::DmaStream<Data, Bit, Keep>>(port, files_.at(streams_.size()), data, valid,
+                                                                     ready, keep, last,
+                                                                     rtl::Pace("MING_OUTPUT_RATE", seed_++)));
     }
 
     /* Runs all frames; `patience`: cycles without a word after which the design hangs. */
@@ -272,14 +341,23 @@ private:
 
     /* Its frames. */
     template <class Data, class Bit>
-    std::size_t add_input(const Port &port, Data &data, Bit &valid, const Bit &ready)
+    std::size_t add_input(const Port &port, Data &data, Bit &valid, const Bit &ready, bool is_dma)
     {
         auto stream = std::make_unique<rtl::InputStream<Data, Bit>>(port, files_.at(streams_.size()), data, valid,
-                                                                    ready, rtl::Pace("MING_INPUT_RATE", seed_++));
+                                                                    ready, rtl::Pace("MING_INPUT_RATE", seed_++),
+                                                                    is_dma);
         const std::size_t frames = stream->frames();
         finish_.push_back([s = stream.get()] { s->finish(); });
         streams_.push_back(std::move(stream));
         return frames;
+    }
+
+    template <class Output>
+    void add_output(std::unique_ptr<Output> stream)
+    {
+        stream->expect(std::max<std::size_t>(frames_, 1));
+        outputs_.push_back(stream.get());
+        streams_.push_back(std::move(stream));
     }
 
     bool is_done() const

@@ -76,6 +76,45 @@ void word_to_bytes(Word word, std::vector<std::uint8_t> &bytes, std::size_t at, 
     }
 }
 
+/* What a stream carries: the word w of a frame as bytes lie in memory, and back. */
+template <class Word, class = void>
+struct Carried {
+    static Word put(const Port &port, const std::vector<std::uint8_t> &bytes, std::size_t w)
+    {
+        return word_of_bytes<Word>(bytes, w * port.word_bits(), port.element_bits());
+    }
+    static void get(const Word &word, const Port &port, std::vector<std::uint8_t> &bytes, std::size_t w)
+    {
+        word_to_bytes(word, bytes, w * port.word_bits(), port.element_bits());
+    }
+};
+
+/* A beat of a DMA (ap_axi_sdata.h): whole memory, in which no byte is left out and the last beat of a
+ * frame says so. */
+template <class Beat>
+struct Carried<Beat, std::void_t<decltype(std::declval<Beat>().last)>> {
+    using Data = decltype(std::declval<Beat>().data);
+
+    static Beat put(const Port &port, const std::vector<std::uint8_t> &bytes, std::size_t w)
+    {
+        Beat beat;
+        beat.data = word_of_bytes<Data>(bytes, w * port.word_bits(), 1);
+        beat.keep = beat.strb = ~decltype(beat.keep)(0);
+        beat.last = w + 1 == port.words();
+        return beat;
+    }
+    static void get(const Beat &beat, const Port &port, std::vector<std::uint8_t> &bytes, std::size_t w)
+    {
+        const std::string where = "output '" + port.name + "': beat " + std::to_string(w + 1) + " of " +
+                                  std::to_string(port.words());
+        if ((beat.last != 0) != (w + 1 == port.words()))
+            fail(where + (beat.last != 0 ? " has TLAST" : " has no TLAST"));
+        if (beat.keep != decltype(beat.keep)(~decltype(beat.keep)(0)))
+            fail(where + " leaves out bytes");
+        word_to_bytes(beat.data, bytes, w * port.word_bits(), 1);
+    }
+};
+
 /* Empties a stream; the words that were in it. */
 template <class Word>
 std::size_t drain(hls::stream<Word> &stream)
@@ -249,7 +288,7 @@ public:
     {
         const std::vector<std::uint8_t> frame = bytes(tb_.frame());
         for (std::size_t w = 0; w < port_.words(); w++)
-            stream.write(tb::word_of_bytes<Word>(frame, w * port_.word_bits(), port_.element_bits()));
+            stream.write(tb::Carried<Word>::put(port_, frame, w));
     }
 
     void check() override
@@ -274,7 +313,7 @@ public:
             tb::fail("output '" + port_.name + "': " + std::to_string(tb::drain(stream)) + " words of " +
                      std::to_string(port_.words()) + " were written");
         for (std::size_t w = 0; w < port_.words(); w++)
-            tb::word_to_bytes(stream.read(), frame, w * port_.word_bits(), port_.element_bits());
+            tb::Carried<Word>::get(stream.read(), port_, frame, w);
         take(frame, tb_.frame());
     }
 
@@ -304,8 +343,9 @@ public:
     {
         if (!tb_.loads_weights())
             return;
+        const std::vector<std::uint8_t> bytes = packed();
         for (std::size_t i = 0; i < port_.words(); i++)
-            stream.write(word(i));
+            stream.write(tb::Carried<Word>::put(port_, bytes, i));
     }
 
     void check() override
@@ -317,13 +357,11 @@ public:
     hls::stream<Word> stream;
 
 private:
-    Word word(std::size_t i) const
+    std::vector<std::uint8_t> packed() const
     {
-        const std::size_t bytes = port_.word_bits() / 8;
-        if (!memory_)
-            return Word(array_.at_int(i));
-        const std::vector<std::uint8_t> packed(memory_ + i * bytes, memory_ + (i + 1) * bytes);
-        return tb::word_of_bytes<Word>(packed, 0, port_.element_bits());
+        if (memory_)
+            return std::vector<std::uint8_t>(memory_, memory_ + port_.frame_bytes());
+        return tb::pack(port_, positions_, array_, 0);
     }
 };
 

@@ -14,14 +14,14 @@
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
-#include "dialects/sys/sys.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "passes/dfg/internal.h"
 #include "passes/dfg/passes.h"
 
 /* Narrow words share a bus word up to PACKED_BUS bits, the width of an MPSoC's memory ports; FRAMES
  * are what a co-simulated call may process. */
-enum { MAX_BUS = 512, PACKED_BUS = 128, FRAMES = 4, MIN_ELEM = 8, STREAM_DEPTH = 2 };
+enum { MAX_BUS = 512, PACKED_BUS = 128, FRAMES = 4, MIN_ELEM = 8 };
 
 /* An argument of the top function and the process that serves it. */
 typedef struct MemoryPort {
@@ -83,19 +83,6 @@ static const Type *memory_type(const MemoryPort *port)
     return emithls_array(bus_type(port), &count, 1);
 }
 
-/* Whether the calls that take a stream read it. */
-static bool is_read(const Value *stream)
-{
-    FOR_EACH_USE(use, stream) {
-        if (use->owner->def != EMITHLS(CALL)) continue;
-        Op *callee = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
-        const Value *arg = region_entry(op_region(callee, 0))->args[use_index(use)];
-        FOR_EACH_USE(inner, arg)
-            if (inner->owner->def == EMITHLS(READ)) return true;
-    }
-    return false;
-}
-
 static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
 {
     const Attr *attrs = op_attr(top, DFG_ATTR_PORT_ATTRS)->u.array.items[index];
@@ -111,7 +98,7 @@ static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
         (MemoryPort){.top = top,
                      .stream = stream,
                      .word = word,
-                     .is_input = is_read(stream),
+                     .is_input = port_process_is_read(stream),
                      .name = op_attr(top, EMITHLS_ATTR_ARG_NAMES)->u.array.items[index]->u.string,
                      .lanes = emithls_lanes(word),
                      .element = memory_element(emithls_scalar(word))};
@@ -287,65 +274,6 @@ static void build_parts(PartsProcess *p)
     emithls_nest_close(nest, mark);
 }
 
-/* trips: iterations, each of which moves so many lanes. */
-static const Attr *process_report(const MemoryPort *port, const char *class, int64_t trips,
-                                  int64_t lanes)
-{
-    Context *ctx = port->top->ctx;
-    const int64_t trip_counts[2] = {trips, lanes}, unroll[2] = {1, lanes};
-    const NamedAttr items[] = {
-        build_named_attr(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, class)),
-        build_named_attr(ctx, DFG_REPORT_TRIP_COUNTS, attr_i64_array(ctx, trip_counts, 2)),
-        build_named_attr(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, unroll, 2)),
-        build_named_attr(ctx, DFG_COST_CYCLES, attr_i64(ctx, trips)),
-        build_named_attr(ctx, DFG_COST_DSP, attr_i64(ctx, 0)),
-        build_named_attr(ctx, DFG_COST_BRAM18, attr_i64(ctx, 0)),
-        build_named_attr(ctx, DFG_COST_URAM, attr_i64(ctx, 0)),
-        build_named_attr(ctx, DFG_COST_LUT, attr_i64(ctx, 0)),
-        build_named_attr(ctx, DFG_COST_FF, attr_i64(ctx, 0)),
-    };
-    return attr_dict(ctx, items, COUNT_OF(items));
-}
-
-/* The place of the process at a port, or NULL. */
-static const Attr *process_place(const MemoryPort *port)
-{
-    FOR_EACH_USE(use, port->stream)
-        if (use->owner->def == EMITHLS(CALL)) {
-            const Op *process = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
-            return process ? op_attr(process, SYS_ATTR_PLACE) : NULL;
-        }
-    return NULL;
-}
-
-/* A function of two arguments, before `place` in the module and beside the port's process on a die;
- * the body is empty. */
-static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *place, const char *name,
-                          const Attr *report, const Type *const *types, const char *const *names)
-{
-    Context *ctx = port->top->ctx;
-    const Attr *arg_names[2] = {attr_string_c(ctx, names[0]), attr_string_c(ctx, names[1])};
-    const Attr *die = process_place(port);
-    const NamedAttr attrs[] = {
-        build_named_attr(ctx, "sym_name", attr_string_c(ctx, name)),
-        build_named_attr(ctx, "function_type",
-                         attr_type(type_function(ctx, (const Type **)types, 2, NULL, 0))),
-        build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, arg_names, 2)),
-        build_named_attr(ctx, DFG_ATTR_REPORT, report),
-        build_named_attr(ctx, SYS_ATTR_PLACE, die),
-    };
-    OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name,
-                     .loc = port->top->loc,
-                     .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs) - (die ? 0 : 1)),
-                     .region_count = 1};
-    Op *func = op_create(ctx, &state);
-    op_insert_before(func, place);
-    symtab_insert(symbols, func);
-    Block *body = region_add_block(op_region(func, 0));
-    for (uint32_t i = 0; i < 2; i++) block_add_arg(body, types[i], port->top->loc);
-    return func;
-}
-
 /* "read_x" of (memory, out) or "write_x" of (in, memory). */
 static Op *create_access(SymbolTable *symbols, const MemoryPort *port, Op *place)
 {
@@ -355,11 +283,11 @@ static Op *create_access(SymbolTable *symbols, const MemoryPort *port, Op *place
     const char *const read[2] = {"memory", "out"}, *const write[2] = {"in", "memory"};
     StrBuf name = {0};
     strbuf_printf(&name, "%s_%.*s", port->is_input ? "read" : "write", STR_ARG(port->name));
-    const Attr *report = process_report(port, port->is_input ? "reader" : "writer",
-                                        port->words / port->slots * port->chunks,
-                                        has_parts(port) ? port->bus_lanes : port->lanes);
-    Op *func = create_process(symbols, port, place, name.data, report, types,
-                              port->is_input ? read : write);
+    const Attr *report = port_process_report(port->top->ctx, port->is_input ? "reader" : "writer",
+                                             port->words / port->slots * port->chunks,
+                                             has_parts(port) ? port->bus_lanes : port->lanes);
+    Op *func = port_process_create(symbols, port->stream, place, name.data, report, types,
+                                   port->is_input ? read : write);
     strbuf_free(&name);
     Block *body = region_entry(op_region(func, 0));
     EmithlsNest nest = {.b = builder_at_end(body, port->top->loc)};
@@ -376,9 +304,10 @@ static Op *create_parts(SymbolTable *symbols, const MemoryPort *port, Op *place)
     const char *const names[2] = {"in", "out"};
     StrBuf name = {0};
     strbuf_printf(&name, "%s_%.*s_words", port->is_input ? "read" : "write", STR_ARG(port->name));
-    const Attr *report = process_report(port, "converter", port->words * port->chunks,
-                                        port->chunks > 1 ? port->bus_lanes : port->lanes);
-    Op *func = create_process(symbols, port, place, name.data, report, types, names);
+    const Attr *report =
+        port_process_report(port->top->ctx, "converter", port->words * port->chunks,
+                            port->chunks > 1 ? port->bus_lanes : port->lanes);
+    Op *func = port_process_create(symbols, port->stream, place, name.data, report, types, names);
     strbuf_free(&name);
     Block *body = region_entry(op_region(func, 0));
     PartsProcess p = {.port = port,
@@ -389,38 +318,7 @@ static Op *create_parts(SymbolTable *symbols, const MemoryPort *port, Op *place)
     return func;
 }
 
-/* The places of new ops in the top function: streams and then readers in front of the existing ops,
- * writers at the end. */
-typedef struct Places {
-    Op *process;  /* readers' functions come before it */
-    Op *dataflow; /* interfaces before it */
-    Op *stream;   /* streams behind it: the last one added */
-    Op *call;     /* readers' calls before it */
-} Places;
-
-static bool find_places(Op *top, Places *out)
-{
-    FOR_EACH_OP(op, region_entry(op_region(top, 0))) {
-        if (op->def == EMITHLS(DATAFLOW)) out->dataflow = op;
-        if (op->def == EMITHLS(CALL) && !out->call) out->call = op;
-    }
-    out->process = top;
-    FOR_EACH_OP(op, top->block)
-        if (op->def == EMITHLS(FUNC)) {
-            out->process = op;
-            break;
-        }
-    if (!out->dataflow || !out->call || !op_attr(top, DFG_ATTR_PORT_ATTRS))
-        return op_error(top, "needs port_attrs, an emithls.dataflow and calls");
-    if (op_attr(out->dataflow, EMITHLS_ATTR_CONTROL))
-        return op_error(out->dataflow,
-                        "has a choice of control, and registers start an accelerator "
-                        "with memories");
-    out->stream = out->dataflow;
-    return true;
-}
-
-static void set_interface(const MemoryPort *port, Value *memory, const Places *places)
+static void set_interface(const MemoryPort *port, Value *memory, const PortPlaces *places)
 {
     Context *ctx = port->top->ctx;
     Builder b = builder_before(places->dataflow);
@@ -432,21 +330,6 @@ static void set_interface(const MemoryPort *port, Value *memory, const Places *p
     build(&b, EMITHLS(INTERFACE), &memory, 1, NULL, 0, attrs, 3);
 }
 
-static Value *add_stream(const MemoryPort *port, Places *places, const char *suffix,
-                         const Type *type)
-{
-    Context *ctx = port->top->ctx;
-    Builder b = builder_after(places->stream);
-    StrBuf name = {0};
-    strbuf_printf(&name, "%.*s_%s", STR_ARG(port->name), suffix);
-    const NamedAttr attrs[3] = {build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
-                                build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, STREAM_DEPTH)),
-                                build_named_attr(ctx, EMITHLS_ATTR_FIXED, attr_unit(ctx))};
-    strbuf_free(&name);
-    places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, 3);
-    return op_result(places->stream, 0);
-}
-
 static void erase_interface(Value *argument)
 {
     Op *interface = NULL;
@@ -455,34 +338,26 @@ static void erase_interface(Value *argument)
     if (interface) op_erase(interface);
 }
 
-/* Calls a process: readers in front of the others, writers behind them. */
-static void add_call(const MemoryPort *port, const Places *places, const Op *process, Value *from,
-                     Value *to)
-{
-    Value *args[2] = {from, to};
-    NamedAttr callee = build_named_attr(port->top->ctx, "callee",
-                                        attr_symbol(port->top->ctx, symbol_name(process)));
-    Builder b = builder_at_end(places->call->block, places->call->loc);
-    if (port->is_input) builder_set_before(&b, places->call);
-    build(&b, EMITHLS(CALL), args, 2, NULL, 0, &callee, 1);
-}
-
-static void connect_port(SymbolTable *symbols, const MemoryPort *port, Places *places)
+static void connect_port(SymbolTable *symbols, const MemoryPort *port, PortPlaces *places)
 {
     Op *place = port->is_input ? places->process : port->top, *access = NULL, *parts = NULL;
     if (port->is_input) access = create_access(symbols, port, place);
     if (has_parts(port)) parts = create_parts(symbols, port, place);
     if (!port->is_input) access = create_access(symbols, port, place);
-    Value *memory = port->stream, *words = add_stream(port, places, "words", memory->type);
-    Value *bus = parts ? add_stream(port, places, "bus", emithls_stream(bus_type(port))) : words;
+    Value *memory = port->stream,
+          *words = port_process_stream(places, port->name, "words", memory->type, true);
+    Value *bus =
+        parts ? port_process_stream(places, port->name, "bus", emithls_stream(bus_type(port)), true)
+              : words;
     erase_interface(memory);
     value_replace_all(memory, words);
     memory->type = memory_type(port);
     set_interface(port, memory, places);
-    if (port->is_input) add_call(port, places, access, memory, bus);
+    if (port->is_input) port_process_call(places, access, port->is_input, memory, bus);
     if (parts)
-        add_call(port, places, parts, port->is_input ? bus : words, port->is_input ? words : bus);
-    if (!port->is_input) add_call(port, places, access, bus, memory);
+        port_process_call(places, parts, port->is_input, port->is_input ? bus : words,
+                          port->is_input ? words : bus);
+    if (!port->is_input) port_process_call(places, access, port->is_input, bus, memory);
 }
 
 static void set_function_type(Op *top)
@@ -500,9 +375,13 @@ static bool add_memory_ports(Pass *pass, Op *module)
     (void)pass;
     Op *top = emithls_top(module);
     SymbolTable symbols;
-    Places places = {0};
+    PortPlaces places = {0};
     if (!top) return op_emit_error(module, "there is no top function");
-    if (!find_places(top, &places)) return false;
+    if (!port_process_places(top, &places)) return false;
+    if (op_attr(places.dataflow, EMITHLS_ATTR_CONTROL))
+        return op_error(places.dataflow,
+                        "has a choice of control, and registers start an accelerator "
+                        "with memories");
     bool ok = true;
     symtab_init(&symbols, module);
     for (uint32_t i = 0; ok && i < region_entry(op_region(top, 0))->arg_count; i++) {

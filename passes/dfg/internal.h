@@ -1,8 +1,9 @@
-/* Shared by the files of load-weights. */
+/* Shared by the files of load-weights, and by the passes that add processes at ports. */
 #ifndef MING_PASSES_DFG_INTERNAL_H
 #define MING_PASSES_DFG_INTERNAL_H
 
 #include "dialects/emithls/emithls.h"
+#include "ir/core/core.h"
 
 enum { MAX_TABLE_RANK = 32 };
 
@@ -26,5 +27,32 @@ void load_table_plan(LoadedTable *t, bool has_rows, uint32_t word_bits);
 void load_table_declare(LoadedTable *t, Op *place, const Type *word);
 /* Builds the nest that fills the variable from the words of the chain. */
 void load_table(EmithlsNest *nest, const LoadedTable *t, Value *chain_in);
+
+/* Processes at ports. */
+
+/* The places of new ops in the top function: streams and then readers in front of the existing ops,
+ * writers at the end. */
+typedef struct PortPlaces {
+    Op *process;  /* readers' functions come before it */
+    Op *dataflow; /* interfaces before it */
+    Op *stream;   /* streams behind it: the last one added */
+    Op *call;     /* readers' calls before it */
+} PortPlaces;
+/* False: diagnosed, the top function has no port_attrs, dataflow or calls. */
+bool port_process_places(Op *top, PortPlaces *out) MUST_CHECK;
+/* Whether the calls that take a stream read it. */
+bool port_process_is_read(const Value *stream);
+/* trips: iterations, each of which moves so many lanes. */
+const Attr *port_process_report(Context *ctx, const char *class, int64_t trips, int64_t lanes);
+/* A function of two arguments, before `place` in the module and beside the port's process on a die;
+ * the body is empty. port: the argument of the top function. */
+Op *port_process_create(SymbolTable *symbols, const Value *port, Op *place, const char *name,
+                        const Attr *report, const Type *const *types, const char *const *names);
+/* A stream called "<port>_<suffix>". is_fixed: fit-fifos leaves its depth alone. */
+Value *port_process_stream(PortPlaces *places, Str port, const char *suffix, const Type *type,
+                           bool is_fixed);
+/* Calls a process: readers in front of the others, writers behind them. */
+void port_process_call(const PortPlaces *places, const Op *process, bool is_reader, Value *from,
+                       Value *to);
 
 #endif

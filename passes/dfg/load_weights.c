@@ -215,14 +215,24 @@ static void append_operand(Op *call, Value *value)
     op_replace_operands(call, call->operand_count, 0, &value, 1);
 }
 
+/* Whether the other ports are those of DMAs. */
+static bool has_dma(const Op *top)
+{
+    const Attr *ports = op_attr(top, DFG_ATTR_PORT_ATTRS);
+    return ports->u.array.count > 0 &&
+           attr_dict_get_c(ports->u.array.items[0], EMITHLS_ATTR_BEAT) != NULL;
+}
+
 static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words)
 {
     Context *ctx = chain->ctx;
     const Type *frame = type_tensor(chain->word, &words, 1, NULL);
-    const NamedAttr items[2] = {build_named_attr(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
-                                build_named_attr(ctx, EMITHLS_ATTR_WEIGHTS, attr_unit(ctx))};
-    Value *port =
-        add_argument(chain->top, "weights", emithls_stream(chain->word), attr_dict(ctx, items, 2));
+    const NamedAttr items[3] = {
+        build_named_attr(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
+        build_named_attr(ctx, EMITHLS_ATTR_WEIGHTS, attr_unit(ctx)),
+        build_named_attr(ctx, EMITHLS_ATTR_BEAT, attr_i64(ctx, emithls_beat_bits(chain->word, 1)))};
+    Value *port = add_argument(chain->top, "weights", emithls_stream(chain->word),
+                               attr_dict(ctx, items, has_dma(chain->top) ? 3 : 2));
     Builder b = builder_before(dataflow);
     NamedAttr mode = build_named_attr(ctx, "mode", attr_string_c(ctx, "axis"));
     build(&b, EMITHLS(INTERFACE), &port, 1, NULL, 0, &mode, 1);

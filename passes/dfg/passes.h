@@ -1,5 +1,5 @@
-/* Passes on emithls, the hardware level that dfg is lowered to: ports to memories, and weights that
- * are loaded at start-up.
+/* Passes on emithls, the hardware level that dfg is lowered to: ports to memories or DMAs, and weights
+ * that are loaded at start-up.
  *
  * Each PassDef states its name, anchor and options; the opening of its source states what it
  * requires, changes and preserves. The driver builds pipelines of them; docs/reference describes
@@ -10,6 +10,7 @@
 
 #include "ir/pass/pass.h"
 
+extern const PassDef pass_add_dma_ports;
 extern const PassDef pass_add_memory_ports;
 extern const PassDef pass_load_weights;
 

@@ -187,6 +187,7 @@ static bool choose_unroll(Pass *pass, Op *module)
                                .has_uram = limits.uram > 0,
                                .counts_luts = limits.lut >= 0,
                                .fuses_epilogues = str_eq_c(pass_string(pass, "epilogues"), "fused"),
+                               .port_bits = pass_int(pass, "port-bits"),
                                .dsp = limits.dsp > 0 ? limits.dsp : 0};
     if (!region || !dse_space(region, &target, &pass->scratch, &space)) return false;
     DseState state = dse_state(&space);
@@ -237,6 +238,8 @@ const PassDef pass_choose_unroll = {
         {"clock", OPTION_INT, STRINGIFY(CLOCK_DEFAULT_MHZ), "clock in MHz", 1, 2000},
         {"loads-weights", OPTION_BOOL, "false",
          "tables are memories that load-weights fills at start-up"},
+        {"port-bits", OPTION_INT, "0",
+         "bits that a word at the boundary may take in a DMA's beat; 0: no limit", 0, INT64_MAX},
         {"rewind", OPTION_BOOL, "false",
          "processes that can begin with the next frame before they have run empty"}),
     .stats = STATS({"configurations", "of all processes, to choose from"},

@@ -20,6 +20,7 @@ struct DseEpilogue {
     Op *process; /* owned */
     ComputeSchedule base;
     bool at_boundary[2];
+    int64_t port_bits;
     VEC(EpilogueWord) words;
 };
 
@@ -30,6 +31,7 @@ DseEpilogue *dse_epilogue_create(DseSpace *space, const DseNode *node, const Com
     e->space = space;
     e->process = dse_epilogue_process(node->process, base);
     e->at_boundary[1] = node->at_boundary[base->output_port];
+    e->port_bits = node->port_bits;
     if (sched_compute_base(e->process, &e->base)) return e;
     dse_epilogue_free(e);
     return NULL;
@@ -97,7 +99,8 @@ static const DseNode *configs_of_word(DseEpilogue *e, const Type *sums)
                            {.process = e->process,
                             .kind = PROCESS_COMPUTE,
                             .port_count = 2,
-                            .at_boundary = e->at_boundary}};
+                            .at_boundary = e->at_boundary,
+                            .port_bits = e->port_bits}};
     if (!enumerate(e, word)) return NULL;
     dse_keep_best(&word->node);
     return &word->node;

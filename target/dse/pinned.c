@@ -46,6 +46,10 @@ bool dse_keep_given_words(DseSpace *space, DseNode *node)
                 node->configs.data[kept++] = node->configs.data[i];
         node->configs.len = kept;
     }
-    return kept > 0 ||
-           op_error(node->process, "has no configuration with the words that are given");
+    if (kept > 0) return true;
+    op_error(node->process, "has no configuration with the words that are given");
+    if (node->port_bits > 0)
+        op_note(node->process, "words at the boundary are at most %lld bits of a DMA's beat",
+                (long long)node->port_bits);
+    return false;
 }

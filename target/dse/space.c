@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dialects/dfg/dfg.h"
+#include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "target/dse/internal.h"
@@ -50,12 +51,19 @@ static bool is_run(const Type *end)
     return true;
 }
 
+/* Whether a word fits in a beat of a DMA, with its padding. */
+static bool fits_beat(const DseNode *node, const Type *end)
+{
+    const Type *elem = type_elem(dfg_payload(end));
+    return node->port_bits == 0 || emithls_beat_bits(elem, dfg_word_elems(end)) <= node->port_bits;
+}
+
 bool dse_words_fit(const DseNode *node, const Type *const *ends)
 {
     for (uint32_t i = 0; i < node->port_count; i++) {
         bool is_given = ends[i] == dfg_port(node->process, i)->type;
         if ((!is_given && dse_word_bits(ends[i]) > MAX_WORD_BITS) ||
-            (node->at_boundary[i] && !is_run(ends[i])))
+            (node->at_boundary[i] && !(is_run(ends[i]) && (is_given || fits_beat(node, ends[i])))))
             return false;
     }
     return true;
@@ -141,7 +149,8 @@ static bool is_at_boundary(const Value *end)
 static bool add_node(DseSpace *space, const Op *instantiate)
 {
     DseNode node = {.process = symbol_lookup(instantiate, op_attr(instantiate, "callee")),
-                    .port_count = instantiate->operand_count};
+                    .port_count = instantiate->operand_count,
+                    .port_bits = space->target.port_bits};
     for (size_t i = 0; i < space->nodes.len; i++)
         if (space->nodes.data[i].process == node.process)
             return op_error(instantiate, "instantiates a process a second time");

@@ -40,6 +40,7 @@ typedef struct DseNode {
     ProcessKind kind;
     uint32_t port_count;
     bool *at_boundary; /* per port of a process: connected to a port of the region */
+    int64_t port_bits; /* as CostTarget has it */
     VEC(Config) configs;
     int64_t most_parallel; /* elements, where that limit left configurations out; else 0 */
 } DseNode;

@@ -1,0 +1,126 @@
+/* Processes between a port of the top function and the others: the function, its call, and the stream
+ * between it and them. add-memory-ports and add-dma-ports build on it.
+ * Tests: lit/passes/dfg */
+#include "dialects/dfg/dfg.h"
+#include "dialects/sys/sys.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "passes/dfg/internal.h"
+
+enum { STREAM_DEPTH = 2 };
+
+/* Whether the calls that take a stream read it. */
+bool port_process_is_read(const Value *stream)
+{
+    FOR_EACH_USE(use, stream) {
+        if (use->owner->def != EMITHLS(CALL)) continue;
+        Op *callee = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
+        const Value *arg = region_entry(op_region(callee, 0))->args[use_index(use)];
+        FOR_EACH_USE(inner, arg)
+            if (inner->owner->def == EMITHLS(READ)) return true;
+    }
+    return false;
+}
+
+/* trips: iterations, each of which moves so many lanes. */
+const Attr *port_process_report(Context *ctx, const char *class, int64_t trips, int64_t lanes)
+{
+    const int64_t trip_counts[2] = {trips, lanes}, unroll[2] = {1, lanes};
+    const NamedAttr items[] = {
+        build_named_attr(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, class)),
+        build_named_attr(ctx, DFG_REPORT_TRIP_COUNTS, attr_i64_array(ctx, trip_counts, 2)),
+        build_named_attr(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, unroll, 2)),
+        build_named_attr(ctx, DFG_COST_CYCLES, attr_i64(ctx, trips)),
+        build_named_attr(ctx, DFG_COST_DSP, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_BRAM18, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_URAM, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_LUT, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_FF, attr_i64(ctx, 0)),
+    };
+    return attr_dict(ctx, items, COUNT_OF(items));
+}
+
+/* The place of the process at a port, or NULL. */
+static const Attr *process_place(const Value *port)
+{
+    FOR_EACH_USE(use, port)
+        if (use->owner->def == EMITHLS(CALL)) {
+            const Op *process = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
+            return process ? op_attr(process, SYS_ATTR_PLACE) : NULL;
+        }
+    return NULL;
+}
+
+/* A function of two arguments, before `place` in the module and beside the port's process on a die;
+ * the body is empty. */
+Op *port_process_create(SymbolTable *symbols, const Value *port, Op *place, const char *name,
+                        const Attr *report, const Type *const *types, const char *const *names)
+{
+    const Op *top = block_parent_op(value_block(port));
+    Context *ctx = top->ctx;
+    const Attr *arg_names[2] = {attr_string_c(ctx, names[0]), attr_string_c(ctx, names[1])};
+    const Attr *die = process_place(port);
+    const NamedAttr attrs[] = {
+        build_named_attr(ctx, "sym_name", attr_string_c(ctx, name)),
+        build_named_attr(ctx, "function_type",
+                         attr_type(type_function(ctx, (const Type **)types, 2, NULL, 0))),
+        build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, arg_names, 2)),
+        build_named_attr(ctx, DFG_ATTR_REPORT, report),
+        build_named_attr(ctx, SYS_ATTR_PLACE, die),
+    };
+    OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name,
+                     .loc = top->loc,
+                     .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs) - (die ? 0 : 1)),
+                     .region_count = 1};
+    Op *func = op_create(ctx, &state);
+    op_insert_before(func, place);
+    symtab_insert(symbols, func);
+    Block *body = region_add_block(op_region(func, 0));
+    for (uint32_t i = 0; i < 2; i++) block_add_arg(body, types[i], top->loc);
+    return func;
+}
+
+bool port_process_places(Op *top, PortPlaces *out)
+{
+    FOR_EACH_OP(op, region_entry(op_region(top, 0))) {
+        if (op->def == EMITHLS(DATAFLOW)) out->dataflow = op;
+        if (op->def == EMITHLS(CALL) && !out->call) out->call = op;
+    }
+    out->process = top;
+    FOR_EACH_OP(op, top->block)
+        if (op->def == EMITHLS(FUNC)) {
+            out->process = op;
+            break;
+        }
+    if (!out->dataflow || !out->call || !op_attr(top, DFG_ATTR_PORT_ATTRS))
+        return op_error(top, "needs port_attrs, an emithls.dataflow and calls");
+    out->stream = out->dataflow;
+    return true;
+}
+
+Value *port_process_stream(PortPlaces *places, Str port, const char *suffix, const Type *type,
+                           bool is_fixed)
+{
+    Context *ctx = places->dataflow->ctx;
+    Builder b = builder_after(places->stream);
+    StrBuf name = {0};
+    strbuf_printf(&name, "%.*s_%s", STR_ARG(port), suffix);
+    const NamedAttr attrs[3] = {build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
+                                build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, STREAM_DEPTH)),
+                                build_named_attr(ctx, EMITHLS_ATTR_FIXED, attr_unit(ctx))};
+    strbuf_free(&name);
+    places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, is_fixed ? 3 : 2);
+    return op_result(places->stream, 0);
+}
+
+/* Calls a process: readers in front of the others, writers behind them. */
+void port_process_call(const PortPlaces *places, const Op *process, bool is_reader, Value *from,
+                       Value *to)
+{
+    Context *ctx = process->ctx;
+    Value *args[2] = {from, to};
+    NamedAttr callee = build_named_attr(ctx, "callee", attr_symbol(ctx, symbol_name(process)));
+    Builder b = builder_at_end(places->call->block, places->call->loc);
+    if (is_reader) builder_set_before(&b, places->call);
+    build(&b, EMITHLS(CALL), args, 2, NULL, 0, &callee, 1);
+}
