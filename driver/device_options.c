@@ -146,9 +146,48 @@ static bool deduct(Resources *budget, const Resources *used)
            budget->dsp >= 0;
 }
 
-/* Takes the controllers of a list off the budget. False: reported. */
+static int64_t part_of(int64_t amount, int64_t part, int64_t whole)
+{
+    return whole > 0 ? amount * part / whole : 0;
+}
+
+/* The part of an amount that falls to one die of a device. */
+static Resources die_part(const Resources *amount, const Resources *die, const Resources *total)
+{
+    return (Resources){.lut = part_of(amount->lut, die->lut, total->lut),
+                       .ff = part_of(amount->ff, die->ff, total->ff),
+                       .bram18 = part_of(amount->bram18, die->bram18, total->bram18),
+                       .uram = part_of(amount->uram, die->uram, total->uram),
+                       .dsp = part_of(amount->dsp, die->dsp, total->dsp)};
+}
+
+static bool has_controller(const DeviceDie *die, Str name)
+{
+    for (const char *at = die->memory.data, *end = at + die->memory.len; at && at < end;) {
+        const char *blank = memchr(at, ' ', (size_t)(end - at));
+        Str word = {at, (size_t)((blank ? blank : end) - at)};
+        if (str_eq(word, name)) return true;
+        at = blank ? blank + 1 : end;
+    }
+    return str_eq_c(name, "ethernet") && die->ethernet != 0;
+}
+
+/* Takes a controller off the first die that may have it; one that belongs to no die off all of
+ * them, to the part that each is of the device. */
+static void deduct_from_dies(const Device *device, const NamedResources *shell, Resources *dies)
+{
+    uint32_t first = 0;
+    while (first < device->die_count && !has_controller(&device->dies[first], shell->name)) first++;
+    for (uint32_t i = 0; i < device->die_count; i++) {
+        Resources part = die_part(&shell->resources, &device->dies[i].resources, &device->total);
+        if (first == i || first == device->die_count)
+            (void)deduct(&dies[i], first == i ? &shell->resources : &part);
+    }
+}
+
+/* Takes the controllers of a list off the budget and the dies. False: reported. */
 static bool deduct_shell(const Device *device, const char *list, DriverErrors errors,
-                         Resources *budget)
+                         Resources *budget, Resources *dies)
 {
     for (const char *at = list, *end; at; at = end ? end + 1 : NULL) {
         end = strchr(at, ',');
@@ -159,8 +198,37 @@ static bool deduct_shell(const Device *device, const char *list, DriverErrors er
             return driver_error(errors, DRIVER_ERROR_SHELL,
                                 "'%.*s' needs more than the share of %.*s that may be spent",
                                 STR_ARG(name), STR_ARG(device->name));
+        deduct_from_dies(device, shell, dies);
     }
     return true;
+}
+
+/* Puts limits that are given in place of the shares, and leaves the margin for LUTs. */
+static void set_limits(const DeviceOptions *options, DeviceTarget *out)
+{
+    const Device *device = &out->device;
+    int64_t margin = options->limits.lut == LIMIT_NOT_GIVEN ? DRIVER_LUT_MARGIN : 0;
+    if (options->lut_margin != LIMIT_NOT_GIVEN) margin = options->lut_margin;
+    for (const DriverOption *row = driver_limit_options; row->name; row++) {
+        int64_t limit = driver_limit(row, &options->limits);
+        if (limit == LIMIT_NOT_GIVEN) continue;
+        memcpy((char *)&out->budget + row->offset, &limit, sizeof limit);
+        for (uint32_t i = 0; i < device->die_count; i++) {
+            int64_t part = part_of(limit, driver_limit(row, &device->dies[i].resources),
+                                   driver_limit(row, &device->total));
+            memcpy((char *)&out->dies[i] + row->offset, &part, sizeof part);
+        }
+    }
+    out->budget.lut = less_margin(out->budget.lut, margin);
+    for (uint32_t i = 0; i < device->die_count; i++)
+        out->dies[i].lut = less_margin(i64_max(0, out->dies[i].lut), margin);
+}
+
+/* Whether a limit is given that the mean share of a die is about. */
+static bool limits_means(const Resources *limits)
+{
+    return limits->bram18 != LIMIT_NOT_GIVEN || limits->uram != LIMIT_NOT_GIVEN ||
+           limits->dsp != LIMIT_NOT_GIVEN;
 }
 
 bool driver_resolve_device(Context *ctx, const DeviceOptions *options, DriverErrors errors,
@@ -174,14 +242,10 @@ bool driver_resolve_device(Context *ctx, const DeviceOptions *options, DriverErr
                             device->name.data, (long long)device->clock_maximum);
     bool is_share_given = options->utilization != LIMIT_NOT_GIVEN;
     out->budget = device_budget(device, is_share_given ? options->utilization : 0);
-    if (!deduct_shell(device, options->shell, errors, &out->budget)) return false;
-    for (const DriverOption *row = driver_limit_options; row->name; row++) {
-        int64_t limit = driver_limit(row, &options->limits);
-        if (limit != LIMIT_NOT_GIVEN)
-            memcpy((char *)&out->budget + row->offset, &limit, sizeof limit);
-    }
-    int64_t margin = options->limits.lut == LIMIT_NOT_GIVEN ? DRIVER_LUT_MARGIN : 0;
-    if (options->lut_margin != LIMIT_NOT_GIVEN) margin = options->lut_margin;
-    out->budget.lut = less_margin(out->budget.lut, margin);
+    for (uint32_t i = 0; i < device->die_count; i++)
+        out->dies[i] = die_part(&out->budget, &device->dies[i].resources, &device->total);
+    if (!deduct_shell(device, options->shell, errors, &out->budget, out->dies)) return false;
+    set_limits(options, out);
+    out->mean_percent = is_share_given || limits_means(&options->limits) ? 0 : device->mean_percent;
     return true;
 }

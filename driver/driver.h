@@ -112,7 +112,9 @@ typedef struct DeviceOptions {
 typedef struct DeviceTarget {
     Device device;
     Resources budget;
-    int64_t clock; /* MHz */
+    Resources dies[DEVICE_MAX_DIES]; /* the budget of each die */
+    int64_t mean_percent; /* of each die's BRAM, URAM and DSP together, on average; 0: no limit */
+    int64_t clock;        /* MHz */
 } DeviceTarget;
 
 /* Finds the device and what of it a design may use. False: reported, or diagnosed if the device's
@@ -175,6 +177,9 @@ typedef struct CompileOptions {
     bool flushes;          /* pipelines go on when their input is empty; not with rewinds */
     const char *control;   /* "hs" or "none"; NULL: by ap_start with ap_continue */
     SearchOptions search;
+    bool honors_dies;      /* processes are placed where the device has several dies */
+    const char *anchors;   /* "layer:die;layer:die", without quotes and braces; NULL: none */
+    const char *colocated; /* "layer,layer;layer,layer,layer": each list on one die; NULL: none */
     int64_t verify_semantics;       /* random inputs per function; 0: none */
     const DriverProgress *progress; /* or NULL */
 } CompileOptions;

@@ -70,6 +70,39 @@ static void add_target(StrBuf *out, const DeviceTarget *target)
                   STR_ARG(target->device.part), (long long)target->clock);
 }
 
+static void add_resources(StrBuf *out, const Resources *r)
+{
+    strbuf_printf(out, ":%lld/%lld/%lld/%lld/%lld", (long long)i64_max(0, r->lut),
+                  (long long)i64_max(0, r->ff), (long long)i64_max(0, r->bram18),
+                  (long long)i64_max(0, r->uram), (long long)i64_max(0, r->dsp));
+}
+
+/* Limits and capacities of the dies, and the wires between them. */
+static void add_dies(StrBuf *out, const CompileOptions *options, const DeviceTarget *target)
+{
+    const Device *device = &target->device;
+    const char *comma = "";
+    if (!options->honors_dies || device->die_count < 2) return;
+    strbuf_add_c(out, " dies=\"");
+    for (uint32_t i = 0; i < device->die_count; i++) {
+        strbuf_printf(out, "%s%.*s", i ? "," : "", STR_ARG(device->dies[i].name));
+        add_resources(out, &target->dies[i]);
+        add_resources(out, &device->dies[i].resources);
+    }
+    strbuf_add_c(out, "\" die-links=\"");
+    for (uint32_t i = 0; i < device->die_count; i++)
+        for (uint32_t j = i + 1; j < device->die_count; j++) {
+            if (device->wires[i][j] <= 0) continue;
+            strbuf_printf(out, "%s%u-%u:%lld", comma, i, j, (long long)device->wires[i][j]);
+            comma = ",";
+        }
+    strbuf_add_char(out, '"');
+    if (target->mean_percent > 0)
+        strbuf_printf(out, " die-mean=%lld", (long long)target->mean_percent);
+    if (options->anchors) strbuf_printf(out, " anchors=\"%s\"", options->anchors);
+    if (options->colocated) strbuf_printf(out, " colocate=\"%s\"", options->colocated);
+}
+
 void driver_add_search_options(StrBuf *out, const StageOptions *options)
 {
     static const DriverOptionKind order[] = {DRIVER_CHOICE, DRIVER_NUMBER, DRIVER_TEXT};
@@ -87,6 +120,7 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options)
         strbuf_printf(out, " dsp-kind=%.*s", STR_ARG(device->dsp_kind));
     if (device->delay_percent != DFG_DELAY_PERCENT_DEFAULT)
         strbuf_printf(out, " delay-percent=%lld", (long long)device->delay_percent);
+    add_dies(out, options->compile, options->target);
 }
 
 typedef enum Measure { MEASURE_RATE, MEASURE_LATENCY, MEASURE_SHARE } Measure;

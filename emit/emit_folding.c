@@ -4,6 +4,7 @@
  * Tests: lit/emit/folding.mir, test/e2e/run.py */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "emit/internal.h"
 #include "ir/core/core.h"
 #include "ir/support/support.h"
@@ -60,16 +61,19 @@ static void add_layer(JsonWriter *w, Op *func, const Attr *report, const Attr *f
     json_end_object(w);
 }
 
-/* Converters and readers of memories have nothing to choose. */
+/* What there is to choose of a process; NULL: nothing, as of converters and readers of memories. */
+static const Attr *folding_of(const Op *op)
+{
+    const Attr *report = op_attr(op, DFG_ATTR_REPORT);
+    bool has_report = op->def == EMITHLS(FUNC) && report && report->kind == ATTR_DICT;
+    const Attr *folding = has_report ? attr_dict_get_c(report, DFG_REPORT_FOLDING) : NULL;
+    return folding && folding->kind == ATTR_DICT && folding->u.dict.count > 0 ? folding : NULL;
+}
+
 static void add_layers(Emitter *e, JsonWriter *w)
 {
-    FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
-        const Attr *report = op_attr(op, DFG_ATTR_REPORT);
-        bool has_report = op->def == EMITHLS(FUNC) && report && report->kind == ATTR_DICT;
-        const Attr *folding = has_report ? attr_dict_get_c(report, DFG_REPORT_FOLDING) : NULL;
-        if (!folding || folding->kind != ATTR_DICT || folding->u.dict.count == 0) continue;
-        add_layer(w, op, report, folding);
-    }
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
+        if (folding_of(op)) add_layer(w, op, op_attr(op, DFG_ATTR_REPORT), folding_of(op));
 }
 
 static void add_fifos(Emitter *e, JsonWriter *w)
@@ -89,6 +93,30 @@ static void add_fifos(Emitter *e, JsonWriter *w)
     }
 }
 
+/* Of the processes that are in the other section; converters follow. */
+static void add_places(Emitter *e, JsonWriter *w)
+{
+    bool is_first = true;
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
+        SysPlace place;
+        if (!folding_of(op) || !sys_place(op, &place)) continue;
+        if (is_first) {
+            json_write_line(w, 2);
+            json_member_object(w, "place");
+        }
+        is_first = false;
+        json_write_line(w, 4);
+        json_write_key(w, symbol_name(op)->str);
+        json_begin_object(w);
+        json_member_int(w, "card", place.card);
+        json_member_int(w, "die", place.die);
+        json_end_object(w);
+    }
+    if (is_first) return;
+    json_write_line(w, 2);
+    json_end_object(w);
+}
+
 void emit_folding(Emitter *e, StrBuf *out)
 {
     JsonWriter w = {.out = out};
@@ -103,6 +131,7 @@ void emit_folding(Emitter *e, StrBuf *out)
     add_fifos(e, &w);
     json_write_line(&w, 2);
     json_end_object(&w);
+    add_places(e, &w);
     json_write_line(&w, 0);
     json_end_object(&w);
     strbuf_add_char(out, '\n');

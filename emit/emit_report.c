@@ -3,6 +3,8 @@
  * Tests: lit/emit/report.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
+#include "emit/dies/dies.h"
 #include "emit/internal.h"
 #include "ir/core/core.h"
 #include "ir/support/support.h"
@@ -271,11 +273,13 @@ static void add_processes(Emitter *e, JsonWriter *w)
     json_member_array(w, "processes");
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
         const Attr *report = op_attr(op, DFG_ATTR_REPORT);
+        SysPlace place;
         if (!is_process(op)) continue;
         begin_item(w);
         json_member_string(w, "name", str_from(cpp_global(e, symbol_name(op))));
         json_member_string(w, "source", text(report, DFG_REPORT_SOURCE));
         json_member_string(w, "class", text(report, DFG_REPORT_CLASS));
+        if (sys_place(op, &place)) json_member_int(w, "die", place.die);
         json_write_line(w, 5);
         add_list(w, "trip_counts", attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS));
         add_list(w, "unroll", attr_dict_get_c(report, DFG_REPORT_UNROLL));
@@ -492,6 +496,7 @@ void emit_report(Emitter *e, StrBuf *out)
     add_totals(e, &w);
     add_timing(e, &w);
     add_activations(e, &w);
+    dies_print_json(e->module, &e->fifos, &w);
     add_processes(e, &w);
     add_requantizers(e, &w);
     add_fifos(e, &w);

@@ -21,6 +21,8 @@ void compile_flags_free(CompileFlags *options)
 {
     driver_model_options_free(&options->model);
     driver_quantize_options_free(&options->quantize);
+    vec_free(&options->anchors);
+    strbuf_free(&options->anchor_list);
 }
 
 void compile_flags_add(Flags *flags, CompileFlags *options)
@@ -71,7 +73,13 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
          "all, by N % and 8 cycles, by 50 % and 8 cycles",
          NULL},
         {"folding", FLAG_TEXT, &compile->folding, "file",
-         "Choices that are given, as folding.json of a compiled project has them", NULL});
+         "Choices that are given, as folding.json of a compiled project has them", NULL},
+        {"pooled", FLAG_SWITCH, &options->is_pooled, NULL,
+         "Take the dies of a device as one pool of resources, and place nothing", NULL},
+        {"anchor", FLAG_TEXTS, &options->anchors, "layer:die",
+         "The die that a layer, or a process, is on; may be repeated", NULL},
+        {"colocate", FLAG_TEXT, &compile->colocated, "layer,layer",
+         "Layers that are on one die; lists are separated by semicolons", NULL});
     flags_add_model(flags, &options->model);
     flags_add_quantize(flags, &options->quantize);
 }
@@ -111,12 +119,17 @@ static void settle(CompileFlags *options)
     compile->has_dma_ports = strcmp(options->interface, "dma") == 0;
     compile->rewinds = strcmp(options->rewind, "on") == 0;
     compile->flushes = flushes;
+    compile->honors_dies = !options->is_pooled;
+    for (size_t i = 0; i < options->anchors.len; i++)
+        strbuf_printf(&options->anchor_list, "%s%s", i ? ";" : "", options->anchors.data[i]);
+    compile->anchors = options->anchor_list.data;
     if (strcmp(options->control, "chain") != 0) compile->control = options->control;
     options->knows_weights = parse_weights(options->weights, compile);
 }
 
 static bool check(const CompileFlags *options, StrBuf *why)
 {
+    const CompileOptions *compile = &options->compile;
     if (!flags_check_device(&options->device, why) ||
         !flags_check_search(&options->compile.search, why))
         return false;
@@ -144,6 +157,15 @@ static bool check(const CompileFlags *options, StrBuf *why)
                                 "--rewind=on is given");
     if (options->compile.folding && strpbrk(options->compile.folding, "\"'{}"))
         return flags_wrong(why, "--folding: the path must have no quotes and braces");
+    if (options->is_pooled && (compile->anchors || compile->colocated))
+        return flags_wrong(why, "--pooled looks at no dies, so it goes with no --anchor and "
+                                "--colocate");
+    if (compile->anchors && strpbrk(compile->anchors, "\"'{}"))
+        return flags_wrong(why, "--anchor: names must have no quotes and braces; processes have "
+                                "names without");
+    if (compile->colocated && strpbrk(compile->colocated, "\"'{}"))
+        return flags_wrong(why, "--colocate: names must have no quotes and braces; processes have "
+                                "names without");
     if (options->compile.top && !emit_top_name_is_valid(str_from(options->compile.top)))
         return flags_wrong(why, "--top: '%s' cannot be the name of a C++ function",
                            options->compile.top);

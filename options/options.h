@@ -70,6 +70,9 @@ FlagAdvice flag_advice(DriverErrorKind kind);
 typedef struct CompileFlags {
     const char *interface, *weights, *rewind, *style, *emit, *control, *primitives;
     bool knows_weights; /* `weights` is one of the words that say something */
+    bool is_pooled;     /* a device's dies are one pool */
+    Texts anchors;      /* "layer:die" */
+    StrBuf anchor_list; /* the same as the driver takes them */
     int64_t max_text;
     DeviceOptions device;
     CompileOptions compile;

@@ -98,6 +98,7 @@ target/dse/solve                dse
 target/dse                      dse folding
 target/fifo                     fifo
 emit/verilog                    verilog
+emit/dies                       dies
 emit                            cpp emit emitted
 driver                          chart check compile device_options driver model ports search
 driver/simulate                 simulation

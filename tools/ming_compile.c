@@ -9,6 +9,7 @@
 #include "dialects/dfg/dfg.h"
 #include "dialects/dialects.h"
 #include "driver/driver.h"
+#include "emit/dies/dies.h"
 #include "emit/emit.h"
 #include "ir/asm/print/print.h"
 #include "ir/support/support.h"
@@ -16,7 +17,7 @@
 
 typedef struct CompileTool {
     CompileFlags flags;
-    const char *output_dir;
+    const char *output_dir, *place_svg;
     bool dump_pipeline;
     EmitTable table;
 } CompileTool;
@@ -46,6 +47,7 @@ static void print_summary(Op *module, const CompileTool *options, const DeviceTa
     StrBuf out = {0};
     emit_report_table(module, &options->table, &out);
     driver_print_objective(module, &out);
+    dies_print_table(module, &out);
     strbuf_printf(&out, "\nWritten to %s:", options->output_dir);
     size_t simulation = 0, verilog = 0;
     for (size_t i = 0; i < project->files.len; i++) {
@@ -113,6 +115,32 @@ static void advise_check(const Tool *tool, const CompileTool *options, const cha
     arena_free(&check.arena);
 }
 
+/* Whether there will be places to draw and to anchor. */
+static bool check_dies(const Tool *tool, const CompileTool *options, const DeviceTarget *target)
+{
+    const CompileOptions *compile = &options->flags.compile;
+    const char *flag = options->place_svg   ? "place-svg"
+                       : compile->anchors   ? "anchor"
+                       : compile->colocated ? "colocate"
+                                            : NULL;
+    if (!flag || (target->device.die_count > 1 && compile->honors_dies)) return true;
+    return tool_error(tool, "error: --%s: nothing is placed, %.*s %s", flag,
+                      STR_ARG(target->device.name),
+                      target->device.die_count > 1 ? "is taken as one pool" : "has one die");
+}
+
+static bool draw_dies(const Tool *tool, const CompileTool *options, const Op *design)
+{
+    StrBuf text = {0};
+    const char *reason = NULL;
+    if (!options->place_svg) return true;
+    bool ok = dies_print_svg(design, &text) &&
+              (file_write(options->place_svg, strbuf_str(&text), &reason) ||
+               tool_error(tool, "error: cannot write '%s': %s", options->place_svg, reason));
+    strbuf_free(&text);
+    return ok;
+}
+
 static bool compile_bytes(const Tool *tool, const CompileTool *options, const char *path, Str bytes)
 {
     EmittedProject project = {0};
@@ -122,12 +150,13 @@ static bool compile_bytes(const Tool *tool, const CompileTool *options, const ch
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
     bool ok = driver_resolve_device(ctx, &options->flags.device, tool_errors(tool), &target);
-    ok = ok && compile_flags_find_files(&options->flags, &why);
+    ok =
+        ok && check_dies(tool, options, &target) && compile_flags_find_files(&options->flags, &why);
     const bool is_ready = ok;
     progress_start(tool->progress, ctx, "reading the model");
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->flags.model) : NULL;
     ok = module && tool_quantize(tool, &options->flags.quantize, module, NULL) &&
-         compile_module(tool, &module, options, &target) &&
+         compile_module(tool, &module, options, &target) && draw_dies(tool, options, module) &&
          (!options->output_dir ||
           compile_flags_emit(&options->flags, options->output_dir, module, &project, &why));
     progress_stop(tool->progress);
@@ -178,6 +207,8 @@ static void add_flags(CompileTool *options, Flags *flags)
          "A row per process in the table, not one per layer", NULL},
         {"wide", FLAG_SWITCH, &options->table.is_wide, NULL,
          "Names and loops of the table in full, however wide it becomes", NULL},
+        {"place-svg", FLAG_TEXT, &options->place_svg, "file",
+         "Draw the dies with their processes and the streams between them", NULL},
         {"dump-pass-pipeline", FLAG_SWITCH, &options->dump_pipeline, NULL,
          "Print the passes that made the design, for ming-opt --pass-pipeline; -o is not needed",
          NULL});

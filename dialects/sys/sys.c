@@ -58,11 +58,55 @@ bool sys_place(const Op *op, SysPlace *out)
     return true;
 }
 
+static bool has_kind(const Attr *dict, const char *name, AttrKind kind)
+{
+    const Attr *item = attr_dict_get_c(dict, name);
+    return item && item->kind == kind;
+}
+
+static bool is_die(const Attr *attr)
+{
+    return attr->kind == ATTR_DICT && has_kind(attr, SYS_DIE_NAME, ATTR_STRING) &&
+           has_kind(attr, SYS_DIE_LIMIT, ATTR_DICT) && has_kind(attr, SYS_DIE_CAPACITY, ATTR_DICT);
+}
+
+static bool is_link(const Attr *attr)
+{
+    const Attr *dies = attr->kind == ATTR_DICT ? attr_dict_get_c(attr, SYS_LINK_DIES) : NULL;
+    return dies && attr_is_int_array(dies) && dies->u.dense_array.count == 2 &&
+           has_kind(attr, SYS_LINK_WIRES, ATTR_INTEGER);
+}
+
+/* A list of dies or links on the module. */
+static bool verify_list(Op *op, const NamedAttr *attr)
+{
+    bool is_of_dies = str_eq_c(attr->name->str, SYS_ATTR_DIES);
+    bool ok = attr->value->kind == ATTR_ARRAY &&
+              (!is_of_dies || attr->value->u.array.count <= SYS_MAX_DIES);
+    for (size_t i = 0; ok && i < attr->value->u.array.count; i++)
+        ok = (is_of_dies ? is_die : is_link)(attr->value->u.array.items[i]);
+    if (!ok && is_of_dies)
+        return op_error(op,
+                        SYS_ATTR_DIES " must be an array of at most %d dictionaries, each with "
+                                      "'name', 'limit' and 'capacity'",
+                        SYS_MAX_DIES);
+    if (!ok)
+        return op_error(op, SYS_ATTR_LINKS " must be an array of dictionaries, each with two "
+                                           "'dies' and 'wires'");
+    return !op_parent(op) ||
+           op_error(op, "is no module, so it cannot have %.*s", STR_ARG(attr->name->str));
+}
+
 static bool verify_attr(Op *op, const NamedAttr *attr)
 {
-    if (!str_eq_c(attr->name->str, SYS_ATTR_PLACE))
-        return op_error(op, "has '%.*s', but the only attribute of sys is '" SYS_ATTR_PLACE "'",
-                        STR_ARG(attr->name->str));
+    Str name = attr->name->str;
+    if (str_eq_c(name, SYS_ATTR_DIES) || str_eq_c(name, SYS_ATTR_LINKS))
+        return verify_list(op, attr);
+    if (!str_eq_c(name, SYS_ATTR_PLACE))
+        return op_error(op,
+                        "has '%.*s'; attributes of sys are " SYS_ATTR_DIES ", " SYS_ATTR_LINKS
+                        " and " SYS_ATTR_PLACE,
+                        STR_ARG(name));
     if (!attr_is_a(attr->value, &sys_attr_place))
         return op_error(op, SYS_ATTR_PLACE " must be a #sys.place");
     return op->def == DFG(PROCESS) || op->def == EMITHLS(FUNC) ||

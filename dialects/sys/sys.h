@@ -15,6 +15,17 @@ extern const AttrDef sys_attr_place;
  * and apply-folding, handed on by convert-dfg-to-emithls; add-memory-ports and load-weights place
  * their processes beside those that they serve. Read by target/fifo, sim and emit. */
 #define SYS_ATTR_PLACE "sys.place"
+/* On the module: the dies that places count, an array of dictionaries of SYS_DIE keys, and what
+ * joins them, an array of dictionaries of SYS_LINK keys. Written by choose-unroll; read by
+ * target/dse, target/fifo and emit. */
+#define SYS_ATTR_DIES "sys.dies"
+#define SYS_ATTR_LINKS "sys.links"
+#define SYS_DIE_NAME "name"         /* a string */
+#define SYS_DIE_LIMIT "limit"       /* what a design may use, a dictionary of DFG_COST keys */
+#define SYS_DIE_CAPACITY "capacity" /* the same of what there is */
+#define SYS_DIE_MEAN "mean" /* i64, if any: percent that the mean share of BRAM, URAM, DSP may be */
+#define SYS_LINK_DIES "dies"   /* i64 array: two dies by number */
+#define SYS_LINK_WIRES "wires" /* i64: in each direction */
 
 enum { SYS_MAX_CARDS = 16, SYS_MAX_DIES = 8 }; /* of a card */
 

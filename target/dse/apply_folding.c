@@ -9,6 +9,7 @@
 
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
+#include "dialects/sys/sys.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
@@ -404,6 +405,41 @@ static bool split_epilogue(FoldingUse *f, const char *key)
     return true;
 }
 
+/* A number of a place, from 0 to below `count`. */
+static bool read_place_number(const FoldingUse *f, const char *layer, const json_t *place,
+                              const char *key, int64_t count, int64_t *out)
+{
+    const json_t *value = json_object_get(place, key);
+    if (json_is_integer(value)) *out = json_integer_value(value);
+    if (json_is_integer(value) && *out >= 0 && *out < count) return true;
+    return diag_error(f->ctx, folding_value_place(f->file, value ? value : place, layer),
+                      "the place of layer '%s' must have a '%s' from 0 to %lld", layer, key,
+                      (long long)count - 1);
+}
+
+static bool pin_place(const FoldingUse *f, const char *layer, const json_t *value)
+{
+    SysPlace place;
+    const char *key;
+    json_t *member;
+    Op *process = find_process(f, layer);
+    if (!process) return false;
+    if (!json_is_object(value))
+        return diag_error(f->ctx, folding_value_place(f->file, value, layer),
+                          "the place of layer '%s' must be an object with 'card' and 'die'", layer);
+    json_object_foreach(
+        (json_t *)(uintptr_t)value, key,
+        member) if (strcmp(key, "card") != 0 &&
+                    strcmp(key, "die") !=
+                        0) return diag_error(f->ctx, folding_key_place(f->file, key),
+                                             "nothing of a place is called '%s'", key);
+    if (!read_place_number(f, layer, value, "card", SYS_MAX_CARDS, &place.card) ||
+        !read_place_number(f, layer, value, "die", SYS_MAX_DIES, &place.die))
+        return false;
+    op_set_attr(process, SYS_ATTR_PLACE, sys_place_attr(f->ctx, place));
+    return true;
+}
+
 static bool apply_folding(Pass *pass, Op *module)
 {
     const char *key;
@@ -423,6 +459,7 @@ static bool apply_folding(Pass *pass, Op *module)
     bool ok = each_graph_op(&f, DFG(INSTANTIATE), note_instantiate);
     json_object_foreach(file.layers, key, entry) ok = ok && split_epilogue(&f, key);
     json_object_foreach(file.layers, key, entry) ok = ok && pin_layer(&f, key, entry);
+    json_object_foreach(file.places, key, entry) ok = ok && pin_place(&f, key, entry);
     ok = ok && each_graph_op(&f, DFG(CHANNEL), check_channel);
     ptrmap_free(&f.keys);
     ptrmap_free(&f.instantiates);

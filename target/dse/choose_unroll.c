@@ -7,11 +7,12 @@
 #include <time.h>
 
 #include "dialects/dfg/dfg.h"
+#include "dialects/sys/sys.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "schedule/schedule.h"
 #include "target/device/device.h"
-#include "target/dse/dse.h"
+#include "target/dse/internal.h"
 #include "target/dse/solve/solve.h"
 
 static const char *const objective_names[] = {[DSE_LATENCY] = "latency",
@@ -102,14 +103,18 @@ static void record_budget(const Pass *pass, Op *module, int64_t interval, const 
     op_set_attr(module, DFG_ATTR_BUDGET, attr_dict(ctx, items, count));
 }
 
-/* Remarks that the answer may not be the best. */
-static void remark_gap(const Op *region, const DseTask *task, const DseAnswer *answer)
+/* Remarks that the answer may not be the best. pooled: that of the dies as one pool. */
+static void remark_gap(const Op *region, const DseTask *task, int64_t pooled,
+                       const DseAnswer *answer)
 {
     static const char *const units[] = {[DSE_LATENCY] = "cycles in sum",
                                         [DSE_PIPELINE_LATENCY] = "cycles for a frame",
                                         [DSE_THROUGHPUT] = "cycles from frame to frame",
                                         [DSE_FPS] = "millionths of the budget"};
-    if (answer->bound < answer->value)
+    if (pooled < answer->value)
+        op_remark(region, "takes %lld %s; as one pool the dies hold a design with %lld",
+                  (long long)answer->value, units[task->objective], (long long)pooled);
+    else if (answer->bound < answer->value)
         op_remark(region, "takes %lld %s; the search was cut short, and no design is below %lld",
                   (long long)answer->value, units[task->objective], (long long)answer->bound);
 }
@@ -142,6 +147,43 @@ static void record_need(Op *module, const DseNeed *need)
     op_set_attr(module, DFG_ATTR_NEEDS, attr_dict(ctx, &item, 1));
 }
 
+/* Forgets places where there are no dies. */
+static void drop_places(const DseSpace *space)
+{
+    size_t count = 0;
+    for (size_t n = 0; n < space->nodes.len; n++) {
+        Op *process = (Op *)(uintptr_t)space->nodes.data[n].process;
+        if (!process || !op_attr(process, SYS_ATTR_PLACE)) continue;
+        op_set_attr(process, SYS_ATTR_PLACE, NULL);
+        count++;
+    }
+    if (count > 0)
+        op_remark(space->region,
+                  "is not placed: dies are not looked at, and %zu places are left out", count);
+}
+
+/* Places the design where there are several dies. False: diagnosed. */
+static bool place(const Pass *pass, Op *module, const DseSpace *space, const DseTask *task,
+                  DseState *state, DseAnswer *answer)
+{
+    PartitionPlatform *platform = xcalloc(1, sizeof *platform);
+    const DsePlaceOptions options = {.anchors = pass_string(pass, "anchors"),
+                                     .colocated = pass_string(pass, "colocate"),
+                                     .reserve = {[COST_BRAM18] = pass_int(pass, "reserve-bram"),
+                                                 [COST_LUT] = pass_int(pass, "reserve-lut")}};
+    bool ok = true;
+    if (pass_string(pass, "dies").len == 0)
+        drop_places(space);
+    else
+        ok = dse_record_dies(module, pass_string(pass, "dies"), pass_string(pass, "die-links"),
+                             pass_int(pass, "die-mean")) &&
+             dse_platform(module, platform) &&
+             dse_place(space, task, &options, platform, state, answer);
+    partition_platform_free(platform);
+    free_ptr((void **)&platform);
+    return ok;
+}
+
 static bool search(Pass *pass, Op *module, const DseSpace *space, DseState *state,
                    DseAnswer *answer)
 {
@@ -162,7 +204,9 @@ static bool search(Pass *pass, Op *module, const DseSpace *space, DseState *stat
         record_need(module, &need);
         return false;
     }
-    remark_gap(space->region, &task, answer);
+    const int64_t pooled = answer->value;
+    if (!place(pass, module, space, &task, state, answer)) return false;
+    remark_gap(space->region, &task, pooled, answer);
     return true;
 }
 
@@ -241,7 +285,15 @@ const PassDef pass_choose_unroll = {
         {"port-bits", OPTION_INT, "0",
          "bits that a word at the boundary may take in a DMA's beat; 0: no limit", 0, INT64_MAX},
         {"rewind", OPTION_BOOL, "false",
-         "processes that can begin with the next frame before they have run empty"}),
+         "processes that can begin with the next frame before they have run empty"},
+        {"dies", OPTION_STRING, "",
+         "place processes on dies, a list of name:lut/ff/bram18/uram/dsp:lut/ff/bram18/uram/dsp "
+         "with what may be used and what there is; empty: one pool"},
+        {"die-links", OPTION_STRING, "", "wires between dies, a list of die-die:wires by number"},
+        {"die-mean", OPTION_INT, "0",
+         "percent of BRAM18, URAM and DSP that are used of a die in the mean; 0: no limit", 0, 100},
+        {"anchors", OPTION_STRING, "", "layer:die, separated by semicolons"},
+        {"colocate", OPTION_STRING, "", "layer,layer of one die, lists separated by semicolons"}),
     .stats = STATS({"configurations", "of all processes, to choose from"},
                    {"search-us", "processor time of the search in microseconds"}),
     .run = choose_unroll,

@@ -3,6 +3,7 @@
  * Tests: lit/target/dse/converters.mir */
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
+#include "dialects/sys/sys.h"
 #include "ir/core/core.h"
 #include "schedule/schedule.h"
 #include "target/cost/cost.h"
@@ -116,15 +117,25 @@ static Op *build_process(SymbolTable *symbols, Op *reader, const Type *from, con
     return process;
 }
 
+/* The place of the process at a channel's end, or NULL. */
+static const Attr *end_place(SymbolTable *symbols, const Op *channel, uint32_t end)
+{
+    const Use *use = op_result(channel, end)->uses;
+    const Attr *callee = use ? op_attr(use->owner, "callee") : NULL;
+    const Op *process = callee ? symtab_get(symbols, callee->u.symbol.names[0]) : NULL;
+    return process ? op_attr(process, SYS_ATTR_PLACE) : NULL;
+}
+
 /* channel -> reader becomes channel -> converter -> new channel -> reader. */
 static void insert_converter(SymbolTable *symbols, Op *channel, const Type *from, const Type *to,
-                             const CostTarget *target)
+                             const Attr *place, const CostTarget *target)
 {
     Use *use = op_result(channel, 1)->uses;
     Op *reader = use->owner;
     uint32_t operand = use_index(use);
     Op *process = symtab_get(symbols, op_attr(reader, "callee")->u.symbol.names[0]);
     Op *converter = build_process(symbols, process, from, to, target);
+    op_set_attr(converter, SYS_ATTR_PLACE, place);
     const Type *ends[2] = {end_of(to, &dfg_type_input), end_of(to, &dfg_type_output)};
     Builder b = builder_before(reader);
     Op *next = build(&b, DFG(CHANNEL), NULL, 0, ends, 2, NULL, 0);
@@ -141,9 +152,12 @@ void dse_apply_converters(SymbolTable *symbols, const DseSpace *space, const uin
         const Type *from = space->words.data[config->word[0]];
         const Type *to = space->words.data[config->word[1]];
         const Type *middle = config->middle < 0 ? NULL : space->words.data[config->middle];
+        const Attr *place =
+            end_place(symbols, node->channel, dse_converts_at_writer(from, to) ? 0 : 1);
         if (middle) /* the second one first: it stands at the channel's end */
-            insert_converter(symbols, node->channel, middle, to, &space->target);
+            insert_converter(symbols, node->channel, middle, to, place, &space->target);
         if (from != to)
-            insert_converter(symbols, node->channel, from, middle ? middle : to, &space->target);
+            insert_converter(symbols, node->channel, from, middle ? middle : to, place,
+                             &space->target);
     }
 }

@@ -18,6 +18,7 @@
 #include "target/cost/cost.h"
 #include "target/device/device.h"
 #include "target/dse/solve/solve.h"
+#include "target/partition/partition.h"
 
 /* Notes on the module what schedules need to know of the device: the kind of its DSP slices and the
  * delays of its speed grade, in percent of those of UltraScale+ -2. */
@@ -83,6 +84,11 @@ typedef struct DseAnswer {
     int64_t value, bound; /* cycles; of DSE_FPS millionths of the limits, in sum over them */
 } DseAnswer;
 
+/* The value of a design that is chosen, as the answer's. */
+int64_t dse_value(const DseSpace *space, const DseTask *task, const uint32_t *chosen);
+/* The intervals of all configurations, each once, the shortest first; the caller frees the list. */
+typedef VEC(int64_t) DseIntervals;
+void dse_list_intervals(const DseSpace *space, DseIntervals *out);
 /* Sets state->chosen to the best design found; when none is found, it stays as it is. */
 DseAnswer dse_optimize(const DseSpace *space, const DseTask *task, DseState *state);
 /* The first problem of a task, the one that decides the value; for throughput, S is still to be
@@ -157,7 +163,7 @@ void folding_record(Op *module);
 /* Reads a folding file. A section is an object, or NULL if the file has none. False: diagnosed. */
 typedef struct FoldingFile {
     JsonFile json;
-    json_t *layers, *fifos;
+    json_t *layers, *fifos, *places;
 } FoldingFile;
 bool folding_read(Context *ctx, Str path, FoldingFile *out) MUST_CHECK;
 void folding_free(FoldingFile *file);
@@ -165,6 +171,34 @@ void folding_free(FoldingFile *file);
 /* The place in the file of an object's member, by its key or by its value. */
 const Attr *folding_key_place(const FoldingFile *file, const char *key);
 const Attr *folding_value_place(const FoldingFile *file, const json_t *value, const char *key);
+
+/* Dies. Where a device has several, a design is placed on them: every process has a sys.place, and no
+ * die takes more than its limit, nor does a border carry more wires than it has. target/partition
+ * finds the places of a design that the search has chosen. If there are none, designs of less
+ * resources and then slower ones are tried; the best design of the dies as one pool is the bound.
+ * docs/partition.md.
+ * Tests: lit/target/dse/place-invalid.test, test/e2e/dies_check.py */
+
+/* A design that is placed, as target/partition sees it: nodes are the functions of an emithls
+ * design, edges its streams. */
+typedef struct DsePlaced {
+    PartitionPlatform platform;
+    PartitionModel model;
+    PartitionPlacement placement;
+    PartitionUse use;
+    VEC(const Op *) functions; /* per node */
+    VEC(const Op *) streams;   /* per edge */
+} DsePlaced;
+
+/* What a design takes of its dies. NULL: it is not placed. The caller frees it. */
+DsePlaced *dse_placed(const Op *module);
+void dse_placed_free(DsePlaced *placed);
+/* The dies of a placed module, their limits and links. False: it has none. The caller frees the
+ * platform either way. */
+bool dse_platform(const Op *module, PartitionPlatform *out) MUST_CHECK;
+CostKind dse_cost_kind(PartitionKind kind);
+/* Wires of a stream whose words have so many bits, with valid, ready and last. */
+int64_t dse_wires(int64_t bits);
 
 /* Passes of the search. docs/reference describes each from its PassDef. */
 

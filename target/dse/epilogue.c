@@ -11,6 +11,7 @@
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
+#include "dialects/sys/sys.h"
 #include "ir/core/core.h"
 #include "target/dse/internal.h"
 
@@ -128,6 +129,7 @@ Op *dse_split_epilogue(SymbolTable *symbols, Op *instantiate)
     assert(ok && dse_has_epilogue(&sched));
     (void)ok;
     Op *epilogue = dse_epilogue_process(process, &sched);
+    op_set_attr(epilogue, SYS_ATTR_PLACE, op_attr(process, SYS_ATTR_PLACE));
     op_insert_after(epilogue, process);
     symtab_insert(symbols, epilogue);
     drop_stages(process, &sched);

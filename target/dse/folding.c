@@ -16,10 +16,11 @@ static bool read_section(FoldingFile *file, const char *key, json_t *value)
 {
     json_t **section = strcmp(key, "layers") == 0  ? &file->layers
                        : strcmp(key, "fifos") == 0 ? &file->fifos
+                       : strcmp(key, "place") == 0 ? &file->places
                                                    : NULL;
     if (!section)
         return diag_error(file->json.ctx, folding_key_place(file, key),
-                          "a folding file has 'layers' and 'fifos', but no '%s'", key);
+                          "a folding file has 'layers', 'fifos' and 'place', but no '%s'", key);
     *section = value;
     return json_is_object(value) ||
            diag_error(file->json.ctx, folding_value_place(file, value, key),

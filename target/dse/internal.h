@@ -6,6 +6,7 @@
 #define MING_TARGET_DSE_INTERNAL_H
 
 #include "target/dse/dse.h"
+#include "target/partition/partition.h"
 
 /* How many elements in parallel synthesis still handles well in one process, and how many pixels
  * per word the search tries, both to be multiplied by dse_scale(); bits of the widest word; bits that
@@ -92,6 +93,50 @@ void dse_add_converters(DseSpace *space);
 void dse_add_fifo(const Type *word, int64_t burst, Cost *sum);
 /* Builds the chosen converters into the graph. */
 void dse_apply_converters(SymbolTable *symbols, const DseSpace *space, const uint32_t *chosen);
+
+/* Notes the dies on the module, as the options of choose-unroll give them. False: diagnosed. */
+bool dse_record_dies(Op *module, Str dies, Str links, int64_t mean) MUST_CHECK;
+
+/* What a placement is to keep besides limits: anchors and lists of layers as the options of
+ * choose-unroll give them. */
+typedef struct DsePlaceOptions {
+    Str anchors, colocated;
+    int64_t reserve[COST_KINDS]; /* of all dies together, left for FIFOs */
+} DsePlaceOptions;
+
+/* Where processes may be, of a space and a platform. */
+typedef struct DseAnchors {
+    uint64_t *dies;           /* per node of the space */
+    VEC(PartitionPair) pairs; /* of nodes of the space */
+} DseAnchors;
+
+/* Reads them; places that processes have already are anchors, too. False: diagnosed. */
+bool dse_read_anchors(const DseSpace *space, const PartitionPlatform *platform,
+                      const DsePlaceOptions *options, DseAnchors *out) MUST_CHECK;
+void dse_anchors_free(DseAnchors *anchors);
+
+/* A chosen design as tasks: a node per process, whose versions are its undominated configurations
+ * with the same words that are no slower, the chosen one first. Converters belong to the process at
+ * their wider side, so that it is the narrower words that may cross a border. */
+typedef struct DseTasks {
+    PartitionModel model;
+    uint32_t *node_of;            /* per node of the space: in the model; of processes only */
+    VEC(uint32_t) nodes, configs; /* per node and per version of the model: in the space */
+} DseTasks;
+
+/* slowest: of DSE_THROUGHPUT and DSE_FPS the longest interval; else INT64_MAX. joins: windows and
+ * what computes on them, forks and what they read, are on one die. */
+void dse_tasks(const DseSpace *space, const uint32_t *chosen, const PartitionPlatform *platform,
+               const DseAnchors *anchors, const DseTask *task, bool joins, DseTasks *out);
+void dse_tasks_free(DseTasks *tasks);
+
+/* Whether a converter is on the die of the process in front of it, else on that of the one behind. */
+bool dse_converts_at_writer(const Type *from, const Type *to);
+
+/* Finds places for the design in the state, or a design with places that is as good as possible.
+ * Sets sys.place of the processes, and the answer's value. False: diagnosed. */
+bool dse_place(const DseSpace *space, const DseTask *task, const DsePlaceOptions *options,
+               const PartitionPlatform *platform, DseState *state, DseAnswer *answer) MUST_CHECK;
 
 void dse_set_converter_report(Op *process, const Type *from, const Type *to,
                               const CostTarget *target);

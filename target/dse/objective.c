@@ -82,8 +82,6 @@ static DseAnswer least_cycles(const DseSpace *space, const DseTask *task, DseSta
     return answer;
 }
 
-typedef VEC(int64_t) Intervals;
-
 static int compare_numbers(const void *x, const void *y)
 {
     int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
@@ -91,7 +89,7 @@ static int compare_numbers(const void *x, const void *y)
 }
 
 /* The intervals of all configurations, each once, the shortest first. */
-static void list_intervals(const DseSpace *space, Intervals *out)
+void dse_list_intervals(const DseSpace *space, DseIntervals *out)
 {
     size_t left = 0;
     for (size_t n = 0; n < space->nodes.len; n++)
@@ -214,7 +212,7 @@ typedef struct Bisection {
     const DseSpace *space;
     const DseTask *task;
     DseState *state;
-    Intervals intervals;
+    DseIntervals intervals;
     int64_t *longest; /* per node, all the same */
     size_t excluded;  /* so many of the shortest intervals have no design */
     size_t best;      /* index of the best design's S; their number if there is none */
@@ -278,7 +276,7 @@ static DseAnswer least_interval(const DseSpace *space, const DseTask *task, DseS
                    .longest = ARENA_ARRAY(space->arena, int64_t, space->nodes.len + 1)};
     DseAnswer answer = {.status = DSE_OPTIMAL};
     if (space->nodes.len == 0) return answer;
-    list_intervals(space, &b.intervals);
+    dse_list_intervals(space, &b.intervals);
     bisect(&b);
     if (b.best == b.intervals.len) {
         answer.status = b.excluded < b.best ? DSE_FAILED : DSE_INFEASIBLE;
@@ -452,6 +450,21 @@ static DseAnswer least_pipeline_latency(const DseSpace *space, const DseTask *ta
     answer.bound = (int64_t)fmin(ceil(f->bound), ceil(f->latency));
     answer.status = answer.bound < answer.value ? DSE_FEASIBLE : DSE_OPTIMAL;
     return answer;
+}
+
+int64_t dse_value(const DseSpace *space, const DseTask *task, const uint32_t *chosen)
+{
+    const Cost total = dse_total(space, chosen), weights = share_weights(&task->limits);
+    DseCut cut;
+    switch (task->objective) {
+    case DSE_LATENCY: return total.cycles;
+    case DSE_THROUGHPUT: return dse_interval(space, chosen);
+    case DSE_FPS: return dse_measure(&total, &weights);
+    case DSE_PIPELINE_LATENCY:
+        cut = dse_cut(space);
+        return (int64_t)ceil(dse_pipeline_latency(space, chosen, task->overlaps, &cut));
+    }
+    return 0;
 }
 
 DseAnswer dse_optimize(const DseSpace *space, const DseTask *task, DseState *state)

@@ -29,6 +29,7 @@ typedef struct FifoFitting {
     int64_t *depths; /* of each stream */
     FifoUse *fifos;  /* of each stream behind the ports' */
     size_t fifo_count;
+    FifoDies *dies;      /* NULL: the design is not placed */
     Cost others, limits; /* of the processes themselves; of the budget, -1 for none */
     int64_t clock_mhz;
     int64_t events; /* reads and writes to simulate for one interval */
@@ -41,19 +42,10 @@ static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
     return attr_dict_int(op_attr(module, DFG_ATTR_BUDGET), name, fallback);
 }
 
-/* The cost of a process by its report; nothing for the world at a port. */
-static Cost own_cost(const Op *func)
-{
-    Cost cost = {.items = {0}};
-    for (int k = COST_DSP; func && k <= COST_FF; k++)
-        cost.items[k] = attr_dict_int(op_attr(func, DFG_ATTR_REPORT), cost_names[k].key, 0);
-    return cost;
-}
-
 static void find_budget(FifoFitting *f)
 {
     for (uint32_t i = 0; i < f->design->processes.len; i++) {
-        Cost own = own_cost(f->design->processes.data[i].func);
+        Cost own = fifo_process_cost(f->design->processes.data[i].func);
         cost_add(&f->others, &own);
     }
     for (int k = 0; k < COST_KINDS; k++)
@@ -94,7 +86,10 @@ static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyon
         f->fifos[i].is_filled = !f->slack.is_exact && !op_attr(stream_op(s), EMITHLS_ATTR_FIXED);
         f->fifos[i].is_given = keeps_given && given_kind(stream_op(s), &f->fifos[i].kind);
     }
-    fifo_choose_kinds(f->fifos, f->fifo_count, &f->others, &f->limits);
+    if (f->dies)
+        fifo_dies_choose_kinds(f->dies, f->fifos, f->fifo_count);
+    else
+        fifo_choose_kinds(f->fifos, f->fifo_count, &f->others, &f->limits);
     fill_storage(f);
     fifo_costs(f->fifos, f->fifo_count, &total);
     *beyond = (Cost){.items = {0}};
@@ -103,6 +98,7 @@ static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyon
         beyond->items[k] = total.items[k] - f->limits.items[k];
         excess += (double)beyond->items[k] / (double)(f->limits.items[k] + 1);
     }
+    if (f->dies) excess += fifo_dies_beyond(f->dies, f->fifos, f->fifo_count, beyond);
     return excess;
 }
 
@@ -161,8 +157,9 @@ static void remark_excess(const FifoFitting *f, const Cost *beyond)
 {
     for (int k = 0; k < COST_KINDS; k++)
         if (beyond->items[k] > 0)
-            op_remark(f->design->top, "FIFOs that cannot deadlock exceed the %lld %s of the budget",
-                      (long long)f->limits.items[k], cost_names[k].title);
+            op_remark(f->design->top, "FIFOs that cannot deadlock exceed the %lld %s of %s",
+                      (long long)f->limits.items[k], cost_names[k].title,
+                      f->dies ? "the budget, or of a die" : "the budget");
 }
 
 static double storage_beyond(const FifoFitting *f, Cost *beyond)
@@ -283,7 +280,7 @@ static void set_report(const FifoFitting *f, uint32_t process)
     const HlsDesign *design = f->design;
     const Op *func = design->processes.data[process].func;
     const Attr *report = func ? op_attr(func, DFG_ATTR_REPORT) : NULL;
-    Cost cost = own_cost(func);
+    Cost cost = fifo_process_cost(func);
     for (size_t i = 0; i < f->fifo_count; i++)
         if (design->streams.data[design->port_count + i].writer == process)
             fifo_costs(&f->fifos[i], 1, &cost);
@@ -423,9 +420,11 @@ static bool fit_fifos(Pass *pass, Op *module)
     f.fifo_count = f.design->streams.len - f.design->port_count;
     f.fifos = ARENA_ARRAY(&pass->scratch, FifoUse, f.fifo_count);
     find_budget(&f);
+    f.dies = fifo_dies_create(module, f.design);
     for (uint32_t i = f.design->port_count; i < f.design->streams.len; i++)
         f.has_fixed |= op_attr(stream_op(&f.design->streams.data[i]), EMITHLS_ATTR_FIXED) != NULL;
     bool ok = fit(pass, &f);
+    fifo_dies_free(f.dies);
     design_free(f.design);
     return ok;
 }

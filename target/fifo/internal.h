@@ -201,4 +201,16 @@ int64_t fifo_capacity(const FifoUse *fifo);
 /* Adds the costs of all FIFOs to a sum. */
 void fifo_costs(const FifoUse *fifos, size_t count, Cost *sum);
 
+/* The dies of a placed design and what its processes take of each. */
+typedef struct FifoDies FifoDies;
+/* NULL: the module is not placed. */
+FifoDies *fifo_dies_create(const Op *module, const HlsDesign *design);
+void fifo_dies_free(FifoDies *dies);
+/* As fifo_choose_kinds, on each die by itself. `fifos` are those behind the ports' streams. */
+void fifo_dies_choose_kinds(const FifoDies *dies, FifoUse *fifos, size_t count);
+/* The sum of what dies lack in shares of their limits; *beyond becomes at least what they lack. */
+double fifo_dies_beyond(const FifoDies *dies, const FifoUse *fifos, size_t count, Cost *beyond);
+/* The cost of a process by its report; nothing for the world at a port, which is NULL. */
+Cost fifo_process_cost(const Op *func);
+
 #endif

@@ -85,43 +85,118 @@ static bool explain_totals(const PartitionModel *model, StrBuf *why)
     return false;
 }
 
-/* Whether there is a placement with other options, where links carry any amount. */
-static bool is_possible(const PartitionModel *model, const PartitionOptions *options)
+/* A platform with links that carry any amount. The caller frees its links and it. */
+static PartitionPlatform *without_capacities(const PartitionPlatform *platform)
 {
-    enum { STEPS = 1000000 };
     PartitionPlatform *loose = xcalloc(1, sizeof *loose);
+    *loose = *platform;
+    memset(&loose->links, 0, sizeof loose->links);
+    for (size_t i = 0; i < platform->links.len; i++) {
+        PartitionLink *link = vec_push(&loose->links);
+        *link = platform->links.data[i];
+        link->capacity = PARTITION_MAX_AMOUNT * PARTITION_MAX_EDGES;
+    }
+    return loose;
+}
+
+/* The link and direction that a placement exceeds most, in shares of the capacity. */
+static void add_worst_link(const PartitionModel *model, const PartitionUse *use, StrBuf *why)
+{
+    const PartitionPlatform *platform = model->platform;
+    size_t worst = 0;
+    double most = 0;
+    for (size_t i = 0; i < use->links.len; i++) {
+        double share =
+            (double)use->links.data[i] / ((double)platform->links.data[i / 2].capacity + 0.5);
+        if (share > most) worst = i;
+        most = share > most ? share : most;
+    }
+    if (most <= 1) return;
+    const PartitionLink *link = &platform->links.data[worst / 2];
+    strbuf_printf(
+        why, "; the best such placement has %lld %s from '%.*s' to '%.*s', of at most %lld",
+        (long long)use->links.data[worst], link->is_ethernet ? "Mb/s" : "wires",
+        STR_ARG(platform->dies[link->dies[worst % 2]].name),
+        STR_ARG(platform->dies[link->dies[1 - worst % 2]].name), (long long)link->capacity);
+}
+
+/* Whether there is a placement with other options, where links carry any amount. links: NULL, or
+ * gets the link that it exceeds most. */
+static bool is_possible(const PartitionModel *model, const PartitionOptions *options, int64_t steps,
+                        StrBuf *links)
+{
+    PartitionPlatform *loose = without_capacities(model->platform);
     PartitionModel copy = *model;
     PartitionOptions any = *options;
     PartitionPlacement placement;
-    *loose = *model->platform;
-    memset(&loose->links, 0, sizeof loose->links);
-    for (size_t i = 0; i < model->platform->links.len; i++) {
-        PartitionLink *link = vec_push(&loose->links);
-        *link = model->platform->links.data[i];
-        link->capacity = PARTITION_MAX_AMOUNT * PARTITION_MAX_EDGES;
-    }
     copy.platform = loose;
     any.goal_count = 0;
-    any.max_steps = STEPS;
+    if (links) any.goals[any.goal_count++] = PARTITION_GBPS;
+    if (links) any.goals[any.goal_count++] = PARTITION_WIRES;
+    any.max_steps = steps;
     partition_search(&copy, &any, &placement);
     bool is_placed = placement.is_placed;
+    if (is_placed && links) {
+        PartitionUse *use = xcalloc(1, sizeof *use);
+        partition_measure(&copy, &any, &placement, use);
+        add_worst_link(model, use, links);
+        partition_use_free(use);
+        free(use);
+    }
     partition_placement_free(&placement);
     vec_free(&loose->links);
     free(loose);
     return is_placed;
 }
 
+/* Whether there would be a placement with so many percent of a kind on every die. */
+static bool is_possible_with(const PartitionModel *model, const PartitionOptions *options,
+                             PartitionKind kind, int64_t percent)
+{
+    enum { STEPS = 20000 };
+    PartitionPlatform *larger = xcalloc(1, sizeof *larger);
+    PartitionModel copy = *model;
+    *larger = *model->platform;
+    for (uint32_t i = 0; i < larger->die_count; i++) {
+        larger->dies[i].limit[kind] = larger->dies[i].limit[kind] * percent / 100;
+        larger->dies[i].capacity[kind] = larger->dies[i].capacity[kind] * percent / 100;
+    }
+    copy.platform = larger;
+    bool ok = is_possible(&copy, options, STEPS, NULL);
+    free(larger);
+    return ok;
+}
+
+/* The kind of which the least more would do, if more of one kind does. */
+static void add_short_kind(const PartitionModel *model, const PartitionOptions *options,
+                           StrBuf *why)
+{
+    static const int64_t percents[] = {102, 105, 110, 120, 150, 200};
+    for (size_t i = 0; i < COUNT_OF(percents); i++)
+        for (PartitionKind k = 0; k < PARTITION_KINDS; k++) {
+            if (!is_possible_with(model, options, k, percents[i])) continue;
+            strbuf_printf(why, "; with %lld %% more %s on every die they would",
+                          (long long)percents[i] - 100, partition_kind_name(k));
+            return;
+        }
+}
+
 void partition_explain(const PartitionModel *model, const PartitionOptions *options, StrBuf *why)
 {
+    enum { STEPS = 1000000 };
     PartitionOptions any = *options;
+    StrBuf links = {0};
     if (explain_nodes(model, why) || explain_totals(model, why)) return;
-    if (is_possible(model, &any)) {
-        strbuf_printf(why, "the nodes fit, but their edges take more than links between dies or "
-                           "cards carry");
+    if (is_possible(model, &any, STEPS, &links)) {
+        strbuf_printf(why,
+                      "the nodes fit, but their edges take more than links between dies or cards "
+                      "carry%s",
+                      links.data ? links.data : "");
+        strbuf_free(&links);
         return;
     }
     any.max_hops = PARTITION_MAX_DIES;
-    if (is_possible(model, &any)) {
+    if (is_possible(model, &any, STEPS, NULL)) {
         strbuf_printf(why,
                       "the nodes fit, but an edge would use more than %lld links one after the "
                       "other (--max-hops)",
@@ -129,9 +204,11 @@ void partition_explain(const PartitionModel *model, const PartitionOptions *opti
         return;
     }
     any.is_convex = any.is_linear = false;
-    if ((options->is_convex || options->is_linear) && is_possible(model, &any))
+    if ((options->is_convex || options->is_linear) && is_possible(model, &any, STEPS, NULL)) {
         strbuf_printf(why, "the nodes fit, but not with the edges that --convex or --cut=linear "
                            "lets join dies");
-    else
-        strbuf_printf(why, "each node fits on a die, but not all of them together");
+        return;
+    }
+    strbuf_printf(why, "each node fits on a die, but not all of them together");
+    add_short_kind(model, options, why);
 }
