@@ -103,6 +103,7 @@ emit                            cpp emit emitted
 driver                          chart check compile device_options driver model ports search
 driver/simulate                 simulation
 options                         compile_flags flag flags
+report                          html report
 libming                         lib ming
 tools                           command crash_guard dialect_docs expected_diags opt pass_watch
                                 progress reproducer split_input timing tool

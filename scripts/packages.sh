@@ -13,7 +13,7 @@ build_packages="gcc g++ make meson ninja-build pkg-config python3
 # man, groff and mandoc check the manual pages, zsh its completion;
 # python3-build and its fellows make and install the wheel.
 test_packages="libcmocka-dev llvm-19-tools mlir-19-tools libmlir-19 protobuf-compiler python3-numpy
-    libonnx-testdata locales clang-14 clang-format-14 iverilog verilator yosys coinor-cbc
+    libonnx-testdata locales clang-14 clang-format-14 iverilog verilator yosys coinor-cbc graphviz
     man-db groff-base mandoc zsh
     python3-build python3-installer python3-setuptools python3-wheel"
 

@@ -22,7 +22,7 @@ static const Command commands[] = {
     {"engine", "PROGRAM", "a program of an overlay", command_engine},
     {"explore", "MODEL", "throughput against resources", command_explore},
     {"partition", "GRAPH.json", "tasks to the dies of cards", command_partition},
-    {"report", "DIR", "predictions beside synthesis", command_report},
+    {"report", "DIR", "a page about a design; predictions beside synthesis", command_report},
     {"run", "FILE", "a network on arrays", command_run},
     {"sim", "DIR", "a design cycle by cycle", command_sim},
 };

@@ -1,16 +1,18 @@
-/* ming report DIR --csynth=FILE|--yosys=FILE: reads the report.json that ming compile wrote and what
- * synthesis of the same design reported, the csynth.xml of Vitis HLS or the synth.json of `make
+/* ming report DIR: writes a page about a design (report/). With --csynth=FILE|--yosys=FILE: reads the
+ * report.json that ming compile wrote and what synthesis of the same design reported, the csynth.xml of Vitis HLS or the synth.json of `make
  * synth-yosys`, and sets the figures side by side, per process and in total.
- * Tests: lit/tools/ming-report.test, lit/tools/ming-report-yosys.test,
+ * Tests: lit/tools/ming-report.test, lit/tools/ming-report-html.mir, lit/tools/ming-report-yosys.test,
  * lit/tools/ming-report-invalid.test */
 #include <jansson.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialects/dialects.h"
 #include "driver/driver.h"
 #include "ir/asm/print/print.h"
 #include "ir/support/support.h"
+#include "report/report.h"
 #include "target/device/device.h"
 #include "tools/internal.h"
 
@@ -246,7 +248,7 @@ static bool check_top(const Tool *tool, const json_t *design, const SynthReport 
 
 /* What is asked for. */
 typedef struct ReportFlags {
-    const char *csynth, *yosys;
+    const char *csynth, *yosys, *html, *layout;
     bool as_json;
 } ReportFlags;
 
@@ -283,32 +285,96 @@ static bool print_report(const Tool *tool, const char *dir, const ReportFlags *f
     return ok;
 }
 
+static ReportLayout layout_of(const char *name)
+{
+    if (!name || strcmp(name, "auto") == 0) return REPORT_LAYOUT_AUTO;
+    return strcmp(name, "dot") == 0 ? REPORT_LAYOUT_DOT : REPORT_LAYOUT_OWN;
+}
+
+/* Into the file that was asked for, else beside the report. */
+static bool write_page(const Tool *tool, const char *dir, const char *wanted, const StrBuf *text)
+{
+    StrBuf path = {0};
+    const char *reason = NULL;
+    if (wanted && strcmp(wanted, "-") == 0)
+        return fwrite(text->data, 1, text->len, stdout) == text->len;
+    if (wanted)
+        strbuf_add_c(&path, wanted);
+    else
+        strbuf_printf(&path, "%s/report.html", dir);
+    bool ok = file_write(path.data, strbuf_str(text), &reason) ||
+              tool_error(tool, "error: cannot write '%s': %s", path.data, reason);
+    if (ok && !wanted) printf("%s\n", path.data);
+    strbuf_free(&path);
+    return ok;
+}
+
+static bool print_page(const Tool *tool, const char *dir, const ReportFlags *flags)
+{
+    enum { MAX_EVENTS = 1 << 29 };
+    Context *ctx = context_create();
+    StrBuf text = {0}, why = {0};
+    json_t *design = load_design(tool, dir);
+    const ReportOptions options = {
+        .json = design, .layout = layout_of(flags->layout), .max_events = MAX_EVENTS};
+    dialects_register_all(ctx);
+    diag_show_op(ctx, false);
+    bool ok = design && report_print_project(ctx, dir, options, &text, &why);
+    if (why.len > 0) tool_error(tool, "error: %s", why.data);
+    ok = ok && write_page(tool, dir, flags->html, &text);
+    diag_flush(ctx);
+    json_decref(design);
+    strbuf_free(&text);
+    strbuf_free(&why);
+    context_destroy(ctx);
+    return ok;
+}
+
+static bool check_report_flags(const Tool *tool, const ReportFlags *flags, const Texts *inputs)
+{
+    bool compares = flags->csynth || flags->yosys;
+    if (inputs->len != 1)
+        return tool_error(tool, "error: the directory of a design is needed; try '%s --help'",
+                          tool->name);
+    if (flags->csynth && flags->yosys)
+        return tool_error(tool, "error: --csynth and --yosys are of different synthesis; one of "
+                                "them is needed");
+    if (compares && (flags->html || flags->layout))
+        return tool_error(tool, "error: --html and --layout are of a page, which does not have the "
+                                "figures of --csynth and --yosys");
+    return compares || !flags->as_json ||
+           tool_error(tool, "error: --json prints what --csynth or --yosys compares; the design's "
+                            "own figures are in its report.json");
+}
+
 int command_report(int argc, char **argv)
 {
     ReportFlags given = {0};
     const Flag flags[] = {
+        {"html", FLAG_TEXT, &given.html, "file",
+         "Where the page is written, default DIR/report.html; - is standard output", NULL},
+        {"layout", FLAG_CHOICE, &given.layout, "auto|dot|own",
+         "What places the layers: Graphviz where it is installed (auto, default), or without it",
+         NULL},
         {"csynth", FLAG_TEXT, &given.csynth, "file", "csynth.xml of Vitis HLS for the design",
          NULL},
         {"yosys", FLAG_TEXT, &given.yosys, "file", "synth.json of 'make synth-yosys'", NULL},
-        {"json", FLAG_SWITCH, &given.as_json, NULL, "Print JSON", NULL},
+        {"json", FLAG_SWITCH, &given.as_json, NULL, "Print the comparison as JSON", NULL},
     };
     const Tool tool = {
         .name = "ming report",
-        .summary = "ming report: sets predicted figures of a design beside those of synthesis",
-        .usage = "DIR --csynth=FILE|--yosys=FILE [options]",
+        .summary = "ming report: a page about a design, or its predicted figures beside those of "
+                   "synthesis",
+        .usage = "DIR [--html=FILE | --csynth=FILE | --yosys=FILE] [options]",
         .flags = flags,
         .flag_count = COUNT_OF(flags),
     };
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
     bool ok = args == ARGS_DONE;
-    if (args == ARGS_RUN && (inputs.len != 1 || !given.csynth == !given.yosys))
-        tool_error(&tool,
-                   "error: the directory of a design and one of --csynth and --yosys are needed; "
-                   "try '%s --help'",
-                   tool.name);
-    else if (args == ARGS_RUN)
-        ok = print_report(&tool, inputs.data[0], &given);
+    if (args == ARGS_RUN && check_report_flags(&tool, &given, &inputs))
+        ok = given.csynth || given.yosys ? print_report(&tool, inputs.data[0], &given)
+                                         : print_page(&tool, inputs.data[0], &given);
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,0 +1,44 @@
+/* The report of a compiled design as a page: one HTML file that needs nothing else, no network and no
+ * script. All that is drawn comes from report.json, folding.json and a simulation of the design.
+ *
+ *   report.json ─▶ model.c ─┐
+ *   design ─▶ simulate.c ───┴▶ layout.c | dot.c ─▶ graph.c, frames.c, tables.c … ─▶ page.c
+ *
+ * Every name is escaped where it is printed (html.c); a policy in the page forbids scripts and loads.
+ * The tools build on it. docs/report.md.
+ * Tests: lit/tools/ming-report-html.mir, test/e2e/report_check.py */
+#ifndef MING_REPORT_REPORT_H
+#define MING_REPORT_REPORT_H
+
+#include <jansson.h>
+
+#include "ir/support/support.h"
+#include "sim/design/design.h"
+#include "target/device/device.h"
+
+/* What places the layers of the graph. */
+typedef enum ReportLayout {
+    REPORT_LAYOUT_AUTO, /* Graphviz where there is one */
+    REPORT_LAYOUT_DOT,  /* Graphviz, or the page is not made */
+    REPORT_LAYOUT_OWN
+} ReportLayout;
+
+typedef struct ReportOptions {
+    const json_t *json;      /* report.json, an object with an array `processes` */
+    Str folding;             /* the text of folding.json; empty: there is none */
+    const HlsDesign *design; /* the design of the same project */
+    const Device *device;    /* that report.json names; NULL: it is not known */
+    ReportLayout layout;
+    int64_t max_events; /* reads and writes that are simulated at most */
+} ReportOptions;
+
+/* Appends the page. False: appended to *why, and the page is not complete. */
+bool report_print_html(const ReportOptions *options, StrBuf *out, StrBuf *why) MUST_CHECK;
+
+/* The same for the project in a directory, whose report.json is read already: of the options, the
+ * folding file, the design and the device are found. The context knows all dialects. False: diagnosed,
+ * or appended to *why. */
+bool report_print_project(Context *ctx, const char *dir, ReportOptions options, StrBuf *out,
+                          StrBuf *why) MUST_CHECK;
+
+#endif
