@@ -64,15 +64,9 @@ static bool wants_tosa(StrBuf *out, const StageOptions *options)
     return options->has_tosa;
 }
 
-static bool add_top(StrBuf *out, const StageOptions *options)
-{
-    if (options->compile->top) strbuf_printf(out, "top=%s", options->compile->top);
-    return true;
-}
-
 /* Which of the forms of residual blocks a list of words asks for. */
 typedef struct Residual {
-    bool reuses, merges;
+    bool adds, reuses, merges;
 } Residual;
 
 static bool parse_residual(const char *text, Residual *out)
@@ -81,9 +75,10 @@ static bool parse_residual(const char *text, Residual *out)
     if (strcmp(text, "none") == 0) return true;
     for (;; text++) {
         Str word = {text, strcspn(text, ",")};
-        bool all = str_eq_c(word, "all"), reuse = str_eq_c(word, "reuse"),
-             merge = str_eq_c(word, "merge");
-        if (!all && !reuse && !merge) return false;
+        bool all = str_eq_c(word, "all"), add = str_eq_c(word, "add"),
+             reuse = str_eq_c(word, "reuse"), merge = str_eq_c(word, "merge");
+        if (!all && !add && !reuse && !merge) return false;
+        out->adds |= all || add;
         out->reuses |= all || reuse;
         out->merges |= all || merge;
         text += word.len;
@@ -105,6 +100,16 @@ static bool add_residual(StrBuf *out, const StageOptions *options)
     if (residual.reuses != residual.merges)
         strbuf_add_c(out, residual.reuses ? "merge=false" : "reuse=false");
     return residual.reuses || residual.merges;
+}
+
+static bool add_to_dfg(StrBuf *out, const StageOptions *options)
+{
+    Residual residual;
+    const char *text = options->compile->residual;
+    if (options->compile->top) strbuf_printf(out, "top=%s", options->compile->top);
+    if (text && parse_residual(text, &residual) && !residual.adds)
+        strbuf_printf(out, "%sfuse-adds=false", out->len > 0 ? " " : "");
+    return true;
 }
 
 static bool add_folding(StrBuf *out, const StageOptions *options)
@@ -226,7 +231,7 @@ static const Step steps[] = {
     {STAGE_STREAM, on_functions, &pass_normalize_layout, add_keep_going},
     {STAGE_STREAM, NULL, &pass_analyze_kernels, NULL},
     {STAGE_STREAM, on_functions, &pass_insert_reorders, add_keep_going},
-    {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_top},
+    {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_to_dfg},
     {STAGE_TIDY, NULL, &pass_canonicalize, NULL},
     {STAGE_TIDY, NULL, &pass_share_windows, add_residual},
     {STAGE_CHOOSE, NULL, &pass_apply_folding, add_folding_of_loops},

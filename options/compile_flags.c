@@ -64,9 +64,9 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
          "What the accelerator gives: sums in front of scalings and softmaxes, or indices of the "
          "greatest elements, default the network's results",
          NULL},
-        {"residual", FLAG_TEXT, &compile->residual, "all|none|reuse,merge",
-         "Where several read a tensor through windows: whether a window also gives the tensor "
-         "itself, and windows that lie in its own, default both",
+        {"residual", FLAG_TEXT, &compile->residual, "all|none|add,reuse,merge",
+         "Residual blocks: whether kernels add skips to their results, and windows also give the "
+         "tensor itself and windows that lie in their own, default all",
          NULL},
         {"fifo-slack", FLAG_TEXT, &compile->fifo_slack, "exact|N%|default",
          "How much deeper than predicted pipelines may be without losing the interval: not at "
@@ -144,7 +144,7 @@ static bool check(const CompileFlags *options, StrBuf *why)
         return flags_wrong(why, "--fifo-slack takes exact, default or a share as 50%%, at "
                                 "most 1000%%");
     if (options->compile.residual && !driver_residual_is_valid(options->compile.residual))
-        return flags_wrong(why, "--residual takes all, none, or a list of reuse and merge");
+        return flags_wrong(why, "--residual takes all, none, or a list of add, reuse and merge");
     if (!options->knows_weights)
         return flags_wrong(why, "--weights takes rom, load, or load:BITS with 8, 16, 32 or 64");
     if (strcmp(options->control, "chain") != 0 && strcmp(options->interface, "m_axi") == 0)

@@ -24,18 +24,22 @@ static int pulled_port(const Value *value)
     return pull && pull->def == DFG(PULL) ? (int)op_operand(pull, 0)->index : -1;
 }
 
-/* Element-wise, on the result of the kernel before it. */
+/* Element-wise, on the result of the kernel before it and on streams. */
 static bool is_stage_of(const Op *generic, const Value *previous)
 {
     uint32_t inputs = linalg_input_count(generic), loops = linalg_loop_count(generic);
     const AffineMap *out = linalg_operand_map(generic, inputs);
+    bool continues = false;
     if (loops > KERNEL_MAX_LOOPS || !map_is_permutation(out)) return false;
     for (uint32_t i = 0; i < loops; i++)
         if (linalg_is_reduction(generic, i)) return false;
-    for (uint32_t i = 0; i < inputs; i++)
-        if (reshape_source(op_operand(generic, i)) == previous)
-            return linalg_operand_map(generic, i) == out;
-    return false;
+    for (uint32_t i = 0; i < inputs; i++) {
+        bool flows = reshape_source(op_operand(generic, i)) == previous;
+        bool streams = flows || pulled_port(op_operand(generic, i)) >= 0;
+        if (streams && linalg_operand_map(generic, i) != out) return false;
+        continues |= flows;
+    }
+    return continues;
 }
 
 /* Finds main and the chain of element-wise stages behind it. Reshapes may lie between them. */
@@ -65,6 +69,38 @@ static bool collect_generics(ComputeSchedule *sched)
     return op_error(sched->process, "does not push the result of its kernel");
 }
 
+int sched_find_join(const ComputeSchedule *sched, uint32_t stage, uint32_t operand)
+{
+    for (uint32_t j = 0; j < sched->join_count; j++)
+        if (sched->joins[j].stage == stage && sched->joins[j].operand == operand) return (int)j;
+    return -1;
+}
+
+bool sched_port_joins(const ComputeSchedule *sched, uint32_t port)
+{
+    for (uint32_t j = 0; j < sched->join_count; j++)
+        if (sched->joins[j].port == port) return true;
+    return false;
+}
+
+static bool add_join(ComputeSchedule *sched, uint32_t stage, uint32_t operand, uint32_t port)
+{
+    if (sched->stream_count + sched->join_count == SCHED_MAX_STREAMS)
+        return op_error(sched->stages[stage], "reads more than %d streams", SCHED_MAX_STREAMS);
+    sched->joins[sched->join_count++] = (JoinedStream){stage, operand, port};
+    return true;
+}
+
+static bool collect_joins(ComputeSchedule *sched)
+{
+    for (uint32_t s = 0; s < sched->stage_count; s++)
+        for (uint32_t i = 0; i < linalg_input_count(sched->stages[s]); i++) {
+            int port = pulled_port(op_operand(sched->stages[s], i));
+            if (port >= 0 && !add_join(sched, s, i, (uint32_t)port)) return false;
+        }
+    return true;
+}
+
 static bool collect_streams(ComputeSchedule *sched)
 {
     for (uint32_t i = 0; i < linalg_input_count(sched->main); i++) {
@@ -75,12 +111,14 @@ static bool collect_streams(ComputeSchedule *sched)
         sched->stream_operand[sched->stream_count] = i;
         sched->stream_port[sched->stream_count++] = (uint32_t)port;
     }
+    if (!collect_joins(sched)) return false;
     uint32_t inputs = dfg_input_count(sched->process), outputs = dfg_output_count(sched->process);
-    return (sched->stream_count == inputs && outputs == 1) ||
+    uint32_t reads = sched->stream_count + sched->join_count;
+    return (reads == inputs && outputs == 1) ||
            op_error(sched->process,
                     "has %u inputs and %u outputs, but its kernel reads %u and writes "
                     "1",
-                    inputs, outputs, sched->stream_count);
+                    inputs, outputs, reads);
 }
 
 static bool check_unroll(const ComputeSchedule *sched, const int64_t *unroll)

@@ -215,6 +215,14 @@ enum {
     SCHED_MAX_RESULTS = 4
 };
 
+/* A stream that a stage of the epilogue takes beside what flows to it, element by element, as the
+ * skip of a residual block. Its words are those of the output, and one is read for each that is
+ * written. */
+typedef struct JoinedStream {
+    uint32_t stage, operand; /* of sched->stages, of that stage */
+    uint32_t port;           /* of the process */
+} JoinedStream;
+
 typedef struct ComputeSchedule {
     const Op *process, *main; /* main: the linalg.generic that consumes the streams */
     const Type *const *ends;  /* types of the ports, or NULL for their own; borrowed */
@@ -224,6 +232,8 @@ typedef struct ComputeSchedule {
     uint32_t stream_count;
     uint32_t stream_operand[SCHED_MAX_STREAMS]; /* operand of main */
     uint32_t stream_port[SCHED_MAX_STREAMS];    /* port of the process */
+    JoinedStream joins[SCHED_MAX_STREAMS];      /* in the order of stages and operands */
+    uint32_t join_count;
     uint32_t output_port;
     int64_t unroll[KERNEL_MAX_LOOPS];    /* factor per kernel loop */
     ScheduleLoop loops[SCHED_MAX_LOOPS]; /* outermost first; trips above 1 only */
@@ -314,6 +324,10 @@ int64_t sched_compute_first_write(const ComputeSchedule *sched);
 /* Word of stream `stream` as main sees it: extents of its operand's rank. False: diagnosed. */
 bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int64_t *word)
     MUST_CHECK;
+/* The stream that operand `operand` of stage `stage` is, as a number of sched->joins; -1: none. */
+int sched_find_join(const ComputeSchedule *sched, uint32_t stage, uint32_t operand);
+/* Whether a port of the process is that of a joined stream. */
+bool sched_port_joins(const ComputeSchedule *sched, uint32_t port);
 /* Word the output port has with these factors: extents of the output tensor's rank. */
 void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word);
 

@@ -192,6 +192,14 @@ void dfg_erase_output(Op *process, uint32_t output)
     set_signature(process, inputs, outputs - 1);
 }
 
+void dfg_erase_input(Op *process, uint32_t input)
+{
+    uint32_t inputs = dfg_input_count(process), outputs = dfg_output_count(process);
+    block_erase_arg(region_entry(op_region(process, 0)), input);
+    op_set_attr(process, "port_attrs", NULL);
+    set_signature(process, inputs - 1, outputs);
+}
+
 Op *dfg_create_graph(Context *ctx, const OpDef *def, Str name, const Attr *loc,
                      const Type *const *ports, uint32_t input_count, uint32_t output_count,
                      const Attr *port_attrs)

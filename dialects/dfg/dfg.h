@@ -190,6 +190,8 @@ void dfg_update_signature(Op *graph);
  * push serves any more. Attributes of ports, which processes have no use for, go. */
 Value *dfg_add_output(Op *process, const Type *end);
 void dfg_erase_output(Op *process, uint32_t output);
+/* Erases an input port that nothing pulls from any more. */
+void dfg_erase_input(Op *process, uint32_t input);
 /* A detached region or process without ops in its body. `ports` are types, inputs first; names are
  * made by the printer. port_attrs may be NULL. */
 Op *dfg_create_graph(Context *ctx, const OpDef *def, Str name, const Attr *loc,

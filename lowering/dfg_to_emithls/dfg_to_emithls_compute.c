@@ -133,6 +133,40 @@ static void read_words(ComputeLowering *c)
     }
 }
 
+static bool stage_looks_at(const ComputeLowering *c, uint32_t stage, uint32_t operand)
+{
+    return value_has_uses(linalg_body(c->sched.stages[stage])->args[operand]);
+}
+
+/* Whether the stage looks at the stream's elements, and those behind it at what comes of them. */
+static bool is_join_looked_at(const ComputeLowering *c, const JoinedStream *join)
+{
+    bool is_used = stage_looks_at(c, join->stage, join->operand);
+    for (uint32_t s = join->stage + 1; is_used && s < c->sched.stage_count; s++)
+        for (uint32_t i = 0; i < linalg_input_count(c->sched.stages[s]); i++)
+            if (c->sources[s + 1][i].kind == SOURCE_FLOW) is_used = stage_looks_at(c, s, i);
+    return is_used;
+}
+
+/* Takes a word of each stream that the epilogue joins to the result, even if no stage looks at it. */
+static void read_joined(ComputeLowering *c)
+{
+    static const char *const names[] = {"joined",  "joined2", "joined3", "joined4",
+                                        "joined5", "joined6", "joined7", "joined8"};
+    EmithlsNest *nest = &c->l->nest;
+    for (uint32_t j = 0; j < c->sched.join_count; j++) {
+        const JoinedStream *join = &c->sched.joins[j];
+        Value *from = to_emithls_port_stream(c->l, join->port);
+        if (!is_join_looked_at(c, join)) {
+            emithls_nest_read(nest, from);
+            continue;
+        }
+        c->joined[j] =
+            emithls_nest_variable(nest, names[j], emithls_stream_word(from->type), NULL, 0);
+        emithls_nest_store(nest, emithls_nest_read(nest, from), c->joined[j], NULL, 0);
+    }
+}
+
 /* Finishes each lane and writes the word. */
 static bool write_word(ComputeLowering *c)
 {
@@ -140,6 +174,7 @@ static bool write_word(ComputeLowering *c)
     Edge last = to_emithls_edge(c, 0, true, true);
     NestMark mark = to_emithls_open_edge(c, &last);
     Value *stream = to_emithls_port_stream(c->l, c->sched.output_port);
+    read_joined(c);
     const Type *word = emithls_stream_word(stream->type);
     Value *result = emithls_nest_variable(nest, "result", word, NULL, 0);
     NestMark lanes = to_emithls_open_lanes(c, false, "finish");
@@ -154,11 +189,11 @@ static bool write_word(ComputeLowering *c)
     return true;
 }
 
-static bool check_words(const ComputeLowering *c)
+/* Whether a port has words of as many elements as are computed at once. */
+static bool check_port_word(const ComputeLowering *c, uint32_t port)
 {
     int64_t want[DFG_MAX_RANK], got[2 * DFG_MAX_RANK];
     sched_compute_output_word(&c->sched, want);
-    uint32_t port = c->sched.output_port;
     const Type *end = dfg_port(c->l->process, port)->type;
     if (!sched_port_word(c->l->process, port, end, op_result(c->sched.main, 0)->type, got))
         return false;
@@ -169,6 +204,13 @@ static bool check_words(const ComputeLowering *c)
                             "but its port's words hold %lld",
                             (long long)want[i], i, (long long)got[i]);
     return true;
+}
+
+static bool check_words(const ComputeLowering *c)
+{
+    for (uint32_t j = 0; j < c->sched.join_count; j++)
+        if (!check_port_word(c, c->sched.joins[j].port)) return false;
+    return check_port_word(c, c->sched.output_port);
 }
 
 static void declare_kept(ComputeLowering *c, uint32_t stream)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
@@ -47,12 +48,27 @@ uint32_t to_emithls_table_index(const ComputeLowering *c, const TableLayout *lay
     return n + 1;
 }
 
+/* A joined stream has the output's words. One that nothing comes of has no variable, and any value. */
+static Value *load_joined(ComputeLowering *c, uint32_t join)
+{
+    Value *word = c->joined[join];
+    const Type *frame = dfg_payload(dfg_port(c->l->process, c->sched.joins[join].port)->type);
+    if (!word)
+        return emithls_nest_constant(&c->l->nest, type_is_float(type_elem(frame))
+                                                      ? attr_float(type_elem(frame), 0)
+                                                      : attr_int(type_elem(frame), 0));
+    const AffineExpr *lane = to_emithls_output_lane(c);
+    bool has_lanes = emithls_array_elem(word->type)->kind == TYPE_VECTOR;
+    return emithls_nest_load(&c->l->nest, word, &lane, has_lanes);
+}
+
 Value *to_emithls_load_source(ComputeLowering *c, const OperandSource *s)
 {
     const AffineExpr *index[SCHED_MAX_LOOPS + 1];
     EmithlsNest *nest = &c->l->nest;
     if (s->kind == SOURCE_CONSTANT) return emithls_nest_constant(nest, s->constant);
     if (s->kind == SOURCE_STREAM) return to_emithls_load_word(c, s->stream);
+    if (s->kind == SOURCE_JOIN) return load_joined(c, s->stream);
     uint32_t n = to_emithls_table_index(c, &s->layout, index);
     return emithls_nest_load(nest, s->array, index, n);
 }
@@ -368,6 +384,9 @@ bool to_emithls_stage_sources(ComputeLowering *c, uint32_t stage)
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
         if (reshape_source(op_operand(op, i)) == flow)
             sources[i] = (OperandSource){.kind = SOURCE_FLOW};
+        else if (sched_find_join(&c->sched, stage, i) >= 0)
+            sources[i] = (OperandSource){.kind = SOURCE_JOIN,
+                                         .stream = (uint32_t)sched_find_join(&c->sched, stage, i)};
         else if (linalg_reads_operand(op, i) &&
                  !constant_source(c, op, i, sched_stage_operand_map(&c->sched, stage, i),
                                   STR("params"), &sources[i]))

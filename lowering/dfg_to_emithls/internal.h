@@ -55,11 +55,17 @@ void to_emithls_remark_size(Op *func);
 
 /* Where an operand of main or of a stage comes from, for one lane: a word of a stream, a table, a
  * scalar constant, or the value that flows from the stage before. */
-typedef enum SourceKind { SOURCE_STREAM, SOURCE_TABLE, SOURCE_CONSTANT, SOURCE_FLOW } SourceKind;
+typedef enum SourceKind {
+    SOURCE_STREAM,
+    SOURCE_JOIN, /* of the epilogue */
+    SOURCE_TABLE,
+    SOURCE_CONSTANT,
+    SOURCE_FLOW
+} SourceKind;
 
 typedef struct OperandSource {
     SourceKind kind;
-    uint32_t stream;      /* number of the stream */
+    uint32_t stream;      /* number of the stream, or of the joined one */
     Value *array;         /* table */
     TableLayout layout;   /* of a table */
     const Attr *constant; /* a scalar */
@@ -78,7 +84,8 @@ typedef struct ComputeLowering {
     uint32_t nest_first;                      /* counter of schedule.loops[0] */
     const AffineExpr *lane[KERNEL_MAX_LOOPS]; /* per kernel loop, its unrolled counter or 0 */
     Value *words[SCHED_MAX_STREAMS];
-    Value *kept[SCHED_MAX_STREAMS]; /* memories of words that are wanted again, or NULL */
+    Value *joined[SCHED_MAX_STREAMS]; /* words of joined streams, where the epilogue runs */
+    Value *kept[SCHED_MAX_STREAMS];   /* memories of words that are wanted again, or NULL */
     int64_t word[SCHED_MAX_STREAMS][2 * DFG_MAX_RANK];
     /* Accumulators (dfg_to_emithls_reduce.c). Per result of main: this iteration's, and those that
      * wait for other iterations, or NULL. turns: the partial sums of a single accumulator, which

@@ -185,6 +185,9 @@ static void add_kernel(StrBuf *out, const ComputeSchedule *sched)
     for (uint32_t s = 0; s < sched->stage_count; s++) add_steps(&text, sched->stages[s], &steps);
     if (steps) strbuf_printf(out, "%s%s", reduces ? "\nthen " : "\nf: ", text.data);
     strbuf_free(&text);
+    for (uint32_t j = 0; j < sched->join_count; j++)
+        strbuf_printf(out, reduces ? "\nadds in%u where the sums are complete" : "\nadds in%u",
+                      sched->joins[j].port);
     if (sched->packing.is_used) add_packing(out, &sched->packing);
 }
 

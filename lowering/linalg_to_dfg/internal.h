@@ -1,7 +1,7 @@
 /* The inside of linalg_to_dfg, for its sources only.
  *
  *   insert-reorders          insert_reorders.c (the pass), _move.c, _kernel.c
- *   convert-linalg-to-dfg    linalg_to_dfg.c (the graph), _kernel.c, _source.c
+ *   convert-linalg-to-dfg    linalg_to_dfg.c (the graph), _kernel.c, _sum.c, _source.c
  *
  * Both passes decide by the same code whether an operand streams (linalg_to_dfg_kernel.c), so that
  * the second accepts what the first made. Structs borrow ops and own only their vectors. Functions
@@ -18,11 +18,24 @@
 
 /* The ops that become one compute process: a kernel, or an op that moves elements, with the
  * element-wise kernels that run in its epilogue and the reshapes around them. */
+typedef struct JoinedOperand {
+    const Op *stage;  /* a sum */
+    uint32_t operand; /* that another process computes */
+    Value *source;    /* what it streams: reshapes stripped */
+} JoinedOperand;
+
 typedef struct ProcessGroup {
     Op *main;
     VEC(Op *) stages; /* element-wise kernels and reshapes, in order */
     Value *result;    /* of the last stage */
+    uint32_t number;  /* among the groups */
+    uint32_t depth;   /* groups on the longest path to it */
+    VEC(struct JoinedOperand) joins;
 } ProcessGroup;
+
+/* Whether an element-wise kernel adds two streams, or subtracts them, without broadcasts. Gives their
+ * operands. */
+bool to_dfg_is_sum_of_streams(const Op *generic, uint32_t *operands);
 
 /* Constant padding, per dimension of the padded tensor. */
 typedef struct Padding {
@@ -69,8 +82,8 @@ Value *to_dfg_copy_reshapes(Builder *b, Value *value, const Value *source, Value
 /* Processes. Each function builds one, adds it to the symbol table under a name derived from `name`
  * and returns it; it belongs to the module. */
 
-/* The group's process. inputs[i] describes the i-th streamed operand of main. NULL: diagnosed, the
- * group does not stream. */
+/* The group's process. inputs[i] describes the i-th streamed operand of main; the ports of the joined
+ * operands follow theirs. NULL: diagnosed, the group does not stream. */
 Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
                                  const StreamInput *inputs, uint32_t input_count) MUST_CHECK;
 /* kernel: the op that the process belongs to, for its location and the model's name. */

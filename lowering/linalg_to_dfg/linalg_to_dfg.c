@@ -1,7 +1,8 @@
 /* convert-linalg-to-dfg: turns the module's function into a dfg.region of processes.
  *
  * Kernels (linalg.generic) are grouped: an element-wise kernel whose only stream comes from a
- * kernel that nothing else reads joins the epilogue of that kernel. Each group becomes a compute
+ * kernel that nothing else reads joins the epilogue of that kernel, and so does one that adds another
+ * stream to it. Each group becomes a compute
  * process, preceded by a window process where an operand slides, strides or is padded. A value with
  * several readers goes through a fork. A reshape changes no stream: if only one group reads it, it
  * joins that group, else the process of each reader makes it at its port.
@@ -36,6 +37,7 @@ typedef struct DfgConversion {
     PtrMap group_of; /* result Value* -> Group* */
     PtrMap streams;  /* Value* -> DfgStream* */
     VEC(DfgStream *) stream_list;
+    bool fuses_adds;
 } DfgConversion;
 
 static bool check_boundary(const Op *func)
@@ -90,11 +92,66 @@ static void add_stage(DfgConversion *c, ProcessGroup *group, Op *op)
     ptrmap_put(&c->group_of, group->result, group);
 }
 
+static Value *streamed_source(const DfgConversion *c, Value *operand);
+
+static uint32_t depth_of(const DfgConversion *c, Value *value)
+{
+    const ProcessGroup *group = ptrmap_get(&c->group_of, streamed_source(c, value));
+    return group ? group->depth : 0;
+}
+
+static uint32_t stream_count(const ProcessGroup *group)
+{
+    uint32_t count = (uint32_t)group->joins.len;
+    for (uint32_t i = 0; i < linalg_input_count(group->main); i++)
+        count += !to_dfg_is_constant_value(op_operand(group->main, i));
+    return count;
+}
+
+/* The group that may take a sum of its result and another stream; NULL: none. */
+static ProcessGroup *group_of_addend(const DfgConversion *c, Value *value)
+{
+    ProcessGroup *group = ptrmap_get(&c->group_of, value);
+    return group && !is_move(group->main) && linalg_reduces(group->main) &&
+                   value_has_one_use(value) && stream_count(group) < SCHED_MAX_STREAMS
+               ? group
+               : NULL;
+}
+
+/* A sum of the results of two kernels, or of a skip and one, becomes part of the later one: it waits
+ * for the other anyway. A group whose result another one joins is finished, so no two wait for each
+ * other. False: the sum is a group of its own. */
+static bool fuse_sum(DfgConversion *c, Op *generic)
+{
+    uint32_t operands[2];
+    if (!c->fuses_adds || !to_dfg_is_sum_of_streams(generic, operands)) return false;
+    ProcessGroup *groups[2];
+    for (int i = 0; i < 2; i++) groups[i] = group_of_addend(c, op_operand(generic, operands[i]));
+    bool second_is_later =
+        groups[0] && groups[1] &&
+        (groups[1]->depth != groups[0]->depth ? groups[1]->depth > groups[0]->depth
+                                              : groups[1]->number > groups[0]->number);
+    int host = groups[0] && !second_is_later ? 0 : 1;
+    ProcessGroup *group = groups[host];
+    if (!group) return false;
+    Value *joined = op_operand(generic, operands[1 - host]);
+    *vec_push(&group->joins) =
+        (JoinedOperand){generic, operands[1 - host], streamed_source(c, joined)};
+    group->depth = (uint32_t)i64_max(group->depth, depth_of(c, joined) + 1);
+    add_stage(c, group, generic);
+    pass_count(c->pass, "fused", 1);
+    return true;
+}
+
 static void add_group(DfgConversion *c, Op *main)
 {
     ProcessGroup *group = ARENA_NEW(&c->pass->scratch, ProcessGroup);
     group->main = main;
     group->result = op_result(main, 0);
+    group->number = (uint32_t)c->groups.len;
+    for (uint32_t i = 0; i < main->operand_count; i++)
+        group->depth = (uint32_t)i64_max(group->depth, depth_of(c, op_operand(main, i)));
+    group->depth++;
     *vec_push(&c->groups) = group;
     ptrmap_put(&c->group_of, group->result, group);
 }
@@ -104,7 +161,7 @@ static void add_kernel(DfgConversion *c, Op *generic)
     ProcessGroup *group = producer_to_join(c, generic);
     if (group)
         add_stage(c, group, generic);
-    else
+    else if (!fuse_sum(c, generic))
         add_group(c, generic);
 }
 
@@ -199,6 +256,11 @@ static bool count_readers(DfgConversion *c)
             if (to_dfg_is_constant_value(op_operand(main, i))) continue;
             ok &= check_source(c, main, source);
             add_reader(c, source);
+        }
+        for (size_t j = 0; j < c->groups.data[g]->joins.len; j++) {
+            const JoinedOperand *join = &c->groups.data[g]->joins.data[j];
+            ok &= check_source(c, join->stage, join->source);
+            add_reader(c, join->source);
         }
     }
     for (uint32_t i = 0; i < ret->operand_count; i++) {
@@ -332,9 +394,12 @@ static bool convert_group(DfgConversion *c, const ProcessGroup *group)
         instantiate(c, window, window_ends, 1, 1);
         ends[i] = op_result(channel, 1);
     }
+    for (size_t j = 0; ok && j < group->joins.len; j++)
+        ends[count + j] = take_end(c, group->joins.data[j].source);
     Op *process =
         ok ? to_dfg_build_compute_process(&c->symbols, strbuf_str(&name), group, inputs, count)
            : NULL;
+    count += (uint32_t)group->joins.len;
     if (process) connect_process(c, process, ends, count, group, strbuf_str(&name));
     strbuf_free(&name);
     strbuf_free(&window_name);
@@ -411,14 +476,46 @@ static void connect_outputs(DfgConversion *c)
         connect(c, DFG(CONNECT_OUTPUT), dfg_port(c->region, inputs + i), result_end(c, ret, i));
 }
 
+static bool is_published(const DfgConversion *c, Value *source)
+{
+    const DfgStream *stream = ptrmap_get(&c->streams, source);
+    return stream && stream->ends;
+}
+
+/* Whether all that the group reads is there. */
+static bool is_ready(const DfgConversion *c, const ProcessGroup *group)
+{
+    for (uint32_t i = 0; i < group_input_count(group->main); i++) {
+        Value *operand = op_operand(group->main, i);
+        if (!to_dfg_is_constant_value(operand) && !is_published(c, streamed_source(c, operand)))
+            return false;
+    }
+    for (size_t j = 0; j < group->joins.len; j++)
+        if (!is_published(c, group->joins.data[j].source)) return false;
+    return true;
+}
+
+/* In their order, but each behind those that it reads: one that joins a sum reads a result that may
+ * have been computed later. */
+static bool convert_groups(DfgConversion *c)
+{
+    bool *done = ARENA_ARRAY(&c->pass->scratch, bool, c->groups.len + 1);
+    for (size_t next = 0; next < c->groups.len;) {
+        size_t i = next;
+        while (done[i] || !is_ready(c, c->groups.data[i])) i++;
+        ProcessGroup *group = c->groups.data[i];
+        if (!(is_move(group->main) ? convert_move : convert_group)(c, group)) return false;
+        done[i] = true;
+        while (next < c->groups.len && done[next]) next++;
+    }
+    return true;
+}
+
 static bool build_graph(DfgConversion *c)
 {
     create_region(c);
     connect_inputs(c);
-    for (size_t i = 0; i < c->groups.len; i++)
-        if (!(is_move(c->groups.data[i]->main) ? convert_move : convert_group)(c,
-                                                                               c->groups.data[i]))
-            return false;
+    if (!convert_groups(c)) return false;
     connect_outputs(c);
     return true;
 }
@@ -447,7 +544,10 @@ static Op *find_function(Op *module)
 
 static void free_conversion(DfgConversion *c)
 {
-    for (size_t i = 0; i < c->groups.len; i++) vec_free(&c->groups.data[i]->stages);
+    for (size_t i = 0; i < c->groups.len; i++) {
+        vec_free(&c->groups.data[i]->stages);
+        vec_free(&c->groups.data[i]->joins);
+    }
     vec_free(&c->groups);
     vec_free(&c->stream_list);
     ptrmap_free(&c->group_of);
@@ -457,7 +557,10 @@ static void free_conversion(DfgConversion *c)
 
 static bool convert_linalg_to_dfg(Pass *pass, Op *module)
 {
-    DfgConversion c = {.pass = pass, .ctx = module->ctx, .module = module};
+    DfgConversion c = {.pass = pass,
+                       .ctx = module->ctx,
+                       .module = module,
+                       .fuses_adds = pass_bool(pass, "fuse-adds")};
     c.func = find_function(module);
     if (!c.func) return false;
     symtab_init(&c.symbols, module);
@@ -477,6 +580,9 @@ const PassDef pass_convert_linalg_to_dfg = {
     .name = "convert-linalg-to-dfg",
     .summary = "Turn a function of linalg kernels into a graph of streaming processes",
     .anchor = "builtin.module",
-    .options = OPTIONS({"top", OPTION_STRING, NULL, "name of the region; default: the function's"}),
+    .options = OPTIONS(
+        {"top", OPTION_STRING, NULL, "name of the region; default: the function's"},
+        {"fuse-adds", OPTION_BOOL, "true", "let kernels add other streams to their results"}),
+    .stats = STATS({"fused", "sums of streams that a kernel computes"}),
     .run = convert_linalg_to_dfg,
 };

@@ -384,6 +384,9 @@ static Op *empty_compute_process(SymbolTable *symbols, Str name, const ProcessGr
     VEC(const Type *) ports = {0};
     for (uint32_t i = 0; i < input_count; i++)
         *vec_push(&ports) = windowed_end(&dfg_type_output, &inputs[i]);
+    for (size_t j = 0; j < group->joins.len; j++)
+        *vec_push(&ports) = dfg_end_type(&dfg_type_output, group->joins.data[j].source->type, NULL);
+    input_count += (uint32_t)group->joins.len;
     *vec_push(&ports) = dfg_end_type(&dfg_type_input, group->result->type, NULL);
     Op *process = new_process(symbols, name, group->main, ports.data, input_count, 1);
     vec_free(&ports);
@@ -414,6 +417,19 @@ static Op *copy_main(Builder *b, const Op *process, const ProcessGroup *group,
     return main;
 }
 
+/* The joined operands of a stage, pulled from the ports from `port` on. */
+static void pull_joined(Builder *b, const Op *process, const ProcessGroup *group, const Op *stage,
+                        uint32_t port, PtrMap *copies)
+{
+    for (size_t j = 0; j < group->joins.len; j++) {
+        const JoinedOperand *join = &group->joins.data[j];
+        if (join->stage != stage) continue;
+        Value *value = op_operand(stage, join->operand);
+        Value *pulled = build_pull(b, dfg_port(process, port + (uint32_t)j));
+        ptrmap_put(copies, value, to_dfg_copy_reshapes(b, value, join->source, pulled));
+    }
+}
+
 Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
                                  const StreamInput *inputs, uint32_t input_count)
 {
@@ -422,11 +438,14 @@ Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const ProcessGr
     Op *process = empty_compute_process(symbols, name, group, inputs, input_count);
     Builder b = builder_at_end(region_entry(op_region(process, 0)), group->main->loc);
     Op *last = copy_main(&b, process, group, inputs, &copies);
-    for (size_t i = 0; last && i < group->stages.len; i++)
+    for (size_t i = 0; last && i < group->stages.len; i++) {
+        pull_joined(&b, process, group, group->stages.data[i], input_count, &copies);
         last = copy_stage(&b, group->stages.data[i], &copies);
+    }
     ptrmap_free(&copies);
     if (!last) return NULL;
-    build_push(&b, op_result(last, 0), dfg_port(process, input_count));
+    uint32_t output = input_count + (uint32_t)group->joins.len;
+    build_push(&b, op_result(last, 0), dfg_port(process, output));
     return sched_compute_base(process, &sched) ? process : NULL;
 }
 

@@ -121,6 +121,9 @@ static void add_word_choices(const ComputeSchedule *sched, const CostTarget *tar
         if (kept.depth > 1) sum->lut += cost_choice_luts(bits, 2);
         if (is_held || cost_structure(target->structure)->has_word_registers) sum->ff += bits;
     }
+    for (uint32_t j = 0; j < sched->join_count; j++)
+        if (cost_structure(target->structure)->has_word_registers)
+            sum->ff += cost_word_bits(port_end_of(sched, sched->joins[j].port));
 }
 
 /* An accumulator is a register that starts from its initial value; partial sums are delayed by

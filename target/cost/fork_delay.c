@@ -70,6 +70,38 @@ bool cost_process_delay(const Op *process, int64_t *out)
     return true;
 }
 
+/* Whether a port is that of a stream that an epilogue joins: a word of it is taken when the result
+ * that it is added to is there. What is wrong with a process is told when its own turn comes. */
+static bool is_joined(const Op *process, uint32_t port)
+{
+    ProcessKind kind;
+    ComputeSchedule compute;
+    DiagHold hold;
+    diag_hold_begin(&hold, process->ctx);
+    bool joins = sched_process_kind(process, &kind) && kind == PROCESS_COMPUTE &&
+                 sched_compute_now(process, &compute) && sched_port_joins(&compute, port);
+    diag_hold_drop(&hold);
+    return joins;
+}
+
+static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, int64_t *out);
+
+/* From a word that is sent into `end`. */
+static bool delay_from(const Value *end, PtrMap *known, uint32_t depth, int64_t *out)
+{
+    const Op *next = dfg_channel_reader(end);
+    int64_t own = 0;
+    *out = 0;
+    if (!next) return true;
+    const Op *process = symbol_lookup(next, op_attr(next, "callee"));
+    if (is_joined(process, use_index(op_result(value_def(end), 1)->uses)) &&
+        !cost_process_delay(process, &own))
+        return false;
+    if (!longest_delay(next, known, depth, out)) return false;
+    *out -= own;
+    return true;
+}
+
 /* The walk of cost_delay_behind, `depth` processes deep. Delays are kept, plus one, in `known`, so it
  * is linear. */
 static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, int64_t *out)
@@ -84,9 +116,8 @@ static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, 
     if (!cost_process_delay(symbol_lookup(instantiate, op_attr(instantiate, "callee")), &own))
         return false;
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++) {
-        const Op *next = dfg_channel_reader(op_operand(instantiate, i));
-        int64_t rest = 0;
-        if (next && !longest_delay(next, known, depth + 1, &rest)) return false;
+        int64_t rest;
+        if (!delay_from(op_operand(instantiate, i), known, depth + 1, &rest)) return false;
         longest = rest > longest ? rest : longest;
     }
     *out = own + longest;
@@ -94,9 +125,9 @@ static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, 
     return true;
 }
 
-bool cost_delay_behind(const Op *instantiate, PtrMap *known, int64_t *out)
+bool cost_delay_behind(const Value *end, PtrMap *known, int64_t *out)
 {
-    return longest_delay(instantiate, known, 0, out);
+    return delay_from(end, known, 0, out);
 }
 
 double cost_part_of_frame(int64_t delay)
@@ -115,9 +146,9 @@ static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *thro
     *through = inputs;
     for (uint32_t i = 0; i < instantiate->operand_count; i++) {
         bool is_channel = i >= inputs && value_def(op_operand(instantiate, i));
-        const Op *next = is_channel ? dfg_channel_reader(op_operand(instantiate, i)) : NULL;
-        delays[i] = is_channel ? 0 : -1;
-        ok = ok && (!next || cost_delay_behind(next, &known, &delays[i]));
+        delays[i] = -1;
+        ok = ok &&
+             (!is_channel || cost_delay_behind(op_operand(instantiate, i), &known, &delays[i]));
         if (delays[i] > longest) {
             longest = delays[i];
             *through = i;

@@ -84,10 +84,10 @@ CostPipeline cost_pipeline_converter(int64_t words, int64_t parts, bool joins, C
 
 /* How long processes hold data back, as the share of a frame that they take before their first
  * output, in a unit that cost_part_of_frame turns into a fraction. Of one process; the largest sum
- * from an instantiated process to the region's end, with the sums that are known already. False:
+ * from what is sent into `end` to the region's end, with the sums that are known already. False:
  * diagnosed. Tests: lit/target/fifo/size-fifos.mir */
 bool cost_process_delay(const Op *process, int64_t *out) MUST_CHECK;
-bool cost_delay_behind(const Op *instantiate, PtrMap *known, int64_t *out) MUST_CHECK;
+bool cost_delay_behind(const Value *end, PtrMap *known, int64_t *out) MUST_CHECK;
 double cost_part_of_frame(int64_t delay);
 
 #endif

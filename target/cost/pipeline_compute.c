@@ -18,9 +18,10 @@ typedef struct ComputeTimer {
     bool lut_products, counts_bits;
     Iteration it;
     int64_t words[SCHED_MAX_STREAMS]; /* when the word of each stream is there */
-    int64_t carried;                  /* when a sum that an iteration before has left is there */
-    int64_t leaves;                   /* when that of this iteration is */
-    PtrMap times;                     /* of the values of the payload being walked; plus 1 */
+    int64_t joined[SCHED_MAX_STREAMS];
+    int64_t carried; /* when a sum that an iteration before has left is there */
+    int64_t leaves;  /* when that of this iteration is */
+    PtrMap times;    /* of the values of the payload being walked; plus 1 */
 } ComputeTimer;
 
 /* Stream that an operand of main is; -1: none. */
@@ -28,6 +29,14 @@ static int stream_of(const ComputeSchedule *sched, uint32_t operand)
 {
     for (uint32_t s = 0; s < sched->stream_count; s++)
         if (sched->stream_operand[s] == operand) return (int)s;
+    return -1;
+}
+
+/* Joined stream that an operand of a stage is; -1: none. */
+static int join_of(const ComputeSchedule *sched, const Op *generic, uint32_t operand)
+{
+    for (uint32_t s = 0; s < sched->stage_count; s++)
+        if (sched->stages[s] == generic) return sched_find_join(sched, s, operand);
     return -1;
 }
 
@@ -50,11 +59,13 @@ static int64_t operand_time(ComputeTimer *t, const Op *generic, uint32_t operand
 {
     const MemoryUse *use = find_memory(t, generic, operand);
     int stream = generic == t->sched->main ? stream_of(t->sched, operand) : -1;
+    int join = join_of(t->sched, generic, operand);
     if (stream >= 0) {
         WordTurns turns;
         sched_word_turns(t->sched, (uint32_t)stream, &turns);
         return iteration_op(&t->it, t->words[stream], latency_register_load(turns.turns));
     }
+    if (join >= 0) return t->joined[join];
     return use ? load_time(t, use, 0) : 0;
 }
 
@@ -367,6 +378,9 @@ static void read_words(ComputeTimer *t)
 static int64_t time_stages(ComputeTimer *t, int64_t value)
 {
     const Op *previous = t->sched->main;
+    for (uint32_t j = 0; j < t->sched->join_count; j++)
+        t->joined[j] =
+            iteration_read(&t->it, iteration_condition(&t->it, reduction_edge(t->sched), 0));
     for (uint32_t s = 0; s < t->sched->stage_count; s++) {
         const Op *stage = t->sched->stages[s];
         time_payload(t, stage, op_result(previous, 0), value, NULL);

@@ -98,7 +98,7 @@ static bool read_branch(Branch *branch, Value *end)
     if (!use || use->owner->def != DFG(INSTANTIATE)) return true;
     branch->reader = use->owner;
     if (!sched_process_kind(callee(branch->reader), &kind)) return false;
-    bool ok = cost_delay_behind(branch->reader, &known, &branch->rest) &&
+    bool ok = cost_delay_behind(end, &known, &branch->rest) &&
               (kind != PROCESS_WINDOW || read_window(branch));
     branch->rest -= branch->own;
     ptrmap_free(&known);

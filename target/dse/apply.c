@@ -287,8 +287,10 @@ static Op *instantiate_of(const Op *region, const Op *process)
 static void apply_split(SymbolTable *symbols, Op *region, Op *process, const DseSpace *space,
                         const DseNode *node, const Split *split)
 {
-    Op *epilogue = dse_split_epilogue(symbols, instantiate_of(region, process));
-    const DseNode behind = {.process = epilogue, .kind = PROCESS_COMPUTE, .port_count = 2};
+    Op *epilogue = dse_split_epilogue(symbols, instantiate_of(region, process), split->from);
+    const DseNode behind = {.process = epilogue,
+                            .kind = PROCESS_COMPUTE,
+                            .port_count = dfg_input_count(epilogue) + dfg_output_count(epilogue)};
     apply_node(process, space, node, &split->main);
     apply_node(epilogue, space, &behind, &split->epilogue);
 }

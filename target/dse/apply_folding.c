@@ -390,17 +390,19 @@ static bool split_epilogue(FoldingUse *f, const char *key)
     ComputeSchedule base;
     ProcessKind kind;
     Str name = str_from(key);
-    if (symtab_get(&f->symbols, ident_get(f->ctx, name)) ||
-        !str_ends_with(name, DSE_EPILOGUE_SUFFIX))
+    bool is_sum = str_ends_with(name, DSE_SUM_SUFFIX);
+    const char *suffix = is_sum ? DSE_SUM_SUFFIX : DSE_EPILOGUE_SUFFIX;
+    if (symtab_get(&f->symbols, ident_get(f->ctx, name)) || !str_ends_with(name, suffix))
         return true;
-    name.len -= strlen(DSE_EPILOGUE_SUFFIX);
+    name.len -= strlen(suffix);
     Op *process = symtab_get(&f->symbols, ident_get(f->ctx, name));
     Op *instantiate = process ? ptrmap_get(&f->instantiates, process) : NULL;
     if (!instantiate || !sched_process_kind(process, &kind)) return !instantiate;
     if (kind != PROCESS_COMPUTE) return true;
     if (!sched_compute_base(process, &base)) return false;
-    if (!dse_has_epilogue(&base)) return true;
-    Op *epilogue = dse_split_epilogue(&f->symbols, instantiate);
+    uint32_t from = is_sum ? dse_stage_of_sum(&base) : 0;
+    if (!dse_has_epilogue(&base) || (is_sum && from == 0)) return true;
+    Op *epilogue = dse_split_epilogue(&f->symbols, instantiate, from);
     ptrmap_put(&f->instantiates, epilogue, instantiate->next);
     return true;
 }

@@ -17,9 +17,9 @@ typedef struct Candidates {
     ComputeSchedule base;
     uint32_t loops[KERNEL_MAX_LOOPS]; /* that may be unrolled */
     uint32_t count;
-    int pixel_loop;        /* of the output's second dimension from inside, or -1 */
-    DseEpilogue *epilogue; /* that may be split off, or NULL */
-    Binding choices;       /* of the kernel, whatever its factors */
+    int pixel_loop;            /* of the output's second dimension from inside, or -1 */
+    DseEpilogue *epilogues[2]; /* that may be split off: all of it, or from a sum on; or NULL */
+    Binding choices;           /* of the kernel, whatever its factors */
     int64_t unroll[KERNEL_MAX_LOOPS];
 } Candidates;
 
@@ -44,18 +44,27 @@ static const Type *input_end(const ComputeSchedule *base, uint32_t stream, const
     return sched_port_end(base->process, base->stream_port[stream], tensor, word);
 }
 
-static const Type *output_end(const ComputeSchedule *base, const int64_t *unroll)
+/* The end of a port that has the words of the result. */
+static const Type *result_end(const ComputeSchedule *base, uint32_t port, const int64_t *unroll)
 {
     const AffineMap *map = sched_compute_output_map(base);
     int64_t word[2 * DFG_MAX_RANK];
     for (uint32_t r = 0; r < map->result_count; r++) word[r] = unroll[map->results[r]->value];
-    return sched_port_end(base->process, base->output_port, op_result(base->main, 0)->type, word);
+    return sched_port_end(base->process, port, op_result(base->main, 0)->type, word);
+}
+
+static const Type *output_end(const ComputeSchedule *base, const int64_t *unroll)
+{
+    return result_end(base, base->output_port, unroll);
 }
 
 bool dse_compute_ends(const ComputeSchedule *base, const int64_t *unroll, const Type **ends)
 {
     for (uint32_t s = 0; s < base->stream_count; s++)
         if (!(ends[base->stream_port[s]] = input_end(base, s, unroll))) return false;
+    for (uint32_t j = 0; j < base->join_count; j++)
+        if (!(ends[base->joins[j].port] = result_end(base, base->joins[j].port, unroll)))
+            return false;
     return (ends[base->output_port] = output_end(base, unroll)) != NULL;
 }
 
@@ -151,9 +160,26 @@ static bool candidate_fits(const Candidates *c, const Type *const *ends)
            dse_words_fit(c->node, ends);
 }
 
-/* The same factors with the epilogue split off. */
-static bool add_splits(Candidates *c, const Type *const *ends)
+static bool has_shape_of_sums(const ComputeSchedule *sched, const Type *type)
 {
+    const Type *sums = op_result(sched->main, 0)->type;
+    return type->u.shaped.rank == sums->u.shaped.rank &&
+           memcmp(type->u.shaped.dims, sums->u.shaped.dims,
+                  sums->u.shaped.rank * sizeof(*sums->u.shaped.dims)) == 0;
+}
+
+/* Leaves out the stages from `from` on, and what they join. */
+static void cut_stages(ComputeSchedule *sched, uint32_t from)
+{
+    sched->stage_count = from;
+    while (sched->join_count && sched->joins[sched->join_count - 1].stage >= from)
+        sched->join_count--;
+}
+
+/* The same factors with the epilogue split off. */
+static bool add_splits(Candidates *c, DseEpilogue *epilogue, const Type *const *ends)
+{
+    uint32_t from = dse_epilogue_from(epilogue);
     ComputeSchedule sched;
     Binding binding, choices;
     Cost cost;
@@ -161,9 +187,11 @@ static bool add_splits(Candidates *c, const Type *const *ends)
     const Type *sums[SCHED_MAX_STREAMS + 1];
     memcpy(sums, ends, c->node->port_count * sizeof(*ends));
     if (!sched_compute(c->node->process, c->unroll, sums, &sched)) return false;
-    sched.stage_count = 0;
+    cut_stages(&sched, from);
     sched_compute_output_word(&sched, word);
-    const Type *end = dfg_end_type(&dfg_type_input, op_result(sched.main, 0)->type, word);
+    const Type *given = op_result(from ? sched.stages[from - 1] : sched.main, 0)->type;
+    if (!has_shape_of_sums(&sched, given)) return true;
+    const Type *end = dfg_end_type(&dfg_type_input, given, word);
     sums[sched.output_port] = end;
     if (dse_word_bits(end) > MAX_WORD_BITS) return true;
     cost_compute_choices(&sched, &c->space->target, &choices);
@@ -172,7 +200,7 @@ static bool add_splits(Candidates *c, const Type *const *ends)
             continue;
         cost_compute(&sched, &binding, &c->space->target, &cost);
         Config main = dse_config(c->space, c->node, &cost, sums, c->unroll, &binding);
-        if (!dse_add_splits(c->epilogue, c->node, &main, end, sched.accumulators)) return false;
+        if (!dse_add_splits(epilogue, c->node, &main, end, sched.accumulators)) return false;
     }
     return true;
 }
@@ -190,7 +218,9 @@ static bool add_candidate(Candidates *c, const Type *const *ends)
         cost_compute(&sched, &binding, &c->space->target, &cost);
         dse_add_config(c->space, c->node, &cost, ends, c->unroll, &binding);
     }
-    return !c->epilogue || add_splits(c, ends);
+    for (int i = 0; i < 2; i++)
+        if (c->epilogues[i] && !add_splits(c, c->epilogues[i], ends)) return false;
+    return true;
 }
 
 /* A divisor of the extent, or a factor whose parts overlap by less than a quarter of it. */
@@ -223,8 +253,12 @@ static bool enumerate(Candidates *c, uint32_t depth)
  * False: diagnosed. */
 static bool given_ends(const ComputeSchedule *base, const int64_t *unroll, const Type **ends)
 {
-    for (uint32_t i = 0; i <= base->stream_count; i++)
+    for (uint32_t i = 0; i <= base->stream_count + base->join_count; i++)
         if (!(ends[i] = dse_given_end(base->process, i))) return false;
+    for (uint32_t j = 0; j < base->join_count; j++)
+        if (ends[base->joins[j].port] != result_end(base, base->joins[j].port, unroll))
+            return op_error(base->process, "has words for port %u that its factors do not give",
+                            base->joins[j].port);
     return ends[base->output_port] == output_end(base, unroll) ||
            op_error(base->process, "has words for port %u that its factors do not give",
                     base->output_port);
@@ -274,8 +308,10 @@ bool dse_compute_configs(DseSpace *space, DseNode *node)
     if (is_pinned(&c.base)) return pinned_ends(&c.base, c.unroll, ends) && add_candidate(&c, ends);
     select_loops(&c);
     cost_compute_choices(&c.base, &space->target, &c.choices);
-    c.epilogue = dse_epilogue_create(space, node, &c.base);
+    c.epilogues[0] = dse_epilogue_create(space, node, &c.base, 0);
+    uint32_t sum = dse_stage_of_sum(&c.base);
+    if (sum) c.epilogues[1] = dse_epilogue_create(space, node, &c.base, sum);
     bool ok = enumerate(&c, 0);
-    dse_epilogue_free(c.epilogue);
+    for (int i = 0; i < 2; i++) dse_epilogue_free(c.epilogues[i]);
     return ok;
 }

@@ -140,7 +140,8 @@ static void insert_converter(SymbolTable *symbols, Op *channel, const Type *from
     Builder b = builder_before(reader);
     Op *next = build(&b, DFG(CHANNEL), NULL, 0, ends, 2, NULL, 0);
     op_set_operand(reader, operand, op_result(next, 1));
-    dse_instantiate(&b, converter, op_result(channel, 1), op_result(next, 0));
+    Value *connects[2] = {op_result(channel, 1), op_result(next, 0)};
+    dse_instantiate(&b, converter, connects);
 }
 
 void dse_apply_converters(SymbolTable *symbols, const DseSpace *space, const uint32_t *chosen)

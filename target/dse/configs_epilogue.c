@@ -19,18 +19,32 @@ struct DseEpilogue {
     DseSpace *space;
     Op *process; /* owned */
     ComputeSchedule base;
-    bool at_boundary[2];
+    const ComputeSchedule *split;            /* of the process that it is split off; borrowed */
+    uint32_t from;                           /* its first stage */
+    bool at_boundary[SCHED_MAX_STREAMS + 2]; /* of its ports */
     int64_t port_bits;
     VEC(EpilogueWord) words;
 };
 
-DseEpilogue *dse_epilogue_create(DseSpace *space, const DseNode *node, const ComputeSchedule *base)
+uint32_t dse_epilogue_from(const DseEpilogue *epilogue)
+{
+    return epilogue->from;
+}
+
+DseEpilogue *dse_epilogue_create(DseSpace *space, const DseNode *node, const ComputeSchedule *base,
+                                 uint32_t from)
 {
     if (space->target.fuses_epilogues || !dse_has_epilogue(base)) return NULL;
     DseEpilogue *e = xcalloc(1, sizeof(*e));
     e->space = space;
-    e->process = dse_epilogue_process(node->process, base);
-    e->at_boundary[1] = node->at_boundary[base->output_port];
+    e->from = from;
+    e->split = base;
+    e->process = dse_epilogue_process(node->process, base, from);
+    uint32_t port = 1;
+    for (uint32_t j = 0; j < base->join_count; j++)
+        if (base->joins[j].stage >= from)
+            e->at_boundary[port++] = node->at_boundary[base->joins[j].port];
+    e->at_boundary[port] = node->at_boundary[base->output_port];
     e->port_bits = node->port_bits;
     if (sched_compute_base(e->process, &e->base)) return e;
     dse_epilogue_free(e);
@@ -52,7 +66,7 @@ static bool add_factors(DseEpilogue *e, EpilogueWord *w, const int64_t *unroll)
     ComputeSchedule sched;
     Binding binding, choices;
     Cost cost;
-    const Type *ends[2];
+    const Type *ends[SCHED_MAX_STREAMS + 1];
     if (!dse_compute_ends(&e->base, unroll, ends) || ends[0] == w->sums ||
         !sched_can_convert(w->sums, ends[0]))
         return true;
@@ -98,7 +112,7 @@ static const DseNode *configs_of_word(DseEpilogue *e, const Type *sums)
     *word = (EpilogueWord){sums,
                            {.process = e->process,
                             .kind = PROCESS_COMPUTE,
-                            .port_count = 2,
+                            .port_count = e->base.output_port + 1,
                             .at_boundary = e->at_boundary,
                             .port_bits = e->port_bits}};
     if (!enumerate(e, word)) return NULL;
@@ -106,19 +120,35 @@ static const DseNode *configs_of_word(DseEpilogue *e, const Type *sums)
     return &word->node;
 }
 
-static void add_split(DseSpace *space, DseNode *node, const Config *main, const Config *epilogue,
-                      const Type *sums, int64_t burst)
+/* The words of the ports of both: joined streams and the result are the epilogue's. main's own are
+ * those of its ports once it is split. */
+static void add_split(const DseEpilogue *e, DseNode *node, const Config *main,
+                      const Config *epilogue, const Type *sums, int64_t burst)
 {
-    const uint32_t last = node->port_count - 1;
+    DseSpace *space = e->space;
+    const size_t bytes = node->port_count * sizeof(*main->word);
     Split *split = ARENA_NEW(space->arena, Split);
-    *split = (Split){*main, *epilogue};
+    *split = (Split){*main, *epilogue, e->from};
     Config config = *main;
-    config.word = arena_copy(space->arena, main->word, node->port_count * sizeof(*main->word));
-    config.word[last] = epilogue->word[1];
+    config.word = arena_copy(space->arena, main->word, bytes);
+    split->main.word = arena_copy(space->arena, main->word, bytes);
+    uint32_t kept = 0, moved = 1;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        if (dse_split_takes(e->split, e->from, i))
+            config.word[i] = epilogue->word[moved++];
+        else
+            split->main.word[kept++] = main->word[i];
+    }
+    config.word[node->port_count - 1] = epilogue->word[moved];
     config.split = split;
     cost_add(&config.cost, &epilogue->cost);
     dse_add_fifo(sums, burst, &config.cost);
     *vec_push(&node->configs) = config;
+}
+
+static int64_t output_lanes(const DseEpilogue *e, const Config *epilogue)
+{
+    return dfg_word_elems(e->space->words.data[epilogue->word[e->base.output_port]]);
 }
 
 /* Of the epilogues that take no longer than their sums, those of fewest lanes. */
@@ -130,14 +160,13 @@ bool dse_add_splits(DseEpilogue *e, DseNode *node, const Config *main, const Typ
     if (!epilogue) return false;
     for (size_t i = 0; i < epilogue->configs.len; i++) {
         const Config *config = &epilogue->configs.data[i];
-        int64_t lanes = dfg_word_elems(e->space->words.data[config->word[1]]);
+        int64_t lanes = output_lanes(e, config);
         if (config->interval <= main->interval && lanes < fewest) fewest = lanes;
     }
     for (size_t i = 0; i < epilogue->configs.len; i++) {
         const Config *config = &epilogue->configs.data[i];
-        if (config->interval <= main->interval &&
-            dfg_word_elems(e->space->words.data[config->word[1]]) == fewest)
-            add_split(e->space, node, main, config, sums, burst);
+        if (config->interval <= main->interval && output_lanes(e, config) == fewest)
+            add_split(e, node, main, config, sums, burst);
     }
     return true;
 }

@@ -43,19 +43,28 @@ bool dse_words_fit(const DseNode *node, const Type *const *ends);
 /* Epilogues that are split off (epilogue.c, configs_epilogue.c). The epilogue of `conv` is the
  * process `conv_epilogue`. */
 #define DSE_EPILOGUE_SUFFIX "_epilogue"
+/* The same from the first stage on that joins another stream. */
+#define DSE_SUM_SUFFIX "_sum"
 /* Whether a process does something to sums once they are complete. */
 bool dse_has_epilogue(const ComputeSchedule *sched);
-/* A detached process that does it, which the caller erases or inserts. */
-Op *dse_epilogue_process(const Op *process, const ComputeSchedule *sched);
+/* A detached process that does it from stage `from` on, which the caller erases or inserts. Its inputs
+ * are the results of the stage before and the streams that its stages join. */
+Op *dse_epilogue_process(const Op *process, const ComputeSchedule *sched, uint32_t from);
+/* Whether an input port goes over to that process. */
+bool dse_split_takes(const ComputeSchedule *sched, uint32_t from, uint32_t port);
 /* Splits the epilogue off the process of an instantiate, both in the module and in the graph.
  * Returns the new process, in words of one element. */
-Op *dse_split_epilogue(SymbolTable *symbols, Op *instantiate);
-/* Runs a process of one input and one output on these ends. */
-void dse_instantiate(Builder *b, const Op *process, Value *input, Value *output);
+Op *dse_split_epilogue(SymbolTable *symbols, Op *instantiate, uint32_t from);
+/* The first stage that joins another stream behind the first stage; 0: none. */
+uint32_t dse_stage_of_sum(const ComputeSchedule *sched);
+/* Runs a process on the ends of its inputs and outputs. */
+void dse_instantiate(Builder *b, const Op *process, Value *const *ends);
 /* Of one process, the epilogue by itself and its configurations by the words that it reads. */
 typedef struct DseEpilogue DseEpilogue;
-/* NULL: the process has none to split off. */
-DseEpilogue *dse_epilogue_create(DseSpace *space, const DseNode *node, const ComputeSchedule *base);
+/* From stage `from` on. NULL: the process has none to split off. */
+DseEpilogue *dse_epilogue_create(DseSpace *space, const DseNode *node, const ComputeSchedule *base,
+                                 uint32_t from);
+uint32_t dse_epilogue_from(const DseEpilogue *epilogue);
 void dse_epilogue_free(DseEpilogue *epilogue);
 /* Adds the configurations of a process whose epilogue is split off: `main` with words `sums` at its
  * output. burst: words of sums that follow each other without a pause. False: diagnosed. */

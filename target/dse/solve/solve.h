@@ -31,6 +31,7 @@ typedef struct Config {
  * last word of `main`, the first one of `epilogue`. */
 typedef struct Split {
     Config main, epilogue;
+    uint32_t from; /* the stage that the epilogue begins with */
 } Split;
 
 /* A process, or the conversion of words on a channel between two processes. */
