@@ -87,8 +87,9 @@ static bool has_partial_streams(const ComputeSchedule *sched)
     return false;
 }
 
-/* A reduction unrolls if its elements arrive in one word: it is the stream's innermost dimension, a
- * window's kernel dimension (whole in every word), or not streamed at all. */
+/* A reduction unrolls if its elements may arrive in one word: it is the stream's innermost dimension,
+ * the one outside of that (pixels, of which kernels give several in a word), a window's kernel dimension
+ * (whole in every word), or not streamed at all. */
 static bool arrives_together(const ComputeSchedule *sched, uint32_t loop)
 {
     if (sched->stream_count == 0 || has_partial_streams(sched)) return true;
@@ -96,7 +97,7 @@ static bool arrives_together(const ComputeSchedule *sched, uint32_t loop)
     const Type *tensor = op_operand(sched->main, sched->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];
     int r = map_result_of_dim(map, loop);
-    return r < 0 || (uint32_t)r + 1 == map->result_count ||
+    return r < 0 || (uint32_t)r + 2 >= map->result_count ||
            (sched_compute_input_word(sched, 0, word) && word[r] == tensor->u.shaped.dims[r]);
 }
 

@@ -46,6 +46,8 @@ class GraphGenerator(FunctionGenerator):
             right = self.branch(tensor, depth)
         elif self.chance(0.3):
             right = self.elementwise(tensor)
+        if self.chance(0.3):            # sums that no quantizer has narrowed
+            left = self.conv(left, self.channels_of(left), self.same_windows(left))
         pair = [left, right]
         self.rng.shuffle(pair)
         return self.narrow(self.join(*pair))
