@@ -44,10 +44,11 @@ static const struct {
     {                                                                                              \
 #name, name                                                                                \
     }
-    TARGET(fuzz_compile),   TARGET(fuzz_csynth),  TARGET(fuzz_designs),  TARGET(fuzz_device),
-    TARGET(fuzz_emit),      TARGET(fuzz_folding), TARGET(fuzz_interp),   TARGET(fuzz_json),
-    TARGET(fuzz_npy),       TARGET(fuzz_onnx),    TARGET(fuzz_orders),   TARGET(fuzz_overlay),
-    TARGET(fuzz_partition), TARGET(fuzz_passes),  TARGET(fuzz_pipeline), TARGET(fuzz_text),
+    TARGET(fuzz_compile), TARGET(fuzz_csynth),    TARGET(fuzz_designs), TARGET(fuzz_device),
+    TARGET(fuzz_emit),    TARGET(fuzz_folding),   TARGET(fuzz_interp),  TARGET(fuzz_json),
+    TARGET(fuzz_lsp),     TARGET(fuzz_npy),       TARGET(fuzz_onnx),    TARGET(fuzz_orders),
+    TARGET(fuzz_overlay), TARGET(fuzz_partition), TARGET(fuzz_passes),  TARGET(fuzz_pipeline),
+    TARGET(fuzz_text),
 #undef TARGET
 };
 

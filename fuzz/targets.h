@@ -10,7 +10,7 @@
 typedef void FuzzTarget(const uint8_t *data, size_t size);
 
 FuzzTarget fuzz_compile, fuzz_csynth, fuzz_designs, fuzz_device, fuzz_emit, fuzz_folding,
-    fuzz_interp, fuzz_json, fuzz_npy, fuzz_onnx, fuzz_orders, fuzz_overlay, fuzz_partition,
-    fuzz_passes, fuzz_pipeline, fuzz_text;
+    fuzz_interp, fuzz_json, fuzz_lsp, fuzz_npy, fuzz_onnx, fuzz_orders, fuzz_overlay,
+    fuzz_partition, fuzz_passes, fuzz_pipeline, fuzz_text;
 
 #endif

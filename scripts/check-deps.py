@@ -105,6 +105,7 @@ driver/simulate                 simulation
 options                         compile_flags flag flags
 report                          html report
 libming                         lib ming
+lsp                             lsp
 tools                           command crash_guard dialect_docs expected_diags opt pass_watch
                                 progress reproducer split_input timing tool
 """
@@ -215,9 +216,9 @@ def find_objects(build, sources):
         key = path.name[:-len(".o")]
         if parts[0] == "tools":
             key = "tools_" + key
-        if parts[0] == "libming":
-            key = "libming_" + key
-        if parts[0] in ("tools", "libming", "libming.a.p") and key in by_object:
+        if parts[0] in ("libming", "lsp"):
+            key = f"{parts[0]}_{key}"
+        if parts[0] in ("tools", "libming", "lsp", "libming.a.p") and key in by_object:
             objects[path] = by_object[key]
     return objects
 

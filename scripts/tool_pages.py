@@ -14,7 +14,9 @@ import sys
 
 # What a value's word stands for, where a shell can complete it.
 FILES = {"file", "file.npy", "[name=]file.npy", "dir", "svg", "json"}
-SEE = {"ming-opt": "reads IR in MLIR's text, verifies it, runs passes on it and prints it.",
+SEE = {"ming-lsp-server": "gives editors diagnostics, hover, completion, definitions and references of values and "
+                          "symbols; an editor starts it. See lsp.md among the pages of ming.",
+       "ming-opt": "reads IR in MLIR's text, verifies it, runs passes on it and prints it.",
        "ming-translate": "turns ONNX files into IR, and designs of the emithls dialect into projects of C++ "
                          "or Verilog."}
 

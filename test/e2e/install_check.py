@@ -49,7 +49,7 @@ def check_design(cases, prefix, folder):
 
 def tables(prefix):
     """Tables of options by the names of manual pages."""
-    for name in ("ming", "ming-opt", "ming-translate"):
+    for name in ("ming", "ming-lsp-server", "ming-opt", "ming-translate"):
         table = json.loads(run([prefix / "bin" / name, "--dump-options"], check=True).stdout)
         yield name, table
         for row in table.get("commands", ()):

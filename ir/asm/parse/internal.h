@@ -206,7 +206,8 @@ struct OpParser {
     uint32_t line;
     /* The hook of ParseOptions, or NULL, and the place up to which it was told. */
     void (*passed)(void *user, SrcPos place);
-    void *passed_user;
+    void (*mentions)(void *user, const ParseMention *mention); /* likewise */
+    void *hook_user;
     SrcPos passed_place;
     uint32_t depth;    /* of nesting */
     uint32_t deepest;  /* that a definition reached, aliases it uses included */

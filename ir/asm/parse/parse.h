@@ -16,12 +16,26 @@
 #define PARSE_MAX_DEPTH 1000
 
 /* Whole texts. */
+
+/* A place that names a value. */
+typedef struct ParseMention {
+    Str name; /* with %, in the text */
+    bool defines;
+    const Value *value;  /* the same for all that mean one value, but for `former`; not to be read
+                            once the parse is over */
+    const Value *former; /* what stood for the value before this definition, or NULL */
+    const Type *type;
+} ParseMention;
+
 typedef struct ParseOptions {
     bool no_implicit_module; /* the single top-level op is returned as it is */
     bool skip_verify;
     /* Called now and then with a place before which the text is hardly looked at again: only names
      * refer to it and messages show it. May be NULL. */
     void (*passed)(void *user, const char *place);
+    /* Called for each place of the text that names a value, also in a text that then fails to parse.
+     * May be NULL. */
+    void (*mentions)(void *user, const ParseMention *mention);
     void *user;
 } ParseOptions;
 

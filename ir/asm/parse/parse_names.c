@@ -210,7 +210,14 @@ static void report_type_mismatch(OpParser *p, const OperandRef *ref, const Type 
     parse_note_at(p, entry->text, "prior use here");
 }
 
-Value *parse_resolve(OpParser *p, const OperandRef *ref, const Type *type)
+static void mention(const OpParser *p, const OperandRef *ref, bool defines, const Value *value,
+                    const Value *former)
+{
+    if (!p->mentions) return;
+    p->mentions(p->hook_user, &(ParseMention){ref->name, defines, value, former, value->type});
+}
+
+static Value *resolve(OpParser *p, const OperandRef *ref, const Type *type)
 {
     const ParsedName *entry = parse_name_find(&p->values, ref->name, ref->index);
     if (entry) {
@@ -229,12 +236,20 @@ Value *parse_resolve(OpParser *p, const OperandRef *ref, const Type *type)
     return value;
 }
 
+Value *parse_resolve(OpParser *p, const OperandRef *ref, const Type *type)
+{
+    Value *value = resolve(p, ref, type);
+    if (value) mention(p, ref, false, value, NULL);
+    return value;
+}
+
 bool parse_define(OpParser *p, const OperandRef *name, Value *value)
 {
     ParsedName *entry = parse_name_find(&p->values, name->name, name->index);
     if (!entry) {
         entry = parse_name_add(&p->values, name->name, name->index, value);
         *vec_push(&p->value_defs) = parse_name_index(&p->values, entry);
+        mention(p, name, true, value, NULL);
         return true;
     }
     Value *former = entry->object;
@@ -251,6 +266,7 @@ bool parse_define(OpParser *p, const OperandRef *name, Value *value)
         return false;
     }
     fill_placeholder(p, former, value);
+    mention(p, name, true, value, former);
     entry->object = value;
     entry->text = name->name.data;
     *vec_push(&p->value_defs) = parse_name_index(&p->values, entry);

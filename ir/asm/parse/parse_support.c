@@ -91,7 +91,7 @@ void parse_passed(OpParser *p, SrcPos place)
 {
     if (!p->passed || place - p->passed_place < PASSED_STEP) return;
     seek_line(p, place); /* otherwise the next location would read it again */
-    p->passed(p->passed_user, place);
+    p->passed(p->hook_user, place);
     p->passed_place = place;
 }
 

@@ -134,7 +134,8 @@ Op *parse_module(Context *ctx, Str text, Str buffer_name, const ParseOptions *op
     OpParser p;
     parser_open(&p, ctx, text, ident_get(ctx, buffer_name));
     p.passed = options->passed;
-    p.passed_user = options->user;
+    p.mentions = options->mentions;
+    p.hook_user = options->user;
     p.passed_place = text.data;
     p.module = create_module(&p);
     Op *result = NULL;
