@@ -147,6 +147,10 @@ static bool add_files(Emitter *e, EmittedFiles *files)
         return false;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         rows[i].print(e, add_file(e, files, rows[i].prefix, rows[i].name));
+    if (emit_is_placed(e)) {
+        emit_floorplan(e, add_file(e, files, "", "floorplan.tcl"));
+        emit_link(e, add_file(e, files, "", "link.cfg"));
+    }
     if (e->weights && !emit_weights(e, add_file(e, files, NULL, "_weights.npy"))) return false;
     if (!add_csim(e, files)) return false;
     op_print(add_file(e, files, NULL, ".mir"), e->module, &PRINT_DEFAULT);

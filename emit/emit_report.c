@@ -316,7 +316,7 @@ static void add_requantizers(Emitter *e, JsonWriter *w)
 }
 
 /* The process that writes a stream; NULL: none. Calls are in the order of the data. */
-static const Op *writer_of(const Emitter *e, const Value *stream)
+const Op *emit_writer_of(const Emitter *e, const Value *stream)
 {
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
         for (uint32_t i = 0; op->def == EMITHLS(CALL) && i < op->operand_count; i++)
@@ -347,7 +347,7 @@ static void add_fifos(Emitter *e, JsonWriter *w)
     json_member_array(w, "fifos");
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
         if (op->def != EMITHLS(STREAM)) continue;
-        const Op *writer = writer_of(e, op_result(op, 0));
+        const Op *writer = emit_writer_of(e, op_result(op, 0));
         begin_item(w);
         json_member_string(w, "name", str_from(ptrmap_get(&e->fifos, op)));
         json_member_count(w, "width", fifo_width(op));

@@ -242,6 +242,12 @@ Str emit_part(const Emitter *e);
 void emit_csim_arguments(const Emitter *e, StrBuf *out);
 void emit_hls_config(Emitter *e, StrBuf *out);
 void emit_tcl(Emitter *e, StrBuf *out);
+/* Of a design that is placed on dies: floorplan.tcl, a hook for Vivado, and link.cfg for v++. */
+bool emit_is_placed(const Emitter *e);
+void emit_floorplan(Emitter *e, StrBuf *out);
+void emit_link(Emitter *e, StrBuf *out);
+/* The process that a top function's stream is written by; NULL: none is. */
+const Op *emit_writer_of(const Emitter *e, const Value *stream);
 void emit_style(Emitter *e, StrBuf *out); /* .clang-format */
 void emit_report(Emitter *e, StrBuf *out);
 void emit_folding(Emitter *e, StrBuf *out);

@@ -1,5 +1,6 @@
 /* The attribute #sys.place<card = 0, die = 2>, and what may have it.
  * Tests: lit/dialects/sys */
+#include "dialects/builtin/builtin.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/sys/sys.h"
@@ -93,7 +94,7 @@ static bool verify_list(Op *op, const NamedAttr *attr)
     if (!ok)
         return op_error(op, SYS_ATTR_LINKS " must be an array of dictionaries, each with two "
                                            "'dies' and 'wires'");
-    return !op_parent(op) ||
+    return op->def == BUILTIN(MODULE) ||
            op_error(op, "is no module, so it cannot have %.*s", STR_ARG(attr->name->str));
 }
 

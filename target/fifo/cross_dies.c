@@ -29,8 +29,29 @@ static Ends ends_of(const Op *stream, SymbolTable *symbols)
     return ends;
 }
 
-/* Dies are neighbours in order. False: diagnosed. */
-static bool count_borders(Op *stream, const Ends *ends, int64_t *out)
+/* Borders on the shortest way between two dies over wires that there are; where the design has no
+ * list of them, dies are neighbours in order. */
+static int64_t distance(const Op *module, int64_t from, int64_t to)
+{
+    const Attr *links = op_attr(module, SYS_ATTR_LINKS);
+    int64_t most = SYS_MAX_DIES, far[SYS_MAX_DIES];
+    if (!links || links->u.array.count == 0) return llabs(from - to);
+    for (int64_t i = 0; i < most; i++) far[i] = i == from ? 0 : most;
+    for (int64_t round = 1; round < most; round++)
+        for (uint32_t i = 0; i < links->u.array.count; i++) {
+            const Attr *link = links->u.array.items[i],
+                       *ends = attr_dict_get_c(link, SYS_LINK_DIES);
+            int64_t a = dense_array_i64(ends, 0), b = dense_array_i64(ends, 1);
+            if (attr_dict_int(link, SYS_LINK_WIRES, 0) <= 0) continue;
+            if (a < 0 || b < 0 || a >= most || b >= most) continue;
+            far[b] = i64_min(far[b], far[a] + 1);
+            far[a] = i64_min(far[a], far[b] + 1);
+        }
+    return far[to] < most ? far[to] : llabs(from - to);
+}
+
+/* False: diagnosed. */
+static bool count_borders(const Op *module, Op *stream, const Ends *ends, int64_t *out)
 {
     SysPlace places[2];
     *out = 0;
@@ -45,7 +66,7 @@ static bool count_borders(Op *stream, const Ends *ends, int64_t *out)
         return op_error(stream,
                         "joins processes of cards %lld and %lld, but a design is of one card",
                         (long long)places[0].card, (long long)places[1].card);
-    *out = llabs(places[0].die - places[1].die);
+    *out = distance(module, places[0].die, places[1].die);
     return true;
 }
 
@@ -60,7 +81,7 @@ static bool cross_dies(Pass *pass, Op *module)
     FOR_EACH_OP(op, region_entry(op_region(top, 0))) {
         if (op->def != EMITHLS(STREAM)) continue;
         const Ends ends = ends_of(op, &symbols);
-        if (!count_borders(op, &ends, &borders)) {
+        if (!count_borders(module, op, &ends, &borders)) {
             ok = false;
             continue;
         }
