@@ -495,6 +495,7 @@ static const char *affine_division(Emitter *e, const AffineExpr *expr, uint32_t 
 {
     int64_t low, high, divisor = expr->rhs->value;
     affine_bounds(expr->lhs, counters->extents, &low, &high);
+    low = i64_max(low, -(INT64_C(1) << 61)); /* counters get nowhere near it */
     int64_t lift = low < 0 ? (-low + divisor - 1) / divisor : 0;
     const AffineExpr *lifted = affine_add_c(expr->lhs, lift * divisor);
     const char *inner = cpp_affine(e, lifted, dims, counters, PREC_MUL);

@@ -360,6 +360,27 @@ static bool verify_write(Op *op)
                     type_str(op->ctx, op_operand(op, 0)->type), type_str(op->ctx, want));
 }
 
+/* What is divided by is a positive number, which nothing that is computed with it lets overflow. */
+static bool check_divisors(Op *op, const AffineExpr *expr)
+{
+    static const int64_t most = INT64_C(1) << 59;
+    if (!expr->lhs) return true;
+    bool divides = expr->kind != AFFINE_ADD && expr->kind != AFFINE_MUL;
+    if (divides && expr->rhs->kind != AFFINE_CONST)
+        return op_error(op, "divides an index by what is no number");
+    if (divides && (expr->rhs->value < 1 || expr->rhs->value > most))
+        return op_error(op, "divides an index by %lld; a divisor is 1 to %lld",
+                        (long long)expr->rhs->value, (long long)most);
+    return check_divisors(op, expr->lhs) && check_divisors(op, expr->rhs);
+}
+
+static bool check_results(Op *op, const AffineExpr *const *exprs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!check_divisors(op, exprs[i])) return false;
+    return true;
+}
+
 /* Type that `count` indices reach: the element, or a lane of it. NULL: diagnosed. */
 static const Type *accessed_type(Op *op, const Type *array, uint32_t index_operands)
 {
@@ -371,6 +392,7 @@ static const Type *accessed_type(Op *op, const Type *array, uint32_t index_opera
                  map->symbol_count, index_operands);
         return NULL;
     }
+    if (!check_results(op, map->results, map->result_count)) return NULL;
     if (map->result_count == rank) return elem;
     if (map->result_count == rank + 1 && elem->kind == TYPE_VECTOR) return type_elem(elem);
     op_error(op, "map has %u results, but the array has rank %u", map->result_count, rank);
@@ -401,9 +423,9 @@ static bool infer_index(Op *op, const Type **results)
 static bool verify_index(Op *op)
 {
     const AffineMap *map = op_attr(op, "map")->u.map;
-    return (map->dim_count == op->operand_count && map->symbol_count == 0 &&
-            map->result_count == 1) ||
-           op_error(op, "map has %u dimensions, %u symbols and %u results for %u indices",
+    if (map->dim_count == op->operand_count && map->symbol_count == 0 && map->result_count == 1)
+        return check_divisors(op, map->results[0]);
+    return op_error(op, "map has %u dimensions, %u symbols and %u results for %u indices",
                     map->dim_count, map->symbol_count, map->result_count, op->operand_count);
 }
 
@@ -420,8 +442,9 @@ static bool verify_popcount(Op *op)
 static bool verify_condition(Op *op)
 {
     const IntegerSet *set = op_attr(op, "condition")->u.set;
-    return (set->dim_count == op->operand_count && set->symbol_count == 0) ||
-           op_error(op, "condition has %u dimensions and %u symbols for %u indices", set->dim_count,
+    if (set->dim_count == op->operand_count && set->symbol_count == 0)
+        return check_results(op, set->constraints, set->constraint_count);
+    return op_error(op, "condition has %u dimensions and %u symbols for %u indices", set->dim_count,
                     set->symbol_count, op->operand_count);
 }
 

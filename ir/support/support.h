@@ -64,11 +64,11 @@ static inline int64_t i64_least(uint32_t bits)
     return INT64_MIN >> (64 - bits);
 }
 
-/* Bits that count `value` things: the least n with 2^n >= value, of value <= 2^62. */
+/* Bits that count `value` things: the least n with 2^n >= value. */
 static inline int64_t i64_log2_up(int64_t value)
 {
     int64_t bits = 0;
-    while (((int64_t)1 << bits) < value) bits++;
+    while (bits < 63 && ((int64_t)1 << bits) < value) bits++;
     return bits;
 }
 

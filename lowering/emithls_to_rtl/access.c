@@ -40,9 +40,7 @@ static bool find_place(BodyBuilder *b, const Op *op, uint32_t first, const Affin
         out->number = (Number){to_rtl_extract(b->g, node, 0, bits), 0, out->extent - 1};
     } else {
         const AffineExpr *over = to_rtl_over_counters(b, op, first, expr);
-        if (!over)
-            return op_error(op, "cannot become hardware: an index is no loop counter, or a divisor "
-                                "no constant");
+        if (!over) return to_rtl_refuse_index(op);
         out->number = to_rtl_number(b, over);
     }
     out->is_constant = to_rtl_is_const(b->g, out->number.node, &out->at);

@@ -193,9 +193,7 @@ static bool build_transfer(BodyBuilder *b, const Op *op)
 static bool build_number(BodyBuilder *b, const Op *op)
 {
     const AffineExpr *expr = to_rtl_over_counters(b, op, 0, op_attr(op, "map")->u.map->results[0]);
-    if (!expr)
-        return op_error(op, "cannot become hardware: an index is no loop counter, or a divisor no "
-                            "constant");
+    if (!expr) return to_rtl_refuse_index(op);
     Number n = to_rtl_number(b, expr);
     *define(b, op_result(op, 0)) = to_rtl_extend(b->g, n.node, 64, n.low < 0);
     return true;

@@ -218,9 +218,10 @@ NodeId to_rtl_divide(Graph *g, NodeId a, NodeId divisor, bool wants_rest);
 /* The value of an expression over the loop's counters, divisors constant. */
 Number to_rtl_number(BodyBuilder *b, const AffineExpr *expr);
 /* An expression over an op's index operands, which begin at `first`, over the loop's counters; NULL:
- * an index is computed or unknown. */
+ * an index is computed or unknown, or to_rtl_number has no bits for it. */
 const AffineExpr *to_rtl_over_counters(const BodyBuilder *b, const Op *op, uint32_t first,
                                        const AffineExpr *expr);
+bool to_rtl_refuse_index(const Op *op); /* diagnoses; false */
 /* Whether the counters are in the op's set. NO_NODE: always. False: diagnosed. */
 bool to_rtl_condition(BodyBuilder *b, const Op *op, NodeId *out) MUST_CHECK;
 

@@ -8,6 +8,8 @@
 #include "ir/asm/print/print.h"
 #include "lowering/emithls_to_rtl/internal.h"
 
+enum { MOST_QUOTIENT_BITS = 62 }; /* of a dividend and a divisor together */
+
 static uint32_t unsigned_bits(int64_t value)
 {
     uint32_t bits = 1;
@@ -123,7 +125,6 @@ static NodeId long_division(Graph *g, NodeId a, const LongDivision *by, bool wan
  *   x / d = x m >> (w + l),   m = floor(2^(w + l) / d) + 1 */
 NodeId to_rtl_divide(Graph *g, NodeId a, NodeId by, bool wants_rest)
 {
-    enum { MOST_BITS = 62 };
     int64_t d;
     LongDivision steps;
     uint32_t width = to_rtl_node(g, a)->width, out = 2 * width + 1;
@@ -131,7 +132,7 @@ NodeId to_rtl_divide(Graph *g, NodeId a, NodeId by, bool wants_rest)
     if (d > 1 && plan_long_division(width, d, &steps))
         return long_division(g, a, &steps, wants_rest);
     uint32_t shift = width + (uint32_t)i64_log2_up(d);
-    if (shift > MOST_BITS) return NO_NODE;
+    if (shift > MOST_QUOTIENT_BITS) return NO_NODE;
     int64_t m = ((int64_t)1 << shift) / d + 1;
     NodeId factor = to_rtl_extend(g, to_rtl_const(g, width + 1, m), out, false);
     NodeId product = to_rtl_binary(g, NODE_MUL, out, to_rtl_extend(g, a, out, false), factor, 0);
@@ -154,17 +155,17 @@ static Number divide(Graph *g, Number a, int64_t divisor, bool wants_rest)
     int64_t moved = a.low < 0 ? -floor_div(a.low, divisor) : 0;
     Number up = add(g, a, constant(g, moved * divisor));
     int64_t low = up.low / divisor, high = up.high / divisor;
+    if (low == high)
+        return wants_rest ? add(g, up, constant(g, -low * divisor)) : constant(g, low - moved);
     if (wants_rest) {
-        low = low == high ? up.low % divisor : 0;
-        high = up.low / divisor == high ? up.high % divisor : divisor - 1;
+        low = 0;
+        high = divisor - 1;
     }
     uint32_t width = to_rtl_node(g, up.node)->width, bits = (uint32_t)i64_log2_up(divisor);
     Number out = {NO_NODE, low, high};
     if (!is_power_of_two(divisor)) {
-        uint32_t wide = (uint32_t)i64_max(width, unsigned_bits(divisor));
-        NodeId dividend = to_rtl_extend(g, up.node, wide, false);
-        out.node = to_rtl_divide(g, dividend, to_rtl_const(g, wide, divisor), wants_rest);
-        assert(out.node != NO_NODE);
+        out.node = to_rtl_divide(g, up.node, to_rtl_const(g, width, divisor), wants_rest);
+        assert(out.node != NO_NODE); /* divided_range */
     } else if (wants_rest) {
         out.node = bits ? to_rtl_extract(g, up.node, 0, bits < width ? bits : width)
                         : to_rtl_const(g, 1, 0);
@@ -174,6 +175,67 @@ static Number divide(Graph *g, Number a, int64_t divisor, bool wants_rest)
     }
     out.node = to_rtl_extend(g, out.node, bits_of(low, high), false);
     return wants_rest || moved == 0 ? out : add(g, out, constant(g, -moved));
+}
+
+/* Above it, numbers and what is computed on the way to them may leave 64 bits. */
+static const int64_t most_number = INT64_C(1) << 59;
+
+typedef struct NumberRange {
+    int64_t low, high;
+} NumberRange;
+
+static bool is_in_range(NumberRange range)
+{
+    return range.low >= -most_number && range.high <= most_number;
+}
+
+/* As divide does. */
+static bool divided_range(NumberRange *range, int64_t divisor, bool wants_rest)
+{
+    int64_t moved = range->low < 0 ? -floor_div(range->low, divisor) : 0;
+    NumberRange up = {range->low + moved * divisor, range->high + moved * divisor};
+    int64_t low = up.low / divisor, high = up.high / divisor;
+    if (low == high)
+        *range = wants_rest ? (NumberRange){up.low - low * divisor, up.high - low * divisor}
+                            : (NumberRange){low - moved, high - moved};
+    else
+        *range =
+            wants_rest ? (NumberRange){0, divisor - 1} : (NumberRange){low - moved, high - moved};
+    return low == high || is_power_of_two(divisor) ||
+           unsigned_bits(up.high) + i64_log2_up(divisor) <= MOST_QUOTIENT_BITS;
+}
+
+static bool multiplied_range(NumberRange *range, int64_t factor)
+{
+    int64_t low, high;
+    if (!i64_mul(range->low, factor, &low) || !i64_mul(range->high, factor, &high)) return false;
+    *range = (NumberRange){i64_min(low, high), i64_max(low, high)};
+    return factor >= -most_number && factor <= most_number;
+}
+
+/* The numbers that to_rtl_number has for the expression; false: one may be too large. */
+static bool number_range(const BodyBuilder *b, const AffineExpr *expr, NumberRange *out)
+{
+    NumberRange rhs;
+    if (expr->kind == AFFINE_DIM) {
+        *out = (NumberRange){0, b->loop->extents[expr->value] - 1};
+        return is_in_range(*out);
+    }
+    if (!expr->lhs) {
+        *out = (NumberRange){expr->value, expr->value};
+        return is_in_range(*out);
+    }
+    if (!number_range(b, expr->lhs, out)) return false;
+    if (expr->kind == AFFINE_ADD) {
+        if (!number_range(b, expr->rhs, &rhs)) return false;
+        *out = (NumberRange){out->low + rhs.low, out->high + rhs.high};
+        return is_in_range(*out);
+    }
+    int64_t number = expr->rhs->value;
+    if (expr->kind == AFFINE_MUL) return multiplied_range(out, number) && is_in_range(*out);
+    if (expr->kind == AFFINE_CEILDIV)
+        *out = (NumberRange){out->low + number - 1, out->high + number - 1};
+    return divided_range(out, number, expr->kind == AFFINE_MOD) && is_in_range(*out);
 }
 
 Number to_rtl_number(BodyBuilder *b, const AffineExpr *expr)
@@ -213,7 +275,15 @@ const AffineExpr *to_rtl_over_counters(const BodyBuilder *b, const Op *op, uint3
         if (!dims[i - first]) dims[i - first] = affine_const(op->ctx, 0);
     }
     expr = affine_replace(expr, dims, op->operand_count - first, NULL, 0);
-    return affine_is_pure(expr) ? expr : NULL;
+    NumberRange range;
+    return affine_is_pure(expr) && number_range(b, expr, &range) ? expr : NULL;
+}
+
+bool to_rtl_refuse_index(const Op *op)
+{
+    return op_error(op,
+                    "cannot become hardware: an index is no loop counter, or its numbers are too "
+                    "large");
 }
 
 /* number >= bound, or == bound; is_upper: number <= bound. */
@@ -259,9 +329,7 @@ bool to_rtl_condition(BodyBuilder *b, const Op *op, NodeId *out)
     *out = NO_NODE;
     for (uint32_t i = 0; i < set->constraint_count; i++) {
         const AffineExpr *expr = to_rtl_over_counters(b, op, 0, set->constraints[i]);
-        if (!expr)
-            return op_error(op, "cannot become hardware: an index is no loop counter, or a divisor "
-                                "no constant");
+        if (!expr) return to_rtl_refuse_index(op);
         *out = to_rtl_and(b->g, *out, constraint(b, expr, set->is_eq[i]));
     }
     int64_t always;

@@ -15,9 +15,9 @@ enum {
     MOST_OPEN = 6,       /* units whose side a table knows */
     MOST_BUCKETS = 4096, /* of sizes */
     LEAST_BUCKETS = 64,
-    MOST_ENTRIES = 24 << 20, /* of all tables */
-    NOT_FITTING = UINT32_MAX
+    MOST_ENTRIES = 24 << 20 /* of all tables */
 };
+#define NOT_FITTING UINT32_MAX
 
 /* A place in the order: the open units in front of it, and where their bits go behind it. */
 typedef struct Place {

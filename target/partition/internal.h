@@ -5,7 +5,7 @@
 
 #include "target/partition/partition.h"
 
-enum { PARTITION_NONE = UINT32_MAX };
+#define PARTITION_NONE UINT32_MAX /* no enumerator: it does not fit an int */
 
 /* What limits the use of a die: sum of coefficients times use <= limit. The kinds come first, then
  * averages that hold on the die. */

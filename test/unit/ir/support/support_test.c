@@ -276,6 +276,9 @@ static void logarithms_round_up(void **state)
         assert_int_equal(i64_log2_up(INT64_C(1) << bits), bits);
         if (bits > 1) assert_int_equal(i64_log2_up((INT64_C(1) << bits) - 1), bits);
     }
+    assert_int_equal(i64_log2_up((INT64_C(1) << 62) + 1), 63);
+    assert_int_equal(i64_log2_up(INT64_MAX), 63);
+    assert_int_equal(i64_log2_up(INT64_MIN), 0);
 }
 
 static void common_divisors_are_greatest(void **state)
