@@ -101,6 +101,7 @@ emit/verilog                    verilog
 emit/dies                       dies
 emit                            cpp emit emitted
 driver                          chart check compile device_options driver model ports search
+driver/roofline                 roofline
 driver/simulate                 simulation
 options                         compile_flags flag flags
 report                          html report

@@ -164,6 +164,7 @@ int command_engine(int argc, char **argv);
 int command_explore(int argc, char **argv);
 int command_partition(int argc, char **argv);
 int command_report(int argc, char **argv);
+int command_roofline(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_sim(int argc, char **argv);
 

@@ -23,6 +23,7 @@ static const Command commands[] = {
     {"explore", "MODEL", "throughput against resources", command_explore},
     {"partition", "GRAPH.json", "tasks to the dies of cards", command_partition},
     {"report", "DIR", "a page about a design; predictions beside synthesis", command_report},
+    {"roofline", "MODEL", "what a device can compute of it", command_roofline},
     {"run", "FILE", "a network on arrays", command_run},
     {"sim", "DIR", "a design cycle by cycle", command_sim},
 };
