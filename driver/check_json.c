@@ -71,6 +71,7 @@ void driver_check_print_json(const Check *check, const Partition *part, StrBuf *
     json_member_object(&w, "total");
     add_costs(&w, &total);
     json_end_object(&w);
+    driver_check_write_requantizers(check, &w);
     add_partition(&w, part);
     json_write_line(&w, 0);
     json_end_object(&w);

@@ -33,6 +33,35 @@ static void add_item(TextTable *table, const Attr *item)
         text_table_add_count(table, attr_dict_int(item, counts[i], -1));
 }
 
+/* As report.json has them (emit/emit_report.c). */
+static void write_item(JsonWriter *w, const Attr *item)
+{
+    const Attr *names = attr_dict_get_c(item, DFG_REQUANT_ABSORBED);
+    json_write_line(w, 4);
+    json_begin_object(w);
+    json_member_string(w, "layer", text_of(item, DFG_REQUANT_LAYER));
+    json_member_string(w, "form", text_of(item, DFG_REQUANT_FORM));
+    json_member_count(w, "levels", attr_dict_int(item, DFG_REQUANT_LEVELS, -1));
+    json_member_count(w, "constant_bits", attr_dict_int(item, DFG_REQUANT_BITS, -1));
+    json_member_count(w, "lut_per_lane", attr_dict_int(item, DFG_COST_LUT, -1));
+    json_member_count(w, "dsp_per_lane", attr_dict_int(item, DFG_COST_DSP, -1));
+    json_member_array(w, "absorbed");
+    for (uint32_t i = 0; i < names->u.array.count; i++)
+        json_write_string(w, names->u.array.items[i]->u.string);
+    json_end_array(w);
+    json_end_object(w);
+}
+
+void driver_check_write_requantizers(const Check *check, JsonWriter *w)
+{
+    json_write_line(w, 2);
+    json_member_array(w, "requantizers");
+    for (uint32_t i = 0; check->requantizers && i < check->requantizers->u.array.count; i++)
+        write_item(w, check->requantizers->u.array.items[i]);
+    if (check->requantizers) json_write_line(w, 2);
+    json_end_array(w);
+}
+
 void driver_check_print_requantizers(const Check *check, StrBuf *out)
 {
     static const char *const titles[] = {"quantizer",     "form",     "with",    "levels",

@@ -104,4 +104,7 @@ bool driver_partition_read(Context *ctx, const char *path, Arena *arena, ModelOp
 /* A layer with the sums and ranges of all, without a name. */
 CheckLayer driver_check_total(const Check *check);
 
+/* Appends the member "requantizers": what the quantizers of the network became. */
+void driver_check_write_requantizers(const Check *check, JsonWriter *w);
+
 #endif
