@@ -61,14 +61,32 @@ static const Op *call_behind(const Value *stream, StreamEnd end, const Value **l
     return call;
 }
 
-/* Whether branches part or meet at a stream: it is one of several that a process reads, or writes,
- * but not the whole windows of a window process. */
+static const Attr *source_of(const Op *call)
+{
+    return attr_dict_get_c(op_attr(callee(call), DFG_ATTR_REPORT), DFG_REPORT_SOURCE);
+}
+
+/* Whether a stream that a process reads beside others is what it works on, to which it adds those:
+ * the first one of a kernel that reduces; windows or sums of the same layer. */
+static bool is_worked_on(const Op *reader, const Op *writer, const Value *last)
+{
+    bool reduces = is_of(callee(reader), kernel_class_name(KERNEL_SLIDING_WINDOW)) ||
+                   is_of(callee(reader), kernel_class_name(KERNEL_REGULAR_REDUCTION));
+    return (reduces && op_operand(reader, 0) == last) ||
+           (writer && source_of(reader) && source_of(writer) == source_of(reader));
+}
+
+/* Whether branches part or meet at a stream: it is one of several that a process reads, but not what
+ * it adds the others to, or one of several that a process writes, but not the whole windows of a
+ * window process. */
 static bool is_at_skip(const Value *stream)
 {
-    const Value *last;
+    const Value *last, *first;
     const Op *reader = call_behind(stream, END_READ, &last);
-    if (reader && end_count(reader, END_READ) > 1) return true;
-    const Op *writer = call_behind(stream, END_WRITE, &last);
+    const Op *writer = call_behind(stream, END_WRITE, &first);
+    if (reader && end_count(reader, END_READ) > 1 && !is_worked_on(reader, writer, last))
+        return true;
+    last = first;
     if (!writer || end_count(writer, END_WRITE) < 2) return false;
     return !is_of(callee(writer), "window") || op_operand(writer, 1) != last;
 }
