@@ -30,8 +30,10 @@ static bool program_folder(char *out, size_t size)
 typedef VEC(StrBuf) Places;
 
 /* Where a build has the files of one kind, from its root. */
-static const char *const build_folders[][2] = {
-    {"csim", "emit/csim"}, {"rtl", "emit/rtl"}, {"devices", "target/devices"}};
+static const char *const build_folders[][2] = {{"board", "emit/board"},
+                                               {"csim", "emit/csim"},
+                                               {"rtl", "emit/rtl"},
+                                               {"devices", "target/devices"}};
 
 static const char *build_folder(const char *kind)
 {

@@ -13,10 +13,11 @@
 
 typedef struct EmitOptions {
     const char *output_dir;
-    const char *csim_dir; /* where the simulation headers are installed; copied into the project */
-    const char *rtl_dir;  /* where the modules are that Verilog instantiates; copied beside it */
-    Op *rtl;              /* the design as modules of hw, printed into rtl/; NULL: no Verilog */
-    int64_t max_text;     /* bytes of all files together; 0: no limit */
+    const char *csim_dir;  /* where the simulation headers are installed; copied into the project */
+    const char *rtl_dir;   /* where the modules are that Verilog instantiates; copied beside it */
+    Op *rtl;               /* the design as modules of hw, printed into rtl/; NULL: no Verilog */
+    const char *board_dir; /* where the files for boards are; NULL: the project is for none */
+    int64_t max_text;      /* bytes of all files together; 0: no limit */
 } EmitOptions;
 
 /* The default limit of text: some 100 million weights. */
@@ -60,6 +61,9 @@ typedef struct EmitTable {
 /* Appends the table for people: loops, unroll factors, cycles and resources. A layer's row has the
  * sums of its resources, the longest of its cycles, and the factors of its slowest kernel. */
 void emit_report_table(const Op *module, const EmitTable *options, StrBuf *out);
+
+/* Whether a part has processors, for which a project for boards is made. */
+bool emit_part_has_ps(Str part);
 
 /* Whether a name can be that of the top function and of its files. */
 bool emit_top_name_is_valid(Str name);

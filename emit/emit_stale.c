@@ -14,10 +14,12 @@
 #define RTL_FOLDER "rtl/"
 #define HERE "./"
 
-static const char *const folders[] = {RTL_FOLDER, HERE};
+static const char *const folders[] = {RTL_FOLDER, EMIT_BOARD_FOLDER, HERE};
 static const char *const lists[] = {RTL_SOURCES, RTL_MEMORIES};
 /* What stands beside the files of the lists. */
 static const char *const companions[] = {RTL_SOURCES, RTL_MEMORIES, "vivado.tcl", "clock.xdc"};
+/* For boards. */
+static const char *const board_files[] = {"driver.py", "vivado.tcl", "design.tcl"};
 
 static bool has_file(const EmittedFiles *files, const char *name)
 {
@@ -69,6 +71,8 @@ void emit_list_old_verilog(const char *dir, StrBuf *out)
         }
     for (size_t k = 0; k < COUNT_OF(companions); k++)
         add_line(out, RTL_FOLDER, str_from(companions[k]));
+    for (size_t k = 0; k < COUNT_OF(board_files); k++)
+        add_line(out, EMIT_BOARD_FOLDER, str_from(board_files[k]));
     for (size_t k = 0; k < COUNT_OF(lists); k++) add_line(out, HERE, str_from(lists[k]));
     strbuf_free(&path);
 }
@@ -95,6 +99,8 @@ static bool is_listed_name(Str name)
     if (name.len == 0 || name.data[0] == '.' || memchr(name.data, '/', name.len)) return false;
     for (size_t i = 0; i < COUNT_OF(companions); i++)
         if (str_eq_c(name, companions[i])) return true;
+    for (size_t i = 0; i < COUNT_OF(board_files); i++)
+        if (str_eq_c(name, board_files[i])) return true;
     return is_verilog(name);
 }
 
@@ -162,5 +168,8 @@ void emit_remove_stale(const char *dir, Str lines, const EmittedFiles *files)
     each_line(lines, remove_line, &removal);
     strbuf_printf(&path, "%s/%s", dir, RTL_FOLDER);
     if (removal.has_removed) (void)rmdir(path.data); /* where nothing is left in it */
+    strbuf_clear(&path);
+    strbuf_printf(&path, "%s/%s", dir, EMIT_BOARD_FOLDER);
+    if (removal.has_removed) (void)rmdir(path.data);
     strbuf_free(&path);
 }

@@ -240,6 +240,8 @@ void emit_file_arguments(const Emitter *e, StrBuf *out);
 Str emit_part(const Emitter *e);
 /* " INPUT=FILE.npy OUTPUT=FILE.npy": what `make csim` needs. */
 void emit_csim_arguments(const Emitter *e, StrBuf *out);
+/* board/design.tcl: what vivado.tcl must know. False: diagnosed, it has no such form. */
+bool emit_board_design(Emitter *e, StrBuf *out) MUST_CHECK;
 void emit_hls_config(Emitter *e, StrBuf *out);
 void emit_tcl(Emitter *e, StrBuf *out);
 /* Of a design that is placed on dies: floorplan.tcl, a hook for Vivado, and link.cfg for v++. */
@@ -258,6 +260,7 @@ void emit_folding(Emitter *e, StrBuf *out);
 
 /* Appends a file's contents (emit_files.c). False: diagnosed. */
 bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK;
+#define EMIT_BOARD_FOLDER "board/"
 #define RTL_SOURCES "files.f"     /* in the Verilog's folder: its sources, a line each */
 #define RTL_MEMORIES "memories.f" /* the contents of its memories */
 /* Appends the files of Verilog that a project in the directory has by its lists, and those that a new

@@ -32,6 +32,7 @@ static bool make_design(ming_context *owner, const ming_options *options, const 
     DeviceTarget *target = xcalloc(1, sizeof *target);
     StrBuf why = {0};
     bool ok = driver_resolve_device(owner->ctx, &flags->device, lib_errors(owner), target) &&
+              compile_flags_check_target(flags, target, &why) &&
               compile_flags_find_files(flags, &why) && quantize(owner, options, *op, NULL) &&
               driver_compile(op, &flags->compile, target, NULL) &&
               compile_flags_emit(flags, folder, *op, project, &why);

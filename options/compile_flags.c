@@ -7,6 +7,7 @@
 void compile_flags_init(CompileFlags *options)
 {
     *options = (CompileFlags){.device = DEVICE_OPTIONS_DEFAULTS,
+                              .platform = "none",
                               .interface = "axis",
                               .weights = "rom",
                               .emit = "hls",
@@ -33,6 +34,11 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
     FLAGS_ADD(
         flags,
         {"top", FLAG_TEXT, &compile->top, "name", "Name of the top function, default the model's",
+         NULL},
+        {"platform", FLAG_CHOICE, &options->platform, "none|pynq",
+         "What the project has beyond the accelerator: nothing (default), or scripts for a "
+         "bitstream "
+         "and a driver in Python for boards that run PYNQ",
          NULL},
         {"interface", FLAG_CHOICE, &options->interface, "axis|m_axi|dma",
          "Ports of the accelerator: streams (default), memories, or streams that a DMA takes, of "
@@ -108,6 +114,11 @@ static bool parse_weights(const char *text, CompileOptions *out)
     return out->weights_width != 0;
 }
 
+static bool has_platform(const CompileFlags *options)
+{
+    return strcmp(options->platform, "none") != 0;
+}
+
 /* Sets what follows from the words that were given. */
 static void settle(CompileFlags *options)
 {
@@ -115,6 +126,8 @@ static void settle(CompileFlags *options)
     bool is_free = strcmp(options->control, "none") == 0;
     bool flushes = strcmp(options->style, "flushing") == 0;
     if (!options->rewind) options->rewind = is_free && !flushes ? "on" : "off";
+    if (has_platform(options) && strcmp(options->interface, "axis") == 0)
+        options->interface = "dma";
     compile->has_memory_ports = strcmp(options->interface, "m_axi") == 0;
     compile->has_dma_ports = strcmp(options->interface, "dma") == 0;
     compile->rewinds = strcmp(options->rewind, "on") == 0;
@@ -155,6 +168,14 @@ static bool check(const CompileFlags *options, StrBuf *why)
     if (strcmp(options->rewind, "on") == 0 && strcmp(options->style, "flushing") == 0)
         return flags_wrong(why, "--pipeline-style=flushing: a pipeline that rewinds stalls; "
                                 "--rewind=on is given");
+    if (has_platform(options) && options->compile.has_memory_ports)
+        return flags_wrong(why, "--platform=%s moves frames by DMAs, not by --interface=m_axi",
+                           options->platform);
+    if (has_platform(options) && options->compile.rewinds)
+        return flags_wrong(why,
+                           "--platform=%s waits for each result, and what rewinds gives the last "
+                           "words of a frame with the next one; --rewind=off is needed",
+                           options->platform);
     if (options->compile.folding && strpbrk(options->compile.folding, "\"'{}"))
         return flags_wrong(why, "--folding: the path must have no quotes and braces");
     if (options->is_pooled && (compile->anchors || compile->colocated))
@@ -188,14 +209,16 @@ static bool has_verilog(const CompileFlags *options)
 bool compile_flags_emit(const CompileFlags *options, const char *folder, Op *design,
                         EmittedProject *project, StrBuf *why)
 {
-    StrBuf csim_dir = {0}, rtl_dir = {0};
+    StrBuf csim_dir = {0}, rtl_dir = {0}, board_dir = {0};
     bool has_rtl = has_verilog(options);
     bool ok = driver_resource_dir("csim", &csim_dir) &&
               (!has_rtl || driver_resource_dir("rtl", &rtl_dir));
+    ok = ok && (!has_platform(options) || driver_resource_dir("board", &board_dir));
     Op *rtl = ok && has_rtl ? driver_lower_to_rtl(design, options->primitives) : NULL;
     const EmitOptions emit = {.output_dir = folder,
                               .csim_dir = csim_dir.data,
                               .rtl_dir = rtl_dir.data,
+                              .board_dir = board_dir.data,
                               .rtl = rtl,
                               .max_text = options->max_text};
     ok = ok && (rtl || !has_rtl) &&
@@ -203,15 +226,29 @@ bool compile_flags_emit(const CompileFlags *options, const char *folder, Op *des
     if (rtl) op_erase(rtl);
     strbuf_free(&csim_dir);
     strbuf_free(&rtl_dir);
+    strbuf_free(&board_dir);
     return ok;
+}
+
+bool compile_flags_check_target(const CompileFlags *options, const DeviceTarget *target,
+                                StrBuf *why)
+{
+    return !has_platform(options) || emit_part_has_ps(target->device.part) ||
+           flags_wrong(why,
+                       "--platform=%s: %.*s (%.*s) has no processing system; PYNQ runs on boards "
+                       "with a Zynq-7000 or a Zynq UltraScale+",
+                       options->platform, STR_ARG(target->device.name),
+                       STR_ARG(target->device.part));
 }
 
 bool compile_flags_find_files(const CompileFlags *options, StrBuf *why)
 {
-    static const char *const kinds[][2] = {{"csim", "simulation headers"},
-                                           {"rtl", "Verilog modules"}};
+    static const char *const kinds[][2] = {
+        {"csim", "simulation headers"}, {"rtl", "Verilog modules"}, {"board", "files for boards"}};
+    const bool is_needed[] = {true, has_verilog(options), has_platform(options)};
     bool ok = true;
-    for (size_t i = 0; ok && i < COUNT_OF(kinds) - !has_verilog(options); i++) {
+    for (size_t i = 0; ok && i < COUNT_OF(kinds); i++) {
+        if (!is_needed[i]) continue;
         StrBuf dir = {0};
         ok = driver_resource_dir(kinds[i][0], &dir) ||
              flags_wrong(why, "the %s are not installed: none of %s is there", kinds[i][1],

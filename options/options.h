@@ -68,7 +68,7 @@ FlagAdvice flag_advice(DriverErrorKind kind);
 
 /* What `ming compile` takes, but for what it prints. */
 typedef struct CompileFlags {
-    const char *interface, *weights, *rewind, *style, *emit, *control, *primitives;
+    const char *platform, *interface, *weights, *rewind, *style, *emit, *control, *primitives;
     bool knows_weights; /* `weights` is one of the words that say something */
     bool is_pooled;     /* a device's dies are one pool */
     Texts anchors;      /* "layer:die" */
@@ -90,6 +90,9 @@ void compile_flags_add_last(Flags *flags, CompileFlags *options);
  * the words that were given. False: why says what is wrong. */
 bool compile_flags_settle(CompileFlags *options, StrBuf *why) MUST_CHECK;
 
+/* Whether the target has what the platform needs. False: why says what it lacks. */
+bool compile_flags_check_target(const CompileFlags *options, const DeviceTarget *target,
+                                StrBuf *why) MUST_CHECK;
 /* Whether the files are installed that projects get copies of. False: why says where they are not. */
 bool compile_flags_find_files(const CompileFlags *options, StrBuf *why) MUST_CHECK;
 /* Makes the project of a compiled design: C++, and Verilog where that is asked for. Without a folder

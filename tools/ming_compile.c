@@ -150,8 +150,8 @@ static bool compile_bytes(const Tool *tool, const CompileTool *options, const ch
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
     bool ok = driver_resolve_device(ctx, &options->flags.device, tool_errors(tool), &target);
-    ok =
-        ok && check_dies(tool, options, &target) && compile_flags_find_files(&options->flags, &why);
+    ok = ok && compile_flags_check_target(&options->flags, &target, &why) &&
+         check_dies(tool, options, &target) && compile_flags_find_files(&options->flags, &why);
     const bool is_ready = ok;
     progress_start(tool->progress, ctx, "reading the model");
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->flags.model) : NULL;

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""Runs the accelerator that stands beside this file on arrays of numpy.
+
+    driver.py INPUT.npy... --output=y.npy           on the board, with PYNQ
+    driver.py --emulate INPUT.npy... --output=y.npy on libcsim.so (make libcsim.so)
+
+As a module: Accelerator(emulate=False).run([x, ...]) gives the list of results. Everything that is
+known of the design is read from its report.json, which lies here or in the folder above, as do the
+bitstream TOP.bit with TOP.hwh, libcsim.so, and TOP_weights.npy where weights are loaded.
+"""
+import argparse
+import ctypes
+import json
+import pathlib
+import sys
+import time
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class DriverError(Exception):
+    """What is wrong with a request, in one line."""
+
+
+def find(name):
+    for folder in (HERE, HERE.parent):
+        if (folder / name).is_file():
+            return folder / name
+    raise DriverError(f"{name} is neither in {HERE} nor in the folder above it")
+
+
+# Real numbers and integers.
+
+def round_to_integer(x, mode):
+    """As QONNX names the modes; ROUND is HALF_EVEN."""
+    if mode == "CEIL":
+        return np.ceil(x)
+    if mode == "FLOOR":
+        return np.floor(x)
+    a = np.abs(x)
+    low = np.floor(a)
+    with np.errstate(invalid="ignore"):
+        rest = a - low
+        up = {"ROUND": (rest > 0.5) | ((rest == 0.5) & (np.fmod(low, 2) == 1)),
+              "HALF_UP": rest >= 0.5, "HALF_DOWN": rest > 0.5, "UP": rest > 0,
+              "DOWN": np.zeros(np.shape(x), bool)}
+    up["HALF_EVEN"] = up["ROUND"]
+    return np.copysign(np.where(up[mode], low + 1, low), x)
+
+
+def quantize(x, q):
+    """round(clip(x / scale + zero_point)); the quotient has the type of x."""
+    if q["bipolar"]:
+        return np.where(x >= 0, 1, -1)
+    kind = np.float64 if x.dtype.itemsize == 8 else np.float32
+    with np.errstate(over="ignore", invalid="ignore"):
+        t = (x.astype(kind) / kind(q["scale"])).astype(np.float64) + q["zero_point"]
+    r = round_to_integer(np.where(np.isnan(t), float(q["zero_point"]), t), q["rounding"])
+    # Bounds are compared as integers: those of 64 bits are no floats.
+    inside = np.clip(r, -2.0**62, 2.0**62).astype(np.int64)
+    return np.clip(inside, q["low"], q["high"])
+
+
+class Port:
+    """A row of `ports` in report.json."""
+
+    def __init__(self, row):
+        self.row, self.name, self.argument = row, row["name"], row["argument"]
+        self.shape = tuple(row["shape"])
+        self.is_weights = row.get("weights", False)
+        self.kind = 2 if self.is_weights else int(row["direction"] == "out")
+        self.frame_bytes, self.words = row["frame_bytes"], row["words_per_frame"]
+
+    def count_frames(self, array):
+        got, shape = array.shape, self.shape
+        if got == shape or (shape[:1] == (1,) and got == shape[1:]):
+            return 1
+        if not shape or len(got) != len(shape) or got[1:] != shape[1:] or not got[0] or got[0] % shape[0]:
+            more = " nor several of them in a row" if shape else ""
+            raise DriverError(f"'{self.name}': shape {got} is not {shape}{more}")
+        return got[0] // shape[0]
+
+    def integers(self, array):
+        row, q = self.row, self.row["quantizer"]
+        if q and array.dtype.kind == "f":
+            return quantize(array, q)
+        if array.dtype.kind == "f":
+            raise DriverError(f"'{self.name}' takes integers, not {array.dtype}")
+        bits = row["bits"]
+        low = q["low"] if q else -(1 << bits - 1) if row["signed"] else 0
+        high = q["high"] if q else (1 << bits - int(row["signed"])) - 1
+        if array.size and (int(array.min()) < low or int(array.max()) > high):
+            raise DriverError(f"'{self.name}': elements are not between {low} and {high}")
+        if q and q["bipolar"] and not array.all():
+            raise DriverError(f"'{self.name}': elements are neither -1 nor 1")
+        return array if array.dtype == np.uint64 else array.astype(np.int64)
+
+    def codes(self, array):
+        """The bits of each element, as 64-bit integers without a sign."""
+        row = self.row
+        if row["kind"] == "float":
+            kind = np.float64 if row["bits"] == 64 else np.float32
+            return array.astype(kind).view(f"u{row['bits'] // 8}").astype(np.uint64)
+        values = self.integers(array)
+        if row["bits"] == 1 and row["quantizer"] and row["quantizer"]["bipolar"]:
+            values = (values > 0).astype(np.int64)
+        return values.astype(np.int64).view(np.uint64) if values.dtype != np.uint64 else values
+
+    def split(self):
+        """Extents of a frame cut into words, in the stream's order, and the axes that bring words in
+        front of what is in them."""
+        extents, outer, inner = [], [], []
+        for d, (dim, word) in enumerate(zip(self.row["order"], self.row["word"])):
+            extents += [self.shape[dim] // word, word]
+            outer.append(2 * d)
+            inner.append(2 * d + 1)
+        return extents, outer + inner
+
+    def pack(self, array):
+        """Frames as an array of bytes, a row for each."""
+        row, frames = self.row, self.count_frames(array)
+        codes = np.ascontiguousarray(self.codes(np.ascontiguousarray(array)))
+        codes = codes.reshape(frames, *self.shape).transpose(0, *[1 + d for d in row["order"]])
+        extents, axes = self.split()
+        codes = codes.reshape(frames, *extents).transpose(0, *[1 + a for a in axes])
+        codes = codes.reshape(frames, self.words, -1)
+        if row["element_bits"] % 8 == 0:
+            size = row["element_bits"] // 8
+            little = np.ascontiguousarray(codes).astype("<u8").view(np.uint8)
+            data = little.reshape(*codes.shape, 8)[..., :size].reshape(frames, self.words, -1)
+        else:
+            data = np.packbits((codes & 1).astype(np.uint8), axis=-1, bitorder="little")
+        words = np.zeros((frames, self.words, row["padded_bits"] // 8), np.uint8)
+        words[..., :data.shape[-1]] = data
+        return words.reshape(frames, -1)
+
+    def unpack(self, data):
+        """The array of frames that are rows of bytes."""
+        row, frames = self.row, len(data)
+        extents, axes = self.split()
+        lanes = int(np.prod(row["word"], dtype=np.int64))
+        words = data.reshape(frames, self.words, -1)
+        if row["element_bits"] % 8 == 0:
+            size = row["element_bits"] // 8
+            wide = np.zeros((frames, self.words, lanes, 8), np.uint8)
+            wide[..., :size] = words[..., :lanes * size].reshape(frames, self.words, lanes, size)
+            codes = wide.view("<u8")[..., 0]
+        else:
+            codes = np.unpackbits(words, axis=-1, bitorder="little")[..., :lanes].astype(np.uint64)
+        codes = codes.reshape(frames, *[extents[a] for a in axes])
+        codes = codes.transpose(0, *[1 + int(a) for a in np.argsort(axes)])
+        codes = codes.reshape(frames, *[self.shape[d] for d in row["order"]])
+        codes = codes.transpose(0, *[1 + int(d) for d in np.argsort(row["order"])])
+        shape = (self.shape[0] * frames, *self.shape[1:]) if self.shape else (frames,) if frames > 1 else ()
+        return self.values(np.ascontiguousarray(codes)).reshape(shape)
+
+    def values(self, codes):
+        row, q, bits = self.row, self.row["quantizer"], self.row["bits"]
+        if row["kind"] == "float":
+            return codes.astype(f"u{bits // 8}").view(f"f{bits // 8}")
+        spare = np.uint64(64 - bits)
+        top = codes << spare
+        values = top.view(np.int64) >> np.int64(spare) if row["signed"] else top >> spare
+        if q and q["bipolar"] and bits == 1:
+            values = np.where(values != 0, 1, -1)
+        if q:
+            return (values.astype(np.float64) - q["zero_point"]) * q["scale"] / q["divisor"]
+        if bits == 1 and not row["signed"]:
+            return values.astype(bool)
+        size = next(s for s in (1, 2, 4, 8) if bits <= 8 * s)
+        return values.astype(f"{'i' if row['signed'] else 'u'}{size}")
+
+
+# What takes and gives packed frames.
+
+class Emulator:
+    """libcsim.so."""
+
+    def __init__(self, report, ports, weights):
+        self.ports, self.weights = ports, weights
+        path = find("libcsim.so")
+        try:
+            self.library = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise DriverError(f"{path}: {error}") from None
+        self.library.ming_csim_top.restype = ctypes.c_char_p
+        self.library.ming_csim_run.argtypes = [ctypes.c_size_t, ctypes.POINTER(ctypes.c_void_p),
+                                               ctypes.c_char_p, ctypes.c_size_t]
+        if self.library.ming_csim_top().decode() != report["top"]:
+            raise DriverError(f"{path} is of another design: make libcsim.so")
+
+    def run(self, frames, inputs):
+        outputs = [np.zeros((frames, p.frame_bytes), np.uint8) for p in self.ports if p.kind == 1]
+        buffers = [np.ascontiguousarray(b) for b in inputs] + outputs
+        if self.weights is not None:
+            buffers.append(self.weights)
+        pointers = (ctypes.c_void_p * len(buffers))(*[b.ctypes.data for b in buffers])
+        message = ctypes.create_string_buffer(500)
+        if self.library.ming_csim_run(frames, pointers, message, len(message)) != 0:
+            raise DriverError(message.value.decode(errors="replace"))
+        return outputs
+
+
+class Board:
+    """The bitstream, and a DMA for each port. Results end frames with TLAST, at which a DMA stops: so
+    they are taken frame by frame, while the inputs of a batch go at once."""
+
+    def __init__(self, report, ports, weights):
+        try:
+            import pynq
+        except ImportError:
+            raise DriverError("PYNQ is not installed; --emulate does without") from None
+        self.pynq, self.ports, self.buffers = pynq, ports, {}
+        self.overlay = pynq.Overlay(str(find(report["top"] + ".bit")))
+        self.dmas = [getattr(self.overlay, "dma_" + p.argument) for p in ports]
+        if weights is not None:
+            buffer = self.buffer(len(ports) - 1, weights.reshape(1, -1).shape)
+            buffer[:] = weights.reshape(1, -1)
+            buffer.flush()
+            self.dmas[-1].sendchannel.transfer(buffer)
+            self.dmas[-1].sendchannel.wait()
+
+    def buffer(self, i, shape):
+        if i not in self.buffers or self.buffers[i].shape != shape:
+            if i in self.buffers:
+                self.buffers[i].freebuffer()
+            self.buffers[i] = self.pynq.allocate(shape=shape, dtype=np.uint8)
+        return self.buffers[i]
+
+    def run(self, frames, inputs):
+        given = [self.buffer(i, data.shape) for i, data in enumerate(inputs)]
+        taken = [(i, self.buffer(i, (frames, p.frame_bytes))) for i, p in enumerate(self.ports) if p.kind == 1]
+        for buffer, data in zip(given, inputs):
+            buffer[:] = data
+            buffer.flush()
+        for frame in range(frames):
+            for i, buffer in taken:
+                row = self.ports[i].frame_bytes
+                self.dmas[i].recvchannel.transfer(buffer, start=frame * row, nbytes=row)
+            if frame == 0:
+                for i, buffer in enumerate(given):
+                    self.dmas[i].sendchannel.transfer(buffer)
+            for i, _ in taken:
+                self.dmas[i].recvchannel.wait()
+        for i in range(len(given)):
+            self.dmas[i].sendchannel.wait()
+        for _, buffer in taken:
+            buffer.invalidate()
+        return [np.array(buffer) for _, buffer in taken]
+
+
+class Accelerator:
+    """run(arrays) takes an array for each input, of k frames in the first dimension."""
+
+    LONGEST = 1 << 26 # a transfer of an AXI DMA has fewer bytes
+
+    def __init__(self, emulate=False, batch=64):
+        report = json.loads(find("report.json").read_text(encoding="utf-8"))
+        self.ports = sorted(map(Port, report["ports"]), key=lambda p: p.kind)
+        self.inputs = [p for p in self.ports if p.kind == 0]
+        self.outputs = [p for p in self.ports if p.kind == 1]
+        self.seconds = 0.0
+        longest = max(p.frame_bytes for p in self.ports)
+        if batch < 1:
+            raise DriverError("a batch has at least one frame")
+        self.batch = max(1, min(batch, (self.LONGEST - 1) // longest))
+        weights = None
+        if self.ports[-1].is_weights:
+            weights = self.ports[-1].pack(np.load(find(report["top"] + "_weights.npy")))
+        self.engine = (Emulator if emulate else Board)(report, self.ports, weights)
+
+    def run(self, arrays):
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(p.name for p in self.inputs)
+            raise DriverError(f"{len(arrays)} arrays for {len(self.inputs)} inputs: {names}")
+        packed = [p.pack(a) for p, a in zip(self.inputs, arrays)]
+        frames = len(packed[0]) if packed else 1
+        for port, data in zip(self.inputs, packed):
+            if len(data) != frames:
+                raise DriverError(f"'{port.name}': {len(data)} frames, but '{self.inputs[0].name}' has {frames}")
+        taken = [[] for _ in self.outputs]
+        start = time.perf_counter()
+        for first in range(0, frames, self.batch):
+            count = min(self.batch, frames - first)
+            for i, rows in enumerate(self.engine.run(count, [d[first:first + count] for d in packed])):
+                taken[i].append(rows)
+        self.seconds = time.perf_counter() - start
+        return [p.unpack(np.concatenate(rows)) for p, rows in zip(self.outputs, taken)]
+
+
+def accuracy(scores, labels):
+    """Shares of frames whose label has the greatest score, and one of the five greatest; of equal
+    scores the first counts as greater. Scores of one number each are classes themselves."""
+    labels = np.asarray(labels).reshape(-1)
+    scores = scores.reshape(len(scores), -1) if scores.ndim else scores.reshape(1, 1)
+    if len(labels) != len(scores):
+        raise DriverError(f"{len(labels)} labels for {len(scores)} results")
+    order = scores if scores.shape[1] == 1 else np.argsort(-scores, axis=1, kind="stable")
+    hits = order == labels[:, None]
+    return hits[:, :1].any(axis=1).mean(), hits[:, :5].any(axis=1).mean()
+
+
+def load(path):
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise DriverError(f"{path}: {error}") from None
+
+
+def run(options):
+    accelerator = Accelerator(options.emulate, options.batch)
+    results = accelerator.run([load(path) for path in options.inputs])
+    if options.output and len(options.output) != len(results):
+        raise DriverError(f"{len(options.output)} --output for {len(results)} outputs")
+    frames = accelerator.inputs[0].count_frames(load(options.inputs[0])) if options.inputs else 1
+    where = "emulated" if options.emulate else "on the board"
+    print(f"{frames} frames in {accelerator.seconds:.6f} s: {frames / accelerator.seconds:.1f} frames/s {where}")
+    if options.labels:
+        first, five = accuracy(results[0], load(options.labels))
+        print(f"top-1 {100 * first:.2f} %, top-5 {100 * five:.2f} %")
+    for path, result in zip(options.output or [], results):
+        np.save(path, result)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("inputs", nargs="*", metavar="INPUT.npy")
+    parser.add_argument("--output", action="append", metavar="FILE.npy", help="one for each output, in order")
+    parser.add_argument("--labels", metavar="FILE.npy", help="classes of the frames: prints top-1 and top-5")
+    parser.add_argument("--batch", type=int, default=64, help="frames per transfer, default 64")
+    parser.add_argument("--emulate", action="store_true", help="run libcsim.so, not the board")
+    try:
+        run(parser.parse_args())
+    except DriverError as error:
+        print(f"driver.py: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
