@@ -125,10 +125,16 @@ bool dse_record_dies(Op *module, Str dies, Str links, int64_t mean)
     return true;
 }
 
+/* Amounts of IR that nobody has checked, so that sums of them stay in 64 bits. */
+int64_t dse_amount(const Attr *dict, const char *name)
+{
+    return i64_max(0, i64_min(PARTITION_MAX_AMOUNT, attr_dict_int(dict, name, 0)));
+}
+
 static void get_amounts(const Attr *die, const char *name, int64_t out[PARTITION_KINDS])
 {
     for (int k = 0; k < PARTITION_KINDS; k++)
-        out[k] = attr_dict_int(attr_dict_get_c(die, name), cost_names[kinds[k]].key, 0);
+        out[k] = dse_amount(attr_dict_get_c(die, name), cost_names[kinds[k]].key);
 }
 
 static void add_mean(PartitionPlatform *platform, uint32_t die, int64_t percent)
@@ -155,15 +161,14 @@ bool dse_platform(const Op *module, PartitionPlatform *out)
         to->name = attr_dict_get_c(die, SYS_DIE_NAME)->u.string;
         get_amounts(die, SYS_DIE_LIMIT, to->limit);
         get_amounts(die, SYS_DIE_CAPACITY, to->capacity);
-        add_mean(out, i, attr_dict_int(die, SYS_DIE_MEAN, 0));
+        add_mean(out, i, i64_min(100, dse_amount(die, SYS_DIE_MEAN)));
     }
     for (uint32_t i = 0; links && i < links->u.array.count; i++) {
         const Attr *link = links->u.array.items[i], *ends = attr_dict_get_c(link, SYS_LINK_DIES);
         int64_t from = dense_array_i64(ends, 0), to = dense_array_i64(ends, 1);
         if (from < 0 || to < 0 || i64_max(from, to) >= out->die_count) continue;
-        *vec_push(&out->links) =
-            (PartitionLink){.dies = {(uint32_t)from, (uint32_t)to},
-                            .capacity = attr_dict_int(link, SYS_LINK_WIRES, 0)};
+        *vec_push(&out->links) = (PartitionLink){.dies = {(uint32_t)from, (uint32_t)to},
+                                                 .capacity = dse_amount(link, SYS_LINK_WIRES)};
     }
     return true;
 }

@@ -106,6 +106,9 @@ void dse_apply_converters(SymbolTable *symbols, const DseSpace *space, const uin
 /* Notes the dies on the module, as the options of choose-unroll give them. False: diagnosed. */
 bool dse_record_dies(Op *module, Str dies, Str links, int64_t mean) MUST_CHECK;
 
+/* A number of a dictionary, from 0 to PARTITION_MAX_AMOUNT. */
+int64_t dse_amount(const Attr *dict, const char *name);
+
 /* What a placement is to keep besides limits: anchors and lists of layers as the options of
  * choose-unroll give them. */
 typedef struct DsePlaceOptions {

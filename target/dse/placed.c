@@ -13,7 +13,7 @@ static void add_function(DsePlaced *d, PtrMap *numbers, const Op *func, uint32_t
     const Attr *report = op_attr(func, DFG_ATTR_REPORT);
     PartitionVersion version = {.name = STR(""), .controller = -1};
     for (PartitionKind k = 0; k < PARTITION_KINDS; k++)
-        version.use[k] = attr_dict_int(report, cost_names[dse_cost_kind(k)].key, 0);
+        version.use[k] = dse_amount(report, cost_names[dse_cost_kind(k)].key);
     *vec_push(&d->functions) = func;
     *vec_push(&d->placement.dies) = die;
     *vec_push(&d->placement.versions) = 0;

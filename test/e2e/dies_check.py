@@ -196,13 +196,24 @@ def check_case(tools, rng, number, work, tally):
     tally["placed"] += 1
 
 
+def check_project(folder, device):
+    """A project that is there, of a device as it is."""
+    report, text = load(folder)
+    check_sums(report, read_device(device))
+    print(f"{folder}: {check_wires(report, text, read_device(device))} streams between dies, all limits kept")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / "build/tools")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=9)
     parser.add_argument("--keep", type=pathlib.Path, help="keep the files here")
+    parser.add_argument("--project", type=pathlib.Path, nargs=2, metavar=("DIR", "XML"),
+                        help="check a compiled project on a device, and nothing else")
     args = parser.parse_args()
+    if args.project:
+        return check_project(*args.project)
     tools, tally, failed = args.tools.resolve(), collections.Counter(), 0
     with tempfile.TemporaryDirectory() as temporary:
         work = args.keep or pathlib.Path(temporary)
