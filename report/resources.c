@@ -146,7 +146,7 @@ static void add_table_row(const ReportModel *m, const char *title, const int64_t
 static void add_table(const ReportModel *m, const Kinds *kinds, StrBuf *out)
 {
     int64_t limits[REPORT_RESOURCES], totals[REPORT_RESOURCES];
-    strbuf_add_c(out, "<table><thead><tr><th>kind</th>");
+    strbuf_add_c(out, "<table id=\"kinds\"><thead><tr><th>kind</th>");
     for (int r = 0; r < REPORT_RESOURCES; r++) {
         strbuf_printf(out, "<th class=\"n\">%s</th>", report_resources[r].title);
         limits[r] = report_number(m->json, report_resources[r].limit_key);
@@ -166,6 +166,66 @@ static void add_table(const ReportModel *m, const Kinds *kinds, StrBuf *out)
     strbuf_add_c(out, "</tbody></table>\n");
 }
 
+/* "183,195 of 210,000" of each resource: what is used, and the most that may be. */
+static void add_die(const json_t *die, StrBuf *out)
+{
+    strbuf_add_c(out, "<tr><td>");
+    html_add_name(out, report_text(die, "name"));
+    strbuf_add_c(out, "</td>");
+    for (int r = 0; r < REPORT_RESOURCES; r++) {
+        int64_t use = report_number(json_object_get(die, "use"), report_resources[r].key),
+                limit = report_number(json_object_get(die, "limit"), report_resources[r].key);
+        strbuf_add_c(out, "<td class=\"n\">");
+        html_add_count(out, use);
+        strbuf_add_c(out, " of ");
+        html_add_count(out, limit);
+        strbuf_add_c(out, "</td>");
+    }
+    strbuf_add_c(out, "</tr>\n");
+}
+
+static Str die_name(const json_t *dies, int64_t number)
+{
+    return number < 0 ? STR("") : report_text(json_array_get(dies, (size_t)number), "name");
+}
+
+static void add_links(const json_t *dies, const json_t *links, StrBuf *out)
+{
+    size_t index;
+    json_t *link;
+    strbuf_add_c(out, "<table><thead><tr><th>from</th><th>to</th><th class=\"n\">wires</th>"
+                      "<th class=\"n\">there are</th></tr></thead><tbody>\n");
+    json_array_foreach(links, index, link)
+    {
+        strbuf_add_c(out, "<tr><td>");
+        html_add_name(out, die_name(dies, report_number(link, "from")));
+        strbuf_add_c(out, "</td><td>");
+        html_add_name(out, die_name(dies, report_number(link, "to")));
+        strbuf_add_c(out, "</td>");
+        html_add_cell(out, report_number(link, "wires"));
+        html_add_cell(out, report_number(link, "capacity"));
+        strbuf_add_c(out, "</tr>\n");
+    }
+    strbuf_add_c(out, "</tbody></table>\n");
+}
+
+/* Of a design that is placed on several dies. */
+static void add_dies(const ReportModel *m, StrBuf *out)
+{
+    const json_t *dies = json_object_get(m->json, "dies");
+    size_t index;
+    json_t *die;
+    if (json_array_size(dies) == 0) return;
+    strbuf_add_c(out, "<h3>Dies</h3>\n<p>What is placed on each, of the most that may be.</p>\n"
+                      "<div class=\"scroll\"><table id=\"dies\"><thead><tr><th>die</th>");
+    for (int r = 0; r < REPORT_RESOURCES; r++)
+        strbuf_printf(out, "<th class=\"n\">%s</th>", report_resources[r].title);
+    strbuf_add_c(out, "</tr></thead><tbody>\n");
+    json_array_foreach(dies, index, die) add_die(die, out);
+    strbuf_add_c(out, "</tbody></table></div>\n");
+    add_links(dies, json_object_get(m->json, "die_links"), out);
+}
+
 void report_add_resources(const ReportModel *m, StrBuf *out)
 {
     Kinds kinds = {.count = 0};
@@ -177,5 +237,6 @@ void report_add_resources(const ReportModel *m, StrBuf *out)
     strbuf_add_c(out, "; the upright line is the most that the search was to use.</p>\n");
     add_chart(m, &kinds, out);
     add_table(m, &kinds, out);
+    add_dies(m, out);
     html_end_section(out);
 }

@@ -103,6 +103,7 @@ emit                            cpp emit emitted
 driver                          chart check compile device_options driver model ports search
 driver/roofline                 roofline
 driver/simulate                 simulation
+driver/trace                    trace
 options                         compile_flags flag flags
 report                          html report
 libming                         lib ming

@@ -155,9 +155,20 @@ ExpectedDiags *expected_diags_begin(Context *ctx, Str text, Str buffer_name);
 /* Gives the default handler back, reports what did not come, frees. True: all as expected. */
 bool expected_diags_end(ExpectedDiags *diags) MUST_CHECK;
 
+/* What outputs are compared with, by ming run and ming sim. */
+typedef struct OutputChecks {
+    Texts expected;     /* files, as driver_ports_assign takes them */
+    const char *labels; /* of the first output's scores; or NULL */
+} OutputChecks;
+/* Prints how outputs differ from what is expected, and how often labels are hit. False: they differ,
+ * or it is said why they cannot be compared. */
+bool tool_check_outputs(const Tool *tool, const PortFiles *results, int64_t frames,
+                        const OutputChecks *checks) MUST_CHECK;
+
 /* The commands of ming, each with its own argv[0]. They return an exit status.
  * Tests: lit/driver/ming-*, lit/tools/ming-*, lit/tools/devices.mir */
 int command_check(int argc, char **argv);
+int command_compare(int argc, char **argv);
 int command_compile(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_engine(int argc, char **argv);

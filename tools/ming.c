@@ -18,6 +18,7 @@ typedef struct Command {
 static const Command commands[] = {
     {"compile", "MODEL -o DIR", "a network to an HLS project", command_compile},
     {"check", "MODEL", "which operators compile", command_check},
+    {"compare", "A B", "how traces or arrays differ", command_compare},
     {"devices", "", "what --device names", command_devices},
     {"engine", "PROGRAM", "a program of an overlay", command_engine},
     {"explore", "MODEL", "throughput against resources", command_explore},

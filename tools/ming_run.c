@@ -7,6 +7,7 @@
 
 #include "dialects/dialects.h"
 #include "driver/driver.h"
+#include "driver/trace/trace.h"
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "ir/support/support.h"
@@ -15,7 +16,8 @@
 
 typedef struct RunFlags {
     Texts inputs, outputs;
-    const char *function, *pipeline;
+    const char *function, *pipeline, *trace;
+    OutputChecks checks;
     int64_t max_steps;
     ModelOptions model;
     QuantizeOptions quantize;
@@ -25,6 +27,7 @@ typedef struct Run {
     const Tool *tool;
     const RunFlags *flags;
     Op *func;
+    Trace *trace; /* NULL: not asked for */
     PortFiles args, results;
 } Run;
 
@@ -66,7 +69,10 @@ static void print_output(const PortFile *port, int64_t frames)
 
 static bool write_outputs(const Run *run)
 {
-    for (uint32_t i = 0; run->flags->outputs.len == 0 && i < run->results.count; i++)
+    const RunFlags *flags = run->flags;
+    bool is_quiet = flags->outputs.len > 0 || flags->trace || flags->checks.labels ||
+                    flags->checks.expected.len > 0;
+    for (uint32_t i = 0; !is_quiet && i < run->results.count; i++)
         print_output(&run->results.items[i], run->args.frames);
     for (uint32_t i = 0; i < run->results.count; i++)
         if (run->results.items[i].path && !write_output(run, &run->results.items[i])) return false;
@@ -101,13 +107,28 @@ static bool run_frames(Run *run)
     Interp *interp = interp_create(run->func);
     bool ok = interp != NULL;
     if (ok) interp_limit_steps(interp, run->flags->max_steps);
+    if (ok && run->flags->trace) {
+        run->trace = trace_create(run->func, run->args.frames);
+        ok = run->trace != NULL;
+        if (ok) interp_watch(interp, trace_watch(run->trace));
+    }
     for (int64_t frame = 0; ok && frame < run->args.frames; frame++) {
         progress_set(run->tool->progress, "frame %lld of %lld", (long long)frame + 1,
                      (long long)run->args.frames);
+        if (run->trace) trace_begin_frame(run->trace, frame);
         ok = run_frame(run, interp, frame);
     }
     progress_stop(run->tool->progress);
     interp_free(interp);
+    return ok;
+}
+
+static bool write_trace(const Run *run)
+{
+    StrBuf why = {0};
+    bool ok = !run->trace || trace_write(run->trace, run->flags->trace, &why) ||
+              tool_error(run->tool, "error: %s", why.data);
+    strbuf_free(&why);
     return ok;
 }
 
@@ -119,7 +140,10 @@ static bool run_module(Run *run, Op *module)
               driver_ports_init(&run->results, run->func, "output", true, errors) &&
               driver_ports_assign(&run->args, &run->flags->inputs) &&
               driver_ports_assign(&run->results, &run->flags->outputs) &&
-              driver_ports_read(&run->args) && run_frames(run) && write_outputs(run);
+              driver_ports_read(&run->args) && run_frames(run) && write_outputs(run) &&
+              write_trace(run) &&
+              tool_check_outputs(run->tool, &run->results, run->args.frames, &run->flags->checks);
+    trace_free(run->trace);
     driver_ports_free(&run->args);
     driver_ports_free(&run->results);
     return ok;
@@ -163,6 +187,14 @@ int command_run(int argc, char **argv)
                "Array of an argument, in order unless named; several frames run one by one", NULL},
               {"output", FLAG_TEXTS, &run.outputs, "[name=]file.npy",
                "Where a result is written; without, values are printed", NULL},
+              {"expected", FLAG_TEXTS, &run.checks.expected, "[name=]file.npy",
+               "What a result should be; prints how it differs, and exits with 1 if it does", NULL},
+              {"labels", FLAG_TEXT, &run.checks.labels, "file.npy",
+               "Right index for each frame; prints how often the first result is greatest there, "
+               "and among the five greatest",
+               NULL},
+              {"trace", FLAG_TEXT, &run.trace, "dir",
+               "Write what each op gives to a .npy file, with an index.json", NULL},
               {"function", FLAG_TEXT, &run.function, "name",
                "Function, default the first public one", NULL},
               {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL},
@@ -185,6 +217,7 @@ int command_run(int argc, char **argv)
               (args == ARGS_RUN && check_flags(&tool, &run) && run_file(&tool, &run, path));
     vec_free(&run.inputs);
     vec_free(&run.outputs);
+    vec_free(&run.checks.expected);
     driver_model_options_free(&run.model);
     driver_quantize_options_free(&run.quantize);
     vec_free(&flags);

@@ -18,6 +18,7 @@ enum { DEFAULT_CHANGES = 4000000 };
 
 typedef struct SimFlags {
     Texts inputs, outputs;
+    OutputChecks checks;
     bool timing_only, is_wide;
     SimulationSettings settings;
     const char *json, *vcd, *svg;
@@ -62,6 +63,9 @@ static bool check_flags(const Tool *tool, const SimFlags *flags)
         return tool_error(tool, "error: --frames and --clock take a positive number");
     if (gives_frames && flags->inputs.len > 0)
         return tool_error(tool, "error: --input says how many frames there are, --frames too");
+    bool checks = flags->checks.expected.len > 0 || flags->checks.labels;
+    if (checks && (flags->inputs.len == 0 || flags->timing_only))
+        return tool_error(tool, "error: --expected and --labels need the data of --input");
     if (flags->outputs.len > 0 && (flags->inputs.len == 0 || flags->timing_only))
         return tool_error(tool, "error: --output needs the data of --input");
     if (flags->settings.seed >= 0 && !flags->settings.input_rate && !flags->settings.output_rate)
@@ -110,7 +114,7 @@ static bool write_results(const SimRun *s)
         ok = write_text(s->tool, sim->outputs.items[i].path, &text);
     }
     strbuf_free(&text);
-    return ok;
+    return ok && tool_check_outputs(s->tool, &sim->outputs, sim->inputs.frames, &s->flags->checks);
 }
 
 static void state_hook(void *user, uint32_t process, HlsState state, int64_t from, int64_t to)
@@ -221,6 +225,12 @@ int command_sim(int argc, char **argv)
         {"input", FLAG_TEXTS, &sim.inputs, "[name=]file.npy",
          "Array of an input, in order unless named; without any only timing is simulated", NULL},
         {"output", FLAG_TEXTS, &sim.outputs, "[name=]file.npy", "Where an output is written", NULL},
+        {"expected", FLAG_TEXTS, &sim.checks.expected, "[name=]file.npy",
+         "What an output should be; prints how it differs, and exits with 1 if it does", NULL},
+        {"labels", FLAG_TEXT, &sim.checks.labels, "file.npy",
+         "Right index for each frame; prints how often the first output is greatest there, and "
+         "among the five greatest",
+         NULL},
         {"timing-only", FLAG_SWITCH, &sim.timing_only, NULL, "Skip the values", NULL},
         {"frames", FLAG_INT, &sim.settings.frames, "n",
          "Frames to simulate, default until the state repeats", NULL},
@@ -267,6 +277,7 @@ int command_sim(int argc, char **argv)
               (args == ARGS_RUN && check_flags(&tool, &sim) && sim_file(&tool, &sim, path));
     vec_free(&sim.inputs);
     vec_free(&sim.outputs);
+    vec_free(&sim.checks.expected);
     vec_free(&sim.vcd_signals);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -155,13 +155,16 @@ def check_layers(page, report):
 
 
 def check_resources(page, report):
-    rows = [e for e in page.inside("tr", "resources")]
+    rows = [e for e in page.inside("tr", "kinds")]
     found = {cells(row, page)[0]: cells(row, page)[1:] for row in rows[1:]}
     totals = [report["totals"][key] for key in RESOURCES]
     expect(list(map(number, found.pop("all"))) == totals, "totals differ")
     limits = [report[f"{key}_limit"] for key in RESOURCES]
     expect(list(map(number, found.pop("budget"))) == limits, "limits differ")
     found.pop("device", None)
+    for row, die in zip(page.inside("tr", "dies")[1:], report.get("dies", []), strict=True):
+        wanted = [f"{die['use'][key]:,} of {die['limit'][key]:,}" for key in RESOURCES]
+        expect(cells(row, page) == [die["name"], *wanted], f"die {die['name']} differs")
     kinds = [sum(number(row[i]) for row in found.values()) for i in range(len(RESOURCES))]
     expect(kinds == totals, f"kinds take {kinds}, all {totals}")
 
@@ -367,6 +370,7 @@ def collect(folder, seed):
     yield "verilog", Checker.design, (two, "--emit=hls,verilog", "--device=zcu102")
     yield "unet", Checker.design, (unet(folder, seed, "unet"),)
     yield "unet-qonnx", Checker.design, (unet(folder, seed, "unet-qonnx"), "--rewind=on")
+    yield "dies", Checker.design, (two, "--device=u250", "--utilization=1", "--lut=20000")
     yield "names", Checker.names, (two,)
     yield "without-dot", Checker.without_dot, (two,)
     for path in sorted(pathlib.Path(os.environ.get("MING_MODELS", "/nonexistent")).glob("*/model.onnx")):

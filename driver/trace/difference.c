@@ -1,0 +1,97 @@
+/* How arrays differ, and how often scores hit labels.
+ * Tests: lit/tools/ming-compare.mir */
+#include <math.h>
+#include <string.h>
+
+#include "driver/trace/trace.h"
+
+static bool is_same_shape(const Npy *a, const Npy *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) == 0;
+}
+
+/* Integers above INT64_MAX come as their bits. */
+static double element(const Npy *npy, int64_t i)
+{
+    if (npy->kind == 'f') return npy_get_f64(npy, i);
+    int64_t bits = npy_get_i64(npy, i);
+    return npy->kind == 'u' ? (double)(uint64_t)bits : (double)bits;
+}
+
+static bool is_equal(const Npy *a, const Npy *b, int64_t i)
+{
+    double x = element(a, i), y = element(b, i);
+    bool are_integers = a->kind != 'f' && b->kind != 'f';
+    if (are_integers && npy_get_i64(a, i) != npy_get_i64(b, i)) return false;
+    return x == y || (isnan(x) && isnan(y));
+}
+
+TraceDifference trace_difference(const Npy *a, const Npy *b)
+{
+    TraceDifference d = {.shapes_differ = !is_same_shape(a, b), .first = -1};
+    for (int64_t i = 0; !d.shapes_differ && i < a->count; i++) {
+        if (is_equal(a, b, i)) continue;
+        double distance = fabs(element(a, i) - element(b, i));
+        if (isnan(distance)) distance = INFINITY;
+        if (d.first < 0) d.first = i;
+        d.greatest = distance > d.greatest ? distance : d.greatest;
+        d.count++;
+    }
+    return d;
+}
+
+bool trace_read_npy(const char *path, Npy *out, StrBuf *why)
+{
+    StrBuf bytes = {0}, reason = {0};
+    const char *error = NULL;
+    bool ok = file_read(&bytes, path, &error);
+    if (!ok)
+        strbuf_fail(why, "cannot read '%s': %s", path, error);
+    else if (!npy_parse(strbuf_str(&bytes), out, &reason))
+        ok = strbuf_fail(why, "%s: %s", path, reason.data);
+    strbuf_free(&bytes);
+    strbuf_free(&reason);
+    return ok;
+}
+
+/* How many scores of a frame are before that of the label. */
+static int64_t rank_of(const Npy *scores, int64_t begin, int64_t size, int64_t label)
+{
+    int64_t before = 0;
+    double own = element(scores, begin + label);
+    for (int64_t i = 0; i < size; i++) {
+        double other = element(scores, begin + i);
+        before += other > own || (other == own && i < label);
+    }
+    return before;
+}
+
+static void add_hits(StrBuf *out, int best, int64_t hits, int64_t frames)
+{
+    strbuf_printf(out, "top-%d %.2f %% (%lld of %lld)", best, 100.0 * (double)hits / (double)frames,
+                  (long long)hits, (long long)frames);
+}
+
+bool trace_accuracy(const Npy *scores, int64_t frames, const Npy *labels, StrBuf *out, StrBuf *why)
+{
+    enum { MANY = 5 };
+    int64_t size = frames > 0 ? scores->count / frames : 0, first = 0, many = 0;
+    if (labels->kind == 'f') return strbuf_fail(why, "labels are integers, not floats");
+    if (labels->count != frames || frames == 0)
+        return strbuf_fail(why, "there are %lld labels for %lld frames", (long long)labels->count,
+                           (long long)frames);
+    for (int64_t i = 0; i < frames; i++) {
+        int64_t label = npy_get_i64(labels, i);
+        if (label < 0 || label >= size)
+            return strbuf_fail(why, "label %lld of frame %lld is none of %lld scores",
+                               (long long)label, (long long)i, (long long)size);
+        int64_t rank = rank_of(scores, i * size, size, label);
+        first += rank == 0;
+        many += rank < MANY;
+    }
+    add_hits(out, 1, first, frames);
+    strbuf_add_c(out, ", ");
+    add_hits(out, MANY, many, frames);
+    strbuf_add_char(out, '\n');
+    return true;
+}
