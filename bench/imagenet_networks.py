@@ -1,7 +1,7 @@
 """Networks for ImageNet with random weights, as Elastic-DF and F2N2 place and run them: MobileNetV1
 (4-bit weights and activations), ResNet-50 of 1-bit weights and 2-bit activations with residual paths
 of 4 bits, with its strides in the first (v1) or the second (v1.5) convolution of a block, ResNet-18
-and VGG-16. First and last layers have weights of 8 bits.
+and VGG-16. First layers have weights of 8 bits, and last ones but MobileNetV1's.
 
 Scales are powers of two, one per tensor, without batch normalization, so that float32 is exact; or
 ("bn") one per output channel, of any size, with a batch normalization behind each sum. Weights are
@@ -66,9 +66,9 @@ class ImageNet:
         weight = self.weight((filters, x.array.shape[1]), self.weights, self.has_norm)
         return self.active(self.norm(self.net.gemm(x, weight, transB=1)))
 
-    def output(self, x, classes):
+    def output(self, x, classes, weights=8):
         """Sums of few scales, which are integers before the last quantizer."""
-        weight = self.weight((classes, x.array.shape[1]), 8)
+        weight = self.weight((classes, x.array.shape[1]), weights)
         sums = self.net.gemm(x, weight, transB=1)
         self.net.output(self.net.quant_by(sums, 2.0 ** (np.rint(np.log2(sums.array.std())) - 12), 16))
 
@@ -85,17 +85,17 @@ class ImageNet:
     def active(self, x, bits=None):
         return self.quant(self.net.relu(x), bits or self.bits)
 
-    def classifier(self, x, classes):
+    def classifier(self, x, classes, weights=8):
         x = self.net.global_average(x)
         scale = 2.0 ** np.rint(np.log2(x.array.max() / 256))
-        self.output(self.net.flatten(self.net.quant_by(x, scale, 8, False)), classes)
+        self.output(self.net.flatten(self.net.quant_by(x, scale, 8, False)), classes, weights)
 
     def build_mobilenet(self):
         x = self.active(self.conv(self.source(), 32, 3, 2, weights=8))
         for filters, stride in MOBILENET_PAIRS:
             x = self.active(self.conv(x, x.array.shape[1], 3, stride, groups=x.array.shape[1]))
             x = self.active(self.conv(x, filters, 1))
-        self.classifier(x, 1000)
+        self.classifier(x, 1000, self.weights)
 
     # Residual networks: x has the residual path's 4 bits, what enters a block `bits`.
 
