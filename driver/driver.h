@@ -362,6 +362,8 @@ typedef struct QuantizeOptions {
     const char *format; /* "int8"; NULL: nothing is quantized */
     Texts arrays;       /* frames to calibrate with, as driver_ports_assign takes files */
     bool per_tensor, power_of_two;
+    const char *only; /* "float-layers": nothing but factors of layers without quantizers, as
+                         always where the network has quantizers; NULL: all, else */
 } QuantizeOptions;
 /* Frees the list, not its texts. */
 void driver_quantize_options_free(QuantizeOptions *options);

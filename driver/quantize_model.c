@@ -69,8 +69,9 @@ static bool quantize(Op *func, const QuantizeOptions *options, const PortFiles *
 {
     PtrMap copies = {0};
     StrBuf passes = {0};
-    strbuf_printf(&passes, "func.func(onnx-quantize{per-channel=%d power-of-two=%d})",
-                  !options->per_tensor, options->power_of_two);
+    strbuf_printf(&passes,
+                  "func.func(onnx-quantize{per-channel=%d power-of-two=%d only-layers=%d})",
+                  !options->per_tensor, options->power_of_two, options->only != NULL);
     Op *reference = op_clone(func, &copies);
     bool ok = driver_run_passes(func, strbuf_str(&passes)) &&
               print_noise(func, reference, &copies, ports, report);

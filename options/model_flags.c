@@ -114,7 +114,14 @@ void flags_add_quantize(Flags *flags, QuantizeOptions *options)
 {
     FLAGS_ADD(flags,
               {"quantize", FLAG_CHOICE, &options->format, "int8",
-               "Quantize a float network to 8 bits by the ranges that --calibrate shows", NULL},
+               "Quantize a float network to 8 bits by the ranges that --calibrate shows, or what "
+               "training "
+               "left in float",
+               NULL},
+              {"quantize-only", FLAG_CHOICE, &options->only, "float-layers",
+               "With --quantize: only weights and inputs of layers that come from no quantizer, "
+               "default in networks that have quantizers",
+               NULL},
               {"calibrate", FLAG_TEXTS, &options->arrays, "[name=]file.npy",
                "Frames of an argument for --quantize, in order unless named", NULL},
               {"quantize-per-tensor", FLAG_SWITCH, &options->per_tensor, NULL,
@@ -129,6 +136,8 @@ bool flags_check_quantize(const QuantizeOptions *options, StrBuf *why)
         return flags_wrong(why, "--quantize needs --calibrate=file.npy");
     if (!options->format && options->arrays.len > 0)
         return flags_wrong(why, "--calibrate needs --quantize=int8");
+    if (!options->format && options->only)
+        return flags_wrong(why, "--quantize-only needs --quantize=int8");
     if (!options->format && (options->per_tensor || options->power_of_two))
         return flags_wrong(why, "--quantize-%s needs --quantize=int8",
                            options->per_tensor ? "per-tensor" : "power-of-two");

@@ -5,6 +5,8 @@
  * An activation is quantized where integers are needed: behind batch normalizations and activation
  * functions, which the lowering takes into the requantization, and not again where elements only
  * move. Biases stay floats; the lowering folds them.
+ * In a network that has quantizers only what training left in float is quantized: weights and inputs
+ * of convolutions and matrix products that come from no quantizer (FINN-R, 4.2: direct quantization).
  * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
  * Changes: uses of activations and weights; onnx.range is removed.
  * Tests: lit/passes/onnx/onnx-quantize.mir, lit/passes/onnx/onnx-quantize-invalid.mir,
@@ -26,7 +28,7 @@ typedef struct Quantize {
     Pass *pass;
     Op *func;
     PtrMap on_grid; /* values whose elements are integers times one scale, as a set */
-    bool per_channel, power_of_two;
+    bool per_channel, power_of_two, only_layers;
 } Quantize;
 
 /* The scale for steps of at least that size, as a normal f32. */
@@ -214,14 +216,50 @@ static bool quantize_results(Quantize *q, Op *op)
     return true;
 }
 
-/* The number of nodes through *count. False: the network has integers already, diagnosed. */
-static bool check_nodes(const Block *body, size_t *count)
+static size_t count_nodes(const Block *body, bool are_done)
 {
-    *count = 0;
-    FOR_EACH_OP(op, body) {
-        if (onnx_is_node(op) && quantize_is_done(op))
-            return onnx_error(op, "belongs to a network that is quantized already");
-        *count += onnx_is_node(op);
+    size_t count = 0;
+    FOR_EACH_OP(op, body) count += onnx_is_node(op) && quantize_is_done(op) == are_done;
+    return count;
+}
+
+static bool is_layer(const Op *op)
+{
+    return op->def == ONNX(CONV) || op->def == ONNX(CONV_TRANSPOSE) || op->def == ONNX(GEMM) ||
+           op->def == ONNX(MATMUL);
+}
+
+/* Quantizes one of the two factors of a layer, unless it comes from a quantizer. */
+static bool quantize_factor(Quantize *q, Op *op, uint32_t index)
+{
+    ValueRange range;
+    Value *value = op_operand(op, index);
+    Op *def = value_def(value);
+    if (onnx_constant(value) || ptrmap_has(&q->on_grid, value) || (def && quantize_is_done(def)))
+        return true;
+    if (type_elem(value->type)->kind != TYPE_F32)
+        return value_error(q, value, "is not of f32, which alone is quantized");
+    if (!onnx_range(q->func, value, &range))
+        return value_error(q, value,
+                           "has no 'onnx.range' of two finite numbers: the network must "
+                           "be calibrated first");
+    Builder b = def ? builder_after(def) : builder_before(value_block(value)->first);
+    insert_pair(q, &b, value, range);
+    return true;
+}
+
+/* Notes what comes from quantizers, and quantizes the factors of layers that do not. */
+static bool quantize_layers(Quantize *q, Block *body)
+{
+    FOR_EACH_OP_SAFE(op, body) {
+        if (!onnx_is_node(op)) continue;
+        bool is_done = quantize_is_done(op);
+        bool stays = quantize_only_moves(op) && ptrmap_has(&q->on_grid, op_operand(op, 0));
+        for (uint32_t i = 0; (is_done || stays) && i < op->result_count; i++)
+            add_to_grid(q, op_result(op, i));
+        if (is_layer(op) &&
+            (!quantize_weights(q, op) || !quantize_factor(q, op, 0) || !quantize_factor(q, op, 1)))
+            return false;
     }
     return true;
 }
@@ -242,15 +280,14 @@ static bool quantize_body(Quantize *q, Block *body)
 static bool onnx_quantize(Pass *pass, Op *func)
 {
     Block *body = func_entry(func);
-    size_t nodes;
-    if (!body || !check_nodes(body, &nodes)) return !body;
-    if (nodes == 0) return true;
+    if (!body || count_nodes(body, false) == 0) return true;
     if (body->next) return op_error(func, "must be straight-line code to be quantized");
     Quantize q = {.pass = pass,
                   .func = func,
                   .per_channel = pass_bool(pass, "per-channel"),
-                  .power_of_two = pass_bool(pass, "power-of-two")};
-    bool ok = quantize_body(&q, body);
+                  .power_of_two = pass_bool(pass, "power-of-two"),
+                  .only_layers = pass_bool(pass, "only-layers") || count_nodes(body, true) > 0};
+    bool ok = q.only_layers ? quantize_layers(&q, body) : quantize_body(&q, body);
     ptrmap_free(&q.on_grid);
     if (ok) onnx_clear_ranges(func);
     rewrite_erase_dead_ops(func);
@@ -268,7 +305,12 @@ const PassDef pass_onnx_quantize = {
                        {.name = "power-of-two",
                         .kind = OPTION_BOOL,
                         .fallback = "false",
-                        .help = "Use powers of two as scales, the least that hold the range"}),
+                        .help = "Use powers of two as scales, the least that hold the range"},
+                       {.name = "only-layers",
+                        .kind = OPTION_BOOL,
+                        .fallback = "false",
+                        .help = "Quantize only factors of convolutions and matrix products that "
+                                "come from no quantizer; always so where there are quantizers"}),
     .stats = STATS({"quantized activations", "Activations that became integers"},
                    {"quantized constants", "Weights that became integers"}),
     .run = onnx_quantize,

@@ -8,8 +8,11 @@ frames that it then runs on, its output must be near that one: the error may be
 up to 1/8 of the largest output and the noise 20 dB below the signal. As
 linalg it must give the very output of the onnx level, without floating-point
 arithmetic. Scales in turn are general, one per weight, and powers of two.
+Every fourth network has quantizers of few bits between a first layer and a last
+one in float, of which only these are quantized; a quarter and 12 dB are its bounds.
 """
 import pathlib
+import random
 import re
 import tempfile
 
@@ -17,6 +20,7 @@ import numpy as np
 
 import gen_float
 import qdq_check
+from network_builder import Network
 from qdq_check import Failure, execute
 
 LOWERING = ("builtin.module(func.func(onnx-fold-constants,onnx-decompose,"
@@ -27,20 +31,43 @@ MODES = [[], ["--quantize-per-tensor"], ["--quantize-power-of-two"],
          ["--quantize-per-tensor", "--quantize-power-of-two"]]
 MOST_ERROR = 1 / 8                                     # of the largest output
 LEAST_SQNR = 20                                         # dB
+HALF_NEAR = 1 / 4, 12      # where a rounding turns into another level of 3 or 4 bits
 
 
-def check_near(want, got):
+def check_near(want, got, most=MOST_ERROR, least=LEAST_SQNR):
     want, got = want.astype(np.float64), got.astype(np.float64)
     signal, noise = np.sum(want ** 2), np.sum((want - got) ** 2)
     error, largest = np.abs(want - got).max(), np.abs(want).max()
-    if error > MOST_ERROR * largest:
+    if error > most * largest:
         raise Failure(f"quantized: the error is {error}, the largest output {largest}")
-    if noise > 0 and 10 * np.log10(signal / noise) < LEAST_SQNR:
+    if noise > 0 and 10 * np.log10(signal / noise) < least:
         raise Failure(f"quantized: {10 * np.log10(signal / noise):.1f} dB of signal to noise")
 
 
+def half_quantized(seed):
+    """Frames, outputs and file of a network as DoReFa trains it: floats in the first layer and in
+    the last one's weights, few bits between."""
+    rng = random.Random(seed)
+    net = Network(f"half{seed}", rng, dyadic=False, frames=8)
+
+    def weight(*shape):
+        return net.constant(net.numpy.normal(0, 0.5, shape).astype(np.float32), "weight")
+
+    def levels(x, bits, signed=False):
+        return net.quant_by(x, np.float32(0.5), bits, signed=signed)
+
+    channels = rng.randint(2, 6)
+    x = net.conv(net.input((3, 8, 8)), weight(channels, 3, 3, 3), strides=[2, 2], pads=[1] * 4)
+    x = levels(net.relu(net.batch_norm(x)), rng.choice([3, 4]))
+    x = net.conv(x, levels(weight(channels, channels, 1, 1), 3, True), strides=[1, 1], pads=[0] * 4)
+    x = net.flatten(levels(net.relu(x), 4))
+    net.output(net.matmul(x, weight(x.array.shape[1], 5)))
+    return net.source.array, net.result.array, net.encode()
+
+
 def check(tools, seed):
-    frames, want, model = gen_float.generate(seed)
+    is_half = seed % 4 == 3
+    frames, want, model = (half_quantized if is_half else gen_float.generate)(seed)
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         (work / "model.onnx").write_bytes(model)
@@ -48,7 +75,7 @@ def check(tools, seed):
         qdq_check.compare("float", want, execute(tools, work)[0])
         mode = ["--quantize=int8", f"--calibrate={work / 'x.npy'}", *MODES[seed % len(MODES)]]
         quantized, printed = execute(tools, work, *mode)
-        check_near(want, quantized)
+        check_near(want, quantized, *(HALF_NEAR if is_half else ()))
         if "SQNR (dB)" not in printed:
             raise Failure("quantized: no table of errors was printed")
         integers, printed = execute(tools, work, *mode, f"--pass-pipeline={LOWERING}")
