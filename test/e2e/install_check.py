@@ -134,7 +134,8 @@ def check_zsh(cases, prefix, folder):
 
 def check_files(cases, prefix, build, destdir):
     for name in ("share/doc/ming/README.md", "share/doc/ming/docs/library.md", "include/ming/ming.h",
-                 "share/ming/csim/ap_int.h", "share/ming/rtl/ming_fifo.v", "share/ming/devices/device.xsd"):
+                 "share/ming/board/driver.py", "share/ming/csim/ap_int.h", "share/ming/rtl/ming_fifo.v",
+                 "share/ming/devices/device.xsd"):
         cases.check(name, (prefix / name).is_file())
     root = str(pathlib.Path(build).resolve().parent).encode()
     for path in sorted(destdir.rglob("*")):
