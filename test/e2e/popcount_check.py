@@ -199,8 +199,8 @@ def check(tools, work, layer, with_cosim):
     others = other_multipliers(rng, design, work / "folding.json")
     execute(tools, work, design, want, with_cosim)
     if others:
-        design = compile_model(tools, work, "other", f"--folding={work / 'folding.json'}", "--lut=1000000", "--dsp=100000",
-                               *budget)
+        design = compile_model(tools, work, "other", f"--folding={work / 'folding.json'}",
+                               "--lut=1000000", "--dsp=100000", *budget)
         execute(tools, work, design, want, False)
     return others
 
