@@ -319,13 +319,27 @@ static Value *cast(Builder *b, Value *x, const Type *type, bool is_unsigned, boo
     return lower_build_extend(b, x, type, is_unsigned);
 }
 
-/* Pow of an integer and a float, in floating point; its result has the type of the base. */
+/* Whether a float of the type is any integer of so many bits. */
+static bool holds_integers(const Type *real, uint32_t bits)
+{
+    switch (real->kind) {
+    case TYPE_BF16: return bits <= 8;
+    case TYPE_F16: return bits <= 11;
+    case TYPE_F32: return bits <= 24;
+    default: return true;
+    }
+}
+
+/* Pow of an integer and a float, in a floating-point type that holds the integer, as whether it is
+ * odd gives the sign; its result has the type of the base. */
 static Value *mixed_power(Builder *b, const Op *node, const Type *type, Value *x, Value *y)
 {
     const Type *real = type_is_float(x->type) ? x->type : y->type;
     bool x_unsigned = lower_is_unsigned_elem(op_operand(node, 0)->type);
     bool y_unsigned = lower_is_unsigned_elem(op_operand(node, 1)->type);
     if (node->def != ONNX(POW) || type_is_float(x->type) == type_is_float(y->type)) return NULL;
+    const Type *integer = type_is_float(x->type) ? y->type : x->type;
+    if (!holds_integers(real, type_width(integer))) real = type_float(b->ctx, TYPE_F64);
     Value *power = binary(b, MATH(POWF), cast(b, x, real, x_unsigned, false),
                           cast(b, y, real, y_unsigned, false));
     return cast(b, power, type, false, x_unsigned);
