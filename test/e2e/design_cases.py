@@ -35,7 +35,7 @@ def compile_exactly(tools, folder, dsp, *options):
     that are named if no design fits them."""
     try:
         command(tools / "ming", "compile", folder / "model.mlir", "-o", folder / "hls", "--top=net",
-                "--fifo-slack=exact", f"--dsp={dsp}", "--bram=4000", *options)
+                "--fifo-slack=exact", "--residual=all", f"--dsp={dsp}", "--bram=4000", *options)
     except Failure as failure:
         needed = re.search(r"the smallest design needs (\d+) DSP", str(failure))
         if not needed and " error: " in str(failure):

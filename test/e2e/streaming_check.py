@@ -90,7 +90,8 @@ def compile_once(case, ming):
     result = subprocess.run(
         [ming, "compile", case.folder / "model.mlir", "-o", case.folder / "hls",
          f"--top={case.top}", f"--dsp={case.dsp}", "--bram=4000",
-         f"--rewind={'on' if case.number % 2 else 'off'}"],
+         f"--rewind={'on' if case.number % 2 else 'off'}",
+         f"--residual={'reuse,merge' if case.number % 3 == 0 else 'all'}"],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=300)
     if result.returncode == 0:
         return
