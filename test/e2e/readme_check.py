@@ -33,6 +33,7 @@ NOT_RUN = {
     ("docs/rtl.md", "make -C out rtlsim INPUT=x.npy OUTPUT=y.npy"): "lit/driver/rtlsim.mir does",
     ("docs/rtl.md", "make rtlsim …"): "lit/driver/rtlsim.mir does",
     ("docs/rtl.md", "make synth-yosys"): "takes minutes",
+    ("docs/boards.md", "make -C DIR synth export bitstream"): "needs Vitis and Vivado",
     ("docs/rtl.md", "make vivado"): "needs Vivado",
 }
 
@@ -104,6 +105,11 @@ def prepare(folder, page):
     (folder / "module.mir").write_text(FORWARD, encoding="utf-8")
     if page.name == "interpreter.md":
         np.save(folder / "m.npy", np.full((1, 4), 15, np.int8))
+    if page.name in ("README.md", "overlay.md"):
+        shutil.copy(EXAMPLE.parent / "overlay.mir", folder / "network.mir")
+        np.save(folder / "map.npy", np.arange(48, dtype=np.int8).reshape(4, 4, 3))
+        (folder / "input.bin").write_bytes(bytes(4096))
+        (folder / "weights.bin").write_bytes(bytes(4096))
     if page.name == "architecture.md":
         (folder / "f.mir").write_text(FORWARD.replace("@forward", "@f").replace(
             ',\n                   %mask: tensor<1x4xi8> {dfg.name = "mask"}', "").replace(
@@ -127,7 +133,7 @@ def prepare(folder, page):
 
 def adapt(page, command):
     """The command with what the text leaves out."""
-    command = command.replace(" [options]", "").replace(" MODEL ", " model.onnx ")
+    command = command.replace("\\|", "|").replace(" [options]", "").replace(" MODEL ", " model.onnx ")
     if page.name == "emitted-code.md":
         command = command.replace("make ", "make -C accel ", 1).replace("…", "INPUT=x.npy OUTPUT=y.npy")
         command = command.replace("INPUT=", 'INPUT="$PWD"/').replace("OUTPUT=", 'OUTPUT="$PWD"/')
