@@ -25,6 +25,7 @@ typedef struct EngineJob {
     const Tool *tool;
     const EngineFlags *flags;
     Context *ctx;
+    StrBuf input; /* the program's file, which messages show */
     Op *module;
     EngineBank banks[ENGINE_MAX_BANKS];
     size_t bank_count;
@@ -338,17 +339,14 @@ static bool report(const EngineJob *job)
 /* A module of text, or a file that begins as binary programs do. */
 static bool read_program(EngineJob *job, const char *path)
 {
-    StrBuf input = {0};
     const char *reason = NULL;
     Str name = str_from(strcmp(path, "-") == 0 ? "<stdin>" : path);
-    bool ok = file_read(&input, path, &reason) ||
+    bool ok = file_read(&job->input, path, &reason) ||
               tool_error(job->tool, "error: cannot open input file '%s': %s", path, reason);
-    bool is_binary = ok && overlay_is_binary(strbuf_str(&input));
+    bool is_binary = ok && overlay_is_binary(strbuf_str(&job->input));
     if (ok)
-        job->module = is_binary ? overlay_read_program(job->ctx, strbuf_str(&input), name)
-                                : parse_module(job->ctx, strbuf_str(&input), name, NULL);
-    diag_flush(job->ctx); /* messages show the text */
-    strbuf_free(&input);
+        job->module = is_binary ? overlay_read_program(job->ctx, strbuf_str(&job->input), name)
+                                : parse_module(job->ctx, strbuf_str(&job->input), name, NULL);
     return job->module != NULL;
 }
 
@@ -378,6 +376,7 @@ static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *p
     for (size_t i = 0; i < job->bank_count; i++) free(job->banks[i].bytes);
     engine_result_free(&job->result);
     context_destroy(job->ctx);
+    strbuf_free(&job->input);
     free(job);
     return ok;
 }
