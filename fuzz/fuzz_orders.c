@@ -59,7 +59,7 @@ static void choose_options(Choices *c, const PassDef *def, StrBuf *out)
 {
     for (const OptionDef *o = def->options; o && o->name; o++) {
         if (strcmp(o->name, "events") == 0) {
-            strbuf_printf(out, " events=%d", choose(c) % 4 ? MOST_EVENTS : choose(c));
+            strbuf_printf(out, " events=%d", choose(c) % 4 ? MOST_EVENTS : choose(c) + 1);
             continue;
         }
         if (choose(c) % 4 > 0) continue;

@@ -18,8 +18,8 @@ struct LibraryPort {
 
 class Library {
 public:
-    Library(const char *top, void (*run)(Testbench &), const std::vector<LibraryPort> &ports)
-        : top_(top), run_(run), ports_(ports)
+    Library(const char *top, void (*function)(Testbench &), const std::vector<LibraryPort> &ports)
+        : top_(top), run_(function), ports_(ports)
     {
     }
 

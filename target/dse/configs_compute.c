@@ -164,9 +164,10 @@ static bool candidate_fits(const Candidates *c, const Type *const *ends)
 static bool has_shape_of_sums(const ComputeSchedule *sched, const Type *type)
 {
     const Type *sums = op_result(sched->main, 0)->type;
-    return type->u.shaped.rank == sums->u.shaped.rank &&
-           memcmp(type->u.shaped.dims, sums->u.shaped.dims,
-                  sums->u.shaped.rank * sizeof(*sums->u.shaped.dims)) == 0;
+    if (type->u.shaped.rank != sums->u.shaped.rank) return false;
+    for (uint32_t i = 0; i < sums->u.shaped.rank; i++)
+        if (type->u.shaped.dims[i] != sums->u.shaped.dims[i]) return false;
+    return true;
 }
 
 /* Leaves out the stages from `from` on, and what they join. */

@@ -160,7 +160,7 @@ def check_project(folder):
     vectors = set()
     for header in folder.glob("*.h"):
         vectors |= set(VECTOR.findall(header.read_text(encoding="utf-8")))
-    source, = (path for path in folder.glob("*.cpp") if not path.stem.endswith("_tb"))
+    source, = (path for path in folder.glob("*.cpp") if not path.stem.endswith(("_tb", "_lib")))
     return check_text(source.read_text(encoding="utf-8"), vectors)
 
 

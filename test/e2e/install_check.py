@@ -124,7 +124,7 @@ zpty -d z
 def check_zsh(cases, prefix, folder):
     env = dict(os.environ, PATH=f"{prefix}/bin:{os.environ['PATH']}", TERM="dumb", COLUMNS="200")
     folder_of_script = prefix / "share/zsh/vendor-completions"
-    for line, wanted in (("ming com", "ming compile"), ("ming compile --devi", "--device="),
+    for line, wanted in (("ming compi", "ming compile"), ("ming compile --devi", "--device="),
                          ("ming compile --interface=m", "--interface=m_axi"),
                          ("ming-opt --canonicali", "--canonicalize")):
         made = run(["zsh", "-f", "-c", ZSH, "-", folder_of_script, line], env=env, cwd=folder)

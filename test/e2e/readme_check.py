@@ -201,7 +201,7 @@ class Runner:
         else:
             (folder / "build").symlink_to(self.tools.parent)
         prepare(folder, page)
-        if page.name == "emitted-code.md":
+        if page.name in ("emitted-code.md", "report.md"):
             self.run(folder, "ming compile model.onnx -o accel")
         for number, text in commands:
             if (name, text) in NOT_RUN:

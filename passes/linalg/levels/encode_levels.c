@@ -394,7 +394,8 @@ static void encode_generic(Encoding *e, Op *op)
 static void encode_move(Encoding *e, Op *op)
 {
     Value *result = op_result(op, 0);
-    if (!levels_of(e, result)) return;
+    Levels levels = levels_of(e, result);
+    if (!levels) return;
     Builder b = builder_before(op);
     result->type = bits_like(result->type);
     if (op->def == TENSOR(INSERT_SLICE) && is_empty(op_operand(op, 1)))
@@ -402,7 +403,8 @@ static void encode_move(Encoding *e, Op *op)
     int64_t number;
     Op *yield = op->def == TENSOR(PAD) ? region_entry(op_region(op, 0))->last : NULL;
     if (!yield || !constant_number(op_operand(yield, 0), &number)) return;
-    if (number == 0) level_padding_correct(e->arena, op);
+    bool is_level = number == 1 || number == low_level(levels);
+    if (!is_level) level_padding_correct(e->arena, op);
     op_set_operand(yield, 0, arith_constant_int(&b, type_elem(result->type), number == 1));
 }
 
