@@ -18,6 +18,7 @@ typedef struct Map {
     uint32_t words; /* of a pixel */
     uint64_t beats; /* of all of it, the last one filled up */
     uint32_t page, pages;
+    size_t made;     /* number of the layer that gives it */
     size_t last_use; /* number of the last layer that reads it; SIZE_MAX: kept to the end */
     const Op *input, *output;
     uint64_t address; /* in BANK_MAPS, beats */

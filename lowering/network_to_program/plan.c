@@ -90,7 +90,8 @@ static bool add_op(Plan *plan, const Op *op)
     else
         plan->layers.data[plan->layers.len - 1].result = index;
     /* Nobody may read it, but the layer writes it. */
-    if (plan->layers.len > 0) plan->maps.data[index].last_use = plan->layers.len - 1;
+    if (plan->layers.len > 0)
+        plan->maps.data[index].made = plan->maps.data[index].last_use = plan->layers.len - 1;
     return true;
 }
 
@@ -100,10 +101,7 @@ static bool add_op(Plan *plan, const Op *op)
 static size_t born(const Plan *plan, size_t map)
 {
     const Map *m = &plan->maps.data[map];
-    if (m->input || m->output) return 0;
-    for (size_t i = 0; i < plan->layers.len; i++)
-        if (plan->layers.data[i].result == map) return i;
-    return 0;
+    return m->input || m->output ? 0 : m->made;
 }
 
 static bool meet(const Plan *plan, size_t a, size_t b)
