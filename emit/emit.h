@@ -11,12 +11,20 @@
 
 #include "ir/core/core.h"
 
+/* What a project has beyond the accelerator. */
+typedef enum EmitPlatform {
+    EMIT_PLATFORM_NONE,
+    EMIT_PLATFORM_PYNQ, /* needs a part with processors, and ports that are streams of DMAs */
+    EMIT_PLATFORM_XRT,  /* needs ports that are memories */
+} EmitPlatform;
+
 typedef struct EmitOptions {
     const char *output_dir;
-    const char *csim_dir;  /* where the simulation headers are installed; copied into the project */
-    const char *rtl_dir;   /* where the modules are that Verilog instantiates; copied beside it */
-    Op *rtl;               /* the design as modules of hw, printed into rtl/; NULL: no Verilog */
-    const char *board_dir; /* where the files for boards are; NULL: the project is for none */
+    const char *csim_dir; /* where the simulation headers are installed; copied into the project */
+    const char *rtl_dir;  /* where the modules are that Verilog instantiates; copied beside it */
+    Op *rtl;              /* the design as modules of hw, printed into rtl/; NULL: no Verilog */
+    EmitPlatform platform;
+    const char *board_dir; /* where the files for platforms are; copied beside what is particular */
     int64_t max_text;      /* bytes of all files together; 0: no limit */
 } EmitOptions;
 
@@ -62,7 +70,7 @@ typedef struct EmitTable {
  * sums of its resources, the longest of its cycles, and the factors of its slowest kernel. */
 void emit_report_table(const Op *module, const EmitTable *options, StrBuf *out);
 
-/* Whether a part has processors, for which a project for boards is made. */
+/* Whether a part has processors, as EMIT_PLATFORM_PYNQ needs. */
 bool emit_part_has_ps(Str part);
 
 /* Whether a name can be that of the top function and of its files. */

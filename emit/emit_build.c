@@ -32,6 +32,12 @@ static void add_period(const Emitter *e, StrBuf *out)
     if (picoseconds % 1000) strbuf_printf(out, ".%03lld", (long long)(picoseconds % 1000));
 }
 
+/* Whether Vitis links the design as a kernel, not Vivado as a block. */
+static bool is_kernel(const Emitter *e)
+{
+    return e->options->platform == EMIT_PLATFORM_XRT;
+}
+
 void emit_template(const Emitter *e, StrBuf *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -41,6 +47,12 @@ void emit_template(const Emitter *e, StrBuf *out, const char *text)
         } else if (strncmp(c, "PART", 4) == 0) {
             strbuf_add_str(out, emit_part(e));
             c += 3;
+        } else if (strncmp(c, "FLOW", 4) == 0) {
+            strbuf_add_c(out, is_kernel(e) ? "vitis" : "vivado");
+            c += 3;
+        } else if (strncmp(c, "FORMAT", 6) == 0) {
+            strbuf_add_c(out, is_kernel(e) ? "xo" : "ip_catalog");
+            c += 5;
         } else if (strncmp(c, "PERIOD", 6) == 0) {
             add_period(e, out);
             c += 5;
@@ -125,6 +137,7 @@ static void add_head(const Emitter *e, StrBuf *out)
                   "# make export\n"
                   "#   packages what synth made, as package.output.format says\n");
     if (e->options->rtl) emit_rtl_usage(out);
+    emit_board_usage(e, out);
     emit_template(e, out,
                   "\n"
                   "ifeq ($(origin CXX),default)\nCXX := g++\nendif\n"
@@ -210,18 +223,8 @@ static void add_vitis(const Emitter *e, StrBuf *out)
         "\t$(VITIS_RUN) --package $(HLS)\n\n"
         "clean:\n"
         "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp libcsim.so $(OBJECTS) TOP_data.cfg TOP_hls");
-    emit_template(e, out, e->options->rtl ? " TOP_rtlsim TOP_rtl synth.json synth.log\n" : "\n");
-}
-
-static void add_bitstream(StrBuf *out)
-{
-    strbuf_add_c(out,
-                 ".PHONY: bitstream\n\nVIVADO ?= vivado\n\n"
-                 "# board/TOP.bit and board/TOP.hwh, of what synth and export made\n"
-                 "bitstream:\n"
-                 "\t@command -v $(firstword $(VIVADO)) >/dev/null || \\\n"
-                 "\t{ echo \"$(VIVADO) is not installed: set VIVADO to Xilinx's\" >&2; exit 2; }\n"
-                 "\t$(VIVADO) -mode batch -source board/vivado.tcl\n\n");
+    emit_template(e, out, e->options->rtl ? " TOP_rtlsim TOP_rtl synth.json synth.log" : "");
+    strbuf_add_c(out, is_kernel(e) ? " board/host\n" : "\n");
 }
 
 void emit_makefile(Emitter *e, StrBuf *out)
@@ -229,96 +232,8 @@ void emit_makefile(Emitter *e, StrBuf *out)
     add_head(e, out);
     add_csim(e, out);
     if (e->options->rtl) emit_rtl_targets(e, out);
-    if (e->options->board_dir) add_bitstream(out);
+    emit_board_targets(e, out);
     add_vitis(e, out);
-}
-
-/* "zynq" or "zynqmp", by the part; NULL: it has no processing system. */
-static const char *family(Str part)
-{
-    static const char *const rows[][2] = {
-        {"xc7z", "zynq"}, {"xczu", "zynqmp"}, {"xck24", "zynqmp"}, {"xck26", "zynqmp"}};
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (str_starts_with(part, rows[i][0])) return rows[i][1];
-    return NULL;
-}
-
-bool emit_part_has_ps(Str part)
-{
-    return family(part) != NULL;
-}
-
-/* What Vivado calls the board of a device, as a pattern. Other devices are looked up by name. */
-static const char *board_pattern(Emitter *e)
-{
-    static const char *const rows[][2] = {{"kv260", "xilinx.com:kv260_som:*"},
-                                          {"pynq-z1", "*:pynq-z1:*"},
-                                          {"pynq-z2", "*:pynq-z2:*"},
-                                          {"ultra96", "*:ultra96v2:*"}};
-    const Attr *device = attr_dict_get_c(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_DEVICE);
-    if (!device || device->kind != ATTR_STRING) return "*";
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (str_eq_c(device->u.string, rows[i][0])) return rows[i][1];
-    return emit_arena_printf(&e->arena, "*:%.*s:*", STR_ARG(device->u.string));
-}
-
-/* A word of Tcl, whatever the text holds. */
-static void add_tcl_word(StrBuf *out, const char *text)
-{
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:*";
-    strbuf_add_char(out, '"');
-    for (; *text; text++) {
-        if (strchr(plain, *text))
-            strbuf_add_char(out, *text);
-        else
-            strbuf_printf(out, "\\x%02x", (unsigned)(unsigned char)*text);
-    }
-    strbuf_add_char(out, '"');
-}
-
-static const char *start_pins(const Emitter *e)
-{
-    FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
-        if (op->def != EMITHLS(DATAFLOW)) continue;
-        if (strcmp(emithls_control(op), "none") == 0) return "";
-        if (strcmp(emithls_control(op), "hs") == 0) return "ap_start";
-    }
-    return "ap_start ap_continue";
-}
-
-static void add_setting(StrBuf *out, const char *name, const char *value)
-{
-    strbuf_printf(out, "set %s ", name);
-    add_tcl_word(out, value);
-    strbuf_add_char(out, '\n');
-}
-
-bool emit_board_design(Emitter *e, StrBuf *out)
-{
-    enum { MAX_PORTS = 16 }; /* of a SmartConnect */
-    Str part = emit_part(e);
-    assert(family(part)); /* compile_flags_check_target */
-    if (!e->has_beats || e->ports.len > MAX_PORTS)
-        return op_error(e->top, "needs 1 to %d ports that are streams of DMAs", MAX_PORTS);
-    int64_t mhz =
-        attr_dict_int(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ);
-    strbuf_add_c(
-        out,
-        "# What vivado.tcl must know of the design. A port: name, direction, bits of a beat.\n");
-    add_setting(out, "top", e->top_name);
-    add_setting(out, "part", emit_arena_printf(&e->arena, "%.*s", STR_ARG(part)));
-    add_setting(out, "board_pattern", board_pattern(e));
-    add_setting(out, "family", family(part));
-    strbuf_printf(out, "set clock_mhz %lld\nset start_pins [list %s]\nset ports [list",
-                  (long long)mhz, start_pins(e));
-    for (size_t i = 0; i < e->ports.len; i++) {
-        const EmitPort *port = &e->ports.data[i];
-        strbuf_printf(out, " \\\n    {%s %s %lld}", port->name, port->is_input ? "in" : "out",
-                      (long long)port->beat_bits);
-    }
-    strbuf_add_c(out, "]\n");
-    return true;
 }
 
 void emit_hls_config(Emitter *e, StrBuf *out)
@@ -327,7 +242,7 @@ void emit_hls_config(Emitter *e, StrBuf *out)
                   "# Vitis 2023.2 and later; the Makefile says which commands read it.\n"
                   "part=PART\n\n"
                   "[hls]\n"
-                  "flow_target=vivado\n"
+                  "flow_target=FLOW\n"
                   "clock=PERIODns\n"
                   "syn.top=TOP\n"
                   "syn.file=TOP.cpp\n"
@@ -338,8 +253,13 @@ void emit_hls_config(Emitter *e, StrBuf *out)
                   "tb.cflags=-std=c++17\n"
                   "syn.compile.enable_auto_rewind=0\n"
                   "csim.O=true\n"
-                  "package.output.format=ip_catalog\n"
+                  "package.output.format=FORMAT\n"
                   "package.output.syn=false\n");
+    /* Ports stay as wide as the host packs them. */
+    if (is_kernel(e))
+        emit_template(e, out,
+                      "package.output.file=TOP.xo\n"
+                      "syn.interface.m_axi_max_widen_bitwidth=0\n");
 }
 
 static void add_word(StrBuf *out, const char *name)
@@ -374,10 +294,13 @@ void emit_tcl(Emitter *e, StrBuf *out)
                   "set_top TOP\n"
                   "add_files TOP.cpp -cflags \"-std=c++17\"\n"
                   "add_files -tb TOP_tb.cpp -cflags \"-std=c++17\"\n"
-                  "open_solution -reset solution1 -flow_target vivado\n"
+                  "open_solution -reset solution1 -flow_target FLOW\n"
                   "set_part {PART}\n"
                   "create_clock -period PERIOD -name default\n"
-                  "config_compile -enable_auto_rewind=false\n\n"
+                  "config_compile -enable_auto_rewind=false\n");
+    if (is_kernel(e)) strbuf_add_c(out, "config_interface -m_axi_max_widen_bitwidth 0\n");
+    emit_template(e, out,
+                  "\n"
                   "if {$simulate} {\n"
                   "    csim_design -O -argv $files\n"
                   "}\n"
@@ -385,8 +308,9 @@ void emit_tcl(Emitter *e, StrBuf *out)
                   "if {$simulate} {\n"
                   "    cosim_design -argv $files\n"
                   "}\n"
-                  "export_design -format ip_catalog\n"
-                  "exit\n");
+                  "export_design -format FORMAT");
+    if (is_kernel(e)) emit_template(e, out, " -output board/TOP.xo");
+    strbuf_add_c(out, "\nexit\n");
 }
 
 /* The emitted files are fixed points of clang-format in this style. */

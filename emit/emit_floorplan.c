@@ -153,6 +153,15 @@ static const char directives[] =
     "prop=run.impl_1.STEPS.PHYS_OPT_DESIGN.ARGS.DIRECTIVE=Explore\n"
     "prop=run.impl_1.STEPS.ROUTE_DESIGN.ARGS.DIRECTIVE=Explore\n";
 
+bool emit_only_die(const Emitter *e, StrBuf *out)
+{
+    Floorplan plan = {.e = e};
+    find_cells(&plan);
+    if (plan.count == 1) add_die_name(e, out, plan.dies[0].die);
+    free_cells(&plan);
+    return plan.count == 1;
+}
+
 void emit_link(Emitter *e, StrBuf *out)
 {
     Floorplan plan = {.e = e};

@@ -125,19 +125,6 @@ static bool add_rtl(Emitter *e, EmittedFiles *files)
     return true;
 }
 
-/* The files for boards, the same for all, and what is particular to the design. */
-static bool add_board(Emitter *e, EmittedFiles *files)
-{
-    static const char *const names[] = {"driver.py", "vivado.tcl"};
-    bool ok = true;
-    if (!e->options->board_dir) return true;
-    for (size_t i = 0; ok && i < COUNT_OF(names); i++) {
-        const char *path = emit_arena_printf(&e->arena, "%s/%s", e->options->board_dir, names[i]);
-        ok = emit_read_text_file(e->ctx, path, add_file(e, files, EMIT_BOARD_FOLDER, names[i]));
-    }
-    return ok && emit_board_design(e, add_file(e, files, EMIT_BOARD_FOLDER, "design.tcl"));
-}
-
 static bool add_headers(Emitter *e, EmittedFiles *files)
 {
     emit_header(e, add_file(e, files, NULL, ".h"));
@@ -162,10 +149,11 @@ static bool add_files(Emitter *e, EmittedFiles *files)
         rows[i].print(e, add_file(e, files, rows[i].prefix, rows[i].name));
     if (emit_is_placed(e)) {
         emit_floorplan(e, add_file(e, files, "", "floorplan.tcl"));
-        emit_link(e, add_file(e, files, "", "link.cfg"));
+        if (e->options->platform != EMIT_PLATFORM_XRT)
+            emit_link(e, add_file(e, files, "", "link.cfg"));
     }
     if (e->weights && !emit_weights(e, add_file(e, files, NULL, "_weights.npy"))) return false;
-    if (!add_board(e, files) || !add_csim(e, files)) return false;
+    if (!emit_add_board(e, files) || !add_csim(e, files)) return false;
     op_print(add_file(e, files, NULL, ".mir"), e->module, &PRINT_DEFAULT);
     StrBuf *report = add_file(e, files, "", REPORT_NAME);
     emit_report(e, report);

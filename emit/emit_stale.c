@@ -18,8 +18,6 @@ static const char *const folders[] = {RTL_FOLDER, EMIT_BOARD_FOLDER, HERE};
 static const char *const lists[] = {RTL_SOURCES, RTL_MEMORIES};
 /* What stands beside the files of the lists. */
 static const char *const companions[] = {RTL_SOURCES, RTL_MEMORIES, "vivado.tcl", "clock.xdc"};
-/* For boards. */
-static const char *const board_files[] = {"driver.py", "vivado.tcl", "design.tcl"};
 
 static bool has_file(const EmittedFiles *files, const char *name)
 {
@@ -31,6 +29,11 @@ static bool has_file(const EmittedFiles *files, const char *name)
 static void add_line(StrBuf *out, const char *folder, Str name)
 {
     strbuf_printf(out, "%s%s%.*s", out->len > 0 ? "\n" : "", folder, STR_ARG(name));
+}
+
+static void add_board_line(const char *name, void *out)
+{
+    add_line(out, EMIT_BOARD_FOLDER, str_from(name));
 }
 
 typedef void LineVisitor(Str line, void *user);
@@ -71,8 +74,7 @@ void emit_list_old_verilog(const char *dir, StrBuf *out)
         }
     for (size_t k = 0; k < COUNT_OF(companions); k++)
         add_line(out, RTL_FOLDER, str_from(companions[k]));
-    for (size_t k = 0; k < COUNT_OF(board_files); k++)
-        add_line(out, EMIT_BOARD_FOLDER, str_from(board_files[k]));
+    emit_each_board_file(add_board_line, out);
     for (size_t k = 0; k < COUNT_OF(lists); k++) add_line(out, HERE, str_from(lists[k]));
     strbuf_free(&path);
 }
@@ -99,9 +101,7 @@ static bool is_listed_name(Str name)
     if (name.len == 0 || name.data[0] == '.' || memchr(name.data, '/', name.len)) return false;
     for (size_t i = 0; i < COUNT_OF(companions); i++)
         if (str_eq_c(name, companions[i])) return true;
-    for (size_t i = 0; i < COUNT_OF(board_files); i++)
-        if (str_eq_c(name, board_files[i])) return true;
-    return is_verilog(name);
+    return emit_is_board_file(name) || is_verilog(name);
 }
 
 typedef struct Removal {

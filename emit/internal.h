@@ -232,7 +232,7 @@ bool emit_add_rtl(const EmitOptions *options, TextBudget *budget, Op *rtl, const
                   EmittedFiles *files) MUST_CHECK;
 void emit_makefile(Emitter *e, StrBuf *out);
 /* Appends a template with its words replaced: PERIOD by the clock's period, TOP by the top
- * function's name, PART by the device's part. */
+ * function's name, PART by the device's part, FLOW and FORMAT by what the platform makes HLS aim at. */
 void emit_template(const Emitter *e, StrBuf *out, const char *text);
 /* The testbench's files, from the environment; that of the weights lies in the project. */
 void emit_file_arguments(const Emitter *e, StrBuf *out);
@@ -240,14 +240,23 @@ void emit_file_arguments(const Emitter *e, StrBuf *out);
 Str emit_part(const Emitter *e);
 /* " INPUT=FILE.npy OUTPUT=FILE.npy": what `make csim` needs. */
 void emit_csim_arguments(const Emitter *e, StrBuf *out);
-/* board/design.tcl: what vivado.tcl must know. False: diagnosed, it has no such form. */
-bool emit_board_design(Emitter *e, StrBuf *out) MUST_CHECK;
+/* Adds the files for the project's platform, if it has one. False: diagnosed. */
+bool emit_add_board(Emitter *e, EmittedFiles *files) MUST_CHECK;
+/* Whether a file below EMIT_BOARD_FOLDER is one of those of any platform. */
+bool emit_is_board_file(Str name);
+/* Calls visit with the name of each of them. */
+void emit_each_board_file(void (*visit)(const char *name, void *user), void *user);
+/* The platform's targets of the Makefile, and what its head says of them. */
+void emit_board_usage(const Emitter *e, StrBuf *out);
+void emit_board_targets(const Emitter *e, StrBuf *out);
 void emit_hls_config(Emitter *e, StrBuf *out);
 void emit_tcl(Emitter *e, StrBuf *out);
 /* Of a design that is placed on dies: floorplan.tcl, a hook for Vivado, and link.cfg for v++. */
 bool emit_is_placed(const Emitter *e);
 void emit_floorplan(Emitter *e, StrBuf *out);
 void emit_link(Emitter *e, StrBuf *out);
+/* The name of the die that all placed processes are on; false: of none, or of several. */
+bool emit_only_die(const Emitter *e, StrBuf *out);
 /* The process that a top function's stream is written by; NULL: none is. */
 const Op *emit_writer_of(const Emitter *e, const Value *stream);
 void emit_style(Emitter *e, StrBuf *out); /* .clang-format */

@@ -35,10 +35,10 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
         flags,
         {"top", FLAG_TEXT, &compile->top, "name", "Name of the top function, default the model's",
          NULL},
-        {"platform", FLAG_CHOICE, &options->platform, "none|pynq",
-         "What the project has beyond the accelerator: nothing (default), or scripts for a "
-         "bitstream "
-         "and a driver in Python for boards that run PYNQ",
+        {"platform", FLAG_CHOICE, &options->platform, "none|pynq|xrt",
+         "What the project has beyond the accelerator: nothing (default), scripts for a bitstream "
+         "and a driver in Python for boards that run PYNQ, or a kernel and hosts in C++ and Python "
+         "for cards with XRT",
          NULL},
         {"interface", FLAG_CHOICE, &options->interface, "axis|m_axi|dma",
          "Ports of the accelerator: streams (default), memories, or streams that a DMA takes, of "
@@ -114,9 +114,15 @@ static bool parse_weights(const char *text, CompileOptions *out)
     return out->weights_width != 0;
 }
 
+static EmitPlatform platform(const CompileFlags *options)
+{
+    if (strcmp(options->platform, "pynq") == 0) return EMIT_PLATFORM_PYNQ;
+    return strcmp(options->platform, "xrt") == 0 ? EMIT_PLATFORM_XRT : EMIT_PLATFORM_NONE;
+}
+
 static bool has_platform(const CompileFlags *options)
 {
-    return strcmp(options->platform, "none") != 0;
+    return platform(options) != EMIT_PLATFORM_NONE;
 }
 
 /* Sets what follows from the words that were given. */
@@ -127,7 +133,7 @@ static void settle(CompileFlags *options)
     bool flushes = strcmp(options->style, "flushing") == 0;
     if (!options->rewind) options->rewind = is_free && !flushes ? "on" : "off";
     if (has_platform(options) && strcmp(options->interface, "axis") == 0)
-        options->interface = "dma";
+        options->interface = platform(options) == EMIT_PLATFORM_XRT ? "m_axi" : "dma";
     compile->has_memory_ports = strcmp(options->interface, "m_axi") == 0;
     compile->has_dma_ports = strcmp(options->interface, "dma") == 0;
     compile->rewinds = strcmp(options->rewind, "on") == 0;
@@ -138,6 +144,20 @@ static void settle(CompileFlags *options)
     compile->anchors = options->anchor_list.data;
     if (strcmp(options->control, "chain") != 0) compile->control = options->control;
     options->knows_weights = parse_weights(options->weights, compile);
+}
+
+static bool check_platform(const CompileFlags *options, StrBuf *why)
+{
+    EmitPlatform is = platform(options);
+    if (is == EMIT_PLATFORM_XRT && options->compile.has_dma_ports)
+        return flags_wrong(why, "--platform=xrt moves frames through the card's memory, not by "
+                                "--interface=dma");
+    if (is != EMIT_PLATFORM_PYNQ) return true;
+    if (options->compile.has_memory_ports)
+        return flags_wrong(why, "--platform=pynq moves frames by DMAs, not by --interface=m_axi");
+    return !options->compile.rewinds ||
+           flags_wrong(why, "--platform=pynq waits for each result, and what rewinds gives the "
+                            "last words of a frame with the next one; --rewind=off is needed");
 }
 
 static bool check(const CompileFlags *options, StrBuf *why)
@@ -168,14 +188,7 @@ static bool check(const CompileFlags *options, StrBuf *why)
     if (strcmp(options->rewind, "on") == 0 && strcmp(options->style, "flushing") == 0)
         return flags_wrong(why, "--pipeline-style=flushing: a pipeline that rewinds stalls; "
                                 "--rewind=on is given");
-    if (has_platform(options) && options->compile.has_memory_ports)
-        return flags_wrong(why, "--platform=%s moves frames by DMAs, not by --interface=m_axi",
-                           options->platform);
-    if (has_platform(options) && options->compile.rewinds)
-        return flags_wrong(why,
-                           "--platform=%s waits for each result, and what rewinds gives the last "
-                           "words of a frame with the next one; --rewind=off is needed",
-                           options->platform);
+    if (!check_platform(options, why)) return false;
     if (options->compile.folding && strpbrk(options->compile.folding, "\"'{}"))
         return flags_wrong(why, "--folding: the path must have no quotes and braces");
     if (options->is_pooled && (compile->anchors || compile->colocated))
@@ -218,6 +231,7 @@ bool compile_flags_emit(const CompileFlags *options, const char *folder, Op *des
     const EmitOptions emit = {.output_dir = folder,
                               .csim_dir = csim_dir.data,
                               .rtl_dir = rtl_dir.data,
+                              .platform = platform(options),
                               .board_dir = board_dir.data,
                               .rtl = rtl,
                               .max_text = options->max_text};
@@ -233,12 +247,19 @@ bool compile_flags_emit(const CompileFlags *options, const char *folder, Op *des
 bool compile_flags_check_target(const CompileFlags *options, const DeviceTarget *target,
                                 StrBuf *why)
 {
-    return !has_platform(options) || emit_part_has_ps(target->device.part) ||
+    const Device *device = &target->device;
+    bool has_ps = emit_part_has_ps(device->part);
+    if (platform(options) == EMIT_PLATFORM_XRT)
+        return (!has_ps && device->bank_count > 0) ||
+               flags_wrong(why,
+                           "--platform=xrt: %.*s (%.*s) is no card with memory banks that XRT "
+                           "knows",
+                           STR_ARG(device->name), STR_ARG(device->part));
+    return platform(options) != EMIT_PLATFORM_PYNQ || has_ps ||
            flags_wrong(why,
-                       "--platform=%s: %.*s (%.*s) has no processing system; PYNQ runs on boards "
+                       "--platform=pynq: %.*s (%.*s) has no processing system; PYNQ runs on boards "
                        "with a Zynq-7000 or a Zynq UltraScale+",
-                       options->platform, STR_ARG(target->device.name),
-                       STR_ARG(target->device.part));
+                       STR_ARG(device->name), STR_ARG(device->part));
 }
 
 bool compile_flags_find_files(const CompileFlags *options, StrBuf *why)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs the accelerator that stands beside this file on arrays of numpy.
 
-    driver.py INPUT.npy... --output=y.npy           on the board, with PYNQ
+    driver.py INPUT.npy... --output=y.npy           on the board with PYNQ, on the card with XRT
     driver.py --emulate INPUT.npy... --output=y.npy on libcsim.so (make libcsim.so)
 
 As a module: Accelerator(emulate=False).run([x, ...]) gives the list of results. Everything that is
 known of the design is read from its report.json, which lies here or in the folder above, as do the
-bitstream TOP.bit with TOP.hwh, libcsim.so, and TOP_weights.npy where weights are loaded.
+bitstream TOP.bit with TOP.hwh or TOP.xclbin, libcsim.so, and TOP_weights.npy where weights are loaded.
 """
 import argparse
 import ctypes
@@ -173,10 +173,13 @@ class Port:
         return values.astype(f"{'i' if row['signed'] else 'u'}{size}")
 
 
-# What takes and gives packed frames.
+# What takes and gives packed frames: start(frames, inputs) begins with a batch, and finish(it) gives
+# its results. `slots` batches can have begun at a time.
 
 class Emulator:
     """libcsim.so."""
+
+    slots = 1
 
     def __init__(self, report, ports, weights):
         self.ports, self.weights = ports, weights
@@ -191,7 +194,7 @@ class Emulator:
         if self.library.ming_csim_top().decode() != report["top"]:
             raise DriverError(f"{path} is of another design: make libcsim.so")
 
-    def run(self, frames, inputs):
+    def start(self, frames, inputs):
         outputs = [np.zeros((frames, p.frame_bytes), np.uint8) for p in self.ports if p.kind == 1]
         buffers = [np.ascontiguousarray(b) for b in inputs] + outputs
         if self.weights is not None:
@@ -202,10 +205,15 @@ class Emulator:
             raise DriverError(message.value.decode(errors="replace"))
         return outputs
 
+    def finish(self, outputs):
+        return outputs
+
 
 class Board:
     """The bitstream, and a DMA for each port. Results end frames with TLAST, at which a DMA stops: so
     they are taken frame by frame, while the inputs of a batch go at once."""
+
+    slots = 1
 
     def __init__(self, report, ports, weights):
         try:
@@ -229,7 +237,7 @@ class Board:
             self.buffers[i] = self.pynq.allocate(shape=shape, dtype=np.uint8)
         return self.buffers[i]
 
-    def run(self, frames, inputs):
+    def start(self, frames, inputs):
         given = [self.buffer(i, data.shape) for i, data in enumerate(inputs)]
         taken = [(i, self.buffer(i, (frames, p.frame_bytes))) for i, p in enumerate(self.ports) if p.kind == 1]
         for buffer, data in zip(given, inputs):
@@ -250,6 +258,85 @@ class Board:
             buffer.invalidate()
         return [np.array(buffer) for _, buffer in taken]
 
+    def finish(self, outputs):
+        return outputs
+
+
+class Card:
+    """The kernel of TOP.xclbin. A call takes a batch; calls in flight have buffers of their own."""
+
+    slots = 3
+
+    def __init__(self, report, ports, weights):
+        try:
+            import pyxrt
+        except ImportError:
+            raise DriverError("XRT's pyxrt is not installed; --emulate does without") from None
+        self.xrt, self.ports, self.free, self.sizes = pyxrt, ports, [], {}
+        try:
+            self.device = pyxrt.device(0)
+            uuid = self.device.load_xclbin(pyxrt.xclbin(str(find(report["top"] + ".xclbin"))))
+            self.kernel = pyxrt.kernel(self.device, uuid, report["top"], pyxrt.kernel.shared)
+            if weights is not None:
+                self.send(pyxrt.kernel(self.device, uuid, report["top"] + "_load", pyxrt.kernel.shared),
+                          weights, ports[-1].words)
+        except RuntimeError as error:
+            raise DriverError(str(error)) from None
+
+    def move(self, buffer, size, to_card):
+        way = self.xrt.xclBOSyncDirection
+        buffer.sync(way.XCL_BO_SYNC_BO_TO_DEVICE if to_card else way.XCL_BO_SYNC_BO_FROM_DEVICE, size, 0)
+
+    def send(self, kernel, weights, words):
+        """Sends weights while the first batch waits for them."""
+        data = weights.tobytes()
+        self.weights = self.xrt.bo(self.device, len(data), self.xrt.bo.normal, kernel.group_id(0))
+        self.weights.write(data, 0)
+        self.move(self.weights, len(data), True)
+        self.loading = self.xrt.run(kernel)
+        self.loading.set_arg(0, self.weights)
+        self.loading.set_arg(2, words)
+        self.loading.start()
+
+    def slot(self, frames):
+        """Buffers for so many frames that nobody uses, and a call that has them."""
+        for i, (size, _, _) in enumerate(self.free):
+            if size >= frames:
+                return self.free.pop(i)
+        run, buffers = self.xrt.run(self.kernel), []
+        for port in self.ports:
+            if port.is_weights:
+                continue
+            buffer = self.xrt.bo(self.device, frames * port.frame_bytes, self.xrt.bo.normal,
+                                 self.kernel.group_id(port.index))
+            run.set_arg(port.index, buffer)
+            buffers.append((port, buffer))
+        return frames, run, buffers
+
+    def start(self, frames, inputs):
+        slot = self.slot(frames)
+        for (_, buffer), data in zip(slot[2], inputs):
+            data = np.ascontiguousarray(data).tobytes()
+            buffer.write(data, 0)
+            self.move(buffer, len(data), True)
+        slot[1].set_arg(len(self.ports), frames)
+        slot[1].start()
+        return frames, slot
+
+    def finish(self, begun):
+        frames, slot = begun
+        state = slot[1].wait()
+        if state != self.xrt.ert_cmd_state.ERT_CMD_STATE_COMPLETED:
+            raise DriverError(f"the kernel ended in state {state}")
+        outputs = []
+        for port, buffer in slot[2]:
+            if port.kind == 1:
+                size = frames * port.frame_bytes
+                self.move(buffer, size, False)
+                outputs.append(np.frombuffer(bytes(buffer.read(size, 0)), np.uint8).reshape(frames, -1))
+        self.free.append(slot)
+        return outputs
+
 
 class Accelerator:
     """run(arrays) takes an array for each input, of k frames in the first dimension."""
@@ -258,7 +345,10 @@ class Accelerator:
 
     def __init__(self, emulate=False, batch=64):
         report = json.loads(find("report.json").read_text(encoding="utf-8"))
-        self.ports = sorted(map(Port, report["ports"]), key=lambda p: p.kind)
+        rows = [Port(row) for row in report["ports"]]
+        for i, port in enumerate(rows):
+            port.index = i # of the kernel's arguments
+        self.ports = sorted(rows, key=lambda p: p.kind)
         self.inputs = [p for p in self.ports if p.kind == 0]
         self.outputs = [p for p in self.ports if p.kind == 1]
         self.seconds = 0.0
@@ -269,7 +359,8 @@ class Accelerator:
         weights = None
         if self.ports[-1].is_weights:
             weights = self.ports[-1].pack(np.load(find(report["top"] + "_weights.npy")))
-        self.engine = (Emulator if emulate else Board)(report, self.ports, weights)
+        hardware = Card if any(p.row["interface"] == "m_axi" for p in self.ports) else Board
+        self.engine = (Emulator if emulate else hardware)(report, self.ports, weights)
 
     def run(self, arrays):
         if len(arrays) != len(self.inputs):
@@ -280,14 +371,16 @@ class Accelerator:
         for port, data in zip(self.inputs, packed):
             if len(data) != frames:
                 raise DriverError(f"'{port.name}': {len(data)} frames, but '{self.inputs[0].name}' has {frames}")
-        taken = [[] for _ in self.outputs]
         start = time.perf_counter()
+        begun, batches = [], []
         for first in range(0, frames, self.batch):
+            if len(begun) == self.engine.slots:
+                batches.append(self.engine.finish(begun.pop(0)))
             count = min(self.batch, frames - first)
-            for i, rows in enumerate(self.engine.run(count, [d[first:first + count] for d in packed])):
-                taken[i].append(rows)
+            begun.append(self.engine.start(count, [d[first:first + count] for d in packed]))
+        batches += [self.engine.finish(one) for one in begun]
         self.seconds = time.perf_counter() - start
-        return [p.unpack(np.concatenate(rows)) for p, rows in zip(self.outputs, taken)]
+        return [p.unpack(np.concatenate(rows)) for p, rows in zip(self.outputs, zip(*batches))]
 
 
 def accuracy(scores, labels):
@@ -315,7 +408,7 @@ def run(options):
     if options.output and len(options.output) != len(results):
         raise DriverError(f"{len(options.output)} --output for {len(results)} outputs")
     frames = accelerator.inputs[0].count_frames(load(options.inputs[0])) if options.inputs else 1
-    where = "emulated" if options.emulate else "on the board"
+    where = "emulated" if options.emulate else "on the " + type(accelerator.engine).__name__.lower()
     print(f"{frames} frames in {accelerator.seconds:.6f} s: {frames / accelerator.seconds:.1f} frames/s {where}")
     if options.labels:
         first, five = accuracy(results[0], load(options.labels))

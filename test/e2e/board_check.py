@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Projects for boards (--platform=pynq). driver.py, emulated and with DMAs that behave as those of a
-board, gives what csim gives; what it packs and unpacks is compared with the C++ at random ports;
-vivado.tcl runs in tclsh against commands that check every argument, and so that each of some changes
-of it is found. With --models=DIR also networks there. Ends in `N passed, N failed`."""
+"""Projects for boards (--platform=pynq) and cards (--platform=xrt). driver.py, emulated and with DMAs that
+behave as those of a board, or kernels as those of a card, gives what csim gives, and so does host.cpp,
+which is also built with XRT's own headers where they are installed; what driver.py packs and unpacks is
+compared with the C++ at random ports; vivado.tcl runs in tclsh against commands that check every
+argument, and so that each of some changes of it is found, and so do v++'s. With --models=DIR also networks
+there. Ends in `N passed, N failed`."""
 import argparse
 import json
 import os
@@ -21,6 +23,7 @@ from board_tools import expect, load_report, must_make, must_run, run
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HERE = pathlib.Path(__file__).resolve().parent
 SMALL = ROOT / "examples/small_cnn"
+XRT_HEADER = pathlib.Path("/usr/include/xrt/xrt/xrt_kernel.h")
 NETWORKS = (("two_layers", ()), ("TFC_1W1A", ("--device=pynq-z2",)), ("resnet8_a8w8b16", ("--device=zcu102",)))
 HOSTILE = "x{[exit 3]}$env(HOME)\\22; \\0A</script>`id`'%s"
 # Changes of vivado.tcl that Vivado would refuse, or that make a design that does not run.
@@ -35,7 +38,9 @@ WRONG = ((r"CONFIG.NUM_MI 1\]", "CONFIG.NUM_MI 2]"), (r"c_include_sg 0", "c_incl
 class Project:
     def __init__(self, tools, path, model, *options):
         self.path, self.model = path, model
-        must_run(tools / "ming", "compile", model, "-o", path, "--platform=pynq", *options)
+        if not any(str(o).startswith("--platform") for o in options):
+            options = ("--platform=pynq", *options)
+        must_run(tools / "ming", "compile", model, "-o", path, *options)
         self.report = load_report(path)
         self.ports = self.report["ports"]
 
@@ -80,6 +85,69 @@ class Project:
         result = self.drive(x, f"--output={self.path / 'z.npy'}", "--batch=2", env=env)
         expect(result.returncode == 0 and "on the board" in result.stdout, result.stderr[-300:])
         expect(np.array_equal(np.load(self.path / "z.npy"), np.load(self.path / "expected.npy")), "board differs")
+
+    def check_card(self, x):
+        """As check_board, with kernels of a card."""
+        modules = self.path / "modules"
+        modules.mkdir(exist_ok=True)
+        shutil.copy(HERE / "fake_pyxrt.py", modules / "pyxrt.py")
+        (self.path / "board" / (self.report["top"] + ".xclbin")).touch()
+        env = dict(os.environ, PYTHONPATH=str(modules), MING_FAKE_PROJECT=str(self.path), MING_FAKE_SLOTS="3")
+        for batch in (1, 64):
+            result = self.drive(x, f"--output={self.path / 'z.npy'}", f"--batch={batch}", env=env)
+            expect(result.returncode == 0 and "on the card" in result.stdout, result.stderr[-300:])
+            expect(np.array_equal(np.load(self.path / "z.npy"), np.load(self.path / "expected.npy")), "card differs")
+        for lacks, words in (("card", "Could not open device"), ("end", "the kernel ended in state")):
+            result = self.drive(x, env=dict(env, MING_FAKE_LACKS=lacks))
+            expect(result.returncode == 1 and words in result.stderr and "Traceback" not in result.stderr, result.stderr)
+
+    def check_host(self, x):
+        """host.cpp, without XRT and with it."""
+        y, host = self.path / "h.npy", self.path / "board/host"
+        must_make(self.path, "host", "XRT_HEADER=")
+        for options in ((), ("--batch=1",), ("--batch=1", "--slots=1"), ("--batch=2", "--slots=2")):
+            y.unlink(missing_ok=True)
+            result = must_run(host, "--emulate", *options, x, y)
+            expect("frames/s emulated" in result.stdout, result.stdout)
+            expect(y.read_bytes() == (self.path / "expected.npy").read_bytes(), "host differs from csim", options)
+        for arguments, words in (([x, y], "built without XRT"), (["--emulate", x], "1 files, not the 2"),
+                                 (["--emulate", "--slots=0", x, y], "--slots takes a number from 1 to 64"),
+                                 (["--emulate", "--what", x, y], "unknown option --what"),
+                                 (["--emulate", f"--xclbin={x}", x, y], "invalid ELF header"),
+                                 (["--emulate", self.path / "none.npy", y], "none.npy")):
+            result = run(host, *arguments)
+            expect(result.returncode == 1 and result.stderr.startswith("error: ") and words in result.stderr, arguments,
+                   result.stderr)
+        if not XRT_HEADER.is_file():
+            print("SKIP host.cpp with XRT's headers: libxrt-dev is not installed", flush=True)
+            return
+        must_make(self.path, "-B", "host", f"XRT_HEADER={XRT_HEADER}")
+        must_run(host, "--emulate", x, y)
+        expect(y.read_bytes() == (self.path / "expected.npy").read_bytes(), "host with XRT differs from csim")
+        result = run(host, x, y)
+        expect(result.returncode == 1 and result.stderr.startswith("error: "), "runs without a card", result.stderr)
+
+    def vitis(self, *targets, **env):
+        stub = HERE / "vitis_stub.py"
+        return run("make", "-s", "-C", self.path, f"VPP={stub}", f"VITIS_RUN={stub}", *targets,
+                   env=dict(os.environ, **env))
+
+    def check_link(self):
+        top = self.report["top"]
+        result = self.vitis("link", "PLATFORM=p")
+        expect(result.returncode == 2 and "make xo first" in result.stderr, result.stderr)
+        result = self.vitis("xo", MING_STUB_LACKS="xo")
+        expect(result.returncode == 2 and f"packaged no {top}.xo" in result.stderr, result.stderr)
+        result = self.vitis("xo")
+        expect(result.returncode == 0, result.stderr)
+        result = self.vitis("link")
+        expect(result.returncode == 2 and "give PLATFORM=NAME" in result.stderr, result.stderr)
+        result = self.vitis("link", "PLATFORM=some_card", "TARGET=hw_emu")
+        expect(result.returncode == 0, result.stderr)
+        made = (self.path / "board" / (top + ".xclbin")).read_text()
+        expect(made == "some_card hw_emu", made)
+        result = run("make", "-s", "-C", self.path, "xo", "VPP=no-such-vpp")
+        expect(result.returncode == 2 and "no-such-vpp is not installed" in result.stderr, result.stderr)
 
     def vivado(self, part, script="board/vivado.tcl", **env):
         ports = [f"{p['argument']} {p['direction']} {p['padded_bits']}" for p in self.ports]
@@ -249,7 +317,11 @@ def check_hostile(tools, folder):
 
 
 def check_refusals(tools, folder):
-    for options, words in ((["--device=u250"], "has no processing system"),
+    for options, words in ((["--platform=xrt", "--device=pynq-z2"], "is no card with memory banks"),
+                           (["--platform=xrt", "--device=adm-8k5"], "is no card with memory banks"),
+                           (["--platform=xrt", "--device=u50", "--interface=dma"], "not by --interface=dma"),
+                           (["--platform=xrt", "--device=u50", "--control=none"], "registers start an accelerator"),
+                           (["--device=u250"], "has no processing system"),
                            (["--control=none"], "--rewind=off is needed"),
                            (["--rewind=on"], "--rewind=off is needed"),
                            (["--interface=m_axi"], "moves frames by DMAs, not by --interface=m_axi")):
@@ -275,6 +347,9 @@ def check_stale(tools, folder):
     path = folder / "stale"
     must_run(tools / "ming", "compile", SMALL / "model.onnx", "-o", path, "--platform=pynq")
     (path / "board/mine.bit").touch()
+    must_run(tools / "ming", "compile", SMALL / "model.onnx", "-o", path, "--platform=xrt", "--device=u50")
+    names = sorted(f.name for f in (path / "board").iterdir())
+    expect(names == ["csim_xrt.h", "design.h", "driver.py", "host.cpp", "link.cfg", "mine.bit"], names)
     must_run(tools / "ming", "compile", SMALL / "model.onnx", "-o", path)
     expect([f.name for f in (path / "board").iterdir()] == ["mine.bit"], list((path / "board").iterdir()))
 
@@ -303,7 +378,15 @@ def main():
             project(key).check_board(x)
             project(key).check_vivado(part)
 
-        cases = [("pynq-z2", lambda: whole("pynq-z2", "xc7z020-1clg400c", "--device=pynq-z2")),
+        def card(key, *flags):
+            project(key, "--platform=xrt", *flags).check_driver(x)
+            project(key).check_card(x)
+            project(key).check_host(x)
+            project(key).check_link()
+
+        cases = [("xrt-u250", lambda: card("xrt-u250", "--device=u250", "--fps=2000")),
+                 ("xrt-weights", lambda: card("xrt-weights", "--device=u50", "--fps=2000", "--weights=load")),
+                 ("pynq-z2", lambda: whole("pynq-z2", "xc7z020-1clg400c", "--device=pynq-z2")),
                  ("errors", lambda: check_driver_errors(project("pynq-z2", "--device=pynq-z2"), folder)),
                  ("wrong", lambda: check_wrong_scripts(project("pynq-z2", "--device=pynq-z2"), "xc7z020-1clg400c")),
                  ("kv260", lambda: whole("kv260", "xck26-sfvc784-2LV-c", "--weights=load", "--control=none", "--rewind=off")),
@@ -319,7 +402,13 @@ def main():
                 one.check_driver(model / "input.npy")
                 one.check_board(model / "input.npy")
 
-            cases.append((network, network_case))
+            def card_case(network=network, model=model):
+                one = Project(tools, folder / f"xrt-{network}", model / "model.onnx", "--platform=xrt", "--device=u250")
+                one.check_driver(model / "input.npy")
+                one.check_card(model / "input.npy")
+                one.check_host(model / "input.npy")
+
+            cases += [(network, network_case), (f"xrt-{network}", card_case)]
         return board_tools.report_cases([c for c in cases if options.filter in c[0]])
 
 
