@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 
 GOOD = """func.func @f(%x: tensor<4x8xi8>) -> tensor<4x8xi8> {
   %e = tensor.empty() : tensor<4x8xi8>
@@ -30,12 +31,12 @@ NETWORK = """func.func @f(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
   return %y : tensor<1x8xf32>
 }
 """
-FRAMES = 8
-SLOW = """func.func @f(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
-  %e = tensor.empty() : tensor<512x512xf32>
-  %y = linalg.matmul ins(%x, %x : tensor<512x512xf32>, tensor<512x512xf32>)
-                     outs(%e : tensor<512x512xf32>) -> tensor<512x512xf32>
-  return %y : tensor<512x512xf32>
+SECONDS = 3  # of a run that is to show its progress, which comes after one
+SLOW = """func.func @f(%x: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %e = tensor.empty() : tensor<128x128xf32>
+  %y = linalg.matmul ins(%x, %x : tensor<128x128xf32>, tensor<128x128xf32>)
+                     outs(%e : tensor<128x128xf32>) -> tensor<128x128xf32>
+  return %y : tensor<128x128xf32>
 }
 """
 REFUSED = NETWORK.replace("onnx.Relu", "onnx.NonZero")
@@ -153,13 +154,25 @@ def on_terminal(tools, command, columns, **variables):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode()
 
 
+def slow_frames(tools, folder, command):
+    """How many frames the command is to run for SECONDS; writes its input with as many."""
+    frames = 16
+    npy(folder / "slow.npy", "<f4", (128 * frames, 128), 4 * 128 * 128 * frames)
+    start = time.monotonic()
+    run(tools, command, stdout=subprocess.PIPE)
+    frames = max(frames, int(frames * SECONDS / (time.monotonic() - start)))
+    npy(folder / "slow.npy", "<f4", (128 * frames, 128), 4 * 128 * 128 * frames)
+    return frames
+
+
 def progress_complaints(tools, folder):
     """What is wrong with the line of progress, one item per case; None: nothing."""
     command = ["ming", "run", folder / "slow.mir", f"--input={folder}/slow.npy",
                f"--output={folder}/y.npy"]
+    frames = slow_frames(tools, folder, command)
     status, shown = on_terminal(tools, command, 80)
     lines = shown.split("\r")
-    is_right = (any(line.startswith("frame ") and line.endswith(" s") and f" of {FRAMES}, " in line
+    is_right = (any(line.startswith("frame ") and line.endswith(" s") and f" of {frames}, " in line
                     for line in lines)
                 and lines[-1] == "" and not lines[-2].strip() and "\n" not in shown
                 and len(lines[-2]) == len(lines[-3] or lines[-4]))
@@ -185,7 +198,6 @@ def main():
                            "slow": SLOW, "bad": "junk\n"}.items():
             (folder / f"{file}.mir").write_text(text, encoding="utf-8")
         npy(folder / "x.npy", "|i1", (4, 8), 32)
-        npy(folder / "slow.npy", "<f4", (512 * FRAMES, 512), 4 * 512 * 512 * FRAMES)
         for succeeds, command in cases(folder):
             wrong = complaint(tools, command, succeeds)
             passed += wrong is None
