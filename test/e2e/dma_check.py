@@ -191,7 +191,7 @@ def main():
         images = np.concatenate([image, -image, image[..., ::-1]]).astype(image.dtype)
         i5 = rng.integers(-16, 16, (12, 300)).astype(np.int8)
         f32 = rng.normal(size=(9, 5)).astype(np.float32)
-        made = {"small": Case(tools, folder, "small", SMALL, images),
+        made = {"small": Case(tools, folder, "small", SMALL, images, "--fps=80000"),
                 "free": Case(tools, folder, "free", folder / "wide.mir", i5, "--control=none", "--dsp=8"),
                 "floats": Case(tools, folder, "floats", folder / "floats.mir", f32, has_verilog=False)}
         cases = [(n, c.check) for n, c in made.items()]
