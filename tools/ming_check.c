@@ -79,8 +79,10 @@ static bool check_file(const Tool *tool, const CheckFlags *flags, const char *pa
 {
     StrBuf bytes = {0};
     const char *reason = NULL;
-    if (!file_read(&bytes, path, &reason))
+    if (!file_read(&bytes, path, &reason)) {
+        strbuf_free(&bytes); /* some may have come */
         return tool_error(tool, "error: cannot open '%s': %s", path, reason);
+    }
     Check check = {.ctx = context_create(), .hints = hints};
     arena_init(&check.arena);
     dialects_register_all(check.ctx);

@@ -154,8 +154,10 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
     StrBuf bytes = {0};
     const char *reason = NULL;
     Run run = {.tool = tool, .flags = flags};
-    if (!file_read(&bytes, path, &reason))
+    if (!file_read(&bytes, path, &reason)) {
+        strbuf_free(&bytes); /* some may have come */
         return tool_error(tool, "error: cannot open '%s': %s", path, reason);
+    }
     Context *ctx = context_create();
     dialects_register_all(ctx);
     diag_show_op(ctx, false);

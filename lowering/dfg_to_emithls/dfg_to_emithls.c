@@ -221,7 +221,7 @@ static const Attr *boundary_attrs(const Op *region)
     uint32_t ports = dfg_input_count(region) + dfg_output_count(region);
     for (uint32_t i = 0; i < ports; i++) {
         const Type *end = dfg_port(region, i)->type, *frame = dfg_payload(end);
-        int64_t word[DFG_MAX_RANK];
+        int64_t word[2 * DFG_MAX_RANK];
         dfg_word(end, word);
         const Attr *dict = dfg_port_attrs(region, i);
         dict = attr_dict_set(dict, ident_get_c(ctx, EMITHLS_ATTR_FRAME), attr_type(frame));

@@ -197,7 +197,7 @@ void json_file_free(JsonFile *file);
 
 /* The location of a key, by the pointer that json_object_foreach gives, or of a value. jansson has
  * one object for each of true, false and null, so these get the location of `holder`, the key or
- * list that holds them. */
+ * list that holds them, or of the file where that is NULL. */
 const Attr *json_file_place(const JsonFile *file, const void *item, const void *holder);
 
 #endif

@@ -88,7 +88,7 @@ static void scan_value(JsonScan *s, const json_t *value)
 const Attr *json_file_place(const JsonFile *file, const void *item, const void *holder)
 {
     const Attr *place = ptrmap_get(&file->places, item);
-    place = place ? place : ptrmap_get(&file->places, holder);
+    if (!place && holder) place = ptrmap_get(&file->places, holder);
     return place ? place : loc_file(file->ctx, file->path, 1, 1);
 }
 

@@ -14,13 +14,14 @@ typedef struct Reader {
     JsonFile json;
     PartitionPlatform *platform;
     PartitionModel *model;
+    const json_t *holder; /* what is read: the place of a true, false or null in it */
 } Reader;
 
 typedef bool ReadItem(Reader *r, json_t *item);
 
 static const Attr *place_of(const Reader *r, const void *item)
 {
-    return json_file_place(&r->json, item, NULL);
+    return json_file_place(&r->json, item, r->holder);
 }
 
 static Str text_of(const json_t *value)
@@ -47,6 +48,7 @@ static bool check_keys(Reader *r, json_t *object, const char *what, const char *
     json_t *value;
     if (!json_is_object(object))
         return diag_error(r->json.ctx, place_of(r, object), "%s must be an object", what);
+    r->holder = object;
     json_object_foreach(object, key, value)
     {
         Suggestion near = {.wanted = str_from(key)};
@@ -102,8 +104,12 @@ static bool read_list(Reader *r, json_t *object, const char *key, ReadItem *read
     if (!list) return true;
     if (!json_is_array(list))
         return diag_error(r->json.ctx, place_of(r, list), "'%s' must be a list", key);
-    for (size_t i = 0; i < json_array_size(list); i++)
+    const json_t *holder = r->holder;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        r->holder = list;
         if (!read(r, json_array_get(list, i))) return false;
+    }
+    r->holder = holder;
     return true;
 }
 
