@@ -158,6 +158,10 @@ static bool leads_nowhere(const char *dir, StrBuf *why)
 static CopyPlace look_at(const char *dir, StrBuf *old_tops, StrBuf *why)
 {
     DIR *folder = opendir(dir);
+    if (!folder && !*dir) {
+        file_error(why, "write to", dir);
+        return PLACE_WRONG;
+    }
     if (!folder && errno == ENOENT && !leads_nowhere(dir, why)) return PLACE_NEW;
     if (!folder) {
         if (why->len == 0) file_error(why, "write to", dir);

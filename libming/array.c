@@ -47,32 +47,32 @@ void ming_array_destroy(ming_array *array)
 
 char ming_array_kind(const ming_array *array)
 {
-    return array->npy.kind;
+    return array ? array->npy.kind : '\0';
 }
 
 uint32_t ming_array_item(const ming_array *array)
 {
-    return array->npy.item;
+    return array ? array->npy.item : 0;
 }
 
 uint32_t ming_array_rank(const ming_array *array)
 {
-    return array->npy.rank;
+    return array ? array->npy.rank : 0;
 }
 
 const int64_t *ming_array_shape(const ming_array *array)
 {
-    return array->npy.dims;
+    return array ? array->npy.dims : NULL;
 }
 
 const void *ming_array_data(const ming_array *array)
 {
-    return array->npy.data;
+    return array ? array->npy.data : NULL;
 }
 
 size_t ming_array_size(const ming_array *array)
 {
-    return (size_t)array->npy.count * array->npy.item;
+    return array ? (size_t)array->npy.count * array->npy.item : 0;
 }
 
 /* A copy, since the ports free theirs. */
@@ -91,6 +91,7 @@ static bool give_array(ming_context *owner, PortFiles *ports, uint32_t index,
     StrBuf why = {0};
     int64_t frames = 0, nan;
     port->path = "an input"; /* as errors call it */
+    if (!array) return lib_error(owner, "input %u is NULL", index);
     if (!copy_array(array, &port->npy)) return lib_error(owner, "input %u is too large", index);
     bool ok = boundary_frames(&port->boundary, &port->npy, &frames, &why) ||
               lib_error(owner, "input %u: %s", index, why.data);
@@ -149,20 +150,20 @@ void ming_result_destroy(ming_result *result)
 
 size_t ming_result_count(const ming_result *result)
 {
-    return result->count;
+    return result ? result->count : 0;
 }
 
 const ming_array *ming_result_array(const ming_result *result, size_t index)
 {
-    return index < result->count ? &result->arrays[index] : NULL;
+    return index < ming_result_count(result) ? &result->arrays[index] : NULL;
 }
 
 const char *ming_result_name(const ming_result *result, size_t index)
 {
-    return index < result->count ? result->names[index] : NULL;
+    return index < ming_result_count(result) ? result->names[index] : NULL;
 }
 
 const char *ming_result_report(const ming_result *result)
 {
-    return result->report;
+    return result ? result->report : NULL;
 }

@@ -78,6 +78,7 @@ static ming_module *compile(const ming_module *model, const ming_options *option
 
 ming_module *ming_compile(const ming_module *model, const ming_options *options, const char *folder)
 {
+    if (!model) return NULL;
     ming_context *owner = model->owner;
     ming_options *defaults = options ? NULL : ming_options_create(owner, "compile");
     lib_enter(owner);
@@ -89,6 +90,7 @@ ming_module *ming_compile(const ming_module *model, const ming_options *options,
 
 char *ming_report(const ming_module *design)
 {
+    if (!design) return NULL;
     if (design->report) return lib_text(str_from(design->report));
     lib_enter(design->owner);
     lib_error(design->owner, "the module is no design: neither compiled nor read from a project");

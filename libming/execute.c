@@ -81,6 +81,7 @@ ming_result *ming_run(const ming_module *model, const ming_options *options,
                       const ming_array *const *inputs, size_t count)
 {
     static const RunSettings defaults = {.max_steps = INTERP_MAX_STEPS};
+    if (!model) return NULL;
     ming_context *owner = model->owner;
     ming_result *result = NULL;
     lib_enter(owner);
@@ -114,6 +115,7 @@ ming_result *ming_simulate(const ming_module *design, const ming_options *option
                            const ming_array *const *inputs, size_t count)
 {
     static const SimulationSettings defaults = SIMULATION_DEFAULTS;
+    if (!design) return NULL;
     ming_context *owner = design->owner;
     const SimulationSettings *settings = options ? &options->sim : &defaults;
     Simulation s = {.settings = settings, .errors = lib_errors(owner)};

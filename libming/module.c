@@ -30,6 +30,7 @@ void ming_module_destroy(ming_module *module)
 
 ming_module *ming_module_clone(const ming_module *module)
 {
+    if (!module) return NULL;
     ming_module *clone = lib_module(module->owner, op_clone(module->op, NULL));
     if (module->report) clone->report = lib_text(str_from(module->report));
     return clone;
@@ -136,6 +137,7 @@ ming_module *ming_load_design(ming_context *ctx, const char *folder)
 
 bool ming_run_passes(ming_module *module, const char *pipeline)
 {
+    if (!module) return false;
     lib_enter(module->owner);
     bool ok = driver_run_passes(module->op, str_from(pipeline));
     lib_leave(module->owner);
@@ -146,6 +148,7 @@ char *ming_print(const ming_module *module, bool generic, size_t *size)
 {
     StrBuf text = {0};
     PrintOptions options = PRINT_DEFAULT;
+    if (!module) return NULL;
     options.generic = generic;
     lib_enter(module->owner);
     op_print(&text, module->op, &options);
@@ -222,6 +225,7 @@ static char *print_ports(ming_context *owner, const Op *func)
 
 char *ming_ports(const ming_module *module, const char *function)
 {
+    if (!module) return NULL;
     lib_enter(module->owner);
     const Op *func = driver_find_function(module->op, function, lib_errors(module->owner));
     char *text = func ? print_ports(module->owner, func) : NULL;

@@ -112,6 +112,7 @@ static bool set(ming_options *options, Str name, const char *value)
 
 bool ming_options_set(ming_options *options, const char *name, const char *value)
 {
+    if (!options) return false;
     lib_enter(options->owner);
     while (*name == '-') name++;
     bool ok = set(options, str_from(name), value);

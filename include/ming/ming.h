@@ -9,7 +9,8 @@
  *
  * Errors. What is wrong with a model or a request is told to the context's handler as diagnostics,
  * and the function returns NULL or false. Nothing is printed, and no function ends the process, but
- * when memory runs out or a broken invariant of the library shows.
+ * when memory runs out or a broken invariant of the library shows. A module, array or result that is
+ * NULL is one that failed before, which was told then: functions give NULL, false or 0 for it.
  *
  * Ownership. Each ming_…_create, and each function that gives a handle or a char *, gives it to the
  * caller, who gives it back with the destroy function of its type, texts with ming_free. All handles

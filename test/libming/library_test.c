@@ -191,6 +191,7 @@ static void misuse_compile(ming_context *ctx, Heard *heard, const ming_module *m
     expect(heard, !ming_load(ctx, "x.onnx", sim), "options of 'sim' are given");
     ming_options_destroy(sim);
     expect(heard, !ming_compile(model, NULL, "/dev/null/x"), "/dev/null");
+    expect(heard, !ming_compile(model, NULL, ""), "cannot write to ''");
     expect(heard, !ming_report(model), "the module is no design");
     expect(heard, !ming_simulate(model, NULL, NULL, 0), "");
 }
@@ -203,6 +204,9 @@ static void misuse_run(ming_context *ctx, Heard *heard, const ming_module *model
     ming_options *options = ming_options_create(ctx, "run");
     expect(heard, !ming_run(model, NULL, arrays, 1), "shape (3,)");
     expect(heard, !ming_run(model, NULL, arrays, 8), "8 arrays are given");
+    arrays[0] = NULL;
+    expect(heard, !ming_run(model, NULL, arrays, 1), "input 0 is NULL");
+    arrays[0] = array;
     bool is_set = ming_options_set(options, "function", "lost");
     expect(heard, is_set && !ming_run(model, options, arrays, 1), "no function 'lost'");
     expect(heard, !ming_ports(model, "lost"), "no function 'lost'");
@@ -224,6 +228,23 @@ static void check_arrays(void)
     if (!none) puts("an array was made that cannot be");
 }
 
+/* What failed is handed on. */
+static void check_nothing(void)
+{
+    size_t size = 0;
+    bool none = !ming_module_clone(NULL) && !ming_run_passes(NULL, "") && !ming_ports(NULL, NULL) &&
+                !ming_print(NULL, false, &size) && !ming_compile(NULL, NULL, NULL) &&
+                !ming_report(NULL) && !ming_run(NULL, NULL, NULL, 0) &&
+                !ming_simulate(NULL, NULL, NULL, 0) && !ming_options_set(NULL, "clock", "100") &&
+                !ming_array_data(NULL) && ming_array_size(NULL) == 0 && !ming_array_shape(NULL) &&
+                ming_array_rank(NULL) == 0 && !ming_array_kind(NULL) && !ming_array_item(NULL) &&
+                ming_result_count(NULL) == 0 && !ming_result_array(NULL, 0) &&
+                !ming_result_name(NULL, 0) && !ming_result_report(NULL);
+    checks++;
+    failures += !none;
+    if (!none) puts("something came of nothing");
+}
+
 static bool misuse(const char *path)
 {
     Heard heard = {0};
@@ -241,6 +262,7 @@ static bool misuse(const char *path)
     misuse_compile(ctx, &heard, model);
     misuse_run(ctx, &heard, model);
     check_arrays();
+    check_nothing();
     char *found = ming_check(ctx, path, NULL);
     checks++;
     failures += !(found && strstr(found, "\"compiles\": true"));
