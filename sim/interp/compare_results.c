@@ -1,7 +1,7 @@
 /* Compares two results of what should be one function, where floats may be rounded elsewhere: a sum
  * in another order, a scale folded into weights.
  *
- * An element may be off by FLOAT_TOLERANCE of the largest of its result. That is not enough where
+ * An element may be off by a tolerance of the largest of its result. That is not enough where
  * large numbers cancel, so it may also be off by what its function makes of inputs that are off by
  * as much: measured on the function before the change, not on the one that is judged.
  * Tests: test/unit/sim/interp/compare_results_test.c, lit/tools/verify-semantics-floats.mir */
@@ -10,8 +10,14 @@
 
 #include "sim/interp/interp.h"
 
-/* Tolerances: of floats, and of dequantized integers, relative to each. */
-static const double FLOAT_TOLERANCE = 1e-5, QUANT_TOLERANCE = 1e-6;
+/* Tolerances: of floats, of floats of 16 bits, whose steps are as large, and of dequantized integers,
+ * relative to each. */
+static const double FLOAT_TOLERANCE = 1e-5, HALF_TOLERANCE = 0x1p-10, QUANT_TOLERANCE = 1e-6;
+
+static double tolerance_of(const Npy *npy)
+{
+    return npy->item == 2 ? HALF_TOLERANCE : FLOAT_TOLERANCE;
+}
 
 /* A bit of splitmix64. */
 static bool random_bit(uint64_t *state)
@@ -25,8 +31,9 @@ bool compare_shift_input(const Npy *input, uint64_t *state, Npy *out)
 {
     if (!npy_init(out, input->kind, input->item, input->dims, input->rank)) return false;
     if (input->count > 0) memcpy(out->data, input->data, (size_t)input->count * input->item);
+    double tolerance = tolerance_of(input);
     for (int64_t i = 0; input->kind == 'f' && i < input->count; i++) {
-        double factor = random_bit(state) ? 1 + FLOAT_TOLERANCE : 1 - FLOAT_TOLERANCE;
+        double factor = random_bit(state) ? 1 + tolerance : 1 - tolerance;
         npy_set_f64(out, i, npy_get_f64(input, i) * factor);
     }
     return true;
@@ -45,7 +52,7 @@ static double largest_size(const Npy *npy)
 double *compare_reach(const Npy *result)
 {
     if (result->kind != 'f') return NULL;
-    double reach = FLOAT_TOLERANCE * largest_size(result);
+    double reach = tolerance_of(result) * largest_size(result);
     double *out = xcalloc((size_t)result->count + 1, sizeof *out);
     for (int64_t i = 0; i < result->count; i++) out[i] = reach;
     return out;

@@ -9,12 +9,17 @@
 
 #include "sim/interp/interp.h"
 
-static Npy floats(const double *values, int64_t count)
+static Npy floats_of(uint32_t item, const double *values, int64_t count)
 {
     Npy npy;
-    assert_true(npy_init(&npy, 'f', 8, &count, 1));
+    assert_true(npy_init(&npy, 'f', item, &count, 1));
     for (int64_t i = 0; i < count; i++) npy_set_f64(&npy, i, values[i]);
     return npy;
+}
+
+static Npy floats(const double *values, int64_t count)
+{
+    return floats_of(8, values, count);
 }
 
 static Npy integers(char kind, const int64_t *values, int64_t count)
@@ -40,6 +45,24 @@ static void floats_are_close_to_the_largest(void **state)
     npy_free(&b);
     npy_free(&c);
     npy_free(&d);
+}
+
+static void floats_of_16_bits_are_a_step_apart(void **state)
+{
+    Npy a = floats_of(2, (double[]){16, 1}, 2), near = floats_of(2, (double[]){16, 1.015625}, 2);
+    Npy far = floats_of(2, (double[]){16, 1.03125}, 2), shifted;
+    double *reach = compare_reach(&a);
+    uint64_t random = 0;
+    (void)state;
+    assert_int_equal(compare_results(&a, &near, false, reach), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &far, false, reach), 1);
+    assert_true(compare_shift_input(&a, &random, &shifted));
+    for (int64_t i = 0; i < 2; i++) assert_true(npy_get_f64(&shifted, i) != npy_get_f64(&a, i));
+    free(reach);
+    npy_free(&a);
+    npy_free(&near);
+    npy_free(&far);
+    npy_free(&shifted);
 }
 
 static void cancelled_sums_reach_farther(void **state)
@@ -93,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floats_are_close_to_the_largest),
+        cmocka_unit_test(floats_of_16_bits_are_a_step_apart),
         cmocka_unit_test(cancelled_sums_reach_farther),
         cmocka_unit_test(integers_are_exact),
     };
