@@ -4,9 +4,12 @@
  *                        └── again with memory set aside ──┘
  *
  * choose-unroll spends what it may, and the FIFOs that its interval needs may not fit beside it.
- * Then fit-fifos says what is short (emithls.shortage), and the design is chosen again with that
- * set aside, some times over; of the designs within the budget the best by the objective stays.
- * Tests: lit/driver/ming-compile-reserve.mir, test/unit/driver/compile_test.c */
+ * Then fit-fifos says what is short (emithls.shortage), and the design is chosen again with that set
+ * aside: with more and more until the FIFOs fit or no design is left, then with amounts between the
+ * last two, since twice as much may be far too much. What is set aside the search has not, so with
+ * more of it no design is better than the search's last one; one that is as good ends the tries.
+ * Tests: lit/driver/ming-compile-reserve.mir, lit/driver/ming-compile-attempts.mir,
+ * test/unit/driver/compile_test.c */
 #include <string.h>
 
 #include "dialects/dfg/dfg.h"
@@ -26,6 +29,14 @@ typedef struct Compile {
     DseNeed *need; /* of the last design that the budget does not hold */
 } Compile;
 
+/* Amounts to try: more and more, then in between. */
+enum { MAX_TRIES = 7, MAX_REFINEMENTS = 2 };
+
+static StageOptions stage_options(const Compile *compile, const SearchOptions *search)
+{
+    return (StageOptions){.compile = compile->options, .search = search, .target = compile->target};
+}
+
 /* A number of a dictionary at the top function, 0 without. */
 static int64_t top_number(const Op *module, const char *attr, const char *name)
 {
@@ -39,6 +50,12 @@ static bool exceeds_budget(const Op *module)
     return top && op_attr(top, EMITHLS_ATTR_EXCESS);
 }
 
+/* What the search found at the least, by its objective. */
+static int64_t value_of(const Op *design)
+{
+    return attr_dict_int(op_attr(design, DFG_ATTR_BUDGET), DFG_BUDGET_VALUE, 0);
+}
+
 /* Whether one design is to be preferred to another. */
 static bool is_better(const Op *module, const Op *other, const CompileOptions *options)
 {
@@ -48,6 +65,7 @@ static bool is_better(const Op *module, const Op *other, const CompileOptions *o
     if (exceeds_budget(module) != exceeds_budget(other)) return exceeds_budget(other);
     int64_t cycles = top_number(module, EMITHLS_ATTR_TIMING, name);
     int64_t others = top_number(other, EMITHLS_ATTR_TIMING, name);
+    if (cycles == others) return driver_luts(module) < driver_luts(other);
     return cycles > 0 && (others == 0 || cycles < others); /* 0: not known */
 }
 
@@ -68,11 +86,6 @@ static bool set_aside(const Op *module, int64_t times, SearchOptions *search)
     return bram18 > 0 || lut > 0;
 }
 
-static StageOptions stage_options(const Compile *compile, const SearchOptions *search)
-{
-    return (StageOptions){.compile = compile->options, .search = search, .target = compile->target};
-}
-
 /* How FIFOs are fitted: with a longer interval if nothing else is possible, or for the best
  * interval only. */
 typedef enum Fit { FIT_WHATEVER, FIT_BEST_ONLY } Fit;
@@ -85,14 +98,18 @@ static void note_need(const Attr *needs, DseNeed *out)
     }
 }
 
-/* A design from a copy of the module, or NULL. */
+/* A design from a copy of the module, or NULL. Its FIFOs are left out if the search finds nothing
+ * better than `most`, which is set for FIT_BEST_ONLY. */
 static Op *make_design(const Compile *compile, const Op *module, const SearchOptions *search,
-                       Fit fit)
+                       Fit fit, int64_t most)
 {
     Op *design = op_clone(module, NULL);
     StageOptions options = stage_options(compile, search);
     options.fits_best_only = fit == FIT_BEST_ONLY;
-    if (driver_run_stages(design, STAGES_DESIGN, &options, compile->semantics)) return design;
+    if (driver_run_stages(design, STAGE_CHOOSE, &options, compile->semantics) &&
+        (value_of(design) > most ||
+         driver_run_stages(design, STAGES_DESIGN & ~STAGE_CHOOSE, &options, compile->semantics)))
+        return design;
     note_need(op_attr(design, DFG_ATTR_NEEDS), compile->need);
     op_erase(design);
     return NULL;
@@ -100,45 +117,124 @@ static Op *make_design(const Compile *compile, const Op *module, const SearchOpt
 
 /* The same; what there is to say of it waits until it is known whether the design is taken. */
 static Op *try_design(const Compile *compile, const Op *module, const SearchOptions *search,
-                      Fit fit, DiagHold *messages)
+                      Fit fit, int64_t most, DiagHold *messages)
 {
     diag_hold_begin(messages, module->ctx);
-    Op *design = make_design(compile, module, search, fit);
+    Op *design = make_design(compile, module, search, fit, most);
     diag_hold_end(messages);
     return design;
 }
 
-/* Keeps the better one of two designs in *best; its options in *chosen. True: it is the other
- * one. */
-static bool keep_better(const Compile *compile, Op **best, Op *other, const SearchOptions *search,
-                        SearchOptions *chosen)
+/* The best design of some tries, its options, and what there is to say of it. */
+typedef struct Best {
+    Op *design; /* NULL: there is none yet */
+    SearchOptions search;
+    DiagHold messages;
+} Best;
+
+/* Takes over the design and the messages of a try if they are better; else frees them. */
+static void keep_better(const Compile *compile, Best *best, Op *design, const SearchOptions *search,
+                        const DiagHold *messages)
 {
-    bool is_better_one = other && is_better(other, *best, compile->options);
-    Op *worse = is_better_one ? *best : other;
-    if (is_better_one) {
-        *best = other;
-        *chosen = *search;
+    Best other = {design, *search, *messages};
+    if (!best->design || (design && is_better(design, best->design, compile->options))) {
+        other = *best;
+        *best = (Best){design, *search, *messages};
     }
-    if (worse) op_erase(worse);
-    return is_better_one;
+    if (other.design) op_erase(other.design);
+    diag_hold_free(&other.messages);
 }
 
-/* A try's design if its FIFOs fit. Else NULL, and *search for the next try, which sets aside twice
- * as much more as this one; or *is_over. is_broken: NULL, or told that the first try has no design,
- * which is diagnosed. */
-static Op *fitting_design(const Compile *compile, const Op *module, SearchOptions *search,
-                          int number, bool *is_over, bool *is_broken)
+/* Designs with other and other amounts set aside. */
+typedef struct Tries {
+    const Compile *compile;
+    const Op *module;
+    Best *best;
+    SearchOptions low, high; /* too little is set aside; enough, or too much for any design */
+    bool has_low, has_high;
+    int64_t first_value, low_value; /* of the objective: with nothing and with `low` set aside */
+    bool is_second;                 /* other tries came before, so what is wrong was said */
+    bool has_design;                /* the FIFOs of one of these tries fit */
+    bool is_broken;                 /* with nothing set aside there is no design */
+} Tries;
+
+typedef enum Outcome { OUTCOME_FITS, OUTCOME_SHORT, OUTCOME_NONE } Outcome;
+
+/* Whether nothing better is to be expected than the best design where the search found no less than
+ * `least`. Of other tries' designs one that is as good may take more LUTs. For the objective fps any
+ * design is good that keeps the rate. */
+static bool is_good_enough(const Tries *t, int64_t least)
+{
+    const char *objective = t->compile->options->search.objective;
+    bool is_fps = objective ? strcmp(objective, "fps") == 0 : t->compile->options->search.fps > 0;
+    if (!t->best->design || is_fps) return t->best->design != NULL;
+    return value_of(t->best->design) < least + (t->has_design ? 1 : 0);
+}
+
+/* One try. next gets the amount after it, `times` what its FIFOs lack more. */
+static Outcome try_amount(Tries *t, const SearchOptions *search, int64_t times, SearchOptions *next)
 {
     DiagHold messages;
-    Op *design = try_design(compile, module, search, FIT_BEST_ONLY, &messages);
-    bool fits = design && !is_short(design), fails = is_broken && !design && number == 0;
-    if (fits || fails) diag_hold_report(&messages);
-    if (fails) *is_broken = true;
+    const int64_t most = t->best->design ? value_of(t->best->design) : INT64_MAX;
+    Op *design = try_design(t->compile, t->module, search, FIT_BEST_ONLY, most, &messages);
+    t->is_broken = !design && !t->has_low;
+    if (t->is_broken && !t->is_second) diag_hold_report(&messages);
+    if (design && value_of(design) > most) {
+        op_erase(design);
+        design = NULL;
+    }
+    if (design && !is_short(design)) {
+        t->has_design = true;
+        keep_better(t->compile, t->best, design, search, &messages);
+        return OUTCOME_FITS;
+    }
     diag_hold_free(&messages);
-    if (fits) return design;
-    *is_over = !design || !set_aside(design, (int64_t)1 << number, search);
-    if (design) op_erase(design);
-    return NULL;
+    if (!design) return OUTCOME_NONE;
+    t->low = *next = *search;
+    t->low_value = value_of(design);
+    if (!t->has_low) t->first_value = t->low_value;
+    t->has_low = true;
+    bool can_set_aside = set_aside(design, times, next);
+    op_erase(design);
+    return can_set_aside ? OUTCOME_SHORT : OUTCOME_NONE;
+}
+
+/* Sets more and more aside, in growing multiples of what is short, until FIFOs fit or there is no
+ * design. */
+static void find_enough(Tries *t, const SearchOptions *first)
+{
+    SearchOptions now = *first, next = *first;
+    for (int i = 0; i < MAX_TRIES && !t->has_high; i++, now = next) {
+        t->has_high = try_amount(t, &now, (int64_t)1 << i / 2, &next) != OUTCOME_SHORT;
+        t->high = now;
+    }
+}
+
+static int64_t half_way(int64_t low, int64_t high)
+{
+    return low + (high - low) / 2;
+}
+
+/* Tries amounts between too little and enough. */
+static void refine(Tries *t)
+{
+    SearchOptions now = t->low, next;
+    for (int i = 0; i < MAX_REFINEMENTS && !is_good_enough(t, t->low_value); i++) {
+        now.reserved_bram = half_way(t->low.reserved_bram, t->high.reserved_bram);
+        now.reserved_lut = half_way(t->low.reserved_lut, t->high.reserved_lut);
+        if (now.reserved_bram == t->low.reserved_bram && now.reserved_lut == t->low.reserved_lut)
+            return;
+        if (try_amount(t, &now, 1, &next) != OUTCOME_SHORT) t->high = now;
+    }
+}
+
+static Tries run_tries(const Compile *compile, const Op *module, const SearchOptions *first,
+                       bool is_second, Best *best)
+{
+    Tries t = {.compile = compile, .module = module, .best = best, .is_second = is_second};
+    find_enough(&t, first);
+    if (t.has_low && t.has_high) refine(&t);
+    return t;
 }
 
 /* The design if it keeps the budget, with what there is to say of it; else NULL: diagnosed. */
@@ -169,47 +265,46 @@ static Op *within_budget(const Compile *compile, Op *design, const DiagHold *mes
     return NULL;
 }
 
-/* Makes designs with more and more memory set aside until the FIFOs of one fit at its best interval.
- * NULL: those of none do; *search are the options of the last one. is_broken: as fitting_design. */
-static Op *try_designs(const Compile *compile, const Op *module, SearchOptions *search,
-                       bool *is_broken)
+static void try_slower(const Compile *compile, const Op *module, const SearchOptions *search,
+                       Best *best)
 {
-    enum { MAX_TRIES = 6 };
-    bool is_over = compile->options->folding != NULL; /* then depths may be given, too */
-    for (int i = 0; i < MAX_TRIES && !is_over; i++) {
-        Op *design = fitting_design(compile, module, search, i, &is_over, is_broken);
-        if (design) return design;
-    }
-    return NULL;
+    DiagHold messages;
+    Op *design = try_design(compile, module, search, FIT_WHATEVER, INT64_MAX, &messages);
+    keep_better(compile, best, design, search, &messages);
 }
 
-/* The first design whose FIFOs fit at its best interval. Sums on the way to epilogues of their own
- * take FIFOs, too, so that designs without such are tried behind the others. If none fits, takes the
- * better of the first and the last choice, with longer intervals. *chosen gets the options that made
- * the design. NULL: diagnosed. */
+/* Takes the first and the last choice, with longer intervals as FIFOs need them. */
+static void try_slower_ones(const Compile *compile, const Op *module, const SearchOptions *last,
+                            Best *best)
+{
+    const SearchOptions *given = &compile->options->search;
+    bool is_other =
+        last->reserved_bram > given->reserved_bram || last->reserved_lut > given->reserved_lut;
+    try_slower(compile, module, given, best);
+    if (best->design && is_other) try_slower(compile, module, last, best);
+}
+
+/* Sums on the way to epilogues of their own take FIFOs, too, so that designs without such are tried
+ * where FIFOs cost something. The first choice with an interval that is a little longer than its best
+ * may be better than all of these. Folding files may give depths, which no choice changes. NULL:
+ * diagnosed. */
 static Op *best_design(const Compile *compile, const Op *module, SearchOptions *chosen)
 {
     const SearchOptions *given = &compile->options->search;
-    SearchOptions last = *given, fused = *given;
-    bool is_broken = false;
+    SearchOptions fused = *given;
+    Best best = {.design = NULL};
+    Tries tries = {.low = *given};
+    if (!compile->options->folding) tries = run_tries(compile, module, given, false, &best);
+    if (tries.is_broken) return NULL;
     fused.epilogues = "fused";
-    Op *design = try_designs(compile, module, &last, &is_broken);
-    *chosen = design ? last : *given;
-    if (!design && !is_broken && !given->epilogues) {
-        design = try_designs(compile, module, &fused, NULL);
-        if (design) *chosen = fused;
-    }
-    if (design || is_broken) return design;
-    DiagHold messages, others = {0};
-    Op *best = try_design(compile, module, given, FIT_WHATEVER, &messages);
-    bool is_other =
-        last.reserved_bram > given->reserved_bram || last.reserved_lut > given->reserved_lut;
-    Op *other = best && is_other ? try_design(compile, module, &last, FIT_WHATEVER, &others) : NULL;
-    bool is_first = !keep_better(compile, &best, other, &last, chosen);
-    best = within_budget(compile, best, is_first ? &messages : &others);
-    diag_hold_free(&messages);
-    diag_hold_free(&others);
-    return best;
+    if (tries.has_low && !given->epilogues && !is_good_enough(&tries, tries.first_value))
+        run_tries(compile, module, &fused, true, &best);
+    if (!best.design || (tries.has_low && !is_good_enough(&tries, tries.first_value / 8 * 9)))
+        try_slower_ones(compile, module, &tries.low, &best);
+    *chosen = best.search;
+    Op *design = within_budget(compile, best.design, &best.messages);
+    diag_hold_free(&best.messages);
+    return design;
 }
 
 static void remark_reserve(const Op *design, const SearchOptions *first,

@@ -166,7 +166,7 @@ typedef struct CompileOptions {
     const char *fifo_slack; /* "exact", "N%" or "default", as fit-fifos has it; NULL: the default */
     const char
         *residual;    /* forms of residual blocks: "all", "none", or a list of "add", "reuse" and
-                             "merge"; NULL: the last two */
+                             "merge"; NULL: all */
     const char *head; /* what a network of ONNX operators gives in place of its results: "integers",
                          "argmax" or "topk=K"; NULL: its results */
     const char *folding; /* file of choices, no quotes or braces in its path; NULL: none is given */

@@ -40,6 +40,9 @@ bool driver_has_tosa(Op *module);
 bool driver_run_stages(Op *module, unsigned stages, const StageOptions *options,
                        VerifySemantics *semantics) MUST_CHECK;
 
+/* LUTs of all processes and FIFOs of a design. */
+int64_t driver_luts(const Op *design);
+
 /* Options of choose-unroll, as a pipeline has them in braces. */
 void driver_add_search_options(StrBuf *out, const StageOptions *options);
 /* The number that a row of driver_limit_options means. */

@@ -107,8 +107,8 @@ static bool add_to_dfg(StrBuf *out, const StageOptions *options)
     Residual residual;
     const char *text = options->compile->residual;
     if (options->compile->top) strbuf_printf(out, "top=%s", options->compile->top);
-    if (text && parse_residual(text, &residual) && residual.adds)
-        strbuf_printf(out, "%sfuse-adds=true", out->len > 0 ? " " : "");
+    if (text && parse_residual(text, &residual) && !residual.adds)
+        strbuf_printf(out, "%sfuse-adds=false", out->len > 0 ? " " : "");
     return true;
 }
 

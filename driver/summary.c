@@ -33,6 +33,11 @@ static Figures figures(const Op *design, const char *name)
     return out;
 }
 
+int64_t driver_luts(const Op *design)
+{
+    return figures(design, cost_names[COST_LUT].key).sum;
+}
+
 /* To the nanosecond where it matters. */
 static void add_milliseconds(StrBuf *out, int64_t cycles, int64_t clock)
 {

@@ -72,7 +72,7 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
          NULL},
         {"residual", FLAG_TEXT, &compile->residual, "all|none|add,reuse,merge",
          "Residual blocks: whether kernels add skips to their results, and windows also give the "
-         "tensor itself and windows that lie in their own, default the last two",
+         "tensor itself and windows that lie in their own, default all",
          NULL},
         {"fifo-slack", FLAG_TEXT, &compile->fifo_slack, "exact|N%|default",
          "How much deeper than predicted pipelines may be without losing the interval: not at "

@@ -582,7 +582,7 @@ const PassDef pass_convert_linalg_to_dfg = {
     .anchor = "builtin.module",
     .options = OPTIONS(
         {"top", OPTION_STRING, NULL, "name of the region; default: the function's"},
-        {"fuse-adds", OPTION_BOOL, "false", "let kernels add other streams to their results"}),
+        {"fuse-adds", OPTION_BOOL, "true", "let kernels add other streams to their results"}),
     .stats = STATS({"fused", "sums of streams that a kernel computes"}),
     .run = convert_linalg_to_dfg,
 };
