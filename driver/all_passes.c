@@ -3,6 +3,7 @@
 #include "lowering/dfg_to_emithls/dfg_to_emithls.h"
 #include "lowering/emithls_to_rtl/emithls_to_rtl.h"
 #include "lowering/linalg_to_dfg/linalg_to_dfg.h"
+#include "lowering/linalg_to_sa/linalg_to_sa.h"
 #include "lowering/network_to_program/network_to_program.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
 #include "lowering/tosa_to_linalg/tosa_to_linalg.h"
@@ -28,6 +29,7 @@ const PassTable *driver_all_passes(void)
         &pass_convert_elementwise_to_linalg,
         &pass_convert_emithls_to_rtl,
         &pass_convert_linalg_to_dfg,
+        &pass_convert_linalg_to_sa,
         &pass_convert_onnx_to_linalg,
         &pass_cross_dies,
         &pass_cse,

@@ -18,6 +18,7 @@
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
+#include "lowering/linalg_to_sa/linalg_to_sa.h"
 #include "sim/interp/interp.h"
 #include "target/cost/cost.h"
 
@@ -324,6 +325,54 @@ static void print_pipeline(const Compile *compile, const SearchOptions *search, 
     StageOptions options = stage_options(compile, search);
     options.has_tosa = has_tosa;
     driver_add_stages(out, STAGES_ALL, &options);
+}
+
+/* Whether a pair "name=value" is an option of convert-linalg-to-sa, which checks the value. */
+static bool is_overlay_option(Str pair)
+{
+    const OptionDef *option = pass_convert_linalg_to_sa.options;
+    size_t len = 0;
+    while (len < pair.len && pair.data[len] != '=') len++;
+    if (len + 1 >= pair.len) return false;
+    for (size_t i = len + 1; i < pair.len; i++)
+        if (!strchr("0123456789i", pair.data[i])) return false;
+    for (; option->name; option++)
+        if (str_eq_c((Str){pair.data, len}, option->name)) return true;
+    return false;
+}
+
+bool driver_overlay_options(const char *text, StrBuf *out, StrBuf *why)
+{
+    for (;; text++) {
+        Str pair = {text, strcspn(text, ",")};
+        if (!is_overlay_option(pair))
+            return strbuf_fail(
+                why,
+                "'%.*s' is no size of an overlay, as rows=16 or act=i8 (docs/overlay.md "
+                "has all of them)",
+                STR_ARG(pair));
+        strbuf_printf(out, "%s%.*s", out->len > 0 ? " " : "", STR_ARG(pair));
+        text += pair.len;
+        if (*text == '\0') return true;
+    }
+}
+
+bool driver_compile_overlay(Op *module, const CompileOptions *options, Op **program,
+                            StrBuf *pipeline)
+{
+    StageOptions stages = {.compile = options};
+    VerifySemantics *semantics = verify_semantics_create(options->verify_semantics);
+    if (pipeline) {
+        stages.has_tosa = driver_has_tosa(module);
+        driver_add_stages(pipeline, STAGES_OVERLAY, &stages);
+    }
+    bool ok = driver_run_stages(module, STAGES_OVERLAY, &stages, semantics);
+    verify_semantics_free(semantics);
+    *program = ok ? op_clone(module, NULL) : NULL;
+    if (!ok || driver_run_passes(*program, STR("builtin.module(lower-sa-network)"))) return ok;
+    op_erase(*program);
+    *program = NULL;
+    return false;
 }
 
 bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarget *target,

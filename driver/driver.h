@@ -178,7 +178,9 @@ typedef struct CompileOptions {
     bool flushes;          /* pipelines go on when their input is empty; not with rewinds */
     const char *control;   /* "hs" or "none"; NULL: by ap_start with ap_continue */
     SearchOptions search;
-    bool honors_dies;      /* processes are placed where the device has several dies */
+    const char
+        *overlay;     /* options of convert-linalg-to-sa, of driver_overlay_options; NULL: none */
+    bool honors_dies; /* processes are placed where the device has several dies */
     const char *anchors;   /* "layer:die;layer:die", without quotes and braces; NULL: none */
     const char *colocated; /* "layer,layer;layer,layer,layer": each list on one die; NULL: none */
     int64_t verify_semantics;       /* random inputs per function; 0: none */
@@ -200,6 +202,14 @@ bool driver_fifo_slack_is_valid(const char *text) MUST_CHECK;
  * in floating point. */
 bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarget *target,
                     StrBuf *pipeline) MUST_CHECK;
+
+/* The overlay of a client, "rows=16,cols=16,act=i8", as options of convert-linalg-to-sa. False: why
+ * tells which pair is none of them. */
+bool driver_overlay_options(const char *text, StrBuf *out, StrBuf *why) MUST_CHECK;
+/* Compiles a loaded model to a sa.network for an overlay, and *program to one with its sa.program in
+ * place of the network, which the caller erases. pipeline: as above. False: diagnosed. */
+bool driver_compile_overlay(Op *module, const CompileOptions *options, Op **program,
+                            StrBuf *pipeline) MUST_CHECK;
 
 /* The design as modules of hw, comb and seq (docs/rtl.md), which the caller erases; the design stays
  * as it is. primitives: the option of convert-emithls-to-rtl. NULL: diagnosed, something in it has no

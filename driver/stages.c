@@ -7,6 +7,7 @@
 #include "driver/internal.h"
 #include "lowering/dfg_to_emithls/dfg_to_emithls.h"
 #include "lowering/linalg_to_dfg/linalg_to_dfg.h"
+#include "lowering/linalg_to_sa/linalg_to_sa.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
 #include "lowering/tosa_to_linalg/tosa_to_linalg.h"
 #include "passes/common/passes.h"
@@ -109,6 +110,12 @@ static bool add_to_dfg(StrBuf *out, const StageOptions *options)
     if (options->compile->top) strbuf_printf(out, "top=%s", options->compile->top);
     if (text && parse_residual(text, &residual) && !residual.adds)
         strbuf_printf(out, "%sfuse-adds=false", out->len > 0 ? " " : "");
+    return true;
+}
+
+static bool add_overlay(StrBuf *out, const StageOptions *options)
+{
+    if (options->compile->overlay) strbuf_add_c(out, options->compile->overlay);
     return true;
 }
 
@@ -219,19 +226,20 @@ static const Step steps[] = {
     {STAGE_TO_LINALG, NULL, &pass_canonicalize, wants_tosa},
     {STAGE_GENERALIZE, on_functions, &pass_name_layers, NULL},
     {STAGE_GENERALIZE, on_functions, &pass_linalg_generalize_named_ops, NULL},
-    {STAGE_STREAM, on_functions, &pass_simplify_kernels, NULL},
-    {STAGE_STREAM, NULL, &pass_canonicalize, NULL},
-    {STAGE_STREAM, NULL, &pass_cse, NULL},
-    {STAGE_STREAM, NULL, &pass_symbol_dce, NULL},
-    {STAGE_STREAM, on_functions, &pass_split_results, NULL},
-    {STAGE_STREAM, on_functions, &pass_stream_initials, NULL},
+    {STAGE_STREAM | STAGE_NETWORK, on_functions, &pass_simplify_kernels, NULL},
+    {STAGE_STREAM | STAGE_NETWORK, NULL, &pass_canonicalize, NULL},
+    {STAGE_STREAM | STAGE_NETWORK, NULL, &pass_cse, NULL},
+    {STAGE_STREAM | STAGE_NETWORK, NULL, &pass_symbol_dce, NULL},
+    {STAGE_STREAM | STAGE_NETWORK, on_functions, &pass_split_results, NULL},
+    {STAGE_STREAM | STAGE_NETWORK, on_functions, &pass_stream_initials, NULL},
     {STAGE_STREAM, on_functions, &pass_narrow_integers, NULL},
     {STAGE_STREAM, on_functions, &pass_encode_levels, NULL},
-    {STAGE_STREAM, on_functions, &pass_canonicalize, NULL},
-    {STAGE_STREAM, on_functions, &pass_normalize_layout, add_keep_going},
+    {STAGE_STREAM | STAGE_NETWORK, on_functions, &pass_canonicalize, NULL},
+    {STAGE_STREAM | STAGE_NETWORK, on_functions, &pass_normalize_layout, add_keep_going},
     {STAGE_STREAM, NULL, &pass_analyze_kernels, NULL},
     {STAGE_STREAM, on_functions, &pass_insert_reorders, add_keep_going},
     {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_to_dfg},
+    {STAGE_NETWORK, NULL, &pass_convert_linalg_to_sa, add_overlay},
     {STAGE_TIDY, NULL, &pass_canonicalize, NULL},
     {STAGE_TIDY, NULL, &pass_share_windows, add_residual},
     {STAGE_CHOOSE, NULL, &pass_apply_folding, add_folding_of_loops},

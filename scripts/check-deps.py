@@ -82,6 +82,7 @@ lowering/onnx_to_linalg/requant level_change level_changes quantizer requant
 lowering/onnx_to_linalg         onnx_lower sum
 lowering/linalg_to_dfg          to_dfg
 lowering/dfg_to_emithls         to_emithls
+lowering/linalg_to_sa           extents number numbers payload table to_sa
 lowering/network_to_program     to_program
 sim/vm                          vm
 sim/io                          boundary npy

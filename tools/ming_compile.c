@@ -8,6 +8,7 @@
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/dialects.h"
+#include "dialects/sa/sa.h"
 #include "driver/driver.h"
 #include "emit/dies/dies.h"
 #include "emit/emit.h"
@@ -17,7 +18,7 @@
 
 typedef struct CompileTool {
     CompileFlags flags;
-    const char *output_dir, *place_svg;
+    const char *architecture, *output_dir, *place_svg;
     bool dump_pipeline;
     EmitTable table;
 } CompileTool;
@@ -196,9 +197,15 @@ static bool check_options(const Tool *tool, CompileTool *options, const Texts *i
     return ok;
 }
 
+#define ARCHITECTURES "dataflow|overlay"
+
 static void add_flags(CompileTool *options, Flags *flags)
 {
     FLAGS_ADD(flags,
+              {"architecture", FLAG_CHOICE, &options->architecture, ARCHITECTURES,
+               "An accelerator of processes (default), or a program of an engine that runs layer "
+               "after layer, with options of its own (--architecture=overlay --help)",
+               NULL},
               {"o", FLAG_TEXT, &options->output_dir, "dir", "Directory of the project", NULL});
     compile_flags_add(flags, &options->flags);
     FLAGS_ADD(
@@ -215,8 +222,153 @@ static void add_flags(CompileTool *options, Flags *flags)
     compile_flags_add_last(flags, &options->flags);
 }
 
+/* --architecture=overlay: to a program of an engine that runs layer after layer (docs/overlay.md). */
+
+typedef struct OverlayTool {
+    const char *architecture, *output, *network, *overlay;
+    bool dump_pipeline;
+    CompileOptions compile;
+    ModelOptions model;
+    QuantizeOptions quantize;
+} OverlayTool;
+
+static bool write_module(const Tool *tool, const char *path, Op *module)
+{
+    StrBuf text = {0};
+    const char *reason = NULL;
+    op_print(&text, module, &PRINT_DEFAULT);
+    bool ok = file_write(path, strbuf_str(&text), &reason) ||
+              tool_error(tool, "error: cannot write '%s': %s", path, reason);
+    strbuf_free(&text);
+    return ok;
+}
+
+static void print_layers(const Op *module)
+{
+    size_t layers = 0;
+    FOR_EACH_INNER(network, module)
+        if (network->def == SA(NETWORK))
+            FOR_EACH_INNER(op, network) layers += sa_is_layer(op);
+    printf("%zu layers of an overlay\n", layers);
+}
+
+static bool compile_to_overlay(const Tool *tool, const OverlayTool *options, const char *path,
+                               Str bytes)
+{
+    StrBuf pipeline = {0};
+    Op *program = NULL;
+    Context *ctx = context_create();
+    dialects_register_all(ctx);
+    diag_show_op(ctx, false);
+    Op *module = driver_load_model(ctx, path, bytes, &options->model);
+    bool ok = module && tool_quantize(tool, &options->quantize, module, NULL) &&
+              driver_compile_overlay(module, &options->compile, &program, &pipeline);
+    diag_flush(ctx);
+    if (options->dump_pipeline) printf("%s\n", pipeline.data ? pipeline.data : "");
+    ok = ok && (!options->network || write_module(tool, options->network, module)) &&
+         (!options->output || write_module(tool, options->output, program));
+    if (ok && options->output) print_layers(module);
+    if (program) op_erase(program);
+    if (module) op_erase(module);
+    context_destroy(ctx);
+    strbuf_free(&pipeline);
+    return ok;
+}
+
+static bool check_overlay_options(const Tool *tool, OverlayTool *options, const Texts *inputs,
+                                  StrBuf *overlay)
+{
+    StrBuf why = {0};
+    if (inputs->len != 1) return tool_one_input_error(tool, "model", inputs->len);
+    if (!options->output && !options->network && !options->dump_pipeline)
+        return tool_error(tool, "error: -o needs the file to write");
+    if (options->compile.head && !driver_head_is_valid(options->compile.head))
+        return tool_error(tool, "error: --head takes integers, argmax or topk=K with K above 0");
+    if (options->compile.verify_semantics < 0)
+        return tool_error(tool, "error: --verify-semantics takes a positive number");
+    bool ok = (!options->overlay || driver_overlay_options(options->overlay, overlay, &why) ||
+               tool_error(tool, "error: --overlay: %s", why.data));
+    options->compile.overlay = overlay->data;
+    strbuf_free(&why);
+    return ok;
+}
+
+static void add_overlay_flags(OverlayTool *options, Flags *flags)
+{
+    FLAGS_ADD(
+        flags,
+        {"architecture", FLAG_CHOICE, &options->architecture, ARCHITECTURES,
+         "An accelerator of processes (ming compile --help), or a program of an overlay", NULL},
+        {"o", FLAG_TEXT, &options->output, "file", "File of the program, for ming engine", NULL},
+        {"overlay", FLAG_TEXT, &options->overlay, "name=value,...",
+         "Sizes of the overlay, as rows=16,cols=16,act=i8; default 64 rows and columns, i16", NULL},
+        {"network", FLAG_TEXT, &options->network, "file", "Write the layers, too", NULL},
+        {"head", FLAG_TEXT, &options->compile.head, "integers|argmax|topk=K",
+         "What the program gives: sums in front of scalings and softmaxes, default the "
+         "network's results",
+         NULL});
+    flags_add_model(flags, &options->model);
+    flags_add_quantize(flags, &options->quantize);
+    FLAGS_ADD(flags,
+              {"dump-pass-pipeline", FLAG_SWITCH, &options->dump_pipeline, NULL,
+               "Print the passes that made the layers; -o is not needed", NULL},
+              {"verify-semantics", FLAG_OPTIONAL_INT, &options->compile.verify_semantics, "n",
+               "Run the network on n random inputs (default 1) before and after each pass and "
+               "compare",
+               "1"});
+}
+
+static bool run_overlay(const Tool *tool, OverlayTool *options, const Texts *inputs)
+{
+    StrBuf bytes = {0}, overlay = {0};
+    const char *reason = NULL;
+    bool ok = check_overlay_options(tool, options, inputs, &overlay);
+    const char *path = ok ? inputs->data[0] : "";
+    ok = ok && (file_read(&bytes, path, &reason) ||
+                tool_error(tool, "error: cannot open '%s': %s", path, reason));
+    ok = ok && compile_to_overlay(tool, options, path, strbuf_str(&bytes));
+    strbuf_free(&bytes);
+    strbuf_free(&overlay);
+    return ok;
+}
+
+static int command_overlay(int argc, char **argv)
+{
+    OverlayTool options = {0};
+    Flags flags = {0};
+    Texts inputs = {0};
+    add_overlay_flags(&options, &flags);
+    const Tool tool = {
+        .name = "ming compile",
+        .summary = "ming compile --architecture=overlay: compiles a network to a program of an "
+                   "engine that runs layer after layer",
+        .usage = "--architecture=overlay MODEL(.onnx|.mir|.mlir) -o FILE [options]",
+        .flags = flags.data,
+        .flag_count = flags.len,
+    };
+    ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
+    bool ok = args == ARGS_DONE || (args == ARGS_RUN && run_overlay(&tool, &options, &inputs));
+    driver_model_options_free(&options.model);
+    driver_quantize_options_free(&options.quantize);
+    vec_free(&inputs);
+    vec_free(&flags);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static bool wants_overlay(int argc, char **argv)
+{
+    bool found = false;
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i] + (argv[i][0] == '-') + (strncmp(argv[i], "--", 2) == 0);
+        if (strcmp(arg, "architecture=overlay") == 0 && arg != argv[i]) found = true;
+        if (strcmp(arg, "architecture=dataflow") == 0 && arg != argv[i]) found = false;
+    }
+    return found;
+}
+
 int command_compile(int argc, char **argv)
 {
+    if (wants_overlay(argc, argv)) return command_overlay(argc, argv);
     CompileTool options = {0};
     compile_flags_init(&options.flags);
     Flags flags = {0};

@@ -21,6 +21,8 @@ typedef struct EngineFlags {
     int64_t rate, latency, restart, max_cycles;
 } EngineFlags;
 
+typedef VEC(EnginePort) EnginePorts;
+
 typedef struct EngineJob {
     const Tool *tool;
     const EngineFlags *flags;
@@ -29,7 +31,9 @@ typedef struct EngineJob {
     Op *module;
     EngineBank banks[ENGINE_MAX_BANKS];
     size_t bank_count;
-    EngineResult result;
+    EnginePorts inputs, outputs; /* that have files */
+    int64_t frames;
+    EngineResult result; /* of the last frame */
 } EngineJob;
 
 /* "BANK:REST": the bank, and a pointer to the rest. */
@@ -98,13 +102,6 @@ static bool is_port(const Op *op, int64_t direction)
 
 enum { PORT_INPUT, PORT_OUTPUT };
 
-static uint64_t port_bytes(const Op *port)
-{
-    const Type *map = op_attr(port, "map")->u.type_value;
-    uint64_t pixels = (uint64_t)map->u.shaped.dims[0] * (uint64_t)map->u.shaped.dims[1];
-    return pixels * (uint64_t)sa_int(port, "lanes", 0) * type_width(type_elem(map)) / 8;
-}
-
 /* Room for what begins at the op's address, in whole beats. False: no bank has so much. */
 static bool reserve(EngineJob *job, const Op *op, uint64_t bytes)
 {
@@ -138,81 +135,89 @@ static bool load_module(EngineJob *job)
 {
     FOR_EACH_INNER(op, job->module) {
         if (op->def == SA(IMAGE) && !load_image(job, op)) return false;
-        if (op->def == SA(PORT) && !reserve(job, op, port_bytes(op))) return false;
+        if (op->def == SA(PORT) && !reserve(job, op, engine_port_bytes(op))) return false;
     }
     return true;
 }
 
-/* How an array of the port's map lies: its channels, then lanes that nobody asks for. */
-static bool check_array(const EngineJob *job, const Op *port, const Npy *npy, const char *path)
-{
-    const Type *map = op_attr(port, "map")->u.type_value;
-    const int64_t *dims = map->u.shaped.dims;
-    bool fits = npy->rank == 3 && npy->kind == 'i' && npy->item == type_width(type_elem(map)) / 8;
-    for (uint32_t i = 0; fits && i < 3; i++) fits = npy->dims[i] == dims[i];
-    return fits || tool_error(job->tool,
-                              "error: '%s' must be an array of %lldx%lldx%lld elements "
-                              "of type int%u",
-                              path, (long long)dims[0], (long long)dims[1], (long long)dims[2],
-                              type_width(type_elem(map)));
-}
-
-static void put_array(const EngineJob *job, const Op *port, const Npy *npy)
-{
-    uint64_t lanes = (uint64_t)sa_int(port, "lanes", 0), channels = (uint64_t)npy->dims[2];
-    uint8_t *to = place(job, port);
-    for (int64_t i = 0; i < npy->count; i++) {
-        uint64_t at = (uint64_t)i / channels * lanes + (uint64_t)i % channels;
-        uint64_t value = (uint64_t)npy_get_i64(npy, i);
-        for (uint32_t k = 0; k < npy->item; k++) to[at * npy->item + k] = (uint8_t)(value >> 8 * k);
-    }
-}
-
-static bool load_input(EngineJob *job, const Op *port, const char *path)
+static bool read_array(const EngineJob *job, EnginePort *port, const char *path, int64_t *frames)
 {
     StrBuf bytes = {0}, why = {0};
     const char *reason = NULL;
-    Npy npy;
+    Npy npy = {0};
     bool ok = file_read(&bytes, path, &reason) ||
               tool_error(job->tool, "error: cannot read '%s': %s", path, reason);
     bool is_parsed = ok && (npy_parse(strbuf_str(&bytes), &npy, &why) ||
                             tool_error(job->tool, "error: '%s': %s", path, why.data));
-    ok = is_parsed && check_array(job, port, &npy, path);
-    if (ok) put_array(job, port, &npy);
-    if (is_parsed) npy_free(&npy);
+    ok = is_parsed && (engine_port_take(port, &npy, frames, &why) ||
+                       tool_error(job->tool, "error: '%s'%s", path, why.data));
+    if (is_parsed && !ok) npy_free(&npy);
     strbuf_free(&bytes);
     strbuf_free(&why);
     return ok;
 }
 
-static size_t port_count(const EngineJob *job, int64_t direction)
+static bool read_input(EngineJob *job, EnginePort *port, const char *path)
+{
+    int64_t frames = 1;
+    if (!read_array(job, port, path, &frames)) return false;
+    if (port != job->inputs.data && frames != job->frames)
+        return tool_error(job->tool, "error: '%s' has %lld frames, the input before %lld", path,
+                          (long long)frames, (long long)job->frames);
+    job->frames = frames;
+    return true;
+}
+
+/* Ports of a direction that files are given for, in their order. */
+static bool open_ports(EngineJob *job, const char *flag, const Texts *files, int64_t direction,
+                       EnginePorts *out)
 {
     size_t count = 0;
     FOR_EACH_INNER(op, job->module) count += is_port(op, direction);
-    return count;
-}
-
-static bool check_count(const EngineJob *job, const char *flag, size_t given, int64_t direction)
-{
-    size_t count = port_count(job, direction);
-    return given <= count || tool_error(job->tool,
-                                        "error: --%s has %zu files; the program has %zu "
-                                        "such ports",
-                                        flag, given, count);
-}
-
-static bool load_inputs(EngineJob *job)
-{
-    const Texts *files = &job->flags->inputs;
-    size_t index = 0;
-    if (!check_count(job, "input", files->len, PORT_INPUT) ||
-        !check_count(job, "output", job->flags->outputs.len, PORT_OUTPUT))
-        return false;
+    if (files->len > count)
+        return tool_error(job->tool, "error: --%s has %zu files; the program has %zu such ports",
+                          flag, files->len, count);
     FOR_EACH_INNER(op, job->module)
-        if (is_port(op, PORT_INPUT) && index < files->len &&
-            !load_input(job, op, files->data[index++]))
+        if (is_port(op, direction) && out->len < files->len && !engine_port_init(vec_push(out), op))
             return false;
     return true;
+}
+
+static bool open_all_ports(EngineJob *job)
+{
+    const EngineFlags *flags = job->flags;
+    if (!open_ports(job, "input", &flags->inputs, PORT_INPUT, &job->inputs) ||
+        !open_ports(job, "output", &flags->outputs, PORT_OUTPUT, &job->outputs))
+        return false;
+    for (size_t i = 0; i < job->inputs.len; i++)
+        if (!read_input(job, &job->inputs.data[i], flags->inputs.data[i])) return false;
+    return true;
+}
+
+static bool enter_frame(EngineJob *job, int64_t frame)
+{
+    StrBuf why = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < job->inputs.len; i++) {
+        const EnginePort *port = &job->inputs.data[i];
+        ok = engine_port_enter(port, frame, place(job, port->op), &why) ||
+             tool_error(job->tool, "error: '%s': %s", job->flags->inputs.data[i], why.data);
+    }
+    strbuf_free(&why);
+    return ok;
+}
+
+static bool leave_frame(EngineJob *job, int64_t frame)
+{
+    StrBuf why = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < job->outputs.len; i++) {
+        EnginePort *port = &job->outputs.data[i];
+        ok = engine_port_leave(port, frame, job->frames, place(job, port->op), &why) ||
+             op_error(port->op, "%s", why.data);
+    }
+    strbuf_free(&why);
+    return ok;
 }
 
 static bool fill_banks(EngineJob *job)
@@ -223,7 +228,7 @@ static bool fill_banks(EngineJob *job)
         if (!load_bank(job, flags->memories.data[i])) return false;
     for (size_t i = 0; i < flags->spaces.len; i++)
         if (!reserve_bank(job, flags->spaces.data[i])) return false;
-    return load_inputs(job);
+    return open_all_ports(job);
 }
 
 static bool write_file(const Tool *tool, const char *path, Str text)
@@ -247,39 +252,17 @@ static bool save_banks(const EngineJob *job)
     return true;
 }
 
-static bool save_output(const EngineJob *job, const Op *port, const char *path)
-{
-    const Type *map = op_attr(port, "map")->u.type_value;
-    uint32_t item = type_width(type_elem(map)) / 8;
-    uint64_t lanes = (uint64_t)sa_int(port, "lanes", 0);
-    const uint8_t *from = place(job, port);
-    StrBuf text = {0};
-    Npy npy;
-    if (!npy_init(&npy, 'i', item, map->u.shaped.dims, 3))
-        return op_error(port, "has more elements than memory holds");
-    uint64_t channels = (uint64_t)npy.dims[2];
-    for (int64_t i = 0; i < npy.count; i++) {
-        uint64_t at = ((uint64_t)i / channels * lanes + (uint64_t)i % channels) * item, bits = 0;
-        for (uint32_t k = 0; k < item; k++) bits |= (uint64_t)from[at + k] << 8 * k;
-        uint64_t sign = UINT64_C(1) << (8 * item - 1);
-        npy_set_i64(&npy, i, (int64_t)((bits ^ sign) - sign));
-    }
-    npy_print(&npy, &text);
-    bool ok = write_file(job->tool, path, strbuf_str(&text));
-    npy_free(&npy);
-    strbuf_free(&text);
-    return ok;
-}
-
 static bool save_outputs(const EngineJob *job)
 {
-    const Texts *files = &job->flags->outputs;
-    size_t index = 0;
-    FOR_EACH_INNER(op, job->module)
-        if (is_port(op, PORT_OUTPUT) && index < files->len &&
-            !save_output(job, op, files->data[index++]))
-            return false;
-    return true;
+    StrBuf text = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < job->outputs.len; i++) {
+        strbuf_clear(&text);
+        npy_print(&job->outputs.data[i].npy, &text);
+        ok = write_file(job->tool, job->flags->outputs.data[i], strbuf_str(&text));
+    }
+    strbuf_free(&text);
+    return ok;
 }
 
 static void add_units(JsonWriter *json, const EngineResult *result)
@@ -358,9 +341,15 @@ static bool simulate(EngineJob *job)
                                    .latency = (uint64_t)flags->latency,
                                    .restart = (uint64_t)flags->restart,
                                    .max_cycles = (uint64_t)flags->max_cycles};
-    return program && fill_banks(job) &&
-           engine_run(program, &options, job->banks, job->bank_count, &job->result) &&
-           save_banks(job) && save_outputs(job) && report(job);
+    if (!program || !fill_banks(job)) return false;
+    for (int64_t frame = 0; frame < job->frames; frame++) {
+        engine_result_free(&job->result);
+        if (!enter_frame(job, frame) ||
+            !engine_run(program, &options, job->banks, job->bank_count, &job->result) ||
+            !leave_frame(job, frame))
+            return false;
+    }
+    return save_banks(job) && save_outputs(job) && report(job);
 }
 
 static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *path)
@@ -368,12 +357,17 @@ static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *p
     EngineJob *job = xcalloc(1, sizeof *job);
     job->tool = tool;
     job->flags = flags;
+    job->frames = 1;
     job->ctx = context_create();
     dialects_register_all(job->ctx);
     bool ok = read_program(job, path) && simulate(job);
     diag_flush(job->ctx);
     if (job->module) op_erase(job->module);
     for (size_t i = 0; i < job->bank_count; i++) free(job->banks[i].bytes);
+    for (size_t i = 0; i < job->inputs.len; i++) engine_port_free(&job->inputs.data[i]);
+    for (size_t i = 0; i < job->outputs.len; i++) engine_port_free(&job->outputs.data[i]);
+    vec_free(&job->inputs);
+    vec_free(&job->outputs);
     engine_result_free(&job->result);
     context_destroy(job->ctx);
     strbuf_free(&job->input);

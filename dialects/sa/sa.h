@@ -33,6 +33,10 @@ extern const AttrDef sa_attr_overlay; /* #sa.overlay<rows = 4, cols = 4, act = i
 #define SA_ATTR_WAIT "wait"
 #define SA_ATTR_SIGNAL "signal"
 #define SA_ATTR_BANK "bank"
+/* Of ports that a function had: its type, and its dictionary of attributes. */
+#define SA_ATTR_TYPE "sa.type"
+#define SA_ATTR_PORT "sa.port"
+#define SA_ATTR_NAME "sa.name" /* of a layer: what the model calls it */
 
 enum {
     SA_PAGE_WORDS = 4096, /* of activations: the depth of an UltraRAM */

@@ -25,6 +25,9 @@ typedef struct Writer {
     Builder *b;
     int32_t regs[SA_REG_COUNT];
     bool is_set[SA_REG_COUNT];
+    PuMemory memory;
+    PuProgram *program; /* of the layer */
+    uint64_t array_commands;
 } Writer;
 
 static NamedAttr number(Writer *w, const char *name, int64_t value)
@@ -71,6 +74,13 @@ static void command(Writer *w, const OpDef *def, const CommandFields *fields)
     if (fields->wait) attrs[count++] = number(w, SA_ATTR_WAIT, fields->wait);
     if (fields->signal) attrs[count++] = number(w, SA_ATTR_SIGNAL, fields->signal);
     build(w->b, def, NULL, 0, NULL, 0, attrs, count);
+}
+
+/* A command of the array; they are counted. */
+static void array_command(Writer *w, const OpDef *def, const CommandFields *fields)
+{
+    command(w, def, fields);
+    w->array_commands++;
 }
 
 enum { UNIT_LOAD_A, UNIT_FILL = 2, UNIT_COMPUTE, UNIT_STORE };
@@ -122,7 +132,7 @@ static bool load_maps(Writer *w)
         command(w, SA(LOAD_A), FIELDS(.bank = there(BANK_MAPS)));
     }
     command(w, SA(NOP), FIELDS(.unit = there(UNIT_LOAD_A), .signal = LOADED));
-    command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .wait = LOADED));
+    array_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .wait = LOADED));
     return true;
 }
 
@@ -136,36 +146,34 @@ static bool load_parameters(Writer *w)
     set(w, SA_REG_P_BASE, 0);
     address(w, SA_BUFFER_PARAMETERS, 0);
     command(w, SA(LOAD_P), FIELDS(.bank = there(BANK_PARAMETERS), .signal = PARAMETERS));
-    command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .wait = PARAMETERS));
+    array_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .wait = PARAMETERS));
     return true;
 }
 
-/* The instructions of a region; parameter k begins k * m_blocks vectors behind the first. False: the
- * instruction cannot say that. */
-static bool copy_program(Writer *w, const Layer *layer, uint32_t region)
+/* The instructions of a region; parameter k begins k * m_blocks vectors behind the first. */
+static void copy_program(Writer *w, const Layer *layer, uint32_t region)
 {
     FOR_EACH_OP(inner, region_entry(op_region(layer->op, region))) {
         Op *copy = builder_insert(w->b, op_clone(inner, NULL));
-        if (inner->def != SA(PU_LOAD)) continue;
-        int64_t place = sa_int(inner, "address", 0) * layer->m_blocks;
-        enum { MAX_ADDRESS = 8191 };
-        if (place > MAX_ADDRESS)
-            return op_error(inner,
-                            "loads a vector %lld behind the layer's first, more than an "
-                            "instruction counts",
-                            (long long)place);
-        op_set_attr(copy, "address", attr_i64(w->b->ctx, place));
+        if (inner->def == SA(PU_LOAD))
+            op_set_attr(copy, "address",
+                        attr_i64(w->b->ctx, to_program_parameter_place(layer, inner)));
     }
-    return true;
 }
 
-static bool copy_programs(Writer *w)
+/* Puts the layer's programs into the memory if they are not there. Commands that do nothing are
+ * queued until none is on its way that needs what is replaced. */
+static void enter_programs(Writer *w, const Layer *layer)
 {
-    set(w, SA_REG_PU_PC, 0);
-    for (size_t i = 0; i < w->plan->layers.len; i++)
-        for (uint32_t r = 0; r < w->plan->layers.data[i].op->region_count; r++)
-            if (!copy_program(w, &w->plan->layers.data[i], r)) return false;
-    return true;
+    bool is_new;
+    uint64_t free_from;
+    w->program = to_program_find_program(&w->memory, layer, &is_new, &free_from);
+    if (!is_new) return;
+    while (w->array_commands < free_from)
+        array_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE)));
+    set(w, SA_REG_PU_PC, w->program->at);
+    for (uint32_t r = 0; r < layer->op->region_count; r++) copy_program(w, layer, r);
+    w->is_set[SA_REG_PU_PC] = false; /* it moved on */
 }
 
 static bool load_weights(Writer *w, const Tile *tile, size_t index, size_t count)
@@ -248,9 +256,9 @@ static void set_layer(Writer *w, const Layer *layer)
     set(w, SA_REG_OUT_H, (uint64_t)out_dims[0]);
     set(w, SA_REG_OUT_W, (uint64_t)out_dims[1]);
     set_window(w, layer);
-    set(w, SA_REG_PU_TAP, layer->tap);
+    set(w, SA_REG_PU_TAP, w->program->at);
     set(w, SA_REG_PU_TAP_LENGTH, layer->tap_length);
-    set(w, SA_REG_PU_OUT, layer->pu);
+    set(w, SA_REG_PU_OUT, w->program->at + layer->tap_length);
     set(w, SA_REG_PU_OUT_LENGTH, layer->pu_length);
 }
 
@@ -265,6 +273,7 @@ static void run_tile(Writer *w, const Tile *tile, const TileOrder *order)
     const Layer *layer = &plan->layers.data[tile->layer];
     uint64_t out_word = (uint64_t)tile->m * plan->size.rows / plan->size.cols;
     bool is_dense = mode_of(layer->op) == SA_MODE_DENSE;
+    enter_programs(w, layer);
     set_layer(w, layer);
     set_map(w, &plan->maps.data[layer->input], SA_REG_ACT_PAGE, is_dense ? tile->n : out_word);
     set_map(w, &plan->maps.data[layer->result], SA_REG_OUT_PAGE, out_word);
@@ -277,10 +286,11 @@ static void run_tile(Writer *w, const Tile *tile, const TileOrder *order)
     set(w, SA_REG_P_BASE, layer->parameters + tile->m);
     set(w, SA_REG_W_BASE, 0);
     bool frees = layer->has_weights && order->index + 2 < order->count;
-    command(w, SA(RUN),
-            FIELDS(.half = there(layer->has_weights ? (int64_t)(order->index % 2) : 0),
-                   .wait = layer->has_weights ? IN_ARRAY : NO_SEMAPHORE,
-                   .signal = frees ? ARRAY_FREE : NO_SEMAPHORE));
+    array_command(w, SA(RUN),
+                  FIELDS(.half = there(layer->has_weights ? (int64_t)(order->index % 2) : 0),
+                         .wait = layer->has_weights ? IN_ARRAY : NO_SEMAPHORE,
+                         .signal = frees ? ARRAY_FREE : NO_SEMAPHORE));
+    w->program->last_run = w->array_commands;
 }
 
 static bool write_tiles(Writer *w)
@@ -296,7 +306,7 @@ static bool write_tiles(Writer *w)
         run_tile(w, tile, &order);
         order.index += has_weights;
     }
-    command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .signal = COMPUTED));
+    array_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .signal = COMPUTED));
     return true;
 }
 
@@ -318,8 +328,8 @@ static bool store_maps(Writer *w)
 bool to_program_write(const Plan *plan, Builder *b)
 {
     Writer *w = &(Writer){.plan = plan, .b = b};
-    bool ok =
-        load_maps(w) && load_parameters(w) && copy_programs(w) && write_tiles(w) && store_maps(w);
+    bool ok = load_maps(w) && load_parameters(w) && write_tiles(w) && store_maps(w);
+    to_program_free_memory(&w->memory);
     if (ok) build(b, SA(END), NULL, 0, NULL, 0, NULL, 0);
     return ok;
 }

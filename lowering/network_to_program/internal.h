@@ -35,10 +35,10 @@ typedef VEC(Tile) Tiles;
 
 typedef struct Layer {
     const Op *op;
-    size_t input, operand, result;           /* maps; operand SIZE_MAX: none */
-    uint32_t m_blocks, n_blocks;             /* of `rows` output, of `cols` input channels */
-    uint32_t tap, tap_length, pu, pu_length; /* in the memory of programs */
-    uint32_t parameters;                     /* first vector */
+    size_t input, operand, result;  /* maps; operand SIZE_MAX: none */
+    uint32_t m_blocks, n_blocks;    /* of `rows` output, of `cols` input channels */
+    uint32_t tap_length, pu_length; /* of its programs */
+    uint32_t parameters;            /* first vector */
     bool has_weights;
 } Layer;
 typedef VEC(Layer) Layers;
@@ -50,10 +50,11 @@ typedef struct Plan {
     SaOverlay size;
     uint32_t lanes; /* channels are filled up to multiples of this */
     Maps maps;
+    PtrMap map_numbers; /* Value* -> place in `maps` + 1 */
     Layers layers;
     Tiles tiles;
     Bytes weights, parameters; /* images */
-    uint32_t parameter_vectors, pu_words;
+    uint32_t parameter_vectors;
     uint64_t map_beats;    /* used in BANK_MAPS */
     Bytes zeros;           /* a beat of zeros, or nothing where no map ends within a beat */
     uint64_t zero_address; /* where it is in BANK_MAPS */
@@ -72,5 +73,28 @@ void to_program_add_parameters(Plan *plan, const Layer *layer);
 
 /* instructions.c: fills the body of the program. */
 bool to_program_write(const Plan *plan, Builder *b) MUST_CHECK;
+
+/* programs.c: the memory of the processing unit's programs while the fetch unit goes on. A program
+ * is where it was put until another one takes its place; layers with the same one share it. */
+typedef struct PuProgram {
+    uint32_t *words; /* owned: tap, then pu */
+    uint32_t count, tap_length, at;
+    bool is_there;
+    uint64_t last_run; /* number of the last command of the array that runs it */
+} PuProgram;
+
+typedef struct PuMemory {
+    VEC(PuProgram) programs;
+    uint32_t next; /* place behind the program that was put last */
+} PuMemory;
+
+void to_program_free_memory(PuMemory *memory);
+/* The program of a layer; *is_new: it is not in the memory, and must be put at its place when command
+ * number *free_from of the array has been queued. */
+PuProgram *to_program_find_program(PuMemory *memory, const Layer *layer, bool *is_new,
+                                   uint64_t *free_from);
+/* The word of an instruction of the layer's programs. False: diagnosed. */
+bool to_program_check_programs(const Layer *layer) MUST_CHECK;
+int64_t to_program_parameter_place(const Layer *layer, const Op *load);
 
 #endif

@@ -36,7 +36,9 @@ static void add_port(Builder *b, const Plan *plan, const Map *map)
                          build_named_attr(ctx, "map", attr_type(map->value->type))};
     Builder at = *b;
     at.loc = op->loc;
-    build(&at, SA(PORT), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
+    Op *port = build(&at, SA(PORT), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
+    op_set_attr(port, SA_ATTR_TYPE, op_attr(op, SA_ATTR_TYPE));
+    op_set_attr(port, SA_ATTR_PORT, op_attr(op, SA_ATTR_PORT));
 }
 
 /* Inputs in their order, then outputs in theirs. */

@@ -13,9 +13,8 @@ static uint64_t up(uint64_t a, uint64_t b)
 
 static size_t find_map(const Plan *plan, const Value *value)
 {
-    for (size_t i = 0; i < plan->maps.len; i++)
-        if (plan->maps.data[i].value == value) return i;
-    return SIZE_MAX;
+    uintptr_t number = (uintptr_t)ptrmap_get(&plan->map_numbers, value);
+    return number ? number - 1 : SIZE_MAX;
 }
 
 /* Elements fill whole beats, since that is what loads and stores move. */
@@ -28,6 +27,7 @@ static bool add_map(Plan *plan, const Value *value)
     uint64_t words = channels / plan->size.cols;
     Map *map = vec_push(&plan->maps);
     *map = (Map){.value = value, .words = (uint32_t)words};
+    ptrmap_put(&plan->map_numbers, value, (void *)(uintptr_t)plan->maps.len);
     map->beats = up(pixels * words * word_bytes, SA_BEAT_BYTES);
     uint64_t held = up(map->beats * SA_BEAT_BYTES, word_bytes);
     map->pages = (uint32_t)up(held > pixels * words ? held : pixels * words, SA_PAGE_WORDS);
@@ -237,21 +237,11 @@ static uint32_t op_count(const Op *op, uint32_t region)
     return count;
 }
 
-static bool add_programs(Plan *plan, Layer *layer)
+static bool add_programs(Layer *layer)
 {
-    if (layer->op->def == SA(POOL)) {
-        layer->tap = plan->pu_words;
-        layer->tap_length = op_count(layer->op, 0);
-        plan->pu_words += layer->tap_length;
-    }
-    layer->pu = plan->pu_words;
+    if (layer->op->def == SA(POOL)) layer->tap_length = op_count(layer->op, 0);
     layer->pu_length = op_count(layer->op, layer->op->region_count - 1);
-    plan->pu_words += layer->pu_length;
-    return plan->pu_words <= SA_PU_WORDS ||
-           op_error(layer->op,
-                    "has a program that ends at instruction %u of the processing "
-                    "unit's %d",
-                    plan->pu_words - 1, SA_PU_WORDS);
+    return to_program_check_programs(layer);
 }
 
 static bool add_parameters(Plan *plan, Layer *layer)
@@ -273,7 +263,7 @@ bool to_program_plan(Plan *plan, const Op *network)
         if (!add_op(plan, op)) return false;
     if (!place_maps(plan)) return false;
     for (size_t i = 0; i < plan->layers.len; i++)
-        if (!add_tiles(plan, i) || !add_programs(plan, &plan->layers.data[i]) ||
+        if (!add_tiles(plan, i) || !add_programs(&plan->layers.data[i]) ||
             !add_parameters(plan, &plan->layers.data[i]))
             return false;
     return true;
@@ -282,6 +272,7 @@ bool to_program_plan(Plan *plan, const Op *network)
 void to_program_plan_free(Plan *plan)
 {
     vec_free(&plan->maps);
+    ptrmap_free(&plan->map_numbers);
     vec_free(&plan->layers);
     vec_free(&plan->tiles);
     vec_free(&plan->weights);

@@ -7,6 +7,7 @@
 #define MING_SIM_ENGINE_ENGINE_H
 
 #include "dialects/sa/sa.h"
+#include "sim/io/io.h"
 
 enum { ENGINE_LA, ENGINE_LW, ENGINE_FL, ENGINE_CO, ENGINE_ST, ENGINE_UNITS };
 
@@ -53,5 +54,27 @@ bool engine_run(const Op *program, const EngineOptions *options, EngineBank *ban
                 size_t bank_count, EngineResult *result) MUST_CHECK;
 void engine_result_free(EngineResult *result);
 const char *engine_unit_name(uint32_t unit);
+
+/* A sa.port beside a program, and its array. */
+typedef struct EnginePort {
+    const Op *op;
+    bool has_type; /* the boundary is that of a function; else the map's own */
+    Boundary boundary;
+    Npy npy; /* owned */
+} EnginePort;
+
+/* Bytes of external memory that a port's map takes. */
+uint64_t engine_port_bytes(const Op *op);
+/* False: diagnosed; engine_port_free is right anyway. */
+bool engine_port_init(EnginePort *port, const Op *op) MUST_CHECK;
+void engine_port_free(EnginePort *port);
+/* Takes over an array for an input, and counts its frames. False: *why says what is wrong with a file
+ * whose name stands in front of it, and the array stays the caller's. */
+bool engine_port_take(EnginePort *port, const Npy *npy, int64_t *frames, StrBuf *why) MUST_CHECK;
+/* Writes a frame of an input to the map's place in external memory, and reads one of `frames` of an
+ * output from there into its array. False: *why tells. */
+bool engine_port_enter(const EnginePort *port, int64_t frame, uint8_t *to, StrBuf *why) MUST_CHECK;
+bool engine_port_leave(EnginePort *port, int64_t frame, int64_t frames, const uint8_t *from,
+                       StrBuf *why) MUST_CHECK;
 
 #endif

@@ -1,0 +1,157 @@
+/* Inside of lowering/linalg_to_sa.
+ *
+ *   layers.c    the function's ops in order: which kernels become one layer
+ *   slice.c     parts of maps, and maps put together
+ *   window.c    reductions: convolutions, products and pools, with their weights
+ *   payload.c   bodies of kernels as arithmetic on numbers
+ *   table.c     its reads of constant tables
+ *   numbers.c   that arithmetic: ranges, constants, rounding shifts
+ *   program.c   numbers as instructions of the processing unit
+ */
+#ifndef MING_LOWERING_LINALG_TO_SA_INTERNAL_H
+#define MING_LOWERING_LINALG_TO_SA_INTERNAL_H
+
+#include "analysis/analysis.h"
+#include "dialects/sa/sa.h"
+#include "ir/attr/attr.h"
+
+/* Arithmetic of the processing unit: whole numbers without a width, each made of earlier ones, with
+ * its range. What a value of iN of a kernel's body becomes is equal to it modulo 2^N. */
+typedef enum NumberKind {
+    NUMBER_CONST,
+    NUMBER_SUMS,        /* what the array gives, or an element of the input */
+    NUMBER_OPERAND,     /* an element of the second map */
+    NUMBER_ACCUMULATOR, /* r0 of a pool */
+    NUMBER_ADD,
+    NUMBER_SUB,
+    NUMBER_MUL,
+    NUMBER_MAX,
+    NUMBER_MIN,
+    NUMBER_SHIFT,      /* a / 2^b, rounded down; b is a constant */
+    NUMBER_ROUND_UP,   /* a / 2^shift, halves up */
+    NUMBER_ROUND_EVEN, /* a / 2^shift, halves to even */
+    NUMBER_MOD         /* a modulo 2^shift, from 0 on */
+} NumberKind;
+
+typedef struct Number {
+    NumberKind kind;
+    uint32_t a, b; /* numbers */
+    uint32_t shift;
+    int64_t lo, hi;              /* over all channels */
+    const int64_t *lows, *highs; /* of each channel; NULL: lo and hi */
+    const int64_t *values;       /* of a constant: one, or one for each channel */
+    size_t count;
+} Number;
+
+enum { NO_NUMBER = UINT32_MAX };
+
+/* Functions that make a number give NO_NUMBER where an operand is NO_NUMBER or where a range leaves
+ * 62 bits; the first failure is in `why`. */
+typedef struct Numbers {
+    Arena *arena;
+    size_t channels;  /* of which ranges are kept; 0: one for all */
+    int channel_loop; /* that counts them in the kernel at hand; -1: none */
+    VEC(Number) all;
+    StrBuf why;
+} Numbers;
+
+void numbers_free(Numbers *n);
+uint32_t number_fail(Numbers *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
+uint32_t number_leaf(Numbers *n, NumberKind kind, int64_t lo, int64_t hi);
+/* A leaf with a range for each of n->channels; the arrays live as long as n's arena. */
+uint32_t number_leaf_of_channels(Numbers *n, NumberKind kind, const int64_t *lows,
+                                 const int64_t *highs);
+uint32_t number_const(Numbers *n, int64_t value);
+/* `values` lives as long as n's arena. */
+uint32_t number_consts(Numbers *n, const int64_t *values, size_t count);
+uint32_t number_binary(Numbers *n, NumberKind kind, uint32_t a, uint32_t b);
+uint32_t number_mod(Numbers *n, uint32_t a, uint32_t bits);
+/* The number of a value of iN read with or without its sign. */
+uint32_t number_signed(Numbers *n, uint32_t a, uint32_t bits);
+uint32_t number_unsigned(Numbers *n, uint32_t a, uint32_t bits);
+/* Whether it is one constant. */
+bool number_is_const(const Numbers *n, uint32_t a, int64_t *value);
+const Number *number_at(const Numbers *n, uint32_t a);
+
+/* A kernel's body as numbers. `args` are those of its block's arguments. NO_NUMBER: n->why. */
+uint32_t payload_number(Numbers *n, const Value *value, const Block *body, const uint32_t *args);
+/* table.c: the op that makes a tensor.extract's index of a number; NULL: it has another form. The
+ * number that it reads at k. */
+const Op *table_index(const Numbers *n, const Op *extract);
+uint32_t table_read(Numbers *n, const Op *extract, uint32_t k);
+/* The range and reading of a constant operand: its values for each of `channels`, which loop
+ * `channel` of the kernel counts (-1: none does). NULL: it changes with other loops. */
+const int64_t *payload_constants(Arena *arena, const Op *generic, uint32_t operand, int channel,
+                                 int64_t channels, size_t *count);
+
+/* Extents that the overlay sees of a tensor: its last dimensions, mostly one, are the channels, those
+ * of groups before those in one. False: there are more dimensions than rows, columns and channels. */
+typedef struct Extents {
+    int64_t h, w, c;
+} Extents;
+bool extents_of(const Type *type, uint32_t channel_dims, Extents *out);
+
+/* A tensor on its way. */
+typedef struct Layer Layer;
+typedef struct Tensor {
+    Value *map;     /* of the network; NULL: its layer is not built yet */
+    Layer *layer;   /* that gives it */
+    int64_t lo, hi; /* numbers that the map holds */
+    uint32_t width; /* bits of an element in the function */
+    Extents extents;
+    /* Padding in front of the first row and column, which readers take in; of a map only. */
+    bool is_padded, is_flat; /* is_flat: read as one row of all its elements */
+    int64_t top, left, pad_value;
+    Extents padded;
+} Tensor;
+
+/* A layer before it is built: a kernel of the array, or a map, and what runs behind it. */
+struct Layer {
+    const OpDef *def;
+    const Op *op; /* for messages: the last kernel of it */
+    size_t order; /* of its first kernel */
+    Tensor *input, *operand;
+    int64_t kernel[2], strides[2], dilations[2], pads[2], pad_value;
+    const int64_t *weights; /* output x rows x columns x input channels */
+    bool is_depthwise;
+    Extents extents; /* of the result */
+    Numbers tap, numbers;
+    uint32_t tap_result, result;
+};
+
+typedef struct Lowering {
+    Arena *arena;
+    Context *ctx;
+    const Op *func;
+    SaOverlay size;
+    Builder b;           /* at the network's end */
+    PtrMap tensors;      /* Value* -> Tensor* */
+    PtrMap channel_dims; /* Value* -> number of its dimensions that are channels; absent: 1 */
+    VEC(Layer *) layers;
+} Lowering;
+
+/* Tells why the kernel cannot be a layer. */
+bool to_sa_refuse(const Op *op, const char *format, ...) __attribute__((format(printf, 2, 3)));
+Layer *to_sa_add_layer(Lowering *lw, const OpDef *def, const Op *op);
+Tensor *to_sa_tensor(Lowering *lw, const Value *value);
+uint32_t to_sa_channel_dims(const Lowering *lw, const Value *value);
+void to_sa_set_channel_dims(Lowering *lw, const Value *value, uint32_t dims);
+/* What the layer gives so far as the tensor of a value. */
+Tensor *to_sa_give(Lowering *lw, const Value *value, Layer *layer);
+/* A tensor like another one, for a value. */
+Tensor *to_sa_new_tensor(Lowering *lw, const Value *value, const Tensor *like);
+/* A layer that copies a map, with its padding. */
+Layer *to_sa_copy(Lowering *lw, Tensor *source, const Op *op);
+/* Takes in the next op of the function. False: diagnosed. */
+bool to_sa_add_op(Lowering *lw, const Op *op) MUST_CHECK;
+/* slice.c: tensor.insert_slice and tensor.extract_slice. */
+bool to_sa_insert(Lowering *lw, const Op *op) MUST_CHECK;
+bool to_sa_extract(Lowering *lw, const Op *op) MUST_CHECK;
+/* Lets a tensor be a map, whose layer is built if it is not. False: diagnosed. */
+bool to_sa_materialize(Lowering *lw, Tensor *tensor) MUST_CHECK;
+/* window.c: a layer of a reduction. NULL: diagnosed. */
+Layer *to_sa_window(Lowering *lw, const Op *generic);
+/* program.c: builds the layer's op, which gives a map. NULL: diagnosed. */
+Value *to_sa_build(Lowering *lw, Layer *layer) MUST_CHECK;
+
+#endif

@@ -1,0 +1,466 @@
+/* The kernels of a function, in order, as layers: a reduction, or a map, and the element-wise kernels
+ * behind it whose only reader is the next one. A sum of two layers runs behind the later one, with
+ * the other one's map as second operand. What else is read must be a map, whose numbers fit.
+ * Tests: lit/lowering/linalg_to_sa, test/e2e/overlay_check.py */
+#include <stdarg.h>
+
+#include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/asm/print/print.h"
+#include "ir/rewrite/rewrite.h"
+#include "lowering/linalg_to_sa/internal.h"
+
+bool to_sa_refuse(const Op *op, const char *format, ...)
+{
+    StrBuf text = {0};
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&text, format, args);
+    va_end(args);
+    op_error(op, "is no layer of an overlay: it %s", text.data);
+    strbuf_free(&text);
+    return false;
+}
+
+bool extents_of(const Type *type, uint32_t channel_dims, Extents *out)
+{
+    *out = (Extents){1, 1, 1};
+    if (type->kind != TYPE_RANKED_TENSOR || !type_is_static(type)) return false;
+    uint32_t rank = type->u.shaped.rank;
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t dim = type->u.shaped.dims[rank - 1 - i];
+        if (i < channel_dims)
+            out->c *= dim;
+        else if (i < channel_dims + 2)
+            *(i == channel_dims ? &out->w : &out->h) = dim;
+        else if (dim != 1)
+            return false;
+    }
+    return out->h > 0 && out->w > 0 && out->c > 0;
+}
+
+uint32_t to_sa_channel_dims(const Lowering *lw, const Value *value)
+{
+    uintptr_t dims = (uintptr_t)ptrmap_get(&lw->channel_dims, value);
+    return dims ? (uint32_t)dims : 1;
+}
+
+void to_sa_set_channel_dims(Lowering *lw, const Value *value, uint32_t dims)
+{
+    ptrmap_put(&lw->channel_dims, value, (void *)(uintptr_t)dims);
+}
+
+static bool is_same_extents(const Extents *a, const Extents *b)
+{
+    return a->h == b->h && a->w == b->w && a->c == b->c;
+}
+
+Layer *to_sa_add_layer(Lowering *lw, const OpDef *def, const Op *op)
+{
+    Layer *layer = ARENA_NEW(lw->arena, Layer);
+    *layer = (Layer){.def = def,
+                     .op = op,
+                     .order = lw->layers.len,
+                     .kernel = {1, 1},
+                     .strides = {1, 1},
+                     .dilations = {1, 1},
+                     .tap = {.arena = lw->arena, .channel_loop = -1},
+                     .numbers = {.arena = lw->arena, .channel_loop = -1}};
+    *vec_push(&lw->layers) = layer;
+    return layer;
+}
+
+static void set_tensor(Lowering *lw, const Value *value, Tensor *tensor)
+{
+    ptrmap_put(&lw->tensors, value, tensor);
+}
+
+Tensor *to_sa_new_tensor(Lowering *lw, const Value *value, const Tensor *like)
+{
+    Tensor *tensor = ARENA_NEW(lw->arena, Tensor);
+    *tensor = *like;
+    set_tensor(lw, value, tensor);
+    return tensor;
+}
+
+/* What a layer gives so far becomes a tensor. */
+Tensor *to_sa_give(Lowering *lw, const Value *value, Layer *layer)
+{
+    const Number *number = number_at(&layer->numbers, layer->result);
+    return to_sa_new_tensor(lw, value,
+                            &(Tensor){.layer = layer,
+                                      .lo = number->lo,
+                                      .hi = number->hi,
+                                      .width = type_width(type_elem(value->type)),
+                                      .extents = layer->extents});
+}
+
+static bool check_numbers(const Lowering *lw, const Op *op, int64_t lo, int64_t hi)
+{
+    int64_t limit = INT64_C(1) << (lw->size.act_bits - 1);
+    return (lo >= -limit && hi < limit) ||
+           to_sa_refuse(op,
+                        "gives numbers from %lld to %lld, which do not fit the overlay's "
+                        "activations of %u bits",
+                        (long long)lo, (long long)hi, lw->size.act_bits);
+}
+
+Layer *to_sa_copy(Lowering *lw, Tensor *source, const Op *op)
+{
+    Layer *layer = to_sa_add_layer(lw, source->is_padded ? SA(POOL) : SA(ELTWISE), op);
+    layer->input = source;
+    layer->extents = source->is_padded ? source->padded : source->extents;
+    layer->numbers.channels = (size_t)layer->extents.c;
+    int64_t lo = source->lo, hi = source->hi;
+    if (source->is_padded) {
+        lo = i64_min(lo, source->pad_value);
+        hi = i64_max(hi, source->pad_value);
+        layer->pads[0] = source->top;
+        layer->pads[1] = source->left;
+        layer->pad_value = source->pad_value;
+        layer->tap_result = number_leaf(&layer->tap, NUMBER_SUMS, lo, hi);
+    }
+    layer->result =
+        number_leaf(&layer->numbers, source->is_padded ? NUMBER_ACCUMULATOR : NUMBER_SUMS, lo, hi);
+    return layer;
+}
+
+/* A page has one port to read, so no layer takes one map twice. */
+static bool part_operands(Lowering *lw, Layer *layer)
+{
+    if (!layer->operand || layer->operand->map != layer->input->map) return true;
+    Tensor *copy = ARENA_NEW(lw->arena, Tensor);
+    *copy = *layer->operand;
+    copy->map = to_sa_build(lw, to_sa_copy(lw, layer->operand, layer->op));
+    layer->operand = copy;
+    return copy->map != NULL;
+}
+
+bool to_sa_materialize(Lowering *lw, Tensor *tensor)
+{
+    if (tensor->map) return true;
+    if (!check_numbers(lw, tensor->layer->op, tensor->lo, tensor->hi)) return false;
+    if (!part_operands(lw, tensor->layer)) return false;
+    tensor->map = to_sa_build(lw, tensor->layer);
+    return tensor->map != NULL;
+}
+
+Tensor *to_sa_tensor(Lowering *lw, const Value *value)
+{
+    Tensor *tensor = ptrmap_get(&lw->tensors, value);
+    const Op *op = value_def(value);
+    if (!tensor && op)
+        to_sa_refuse(op, "gives what no map holds, and another layer reads it");
+    else if (!tensor)
+        op_error(lw->func, "has an argument that no map holds");
+    return tensor;
+}
+
+/* Moves: padding, other shapes. */
+
+static bool read_pads(const Op *op, const char *name, int64_t out[3])
+{
+    int64_t list[RESHAPE_MAX_RANK];
+    size_t count = 0;
+    const Attr *attr = op_attr(op, name);
+    if (!attr || !attr_int_list(attr, list, RESHAPE_MAX_RANK, &count)) return false;
+    for (size_t i = 0; i < 3; i++) out[i] = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t back = count - 1 - i;
+        if (back < 3)
+            out[back] = list[i];
+        else if (list[i] != 0)
+            return false;
+    }
+    return out[0] == 0 && out[1] >= 0 && out[2] >= 0;
+}
+
+/* The number of the source's reading that is the padding's modulo 2^N. */
+static int64_t pad_number(const Tensor *source, int64_t value)
+{
+    int64_t size = source->width < 62 ? INT64_C(1) << source->width : 0;
+    bool is_other = value + size >= source->lo && value + size <= source->hi;
+    return is_other && value < source->lo ? value + size : value;
+}
+
+static bool add_pad(Lowering *lw, const Op *op)
+{
+    int64_t low[3], high[3];
+    Tensor *source = to_sa_tensor(lw, op_operand(op, 0));
+    const Op *yield = region_entry(op_region(op, 0))->last;
+    const Attr *value = fold_constant_of(op_operand(yield, 0));
+    if (!source) return false;
+    if (!value || value->kind != ATTR_INTEGER || !read_pads(op, "static_low", low) ||
+        !read_pads(op, "static_high", high) || source->is_flat)
+        return to_sa_refuse(op, "pads other than rows and columns with a constant");
+    if (!to_sa_materialize(lw, source)) return false;
+    if (source->is_padded) {
+        Tensor *copy = to_sa_give(lw, op_operand(op, 0), to_sa_copy(lw, source, op));
+        if (!to_sa_materialize(lw, copy)) return false;
+        source = copy;
+    }
+    Tensor *result = to_sa_new_tensor(lw, op_result(op, 0), source);
+    result->is_padded = true;
+    result->top = low[2];
+    result->left = low[1];
+    result->pad_value = pad_number(source, attr_int_value(value));
+    if (!check_numbers(lw, op, result->pad_value, result->pad_value)) return false;
+    uint32_t dims = to_sa_channel_dims(lw, op_operand(op, 0));
+    to_sa_set_channel_dims(lw, op_result(op, 0), dims);
+    return extents_of(op_result(op, 0)->type, dims, &result->padded) ||
+           to_sa_refuse(op, "has a batch, or dimensions beside rows, columns and channels");
+}
+
+/* Dimensions of the result of a reshape that are channels: where only those of the source are split
+ * or merged, all that they become. */
+static uint32_t reshaped_channels(const Lowering *lw, const Op *op)
+{
+    const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
+    uint32_t dims = to_sa_channel_dims(lw, op_operand(op, 0));
+    uint32_t kept = from->u.shaped.rank - dims, rank = to->u.shaped.rank;
+    if (from->u.shaped.rank < dims || rank <= kept) return 1;
+    for (uint32_t i = 0; i < kept; i++)
+        if (from->u.shaped.dims[i] != to->u.shaped.dims[i]) return 1;
+    return rank - kept;
+}
+
+static bool add_reshape(Lowering *lw, const Op *op)
+{
+    Extents to;
+    Tensor *source = to_sa_tensor(lw, op_operand(op, 0));
+    if (!source) return false;
+    uint32_t dims = reshaped_channels(lw, op);
+    if (!extents_of(op_result(op, 0)->type, dims, &to))
+        return to_sa_refuse(op, "reshapes to a batch");
+    to_sa_set_channel_dims(lw, op_result(op, 0), dims);
+    if (source->is_padded && is_same_extents(&to, &source->padded)) {
+        set_tensor(lw, op_result(op, 0), source);
+        return true;
+    }
+    if (source->is_padded) return to_sa_refuse(op, "reshapes padding");
+    const Extents *from = &source->extents;
+    bool is_row = to.h == 1 && to.w == 1 && to.c == from->h * from->w * from->c;
+    if (!source->is_flat && is_same_extents(&to, from)) {
+        set_tensor(lw, op_result(op, 0), source);
+        return true;
+    }
+    if (!is_row && !(source->is_flat && is_same_extents(&to, from)))
+        return to_sa_refuse(op, "reshapes a map to another map");
+    if (!to_sa_materialize(lw, source)) return false;
+    to_sa_new_tensor(lw, op_result(op, 0), source)->is_flat = is_row;
+    return true;
+}
+
+/* Element-wise kernels. */
+
+typedef struct MapKernel {
+    const Op *op;
+    int channel; /* the loop that counts channels, or -1 */
+    uint32_t channel_dims;
+    Extents extents;
+    Tensor *inputs[2]; /* that differ */
+    uint32_t count;
+    Layer *base; /* that it runs behind; of inputs[base_input] */
+    uint32_t base_input;
+} MapKernel;
+
+/* A tensor that only this kernel reads, reshapes between them included. */
+static bool has_one_reader(const Value *value)
+{
+    const Op *op = value_def(value);
+    return value_has_one_use(value) &&
+           (!op || !reshape_is(op) || has_one_reader(op_operand(op, 0)));
+}
+
+/* Whether an operand is read at the result's own place. */
+static bool is_in_place(const Lowering *lw, const MapKernel *k, uint32_t operand)
+{
+    const AffineMap *in = linalg_operand_map(k->op, operand);
+    const AffineMap *out = linalg_operand_map(k->op, linalg_input_count(k->op));
+    Extents extents;
+    const Value *value = op_operand(k->op, operand);
+    const Type *type = op_result(k->op, 0)->type;
+    if (!extents_of(value->type, to_sa_channel_dims(lw, value), &extents) ||
+        !is_same_extents(&extents, &k->extents))
+        return false;
+    for (uint32_t back = 0; back < type->u.shaped.rank; back++) {
+        const AffineExpr *a =
+            back < in->result_count ? in->results[in->result_count - 1 - back] : NULL;
+        const AffineExpr *b =
+            back < out->result_count ? out->results[out->result_count - 1 - back] : NULL;
+        if (a != b && type->u.shaped.dims[type->u.shaped.rank - 1 - back] > 1) return false;
+    }
+    return true;
+}
+
+static bool add_input(MapKernel *k, Tensor *tensor)
+{
+    for (uint32_t i = 0; i < k->count; i++)
+        if (k->inputs[i] == tensor) return true;
+    if (k->count == COUNT_OF(k->inputs)) return to_sa_refuse(k->op, "reads more than two maps");
+    k->inputs[k->count++] = tensor;
+    return true;
+}
+
+static bool is_constant_operand(const Op *op, uint32_t index)
+{
+    return fold_constant_of(op_operand(op, index)) != NULL;
+}
+
+static bool is_other_map(const MapKernel *k, const Layer *layer, const Tensor *own)
+{
+    for (uint32_t i = 0; i < k->count; i++)
+        if (k->inputs[i] != own && layer->operand && k->inputs[i] != layer->operand) return true;
+    return false;
+}
+
+/* The layer that the kernel can run behind: of those that are not built the last one. */
+static void choose_base(MapKernel *k, uint32_t operand, uint32_t input)
+{
+    Tensor *tensor = k->inputs[input];
+    if (tensor->map || !has_one_reader(op_operand(k->op, operand))) return;
+    if (is_other_map(k, tensor->layer, tensor)) return;
+    if (k->base && k->base->order > tensor->layer->order) return;
+    k->base = tensor->layer;
+    k->base_input = input;
+}
+
+static uint32_t input_of(const MapKernel *k, const Tensor *tensor)
+{
+    return k->count > 1 && k->inputs[1] == tensor;
+}
+
+static bool read_inputs(Lowering *lw, MapKernel *k)
+{
+    for (uint32_t i = 0; i < linalg_input_count(k->op); i++) {
+        if (!linalg_reads_operand(k->op, i) || is_constant_operand(k->op, i)) continue;
+        Tensor *tensor = to_sa_tensor(lw, op_operand(k->op, i));
+        if (!tensor) return false;
+        if (!is_in_place(lw, k, i))
+            return to_sa_refuse(k->op, "reads a map at other places than it writes one");
+        if (tensor->is_padded) { /* elements around the map become some of one */
+            tensor = to_sa_give(lw, op_operand(k->op, i), to_sa_copy(lw, tensor, k->op));
+            if (!to_sa_materialize(lw, tensor)) return false;
+        }
+        if (!add_input(k, tensor)) return false;
+    }
+    return k->count > 0 || to_sa_refuse(k->op, "reads no map");
+}
+
+static void find_base(Lowering *lw, MapKernel *k)
+{
+    for (uint32_t i = 0; i < linalg_input_count(k->op); i++)
+        if (linalg_reads_operand(k->op, i) && !is_constant_operand(k->op, i))
+            choose_base(k, i, input_of(k, ptrmap_get(&lw->tensors, op_operand(k->op, i))));
+}
+
+/* The layer in which the kernel runs, its maps built. Numbers of the inputs are in *numbers. */
+static Layer *enter_layer(Lowering *lw, MapKernel *k, uint32_t numbers[2])
+{
+    for (uint32_t i = 0; i < k->count; i++)
+        if (!(k->base && k->base_input == i) && !to_sa_materialize(lw, k->inputs[i])) return NULL;
+    Layer *layer = k->base;
+    if (!layer) {
+        layer = to_sa_copy(lw, k->inputs[0], k->op);
+        k->base_input = 0;
+    }
+    numbers[k->base_input] = layer->result;
+    if (k->count == 1) return layer;
+    uint32_t other = 1 - k->base_input;
+    layer->operand = k->inputs[other];
+    numbers[other] =
+        number_leaf(&layer->numbers, NUMBER_OPERAND, k->inputs[other]->lo, k->inputs[other]->hi);
+    return layer;
+}
+
+/* Numbers of the body's arguments. */
+static bool fill_arguments(Lowering *lw, const MapKernel *k, Layer *layer, const uint32_t *numbers,
+                           uint32_t *args)
+{
+    const Block *body = linalg_body(k->op);
+    bool is_flat = k->inputs[0]->is_flat;
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        args[i] = NO_NUMBER;
+        if (i >= linalg_input_count(k->op) || !linalg_reads_operand(k->op, i)) continue;
+        if (!is_constant_operand(k->op, i)) {
+            args[i] = numbers[input_of(k, ptrmap_get(&lw->tensors, op_operand(k->op, i)))];
+            continue;
+        }
+        size_t count = 0;
+        const int64_t *values =
+            payload_constants(lw->arena, k->op, i, k->channel, k->extents.c, &count);
+        if (!values || (is_flat && count > 1))
+            return to_sa_refuse(k->op, "has constants that are not one for each channel");
+        args[i] = number_consts(&layer->numbers, values, count);
+    }
+    return true;
+}
+
+/* Channels in several dimensions have constants that are one for all of them, or none. */
+static bool set_channel(const Lowering *lw, MapKernel *k)
+{
+    k->channel_dims = 1;
+    for (uint32_t i = 0; i < linalg_input_count(k->op); i++)
+        if (linalg_reads_operand(k->op, i) && !is_constant_operand(k->op, i))
+            k->channel_dims = to_sa_channel_dims(lw, op_operand(k->op, i));
+    const AffineMap *out = linalg_operand_map(k->op, linalg_input_count(k->op));
+    const AffineExpr *last = out->result_count > 0 ? out->results[out->result_count - 1] : NULL;
+    bool has_loop = last && last->kind == AFFINE_DIM && k->channel_dims == 1;
+    k->channel = has_loop ? (int)last->value : -1;
+    if (k->op->result_count != 1 || linalg_body_has_regions(k->op) ||
+        linalg_body(k->op)->arg_count > KERNEL_MAX_LOOPS ||
+        linalg_loop_count(k->op) > KERNEL_MAX_LOOPS)
+        return to_sa_refuse(k->op, "has several results, or a body of more than arithmetic");
+    return extents_of(op_result(k->op, 0)->type, k->channel_dims, &k->extents) ||
+           to_sa_refuse(k->op, "has a batch, or dimensions beside rows, columns and channels");
+}
+
+static bool add_map_kernel(Lowering *lw, const Op *generic)
+{
+    MapKernel k = {.op = generic};
+    uint32_t numbers[2], args[KERNEL_MAX_LOOPS];
+    if (!set_channel(lw, &k) || !read_inputs(lw, &k)) return false;
+    find_base(lw, &k);
+    bool is_flat = k.inputs[0]->is_flat;
+    if (k.count > 1 && is_flat != k.inputs[1]->is_flat)
+        return to_sa_refuse(generic, "reads a map and a row of elements");
+    Layer *layer = enter_layer(lw, &k, numbers);
+    if (!layer || !fill_arguments(lw, &k, layer, numbers, args)) return false;
+    const Block *body = linalg_body(generic);
+    layer->numbers.channel_loop = is_flat ? -1 : k.channel;
+    uint32_t number = payload_number(&layer->numbers, op_operand(body->last, 0), body, args);
+    if (number == NO_NUMBER)
+        return to_sa_refuse(generic, "%s",
+                            layer->numbers.why.len > 0 ? layer->numbers.why.data
+                                                       : "reads its result");
+    layer->op = generic;
+    layer->result = number;
+    Tensor *result = to_sa_give(lw, op_result(generic, 0), layer);
+    to_sa_set_channel_dims(lw, op_result(generic, 0), k.channel_dims);
+    if (!is_flat) return true;
+    result->is_flat = true;
+    return to_sa_materialize(lw, result);
+}
+
+/* Ops in order. */
+
+static bool add_generic(Lowering *lw, const Op *op)
+{
+    if (kernel_fill_value(op)) return true; /* whoever begins with it reads it */
+    if (!linalg_reduces(op)) return add_map_kernel(lw, op);
+    Layer *layer = to_sa_window(lw, op);
+    if (layer) to_sa_give(lw, op_result(op, 0), layer);
+    return layer != NULL;
+}
+
+bool to_sa_add_op(Lowering *lw, const Op *op)
+{
+    if (op_has_trait(op, TRAIT_CONSTANT_LIKE) || op->def == TENSOR(EMPTY)) return true;
+    if (op->def == LINALG(GENERIC) || op->def == LINALG(FILL)) return add_generic(lw, op);
+    if (op->def == TENSOR(PAD)) return add_pad(lw, op);
+    if (reshape_is(op)) return add_reshape(lw, op);
+    if (op->def == TENSOR(INSERT_SLICE)) return to_sa_insert(lw, op);
+    if (op->def == TENSOR(EXTRACT_SLICE)) return to_sa_extract(lw, op);
+    Str name = op_name(op);
+    return to_sa_refuse(op, "is '%.*s', which an overlay has not", STR_ARG(name));
+}

@@ -1,0 +1,238 @@
+/* convert-linalg-to-sa.
+ *
+ * Requires: a module with one public function, whose kernels are linalg.generic with channels last
+ * (normalize-layout).  Changes: the function becomes a sa.network of its name for the overlay that
+ * the options say; other functions are erased.
+ * Tests: lit/lowering/linalg_to_sa, test/e2e/overlay_check.py */
+#include <string.h>
+
+#include "dialects/dfg/dfg.h"
+#include "dialects/func/func.h"
+#include "ir/asm/print/print.h"
+#include "lowering/linalg_to_sa/internal.h"
+#include "lowering/linalg_to_sa/linalg_to_sa.h"
+
+static Op *find_network(Op *module)
+{
+    Op *found = NULL;
+    FOR_EACH_INNER(op, module) {
+        const Attr *visibility = op_attr(op, "sym_visibility");
+        bool is_private = visibility && str_eq_c(visibility->u.string, "private");
+        if (op->def != FUNC(FUNC) || is_private || !func_entry(op)) continue;
+        if (found) {
+            op_error(op, "is the second function of the module, of which an overlay takes one");
+            return NULL;
+        }
+        found = op;
+    }
+    if (!found) op_error(module, "has no function with a body");
+    return found;
+}
+
+static Str port_name(const Attr *attrs, const char *what, uint32_t index, StrBuf *scratch)
+{
+    const Attr *name = attrs ? attr_dict_get_c(attrs, DFG_ATTR_NAME) : NULL;
+    if (name && name->kind == ATTR_STRING) return name->u.string;
+    strbuf_printf(scratch, "%s%u", what, index);
+    return strbuf_str(scratch);
+}
+
+/* What the function says about an argument or result goes with the port, so that whoever runs the
+ * program can quantize and reorder arrays. */
+static Op *build_port(Lowering *lw, const OpDef *def, const Value *value, Value *map,
+                      const Attr *attrs, uint32_t index)
+{
+    StrBuf scratch = {0};
+    Context *ctx = lw->ctx;
+    Str name = port_name(attrs, def == SA(INPUT) ? "input" : "output", index, &scratch);
+    NamedAttr named[] = {build_named_attr(ctx, "name", attr_string(ctx, name))};
+    Extents extents;
+    const Type *type = NULL;
+    if (extents_of(value->type, to_sa_channel_dims(lw, value), &extents)) {
+        const int64_t dims[] = {extents.h, extents.w, extents.c};
+        type = type_tensor(type_i(ctx, lw->size.act_bits), dims, 3, NULL);
+    }
+    Op *op = build(&lw->b, def, &map, map != NULL, &type, map == NULL, named, COUNT_OF(named));
+    op_set_attr(op, SA_ATTR_TYPE, attr_type(value->type));
+    op_set_attr(op, SA_ATTR_PORT, attrs ? attrs : attr_dict_empty(ctx));
+    strbuf_free(&scratch);
+    return op;
+}
+
+/* The numbers of an argument: all of its type, or those that the quantizer in front gives. */
+static void set_range(const Type *elem, const Attr *attrs, Tensor *tensor)
+{
+    const Attr *quant = attrs ? attr_dict_get_c(attrs, DFG_ATTR_QUANT) : NULL;
+    bool is_unsigned = elem->u.integer.sign == UNSIGNED;
+    if (quant && quant->kind == ATTR_DICT) {
+        const Attr *is_signed = attr_dict_get_c(quant, DFG_QUANT_SIGNED);
+        is_unsigned =
+            is_signed && is_signed->kind == ATTR_INTEGER && attr_int_value(is_signed) == 0;
+    }
+    int64_t size = INT64_C(1) << (tensor->width - 1);
+    tensor->lo = is_unsigned ? 0 : -size;
+    tensor->hi = is_unsigned ? 2 * size - 1 : size - 1;
+}
+
+static bool add_argument(Lowering *lw, uint32_t index)
+{
+    const Value *arg = func_entry(lw->func)->args[index];
+    const Attr *attrs = func_arg_attrs(lw->func, index);
+    Tensor tensor = {0};
+    const Type *elem = arg->type->kind == TYPE_RANKED_TENSOR ? type_elem(arg->type) : NULL;
+    if (!elem || !type_is_integer(elem) || type_width(elem) > 32 ||
+        !extents_of(arg->type, 1, &tensor.extents))
+        return op_error(lw->func,
+                        "has argument #%u of type '%s', and maps are integers of up to 32 bits in "
+                        "rows, columns and channels",
+                        index, type_str(lw->ctx, arg->type));
+    tensor.width = type_width(elem);
+    set_range(elem, attrs, &tensor);
+    int64_t limit = INT64_C(1) << (lw->size.act_bits - 1);
+    if (tensor.lo < -limit || tensor.hi >= limit)
+        return op_error(lw->func,
+                        "has argument #%u with numbers from %lld to %lld, which do not fit the "
+                        "overlay's activations of %u bits",
+                        index, (long long)tensor.lo, (long long)tensor.hi, lw->size.act_bits);
+    tensor.map = op_result(build_port(lw, SA(INPUT), arg, NULL, attrs, index), 0);
+    to_sa_new_tensor(lw, arg, &tensor);
+    return true;
+}
+
+/* A map has one port at most. */
+static bool has_port(const Value *map)
+{
+    if (value_def(map)->def == SA(INPUT)) return true;
+    FOR_EACH_USE(use, map)
+        if (use->owner->def == SA(OUTPUT)) return true;
+    return false;
+}
+
+static bool add_result(Lowering *lw, const Op *ret, uint32_t index)
+{
+    const Value *value = op_operand(ret, index);
+    Tensor *tensor = to_sa_tensor(lw, value);
+    if (!tensor || !to_sa_materialize(lw, tensor)) return false;
+    Value *map = tensor->map;
+    if (tensor->is_padded || has_port(map)) map = to_sa_build(lw, to_sa_copy(lw, tensor, ret));
+    if (!map) return false;
+    Op *port = build_port(lw, SA(OUTPUT), value, map, func_result_attrs(lw->func, index), index);
+    (void)port;
+    return true;
+}
+
+static bool convert_body(Lowering *lw)
+{
+    const Block *body = func_entry(lw->func);
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        if (!add_argument(lw, i)) return false;
+    FOR_EACH_OP(op, body) {
+        if (op == body->last) break;
+        if (!to_sa_add_op(lw, op)) return false;
+    }
+    for (uint32_t i = 0; i < body->last->operand_count; i++)
+        if (!add_result(lw, body->last, i)) return false;
+    return true;
+}
+
+/* Results of types that no layer gives are told at the layer, those of arguments at the function. */
+static bool convert(Pass *pass, Op *func, const SaOverlay *size, const Attr *overlay)
+{
+    Lowering lw = {.arena = &pass->scratch, .ctx = pass->ctx, .func = func, .size = *size};
+    Builder b = builder_before(func);
+    NamedAttr attrs[] = {build_named_attr(pass->ctx, "sym_name", op_attr(func, "sym_name")),
+                         build_named_attr(pass->ctx, SA_ATTR_OVERLAY, overlay)};
+    Op *network = build(&b, SA(NETWORK), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
+    lw.b = builder_at_end(region_add_block(op_region(network, 0)), func->loc);
+    bool ok = convert_body(&lw);
+    for (size_t i = 0; i < lw.layers.len; i++) {
+        numbers_free(&lw.layers.data[i]->tap);
+        numbers_free(&lw.layers.data[i]->numbers);
+    }
+    vec_free(&lw.layers);
+    ptrmap_free(&lw.tensors);
+    ptrmap_free(&lw.channel_dims);
+    if (!ok) op_erase(network);
+    return ok;
+}
+
+static uint32_t bits_of(const Pass *pass, const char *option)
+{
+    return str_eq_c(pass_string(pass, option), "i8") ? 8 : 16;
+}
+
+static void erase_functions(Op *module)
+{
+    FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
+        if (op->def == FUNC(FUNC)) op_erase(op);
+}
+
+static uint32_t size_of(const Pass *pass, const char *option)
+{
+    return (uint32_t)pass_int(pass, option);
+}
+
+static SaOverlay read_sizes(const Pass *pass)
+{
+    return (SaOverlay){.rows = size_of(pass, "rows"),
+                       .cols = size_of(pass, "cols"),
+                       .acc = size_of(pass, "acc"),
+                       .act_pages = size_of(pass, "act_pages"),
+                       .w_words = size_of(pass, "w_words"),
+                       .pe_words = size_of(pass, "pe_words"),
+                       .fill_words = size_of(pass, "fill_words"),
+                       .acc_words = size_of(pass, "acc_words"),
+                       .param_words = size_of(pass, "param_words"),
+                       .pu_stages = size_of(pass, "pu_stages"),
+                       .act_bits = bits_of(pass, "act"),
+                       .weight_bits = bits_of(pass, "weight")};
+}
+
+static bool run_convert(Pass *pass, Op *module)
+{
+    const SaOverlay size = read_sizes(pass);
+    Op *func = find_network(module);
+    const Attr *overlay = func ? sa_overlay_attr(pass->ctx, &size, func->loc) : NULL;
+    if (!overlay || !convert(pass, func, &size, overlay)) return false;
+    erase_functions(module);
+    return true;
+}
+
+static const char *const types[] = {"i8", "i16", NULL};
+
+/* The parameters of #sa.overlay, which checks them. By default those of F2N2's engine (Table V) with 16
+ * bits. */
+#define SIZE(NAME, FALLBACK, HELP)                                                                 \
+    {                                                                                              \
+        NAME, OPTION_INT, FALLBACK, HELP, 1, INT32_MAX, NULL                                       \
+    }
+
+static const OptionDef options[] = {
+    {"act", OPTION_STRING, "i16", "elements of maps", 0, 0, types},
+    {"weight", OPTION_STRING, "i16", "elements of weights", 0, 0, types},
+    SIZE("rows", "64", "rows of processing elements, a power of two"),
+    SIZE("cols", "64", "columns, a power of two"),
+    SIZE("acc", "48", "bits of an accumulator"),
+    SIZE("act_pages", "26", "pages of 4,096 words of the buffer of activations"),
+    SIZE("w_words", "36864", "words of each half of the weight buffer"),
+    SIZE("pe_words", "256", "weights in each half of a processing element's memory"),
+    SIZE("fill_words", "1", "words that go to the array in a cycle"),
+    SIZE("acc_words", "1024", "vectors of partial sums"),
+    SIZE("param_words", "1024", "vectors of parameters"),
+    SIZE("pu_stages", "4", "instructions that the processing unit runs in a cycle"),
+    {0},
+};
+
+const PassDef pass_convert_linalg_to_sa = {
+    .name = "convert-linalg-to-sa",
+    .summary = "Make a network of layers for an overlay from linalg",
+    .description =
+        "Convolutions, products with constants and pools become layers, with the element-wise "
+        "kernels behind them as programs of the processing unit; a sum of two maps runs behind the "
+        "later one. Padding, groups, reshapes to rows and parts of channels are taken in. All of "
+        "it "
+        "is exact, or the kernel is refused by name.",
+    .anchor = "builtin.module",
+    .options = options,
+    .run = run_convert,
+};

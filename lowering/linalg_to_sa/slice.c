@@ -1,0 +1,143 @@
+/* Parts of maps, and maps put together along their channels. Both are convolutions whose weights are
+ * ones: each channel of the result is one of the input. A map that is put together is the sum of one
+ * such layer for each part, so parts may begin at any channel, whatever the lanes of a word.
+ * Tests: lit/lowering/linalg_to_sa, test/e2e/overlay_check.py */
+#include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/asm/print/print.h"
+#include "ir/rewrite/rewrite.h"
+#include "lowering/linalg_to_sa/internal.h"
+
+/* Of the last three dimensions, the last one first. */
+typedef struct Slice {
+    int64_t offsets[3], sizes[3], strides[3];
+} Slice;
+
+static bool read_list(const Op *op, const char *name, int64_t outer, int64_t out[3])
+{
+    int64_t list[RESHAPE_MAX_RANK];
+    size_t count = 0;
+    const Attr *attr = op_attr(op, name);
+    if (!attr || !attr_int_list(attr, list, RESHAPE_MAX_RANK, &count)) return false;
+    for (size_t i = 0; i < 3; i++) out[i] = outer;
+    for (size_t i = 0; i < count; i++) {
+        size_t back = count - 1 - i;
+        if (list[i] < 0 || list[i] > INT32_MAX) return false; /* DIM_DYNAMIC, too */
+        if (back < 3)
+            out[back] = list[i];
+        else if (list[i] != outer)
+            return false;
+    }
+    return true;
+}
+
+static bool read_slice(const Op *op, Slice *out)
+{
+    return (read_list(op, "static_offsets", 0, out->offsets) &&
+            read_list(op, "static_sizes", 1, out->sizes) &&
+            read_list(op, "static_strides", 1, out->strides)) ||
+           to_sa_refuse(op, "takes a part that is not constant, or of more than rows, columns and "
+                            "channels");
+}
+
+/* A convolution that takes elements as they are. */
+static Layer *add_selection(Lowering *lw, const Op *op, Tensor *source, const Extents *extents)
+{
+    Layer *layer = to_sa_add_layer(lw, SA(CONV), op);
+    layer->input = source;
+    layer->extents = *extents;
+    return layer;
+}
+
+static int64_t *zero_weights(Lowering *lw, Layer *layer)
+{
+    int64_t count =
+        layer->extents.c * layer->kernel[0] * layer->kernel[1] * layer->input->extents.c;
+    int64_t *weights = ARENA_ARRAY(lw->arena, int64_t, count);
+    for (int64_t i = 0; i < count; i++) weights[i] = 0;
+    layer->weights = weights;
+    return weights;
+}
+
+static bool is_plain(const Lowering *lw, const Op *op, const Tensor *tensor)
+{
+    return (!tensor->is_padded && !tensor->is_flat &&
+            to_sa_channel_dims(lw, op_operand(op, 0)) == 1) ||
+           to_sa_refuse(op, "takes a part of a map with padding, or of a row of elements");
+}
+
+/* Whether a value holds nothing, or zeros. */
+static bool is_empty(const Value *value)
+{
+    const Op *op = value_def(value);
+    if (!op || op->def == TENSOR(EMPTY)) return op != NULL;
+    const Value *fill = kernel_fill_value(op);
+    const Attr *constant = fill ? fold_constant_of(fill) : NULL;
+    return constant && constant->kind == ATTR_INTEGER && attr_int_value(constant) == 0;
+}
+
+static bool check_insert(const Op *op, const Slice *slice, const Tensor *source, const Extents *to)
+{
+    bool is_whole = slice->offsets[1] == 0 && slice->offsets[2] == 0 && slice->strides[0] == 1 &&
+                    slice->sizes[0] == source->extents.c && source->extents.h == to->h &&
+                    source->extents.w == to->w;
+    return is_whole || to_sa_refuse(op, "puts maps together along other than their channels");
+}
+
+bool to_sa_insert(Lowering *lw, const Op *op)
+{
+    Slice slice;
+    Extents extents;
+    const Value *dest = op_operand(op, 1);
+    Tensor *source = to_sa_tensor(lw, op_operand(op, 0));
+    Tensor *before = is_empty(dest) ? NULL : to_sa_tensor(lw, dest);
+    if (!source || (!before && !is_empty(dest)) || !read_slice(op, &slice)) return false;
+    if (!extents_of(op_result(op, 0)->type, 1, &extents))
+        return to_sa_refuse(op, "has a batch, or dimensions beside rows, columns and channels");
+    if (!is_plain(lw, op, source) || !check_insert(op, &slice, source, &extents) ||
+        !to_sa_materialize(lw, source) || (before && !to_sa_materialize(lw, before)))
+        return false;
+    Layer *layer = add_selection(lw, op, source, &extents);
+    int64_t *weights = zero_weights(lw, layer), channels = source->extents.c;
+    for (int64_t c = 0; c < channels; c++) weights[(slice.offsets[0] + c) * channels + c] = 1;
+    int64_t lo = i64_min(source->lo, 0), hi = i64_max(source->hi, 0);
+    Numbers *n = &layer->numbers;
+    layer->result = number_leaf(n, NUMBER_SUMS, lo, hi);
+    if (before) {
+        uint32_t rest = number_leaf(n, NUMBER_OPERAND, before->lo, before->hi);
+        layer->operand = before;
+        layer->result = number_binary(n, NUMBER_ADD, layer->result, rest);
+        lo = i64_min(lo, before->lo);
+        hi = i64_max(hi, before->hi);
+    }
+    Tensor *result = to_sa_give(lw, op_result(op, 0), layer);
+    result->lo = lo; /* of the two terms of a sum one is 0 */
+    result->hi = hi;
+    return to_sa_materialize(lw, result);
+}
+
+/* Rows and columns begin at the last tap of a window that reaches there from the first ones. */
+bool to_sa_extract(Lowering *lw, const Op *op)
+{
+    Slice slice;
+    Extents extents;
+    Tensor *source = to_sa_tensor(lw, op_operand(op, 0));
+    if (!source || !read_slice(op, &slice) || !is_plain(lw, op, source)) return false;
+    if (!extents_of(op_result(op, 0)->type, 1, &extents) || extents.h != slice.sizes[2] ||
+        extents.w != slice.sizes[1] || extents.c != slice.sizes[0])
+        return to_sa_refuse(op, "takes a part with other dimensions than its own");
+    if (!to_sa_materialize(lw, source)) return false;
+    Layer *layer = add_selection(lw, op, source, &extents);
+    layer->kernel[0] = slice.offsets[2] + 1;
+    layer->kernel[1] = slice.offsets[1] + 1;
+    layer->strides[0] = slice.strides[2];
+    layer->strides[1] = slice.strides[1];
+    int64_t *weights = zero_weights(lw, layer), taps = layer->kernel[0] * layer->kernel[1];
+    for (int64_t c = 0; c < extents.c; c++) {
+        int64_t from = slice.offsets[0] + c * slice.strides[0];
+        weights[((c + 1) * taps - 1) * source->extents.c + from] = 1;
+    }
+    layer->result = number_leaf(&layer->numbers, NUMBER_SUMS, source->lo, source->hi);
+    to_sa_give(lw, op_result(op, 0), layer);
+    return true;
+}

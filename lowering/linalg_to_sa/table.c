@@ -1,0 +1,188 @@
+/* Reads of constant tables as arithmetic. The processing unit has no tables, but those of requantizers
+ * mostly hold the same number but for a few places: halves that are rounded to even change with the
+ * last bit, steps that lie off a line are some in each channel. Such a table is
+ *   first + slope * (k mod 2) + sum of height_i * (k = place_i)
+ * with places and heights for each channel.
+ * Tests: lit/lowering/linalg_to_sa/table.mir, test/e2e/overlay_check.py */
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/rewrite/rewrite.h"
+#include "lowering/linalg_to_sa/internal.h"
+
+enum { MOST_PLACES = 12 };
+
+/* A table of `length` numbers for each of `rows` channels, or for all. */
+typedef struct Table {
+    int64_t *values;
+    size_t rows, length;
+    uint32_t index;
+} Table;
+
+static bool is_cast(const Op *op)
+{
+    return op && (op->def == ARITH(INDEX_CAST) || op->def == ARITH(INDEX_CASTUI));
+}
+
+/* How far apart the elements are that an index of dimension `dim` counts. */
+static int64_t step_of(const Type *type, uint32_t dim)
+{
+    int64_t step = 1;
+    for (uint32_t i = dim + 1; i < type->u.shaped.rank; i++) step *= type->u.shaped.dims[i];
+    return step;
+}
+
+/* Indices of a read: one of the element's own, one of the channel, else constants. */
+typedef struct Read {
+    int64_t offset, channel_step, step;
+    size_t length;
+    const Op *cast; /* of the element's own index */
+} Read;
+
+static bool read_indices(const Numbers *n, const Op *extract, Read *out)
+{
+    const Type *type = op_operand(extract, 0)->type;
+    *out = (Read){0};
+    for (uint32_t i = 1; i < extract->operand_count; i++) {
+        const Value *index = op_operand(extract, i);
+        const Attr *constant = fold_constant_of(index);
+        const Op *op = value_def(index);
+        int64_t step = step_of(type, i - 1);
+        if (constant && constant->kind == ATTR_INTEGER) {
+            out->offset += step * attr_int_value(constant);
+        } else if (op && op->def == LINALG(INDEX)) {
+            if (attr_int_value(op_attr(op, "dim")) != n->channel_loop || out->channel_step)
+                return false;
+            out->channel_step = step;
+        } else if (is_cast(op) && !out->cast) {
+            out->cast = op;
+            out->step = step;
+            out->length = (size_t)type->u.shaped.dims[i - 1];
+        } else {
+            return false;
+        }
+    }
+    return out->cast != NULL;
+}
+
+static bool fill_table(const Numbers *n, const Op *extract, const Read *read, Table *table)
+{
+    const Attr *attr = fold_constant_of(op_operand(extract, 0));
+    if (!attr || attr->kind != ATTR_DENSE || !dense_is_complete(attr) ||
+        !type_is_integer(type_elem(attr->type)))
+        return false;
+    uint32_t width = type_width(type_elem(attr->type));
+    table->rows = read->channel_step ? n->channels : 1;
+    table->length = read->length;
+    table->values = ARENA_ARRAY(n->arena, int64_t, table->rows * table->length);
+    for (size_t c = 0; c < table->rows; c++)
+        for (size_t k = 0; k < table->length; k++) {
+            int64_t at = read->offset + (int64_t)c * read->channel_step + (int64_t)k * read->step;
+            int64_t value = dense_i64(attr, at);
+            /* The least number that is equal modulo 2^N: bits are 0 and 1. */
+            if (width < 62 && value < 0) value += INT64_C(1) << width;
+            table->values[c * table->length + k] = value;
+        }
+    return true;
+}
+
+/* Places at which a row is not first + slope * (k mod 2). */
+static size_t count_places(const Table *t, size_t row, int64_t first, int64_t slope)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < t->length; k++)
+        count += t->values[row * t->length + k] != first + slope * (int64_t)(k % 2);
+    return count;
+}
+
+static size_t most_places(const Table *t, int64_t first, int64_t slope)
+{
+    size_t most = 0;
+    for (size_t c = 0; c < t->rows; c++) {
+        size_t count = count_places(t, c, first, slope);
+        if (count > most) most = count;
+    }
+    return most;
+}
+
+/* The base with the fewest places, among those that small numbers make. */
+static size_t choose_base(const Table *t, int64_t *first, int64_t *slope)
+{
+    size_t best = SIZE_MAX;
+    for (int64_t f = 0; f < 2; f++)
+        for (int64_t s = -f; s < 2 - f; s++) {
+            size_t count = most_places(t, f, s);
+            if (count >= best) continue;
+            best = count;
+            *first = f;
+            *slope = s;
+        }
+    return best;
+}
+
+/* heights * (k = places): min(|k - place|, 1) is 0 there and 1 elsewhere. */
+static uint32_t add_place(Numbers *n, uint32_t sum, uint32_t k, const int64_t *places,
+                          const int64_t *heights, size_t rows)
+{
+    uint32_t place = number_consts(n, places, rows), one = number_const(n, 1);
+    uint32_t distance = number_binary(n, NUMBER_SUB, k, place);
+    uint32_t mirrored = number_binary(n, NUMBER_SUB, number_const(n, 0), distance);
+    uint32_t away =
+        number_binary(n, NUMBER_MIN, number_binary(n, NUMBER_MAX, distance, mirrored), one);
+    uint32_t is_there = number_binary(n, NUMBER_SUB, one, away);
+    return number_binary(n, NUMBER_ADD, sum,
+                         number_binary(n, NUMBER_MUL, is_there, number_consts(n, heights, rows)));
+}
+
+/* Place number i of each row; -1, where no index is, in rows that have fewer. */
+static uint32_t add_places(Numbers *n, const Table *t, uint32_t sum, uint32_t k, int64_t first,
+                           int64_t slope)
+{
+    size_t count = most_places(t, first, slope);
+    for (size_t i = 0; i < count; i++) {
+        int64_t *places = ARENA_ARRAY(n->arena, int64_t, 2 * t->rows), *heights = places + t->rows;
+        for (size_t c = 0; c < t->rows; c++) {
+            size_t seen = 0;
+            places[c] = -1;
+            heights[c] = 1;
+            for (size_t j = 0; j < t->length; j++) {
+                int64_t base = first + slope * (int64_t)(j % 2);
+                int64_t value = t->values[c * t->length + j];
+                if (value == base || seen++ != i) continue;
+                places[c] = (int64_t)j;
+                heights[c] = value - base;
+            }
+        }
+        sum = add_place(n, sum, k, places, heights, t->rows);
+    }
+    return sum;
+}
+
+const Op *table_index(const Numbers *n, const Op *extract)
+{
+    Read read;
+    return read_indices(n, extract, &read) ? read.cast : NULL;
+}
+
+uint32_t table_read(Numbers *n, const Op *extract, uint32_t k)
+{
+    Read read;
+    Table table = {0};
+    int64_t first = 0, slope = 0;
+    if (k == NO_NUMBER) return NO_NUMBER;
+    if (!read_indices(n, extract, &read) || !fill_table(n, extract, &read, &table))
+        return number_fail(n, "reads a table by other indices, or one that is no constant");
+    const Number *number = number_at(n, k);
+    if (number->lo < 0 || number->hi >= (int64_t)table.length)
+        return number_fail(n, "reads a table outside of it");
+    if (choose_base(&table, &first, &slope) > MOST_PLACES)
+        return number_fail(n,
+                           "reads a table, which the processing unit has not, with more than %d "
+                           "places off a base",
+                           MOST_PLACES);
+    uint32_t odd = number_mod(n, k, 1);
+    uint32_t sum =
+        number_binary(n, NUMBER_ADD, number_binary(n, NUMBER_MUL, odd, number_const(n, slope)),
+                      number_const(n, first));
+    return add_places(n, &table, sum, k, first, slope);
+}

@@ -1,0 +1,526 @@
+/* Reductions as layers of the array: convolutions of any groups, products with constants, and pools.
+ * Weights are gathered loop by loop, so that no order of dimensions and no form of a channel's index
+ * is special; a grouped convolution is a dense one with zeros between the groups, unless it is
+ * depthwise and the array has that mode.
+ * Tests: lit/lowering/linalg_to_sa, test/e2e/overlay_check.py */
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "ir/asm/print/print.h"
+#include "ir/rewrite/rewrite.h"
+#include "lowering/linalg_to_sa/internal.h"
+
+/* A reduction: its loops, and what they index of the map, the result and the weights. */
+typedef struct Window {
+    Lowering *lw;
+    const Op *op;
+    Kernel kernel;
+    uint32_t data, weights;     /* operands; UINT32_MAX: none */
+    uint32_t in_dims, out_dims; /* that are channels */
+    Tensor *input;
+    int64_t lo, hi; /* elements of the input, padding included */
+    Extents in, out;
+    KernelIndex y, x;
+    int64_t in_channel[KERNEL_MAX_LOOPS], out_channel[KERNEL_MAX_LOOPS]; /* steps of each loop */
+    int64_t weight[KERNEL_MAX_LOOPS];
+} Window;
+
+/* Result number `back` of a map from its end, NULL: it has fewer. */
+static const AffineExpr *from_end(const AffineMap *map, uint32_t back)
+{
+    return back < map->result_count ? map->results[map->result_count - 1 - back] : NULL;
+}
+
+static bool find_operands(Window *w)
+{
+    w->data = w->weights = UINT32_MAX;
+    for (uint32_t i = 0; i < linalg_input_count(w->op); i++) {
+        bool is_constant = fold_constant_of(op_operand(w->op, i)) != NULL;
+        uint32_t *slot = is_constant ? &w->weights : &w->data;
+        if (!linalg_reads_operand(w->op, i)) continue;
+        if (!type_is_integer(linalg_payload_type(op_operand(w->op, i)->type)))
+            return to_sa_refuse(w->op, "computes with other than integers");
+        if (*slot != UINT32_MAX)
+            return to_sa_refuse(w->op, is_constant ? "takes two constants"
+                                                   : "takes the product of two maps");
+        *slot = i;
+    }
+    return w->data != UINT32_MAX || to_sa_refuse(w->op, "reads no map");
+}
+
+/* Steps of the loops in an index; NULL is an index that is always 0. */
+static bool read_steps(const Window *w, const AffineExpr *expr, int64_t steps[KERNEL_MAX_LOOPS])
+{
+    int64_t offset = 0;
+    for (uint32_t i = 0; i < w->kernel.loop_count; i++) steps[i] = 0;
+    return !expr || (affine_linear(expr, w->kernel.loop_count, steps, &offset) && offset == 0);
+}
+
+/* The same of the last `dims` dimensions of an operand, counted together. */
+static bool read_channel(const Window *w, uint32_t operand, uint32_t dims,
+                         int64_t steps[KERNEL_MAX_LOOPS])
+{
+    const AffineMap *map = linalg_operand_map(w->op, operand);
+    const Type *type = op_operand(w->op, operand)->type;
+    int64_t inner = 1;
+    for (uint32_t i = 0; i < w->kernel.loop_count; i++) steps[i] = 0;
+    for (uint32_t back = 0; back < dims && back < map->result_count; back++) {
+        int64_t own[KERNEL_MAX_LOOPS];
+        if (!read_steps(w, from_end(map, back), own)) return false;
+        for (uint32_t i = 0; i < w->kernel.loop_count; i++) steps[i] += own[i] * inner;
+        inner *= type->u.shaped.dims[map->result_count - 1 - back];
+    }
+    return true;
+}
+
+/* Where an element of the weights lies, counted over all dimensions. */
+static bool read_weight_steps(Window *w)
+{
+    if (w->weights == UINT32_MAX) return true;
+    const AffineMap *map = linalg_operand_map(w->op, w->weights);
+    const Type *type = op_operand(w->op, w->weights)->type;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        int64_t steps[KERNEL_MAX_LOOPS];
+        if (!read_steps(w, map->results[r], steps)) return false;
+        for (uint32_t i = 0; i < w->kernel.loop_count; i++)
+            w->weight[i] = w->weight[i] * type->u.shaped.dims[r] + steps[i];
+    }
+    return true;
+}
+
+static bool read_axis(const Window *w, const AffineMap *map, uint32_t back, KernelIndex *out)
+{
+    const AffineExpr *expr = from_end(map, back);
+    *out = (KernelIndex){.parallel = -1, .reduction = -1};
+    return !expr || (kernel_index(&w->kernel, expr, out) && out->offset == 0);
+}
+
+/* Whether rows or columns of the result are counted by the window's loop. */
+static bool is_position(const Window *w, uint32_t back, const KernelIndex *index)
+{
+    const AffineExpr *expr = from_end(linalg_operand_map(w->op, linalg_input_count(w->op)), back);
+    int64_t steps[KERNEL_MAX_LOOPS];
+    if (!read_steps(w, expr, steps)) return false;
+    for (uint32_t i = 0; i < w->kernel.loop_count; i++)
+        if (w->kernel.extents[i] > 1 && steps[i] != ((int)i == index->parallel ? 1 : 0))
+            return false;
+    return true;
+}
+
+static bool read_maps(Window *w)
+{
+    const AffineMap *in = linalg_operand_map(w->op, w->data);
+    bool is_read = read_axis(w, in, w->in_dims, &w->x) && read_axis(w, in, w->in_dims + 1, &w->y) &&
+                   read_channel(w, w->data, w->in_dims, w->in_channel) &&
+                   read_channel(w, linalg_input_count(w->op), w->out_dims, w->out_channel) &&
+                   read_weight_steps(w);
+    bool is_placed =
+        is_read && is_position(w, w->out_dims, &w->x) && is_position(w, w->out_dims + 1, &w->y);
+    return is_placed || to_sa_refuse(w->op, "reads its input in an order that the array has not");
+}
+
+/* Loops that no dimension of the result counts would be a batch, or elements of several maps. */
+static bool check_loops(const Window *w)
+{
+    for (uint32_t i = 0; i < w->kernel.loop_count; i++) {
+        bool counts = w->kernel.is_reduction[i] || (int)i == w->y.parallel ||
+                      (int)i == w->x.parallel || w->out_channel[i] != 0;
+        if (!counts && w->kernel.extents[i] > 1)
+            return to_sa_refuse(w->op, "has a batch, or dimensions beside rows, columns and "
+                                       "channels");
+    }
+    return true;
+}
+
+static int64_t extent(const Window *w, int loop)
+{
+    return loop < 0 ? 1 : w->kernel.extents[loop];
+}
+
+/* The window of a layer, and the padding of its input. Of an input that is read as one row, the
+ * window is all of it. */
+static void set_window(const Window *w, Layer *layer)
+{
+    const Tensor *in = w->input;
+    const KernelIndex *axes[] = {&w->y, &w->x};
+    for (int i = 0; i < 2; i++) {
+        layer->kernel[i] = extent(w, axes[i]->reduction);
+        layer->strides[i] = axes[i]->stride > 0 ? axes[i]->stride : 1;
+        layer->dilations[i] = axes[i]->dilation > 0 ? axes[i]->dilation : 1;
+    }
+    if (in->is_flat) {
+        layer->kernel[0] = in->extents.h;
+        layer->kernel[1] = in->extents.w;
+    }
+    if (!in->is_padded) return;
+    layer->pads[0] = in->top;
+    layer->pads[1] = in->left;
+    layer->pad_value = in->pad_value;
+}
+
+/* Weights. */
+
+/* The place of a product in the layer's weights, whose input has `channels`. */
+static int64_t weight_place(const Window *w, const Layer *layer, const int64_t *at)
+{
+    const Extents *in = &w->input->extents;
+    int64_t f = 0, c = 0;
+    for (uint32_t i = 0; i < w->kernel.loop_count; i++) {
+        f += at[i] * w->out_channel[i];
+        c += at[i] * w->in_channel[i];
+    }
+    int64_t y = w->y.reduction < 0 ? 0 : at[w->y.reduction];
+    int64_t x = w->x.reduction < 0 ? 0 : at[w->x.reduction];
+    if (w->input->is_flat) {
+        y = c / (in->w * in->c);
+        x = c / in->c % in->w;
+        c %= in->c;
+    }
+    if (layer->is_depthwise) c = 0;
+    return ((f * layer->kernel[0] + y) * layer->kernel[1] + x) * (layer->is_depthwise ? 1 : in->c) +
+           c;
+}
+
+/* The next values of the loops that products differ in. False: there are none. */
+static bool next_product(const Window *w, int64_t *at)
+{
+    for (uint32_t i = w->kernel.loop_count; i-- > 0;) {
+        if (!w->kernel.is_reduction[i] && w->out_channel[i] == 0) continue;
+        if (++at[i] < w->kernel.extents[i]) return true;
+        at[i] = 0;
+    }
+    return false;
+}
+
+static bool is_depthwise(const Window *w)
+{
+    if (w->lw->size.rows > w->lw->size.cols || w->input->is_flat) return false;
+    for (uint32_t i = 0; i < w->kernel.loop_count; i++)
+        if (w->in_channel[i] != w->out_channel[i]) return false;
+    return true;
+}
+
+static int64_t weight_count(const Window *w, const Layer *layer)
+{
+    return w->out.c * layer->kernel[0] * layer->kernel[1] *
+           (layer->is_depthwise ? 1 : w->input->extents.c);
+}
+
+/* `factors`: of each element of the constant operand, or one. */
+static bool gather_weights(const Window *w, Layer *layer, const Number *factors)
+{
+    enum { MOST = 1 << 28 };
+    layer->is_depthwise = is_depthwise(w);
+    int64_t count = weight_count(w, layer), at[KERNEL_MAX_LOOPS] = {0};
+    int64_t limit = INT64_C(1) << (w->lw->size.weight_bits - 1);
+    if (count > MOST)
+        return to_sa_refuse(w->op, "needs %lld weights, more than %d", (long long)count, MOST);
+    int64_t *weights = ARENA_ARRAY(w->lw->arena, int64_t, count);
+    for (int64_t i = 0; i < count; i++) weights[i] = 0;
+    do {
+        int64_t index = 0;
+        for (uint32_t i = 0; i < w->kernel.loop_count; i++) index += at[i] * w->weight[i];
+        weights[weight_place(w, layer, at)] += factors->values[factors->count > 1 ? index : 0];
+    } while (next_product(w, at));
+    for (int64_t i = 0; i < count; i++)
+        if (weights[i] < -limit || weights[i] >= limit)
+            return to_sa_refuse(w->op, "has the weight %lld, and the overlay's have %u bits",
+                                (long long)weights[i], w->lw->size.weight_bits);
+    layer->weights = weights;
+    return true;
+}
+
+/* Least and greatest of the sums of each channel; of all of them, with those on the way there; and
+ * what an addend of all elements of the map adds to each channel. */
+typedef struct Sums {
+    int64_t lo, hi;
+    int64_t *lows, *highs, *offsets;
+} Sums;
+
+static Sums bound_sums(const Window *w, const Layer *layer, int64_t addend)
+{
+    Sums sums = {.offsets = ARENA_ARRAY(w->lw->arena, int64_t, 3 * w->out.c)};
+    sums.lows = sums.offsets + w->out.c;
+    sums.highs = sums.lows + w->out.c;
+    int64_t each = weight_count(w, layer) / w->out.c;
+    for (int64_t f = 0; f < w->out.c; f++) {
+        int64_t low = 0, high = 0, total = 0, partial_low = 0, partial_high = 0;
+        for (int64_t i = f * each; i < (f + 1) * each; i++) {
+            int64_t a = layer->weights[i] * w->lo, b = layer->weights[i] * w->hi;
+            low += i64_min(a, b);
+            high += i64_max(a, b);
+            partial_low += i64_min(i64_min(a, b), 0);
+            partial_high += i64_max(i64_max(a, b), 0);
+            total += layer->weights[i];
+        }
+        sums.offsets[f] = total * addend;
+        sums.lows[f] = low;
+        sums.highs[f] = high;
+        sums.lo = i64_min(sums.lo, partial_low);
+        sums.hi = i64_max(sums.hi, partial_high);
+    }
+    return sums;
+}
+
+static bool check_sums(const Window *w, const Sums *sums)
+{
+    int64_t bits = payload_range_bits(sums->lo, sums->hi);
+    return bits <= w->lw->size.acc ||
+           to_sa_refuse(w->op, "has sums of %lld bits, and the overlay's accumulators %u",
+                        (long long)bits, w->lw->size.acc);
+}
+
+/* The two factors of a product in the body, or the one summand; the constant one as *factors. */
+typedef struct Factors {
+    Number constant;
+    int64_t addend; /* to each element of the map */
+} Factors;
+
+/* Which of the factors is no constant; -1: both are, or none. */
+static int find_variable(const Numbers *n, const uint32_t parts[2])
+{
+    bool first = number_at(n, parts[0])->kind == NUMBER_CONST;
+    bool second = number_at(n, parts[1])->kind == NUMBER_CONST;
+    return first == second ? -1 : first;
+}
+
+/* Whether a factor is the map's element, or that and a constant. */
+static bool is_element(const Numbers *n, uint32_t part, int64_t *addend)
+{
+    const Number *x = number_at(n, part);
+    *addend = 0;
+    if (x->kind == NUMBER_SUMS) return true;
+    return x->kind == NUMBER_ADD && number_at(n, x->a)->kind == NUMBER_SUMS &&
+           number_is_const(n, x->b, addend);
+}
+
+/* A factor that is another function of the map's element: a layer computes it first, and its map, in
+ * which padding is part of it, becomes the input. */
+static bool compute_first(Window *w, Layer *layer, const Value *factor)
+{
+    uint32_t args[KERNEL_MAX_LOOPS];
+    const Block *body = linalg_body(w->op);
+    Layer *first = to_sa_copy(w->lw, w->input, w->op);
+    for (uint32_t i = 0; i < body->arg_count; i++) args[i] = NO_NUMBER;
+    args[w->data] = first->result;
+    first->result = payload_number(&first->numbers, factor, body, args);
+    if (first->result == NO_NUMBER)
+        return to_sa_refuse(w->op,
+                            "multiplies what the array cannot, which takes elements of a map "
+                            "and constants");
+    const Number *number = number_at(&first->numbers, first->result);
+    Tensor *input = ARENA_NEW(w->lw->arena, Tensor);
+    *input = (Tensor){.layer = first,
+                      .lo = number->lo,
+                      .hi = number->hi,
+                      .width = w->input->width,
+                      .extents = first->extents,
+                      .is_flat = w->input->is_flat};
+    if (!to_sa_materialize(w->lw, input)) return false;
+    layer->input = w->input = input;
+    layer->pads[0] = layer->pads[1] = layer->pad_value = 0;
+    w->lo = input->lo;
+    w->hi = input->hi;
+    return true;
+}
+
+/* The constant operand's elements, as the body reads them, are one number with a value for each. */
+static uint32_t weight_leaf(const Window *w, Numbers *n)
+{
+    const Attr *attr = fold_constant_of(op_operand(w->op, w->weights));
+    if (attr->kind == ATTR_INTEGER) return number_const(n, attr_int_value(attr));
+    if (attr->kind != ATTR_DENSE || !dense_is_complete(attr) || dense_count(attr) < 1)
+        return number_fail(n, "has weights without their elements");
+    size_t count = (size_t)dense_count(attr);
+    int64_t *values = ARENA_ARRAY(n->arena, int64_t, count);
+    dense_i64_row(attr, 0, count, values);
+    return number_consts(n, values, count);
+}
+
+static const Op *yielded(const Op *generic)
+{
+    return value_def(op_operand(linalg_body(generic)->last, 0));
+}
+
+/* What is added to the sum in each iteration; NULL: the body is no sum. */
+static const Value *summand(const Window *w)
+{
+    const Op *sum = yielded(w->op);
+    const Value *out = linalg_body(w->op)->args[linalg_input_count(w->op)];
+    if (!sum || sum->def != ARITH(ADDI)) return NULL;
+    for (uint32_t i = 0; i < 2; i++)
+        if (op_operand(sum, i) == out) return op_operand(sum, 1 - i);
+    return NULL;
+}
+
+static bool read_factors(Window *w, Layer *layer, Numbers *n, Factors *out)
+{
+    uint32_t args[KERNEL_MAX_LOOPS], parts[2];
+    const Block *body = linalg_body(w->op);
+    const Value *value = summand(w);
+    const Op *product = value_def(value);
+    for (uint32_t i = 0; i < body->arg_count; i++) args[i] = NO_NUMBER;
+    args[w->data] = number_leaf(n, NUMBER_SUMS, w->lo, w->hi);
+    if (w->weights != UINT32_MAX) args[w->weights] = weight_leaf(w, n);
+    bool is_product = product && product->def == ARITH(MULI);
+    parts[0] = payload_number(n, is_product ? op_operand(product, 0) : value, body, args);
+    parts[1] =
+        is_product ? payload_number(n, op_operand(product, 1), body, args) : number_const(n, 1);
+    if (parts[0] == NO_NUMBER || parts[1] == NO_NUMBER)
+        return to_sa_refuse(w->op, "%s", n->why.len > 0 ? n->why.data : "reads what it computes");
+    int variable = find_variable(n, parts);
+    if (variable < 0)
+        return to_sa_refuse(w->op,
+                            "multiplies what the array cannot, which takes elements of a map "
+                            "and constants");
+    out->constant = *number_at(n, parts[1 - variable]);
+    return is_element(n, parts[variable], &out->addend) ||
+           compute_first(w, layer, is_product ? op_operand(product, (uint32_t)variable) : value);
+}
+
+/* Adds a constant of each channel, and what the sums begin with. */
+static bool finish(Window *w, Layer *layer, uint32_t number)
+{
+    Numbers *n = &layer->numbers;
+    const Op *init = value_def(op_operand(w->op, linalg_input_count(w->op)));
+    const Value *fill = init ? kernel_fill_value(init) : NULL;
+    const Attr *begin = fill ? fold_constant_of(fill) : NULL;
+    if (!begin || begin->kind != ATTR_INTEGER)
+        return to_sa_refuse(w->op, "begins with other than a constant");
+    number = number_binary(n, NUMBER_ADD, number, number_const(n, attr_int_value(begin)));
+    layer->result = number;
+    return number != NO_NUMBER || to_sa_refuse(w->op, "%s", n->why.data);
+}
+
+static bool fill_conv(Window *w, Layer *layer)
+{
+    Numbers scratch = {.arena = w->lw->arena, .channel_loop = -1};
+    Factors factors;
+    bool ok =
+        read_factors(w, layer, &scratch, &factors) && gather_weights(w, layer, &factors.constant);
+    numbers_free(&scratch);
+    if (!ok) return false;
+    Numbers *n = &layer->numbers;
+    Sums sums = bound_sums(w, layer, factors.addend);
+    if (!check_sums(w, &sums)) return false;
+    uint32_t leaf = number_leaf_of_channels(n, NUMBER_SUMS, sums.lows, sums.highs);
+    uint32_t offsets = number_consts(n, sums.offsets, (size_t)w->out.c);
+    return finish(w, layer, number_binary(n, NUMBER_ADD, leaf, offsets));
+}
+
+/* Pools. */
+
+static bool keeps_channels(const Window *w)
+{
+    for (uint32_t i = 0; i < w->kernel.loop_count; i++)
+        if (w->in_channel[i] != w->out_channel[i]) return false;
+    return w->weights == UINT32_MAX;
+}
+
+/* What r0 can be in a pool: of a sum anything up to all elements together. */
+typedef struct PoolRange {
+    int64_t begin, lo, hi;
+    bool is_sum;
+} PoolRange;
+
+static bool pool_range(const Window *w, const Layer *layer, PoolRange *out)
+{
+    const Op *init = value_def(op_operand(w->op, linalg_input_count(w->op)));
+    const Value *fill = init ? kernel_fill_value(init) : NULL;
+    const Attr *begin = fill ? fold_constant_of(fill) : NULL;
+    const Op *last = yielded(w->op);
+    int64_t count = layer->kernel[0] * layer->kernel[1];
+    if (!begin || begin->kind != ATTR_INTEGER || !last)
+        return to_sa_refuse(w->op, "begins with other than a constant");
+    *out = (PoolRange){.begin = attr_int_value(begin), .is_sum = last->def == ARITH(ADDI)};
+    int64_t lo = w->lo, hi = w->hi;
+    bool is_max = last->def == ARITH(MAXSI) || last->def == ARITH(MAXUI);
+    bool is_min = last->def == ARITH(MINSI) || last->def == ARITH(MINUI);
+    if (!out->is_sum && !is_max && !is_min)
+        return to_sa_refuse(w->op, "reduces by other than sums, products, maxima and minima");
+    if (last->def == ARITH(MAXUI) || last->def == ARITH(MINUI)) {
+        uint32_t width = type_width(op_result(last, 0)->type);
+        if (width < 63) out->begin &= (INT64_C(1) << width) - 1;
+        if (lo < 0) return to_sa_refuse(w->op, "reads negative numbers without their sign");
+    }
+    out->lo = out->is_sum ? i64_min(lo * count, 0) : lo;
+    out->hi = out->is_sum ? i64_max(hi * count, 0) : hi;
+    /* A window has an element, so that of neutral numbers any may begin; one that maps hold. */
+    if (is_max && out->begin <= lo) out->begin = lo;
+    if (is_min && out->begin >= hi) out->begin = hi;
+    return out->is_sum || (out->begin >= lo && out->begin <= hi) ||
+           to_sa_refuse(w->op, "begins with a number that is not neutral");
+}
+
+/* r0 begins as what lies around the map. */
+static bool settle_begin(const Window *w, Layer *layer, const PoolRange *range)
+{
+    if (!w->input->is_padded) {
+        layer->pad_value = range->is_sum ? 0 : range->begin;
+        return true;
+    }
+    return range->is_sum || layer->pad_value == range->begin ||
+           to_sa_refuse(w->op, "pads with %lld, which is not neutral", (long long)layer->pad_value);
+}
+
+static bool fill_pool(Window *w, Layer *layer)
+{
+    PoolRange range = {0};
+    uint32_t args[KERNEL_MAX_LOOPS];
+    const Block *body = linalg_body(w->op);
+    if (!pool_range(w, layer, &range) || !settle_begin(w, layer, &range)) return false;
+    int64_t first = range.is_sum ? layer->pad_value : 0;
+    Numbers *tap = &layer->tap, *n = &layer->numbers;
+    args[w->data] = number_leaf(tap, NUMBER_SUMS, w->lo, w->hi);
+    args[linalg_input_count(w->op)] = number_leaf(
+        tap, NUMBER_ACCUMULATOR, range.lo + i64_min(first, 0), range.hi + i64_max(first, 0));
+    layer->tap_result = payload_number(tap, op_operand(body->last, 0), body, args);
+    if (layer->tap_result == NO_NUMBER) return to_sa_refuse(w->op, "%s", tap->why.data);
+    uint32_t leaf = number_leaf(n, NUMBER_ACCUMULATOR, range.lo + i64_min(first, 0),
+                                range.hi + i64_max(first, 0));
+    int64_t correction = range.is_sum ? range.begin - first : 0;
+    layer->result = number_binary(n, NUMBER_ADD, leaf, number_const(n, correction));
+    return layer->result != NO_NUMBER || to_sa_refuse(w->op, "%s", n->why.data);
+}
+
+/* Results have as many dimensions in front of their channels as the input. */
+static bool find_channels(Window *w)
+{
+    const Value *data = op_operand(w->op, w->data), *result = op_result(w->op, 0);
+    w->in_dims = to_sa_channel_dims(w->lw, data);
+    uint32_t front = data->type->u.shaped.rank - w->in_dims, rank = result->type->u.shaped.rank;
+    w->out_dims = rank > front ? rank - front : 1;
+    to_sa_set_channel_dims(w->lw, result, w->out_dims);
+    return extents_of(data->type, w->in_dims, &w->in) &&
+           extents_of(result->type, w->out_dims, &w->out);
+}
+
+Layer *to_sa_window(Lowering *lw, const Op *generic)
+{
+    Window w = {.lw = lw, .op = generic};
+    if (!kernel_analyze(generic, &w.kernel) || !find_operands(&w)) return NULL;
+    const Value *data = op_operand(generic, w.data);
+    w.input = to_sa_tensor(lw, data);
+    if (!w.input) return NULL;
+    if (!find_channels(&w)) {
+        to_sa_refuse(generic, "has a batch, or dimensions beside rows, columns and channels");
+        return NULL;
+    }
+    if (linalg_body(generic)->arg_count > KERNEL_MAX_LOOPS) {
+        to_sa_refuse(generic, "has more than %d operands", KERNEL_MAX_LOOPS);
+        return NULL;
+    }
+    if (!read_maps(&w) || !check_loops(&w) || !to_sa_materialize(lw, w.input)) return NULL;
+    bool is_pool = !summand(&w) || (keeps_channels(&w) && !w.input->is_flat);
+    Layer *layer = to_sa_add_layer(lw, is_pool ? SA(POOL) : SA(CONV), generic);
+    layer->input = w.input;
+    layer->extents = w.out;
+    layer->numbers.channels = (size_t)w.out.c;
+    set_window(&w, layer);
+    w.lo = w.input->is_padded ? i64_min(w.input->lo, layer->pad_value) : w.input->lo;
+    w.hi = w.input->is_padded ? i64_max(w.input->hi, layer->pad_value) : w.input->hi;
+    if (is_pool && (w.input->is_flat || !keeps_channels(&w))) {
+        to_sa_refuse(generic, "reduces channels by other than sums");
+        return NULL;
+    }
+    return (is_pool ? fill_pool : fill_conv)(&w, layer) ? layer : NULL;
+}

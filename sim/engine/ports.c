@@ -1,0 +1,115 @@
+/* Arrays of the ports beside a program. A port that a function had takes and gives the arrays of that
+ * function: floats that it quantizes, in the model's order of dimensions, of several frames. Others
+ * have arrays of rows x columns x channels of their own integers.
+ * Tests: lit/tools/ming-engine-arrays.test, test/e2e/overlay_check.py */
+#include "sim/engine/internal.h"
+
+static const Type *map_of(const Op *op)
+{
+    return op_attr(op, "map")->u.type_value;
+}
+
+static uint64_t lanes_of(const Op *op)
+{
+    return (uint64_t)sa_int(op, "lanes", 0);
+}
+
+uint64_t engine_port_bytes(const Op *op)
+{
+    const int64_t *dims = map_of(op)->u.shaped.dims;
+    return (uint64_t)dims[0] * (uint64_t)dims[1] * lanes_of(op) *
+           type_width(type_elem(map_of(op))) / 8;
+}
+
+bool engine_port_init(EnginePort *port, const Op *op)
+{
+    const Attr *type = op_attr(op, SA_ATTR_TYPE), *attrs = op_attr(op, SA_ATTR_PORT);
+    int64_t count, own;
+    *port = (EnginePort){.op = op};
+    port->has_type = type && type->kind == ATTR_TYPE && (!attrs || attrs->kind == ATTR_DICT);
+    if (type && !port->has_type)
+        return op_error(op, "needs a type as " SA_ATTR_TYPE " and a dictionary as " SA_ATTR_PORT);
+    if (!port->has_type) return boundary_init(op, map_of(op), NULL, &port->boundary);
+    const Type *function_type = type->u.type_value;
+    bool fits = type_is_tensor(function_type) && type_is_static(function_type) &&
+                type_is_integer(type_elem(function_type)) &&
+                type_element_count(function_type, &count) && type_element_count(map_of(op), &own) &&
+                count == own;
+    if (!fits) return op_error(op, "has a " SA_ATTR_TYPE " that is no tensor of as many integers");
+    return boundary_init(op, function_type, attrs, &port->boundary);
+}
+
+void engine_port_free(EnginePort *port)
+{
+    npy_free(&port->npy);
+}
+
+static bool fits_map(const Op *op, const Npy *npy)
+{
+    const Type *map = map_of(op);
+    bool fits = npy->rank == 3 && npy->kind == 'i' && npy->item == type_width(type_elem(map)) / 8;
+    for (uint32_t i = 0; fits && i < 3; i++) fits = npy->dims[i] == map->u.shaped.dims[i];
+    return fits;
+}
+
+bool engine_port_take(EnginePort *port, const Npy *npy, int64_t *frames, StrBuf *why)
+{
+    const int64_t *dims = map_of(port->op)->u.shaped.dims;
+    *frames = 1;
+    if (!port->has_type && !fits_map(port->op, npy)) {
+        strbuf_printf(why, " must be an array of %lldx%lldx%lld elements of type int%u",
+                      (long long)dims[0], (long long)dims[1], (long long)dims[2],
+                      type_width(type_elem(map_of(port->op))));
+        return false;
+    }
+    if (port->has_type) {
+        StrBuf reason = {0};
+        bool fits = boundary_frames(&port->boundary, npy, frames, &reason);
+        if (!fits) strbuf_printf(why, ": %s", reason.data);
+        strbuf_free(&reason);
+        if (!fits) return false;
+    }
+    port->npy = *npy;
+    return true;
+}
+
+/* Where element i of a frame lies in the map, in bytes. */
+static uint64_t place_of(const EnginePort *port, int64_t i)
+{
+    const Type *map = map_of(port->op);
+    uint64_t channels = (uint64_t)map->u.shaped.dims[2], index = (uint64_t)i;
+    return (index / channels * lanes_of(port->op) + index % channels) *
+           (type_width(type_elem(map)) / 8);
+}
+
+bool engine_port_enter(const EnginePort *port, int64_t frame, uint8_t *to, StrBuf *why)
+{
+    Array *array = boundary_enter(&port->boundary, &port->npy, frame, why);
+    if (!array) return false;
+    uint32_t item = type_width(type_elem(map_of(port->op))) / 8, width = type_width(array->elem);
+    bool is_unsigned = port->has_type && !port->boundary.is_signed && width < 64;
+    for (int64_t i = 0; i < array->count; i++) {
+        uint64_t value = (uint64_t)array_get_i64(array, i), at = place_of(port, i);
+        if (is_unsigned) value &= (UINT64_C(1) << width) - 1;
+        for (uint32_t k = 0; k < item; k++) to[at + k] = (uint8_t)(value >> 8 * k);
+    }
+    array_unref(array);
+    return true;
+}
+
+bool engine_port_leave(EnginePort *port, int64_t frame, int64_t frames, const uint8_t *from,
+                       StrBuf *why)
+{
+    uint32_t item = type_width(type_elem(map_of(port->op))) / 8;
+    uint64_t sign = UINT64_C(1) << (8 * item - 1);
+    Array *array = array_new(port->boundary.type);
+    if (!array) return strbuf_fail(why, "has more elements than memory holds");
+    for (int64_t i = 0; i < array->count; i++) {
+        uint64_t bits = 0, at = place_of(port, i);
+        for (uint32_t k = 0; k < item; k++) bits |= (uint64_t)from[at + k] << 8 * k;
+        array_set_i64(array, i, (int64_t)((bits ^ sign) - sign));
+    }
+    bool ok = boundary_leave(&port->boundary, array, frame, frames, &port->npy, why);
+    array_unref(array);
+    return ok;
+}

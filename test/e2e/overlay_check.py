@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Compiles networks to programs of overlays, runs them in `ming engine`, and compares with numpy.
+
+    overlay_check.py --tools=DIR [--models=DIR] [--seed=N] [--count=N] [--families=N] [--large]
+
+Random networks of everything that an engine has (convolutions with strides,
+dilations, pads and groups, products, pools, sums, parts of channels, roundings)
+with scales that are powers of two must all compile, and give exactly numpy's
+outputs on engines of several sizes and widths. The families of gen_networks.py
+must give numpy's outputs, or be refused with the layer's name; so many of them
+must compile. Models with stored outputs run on three engines.
+"""
+import argparse
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import gen_networks
+from network_builder import Network
+
+ENGINES = ["rows=4,cols=4", "rows=8,cols=16", "rows=16,cols=16", "rows=8,cols=2", "rows=1,cols=4"]
+MODEL_ENGINES = ENGINES[:3]
+ROOM = "act_pages=256,param_words=8192,w_words=65536,pe_words=2048"
+# What an overlay has not: of the families some have floats, batches, tables or resizes.
+REFUSALS = ("is no layer of an overlay", "do not fit the overlay's", "and maps are integers")
+LEAST_FAMILIES = 0.2                    # share of them that compiles
+
+
+class Failure(Exception):
+    """Why a case failed, in one line."""
+
+
+def run(*command):
+    return subprocess.run([str(word) for word in command], capture_output=True, timeout=600,
+                          check=False)
+
+
+# Random networks.
+
+def activation(net, x):
+    """Back to few bits, by a rectifier or not, with any rounding."""
+    rng, bits = net.rng, net.rng.randint(3, 8)
+    kind = rng.choice(["relu", "clip", "none"])
+    if kind == "relu":
+        x = net.relu(x)
+    elif kind == "clip":
+        x = net.clip(x, 0, 6)
+    rounding = rng.choice(["ROUND", "ROUND", "FLOOR", "CEIL", "HALF_UP", "HALF_DOWN"])
+    return net.quant(x, bits, signed=kind == "none", rounding=rounding)
+
+
+def weight_of(net, shape):
+    return net.quant_weight(shape, net.rng.choice([1, 2, 4, 8]), net.rng.choice([None, 0]))
+
+
+def convolution(net, x, keep=False):
+    """Of one group, of several or of as many as channels."""
+    rng, (height, width) = net.rng, x.array.shape[2:]
+    channels = x.array.shape[1]
+    group = 1 if keep and channels == 1 else rng.choice(
+        [g for g in range(1, channels + 1) if channels % g == 0])
+    filters = channels if keep else group * rng.randint(1, 8 if group < channels else 2)
+    dilation = rng.choice([1, 1, 2])
+    kernel = [rng.randint(1, 3), rng.randint(1, 3)]
+    if keep:
+        kernel = [rng.choice([1, 3])] * 2
+        pads = [dilation * (k // 2) for k in kernel] * 2
+    else:
+        pads = [rng.randint(0, 2) for _ in range(4)]
+    reach = [dilation * (k - 1) + 1 for k in kernel]
+    if height + pads[0] + pads[2] < reach[0] or width + pads[1] + pads[3] < reach[1]:
+        return None
+    stride = [1, 1] if keep else [rng.randint(1, 3), rng.randint(1, 2)]
+    bias = net.bias(filters) if rng.random() < 0.6 else None
+    return net.conv(x, weight_of(net, (filters, channels // group, *kernel)), bias, group=group,
+                    strides=stride, dilations=[dilation] * 2, pads=pads)
+
+
+def pool(net, x):
+    kernel = net.rng.randint(2, 3)
+    if min(x.array.shape[2:]) < kernel:
+        return None
+    if net.rng.random() < 0.5:
+        return net.max_pool(x, kernel, net.rng.randint(1, 2), net.rng.randint(0, 1))
+    return net.quant(net.average_pool(x, 2, net.rng.randint(1, 2)), 8)
+
+
+def residual(net, x):
+    """A sum of the input, or a convolution of it, and another one."""
+    y = convolution(net, x, keep=True)
+    y = net.quant(y, 8)
+    short = x if net.rng.random() < 0.5 else net.quant(convolution(net, x, keep=True), 8)
+    pair = (y, short) if net.rng.random() < 0.5 else (short, y)
+    return activation(net, net.binary("Add", *pair))
+
+
+def side_by_side(net, x):
+    """One scale for both, so that they stay integers."""
+    y, z = (convolution(net, x, keep=True) for _ in range(2))
+    scale = net.scale(max(np.abs(y.array).max(), np.abs(z.array).max()), 127)
+    return net.concat([net.quant_by(y, scale, 8), net.quant_by(z, scale, 8)])
+
+
+def block(net, x):
+    kind = net.rng.choice(["conv", "conv", "conv", "pool", "residual", "concat"])
+    if kind == "residual":
+        return residual(net, x)
+    if kind == "concat" and x.array.shape[1] < 8:
+        return side_by_side(net, x)
+    y = pool(net, x) if kind == "pool" else convolution(net, x)
+    if y is None:
+        return x
+    return y if kind == "pool" else activation(net, y)
+
+
+def generate(seed, index):
+    rng = random.Random(f"{seed}/{index}/overlay")
+    while True:
+        net = Network(f"overlay-{index}", rng, rng.randint(13, 17), dyadic=True)
+        shape = (rng.randint(1, 9), rng.randint(3, 9), rng.randint(3, 9))
+        x = net.quant(net.input(shape), rng.choice([4, 8]), rounding="ROUND")
+        for _ in range(rng.randint(1, 4)):
+            x = block(net, x)
+        if rng.random() < 0.5:
+            flat = net.flatten(x)
+            x = net.gemm(flat, weight_of(net, (rng.randint(2, 9), flat.array.shape[1])), transB=1)
+        net.output(net.quant(x, 8))
+        if np.ptp(net.result.array) > 0:
+            return net
+
+
+# Cases.
+
+def compile_program(tools, model, folder, overlay, *flags):
+    """Why it does not compile, or None."""
+    done = run(tools / "ming", "compile", "--architecture=overlay", model, f"--overlay={overlay}",
+               "-o", folder / "p.mir", *flags)
+    if done.returncode == 0:
+        return None
+    if b"error: " not in done.stderr or (folder / "p.mir").exists():
+        raise Failure(f"ends with {done.returncode}: {done.stderr.decode()[-300:]}")
+    return next(line for line in done.stderr.decode().splitlines() if "error: " in line)
+
+
+def compare(tools, folder, frames, expected, tolerance):
+    np.save(folder / "x.npy", frames)
+    done = run(tools / "ming", "engine", folder / "p.mir", f"--input={folder / 'x.npy'}",
+               f"--output={folder / 'y.npy'}")
+    if done.returncode:
+        raise Failure(done.stderr.decode().splitlines()[0])
+    got = np.load(folder / "y.npy")
+    if got.size != expected.size:
+        raise Failure(f"gives {got.shape}, not {expected.shape}")
+    differ = np.abs(got.reshape(-1) - expected.reshape(-1).astype(np.float64)) > tolerance
+    if differ.any():
+        raise Failure(f"{differ.sum()} of {got.size} elements differ")
+
+
+def check_random(tools, seed, index, folder):
+    net, rng = generate(seed, index), random.Random(f"{seed}/{index}/engine")
+    model = folder / "m.onnx"
+    model.write_bytes(net.encode())
+    for engine in rng.sample(ENGINES, 2):
+        stages = rng.randint(1, 4)
+        refused = compile_program(tools, model, folder, f"{engine},{ROOM},pu_stages={stages}")
+        if refused:
+            raise Failure(f"{engine}: {refused}")
+        compare(tools, folder, net.source.array, net.result.array, 0)
+        (folder / "p.mir").unlink()
+    return True
+
+
+def check_family(tools, seed, index, folder):
+    """Whether the network compiled."""
+    case, model = gen_networks.generate(seed, index), folder / "m.onnx"
+    model.write_bytes(case.data)
+    flags = ["--head=integers"] if case.is_integer else []
+    refused = compile_program(tools, model, folder, f"{ENGINES[index % 3]},acc=64,{ROOM}", *flags)
+    if refused and not any(words in refused for words in REFUSALS):
+        raise Failure(refused)
+    if not refused:
+        tolerance = 0 if case.dyadic else 1e-5 * np.abs(case.expected).max()
+        compare(tools, folder, case.frames, case.expected, tolerance)
+    return not refused
+
+
+def check_model(tools, model, engine, folder):
+    overlay = f"{engine},act_pages=512,param_words=16384,w_words=65536"
+    refused = compile_program(tools, model / "model.onnx", folder, overlay)
+    if refused:
+        raise Failure(refused)
+    compare(tools, folder, np.load(model / "input.npy"), np.load(model / "output.npy"), 0)
+    return True
+
+
+def make_cases(args):
+    tools = args.tools
+    for index in range(args.count):
+        yield f"random-{args.seed}-{index}", lambda f, i=index: check_random(tools, args.seed, i, f)
+    for index in range(args.families):
+        yield f"family-{args.seed}-{index}", lambda f, i=index: check_family(tools, args.seed, i, f)
+    names = ["two_layers", "resnet8_a8w8b16"] if args.models else []
+    names += ["mobilenet_v2_a8w6b32"] if args.models and args.large else []
+    for name in names:
+        for engine in MODEL_ENGINES if args.large else MODEL_ENGINES[1:2]:
+            yield f"{name}-{engine}", lambda f, n=name, e=engine: check_model(tools, args.models / n, e, f)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tools", required=True, type=pathlib.Path)
+    parser.add_argument("--models", type=pathlib.Path, default=os.environ.get("MING_MODELS"),
+                        help="default: the folder that MING_MODELS names")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--families", type=int, default=11)
+    parser.add_argument("--large", action="store_true", help="all models on three engines, minutes")
+    args = parser.parse_args()
+    args.models = args.models and pathlib.Path(args.models)
+    passed, failed, compiled = 0, 0, 0
+    for name, check in make_cases(args):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                compiled += check(pathlib.Path(folder)) and name.startswith("family")
+                passed += 1
+            except (Failure, subprocess.TimeoutExpired) as why:
+                print(f"{name}: {why}")
+                failed += 1
+    if compiled < LEAST_FAMILIES * args.families:
+        print(f"families: {compiled} of {args.families} compile, fewer than they should")
+        failed += 1
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
