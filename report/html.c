@@ -4,6 +4,9 @@
 
 #include "report/internal.h"
 
+/* Nothing is loaded and nothing runs; the one style is the page's own. */
+#define POLICY "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
 /* The code point of a character that turns the direction of writing; 0: it does not. They are
  * U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069. */
 static unsigned direction_at(Str text, size_t at)
@@ -93,6 +96,18 @@ void html_add_time(StrBuf *out, double cycles, int64_t clock_mhz)
     size_t i = 0;
     while (us < units[i].least) i++;
     strbuf_printf(out, "%.4g\xc2\xa0%s", us / units[i].unit, us > 0 ? units[i].name : "s");
+}
+
+void html_begin_page(StrBuf *out, Str title, const char *kind)
+{
+    strbuf_add_c(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                      "<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY "\">\n"
+                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                      "<meta name=\"generator\" content=\"ming\">\n<title>");
+    html_add_text(out, title);
+    strbuf_printf(out, " \xe2\x80\x93 %s</title>\n<style>\n%s</style>\n</head>\n<body>\n", kind,
+                  html_style);
 }
 
 void html_begin_section(StrBuf *out, const char *id, const char *title)

@@ -5,21 +5,6 @@
 #include "report/report.h"
 #include "sim/hls/hls.h"
 
-/* Resources in the order in which they are printed; keys of report.json. */
-typedef enum ReportResource {
-    REPORT_DSP,
-    REPORT_BRAM18,
-    REPORT_URAM,
-    REPORT_LUT,
-    REPORT_FF,
-    REPORT_RESOURCES
-} ReportResource;
-
-typedef struct ReportResourceName {
-    const char *title, *key, *limit_key;
-} ReportResourceName;
-extern const ReportResourceName report_resources[REPORT_RESOURCES];
-
 /* -1 stands for what is not known, in all figures below. */
 typedef struct ReportProcess {
     Str name, kind; /* of report.json, which they live in */
@@ -113,6 +98,8 @@ void html_begin_section(StrBuf *out, const char *id, const char *title);
 void html_end_section(StrBuf *out);
 
 extern const char html_style[];
+/* From <!DOCTYPE> to <body>. */
+void html_begin_page(StrBuf *out, Str title, const char *kind);
 
 /* Places of nodes and lines, in pixels. */
 

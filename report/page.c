@@ -5,9 +5,6 @@
 
 #include "report/internal.h"
 
-/* Nothing is loaded and nothing runs; the one style is the page's own. */
-#define POLICY "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-
 static const struct {
     const char *id, *title;
 } sections[] = {
@@ -28,19 +25,6 @@ static int64_t total_number(const ReportModel *m, const char *key)
 static bool is_simulated(const ReportModel *m)
 {
     return str_eq_c(report_text(m->json, "timing"), "simulated");
-}
-
-static void add_head(const ReportModel *m, StrBuf *out)
-{
-    strbuf_add_c(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                      "<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY "\">\n"
-                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                      "<meta name=\"generator\" content=\"ming\">\n<title>");
-    html_add_text(out, report_text(m->json, "top"));
-    strbuf_printf(out,
-                  " \xe2\x80\x93 design report</title>\n<style>\n%s</style>\n</head>\n<body>\n",
-                  html_style);
 }
 
 static void add_navigation(StrBuf *out)
@@ -215,7 +199,7 @@ void report_add_search(const ReportModel *m, StrBuf *out)
 
 static bool add_page(const ReportModel *m, StrBuf *out, StrBuf *why)
 {
-    add_head(m, out);
+    html_begin_page(out, report_text(m->json, "top"), "design report");
     add_summary(m, out);
     strbuf_add_c(out, "<main>\n");
     bool ok = report_add_graph(m, out, why);

@@ -41,4 +41,37 @@ bool report_print_html(const ReportOptions *options, StrBuf *out, StrBuf *why) M
 bool report_print_project(Context *ctx, const char *dir, ReportOptions options, StrBuf *out,
                           StrBuf *why) MUST_CHECK;
 
+/* Resources in the order in which they are printed. */
+typedef enum ReportResource {
+    REPORT_DSP,
+    REPORT_BRAM18,
+    REPORT_URAM,
+    REPORT_LUT,
+    REPORT_FF,
+    REPORT_RESOURCES
+} ReportResource;
+
+/* Titles, and keys of report.json. */
+typedef struct ReportResourceName {
+    const char *title, *key, *limit_key;
+} ReportResourceName;
+extern const ReportResourceName report_resources[REPORT_RESOURCES];
+
+/* A design of a sweep. -1 stands for what is not known. */
+typedef struct ReportSweepRow {
+    Str model, device, objective, limits, folder; /* folder: plain, of the design's job */
+    Str state, message;                           /* "done", "failed", "missing"; what failed */
+    int64_t clock, interval;                      /* MHz; cycles */
+    double fps, first_ms;
+    int64_t cost[REPORT_RESOURCES], limit[REPORT_RESOURCES];
+    bool is_optimal;
+    unsigned fronts; /* bit k: on the Pareto front of frames a second and resource k */
+} ReportSweepRow;
+typedef VEC(ReportSweepRow) ReportSweepRows;
+
+/* Finds the fronts, each among the designs of one model. */
+void report_sweep_fronts(ReportSweepRows *rows);
+/* Appends the page of a sweep, whose rows of one model follow each other. */
+void report_print_sweep(const ReportSweepRows *rows, Str title, StrBuf *out);
+
 #endif

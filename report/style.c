@@ -30,7 +30,7 @@ const char html_style[] =
     "table{border-collapse:collapse;font-size:13px;margin:8px 0}\n"
     "th,td{padding:3px 9px;border-bottom:1px solid var(--line);text-align:left;"
     "vertical-align:top;overflow-wrap:anywhere}\n"
-    "th{background:var(--soft)}\n"
+    ".whole td,.whole th{overflow-wrap:normal}th{background:var(--soft)}\n"
     "tr:target{background:var(--warnbg)}\n"
     "td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums;"
     "overflow-wrap:normal}\n"

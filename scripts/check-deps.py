@@ -107,6 +107,7 @@ driver/simulate                 simulation
 driver/trace                    trace
 options                         compile_flags flag flags
 report                          html report
+sweep                           sweep
 libming                         lib ming
 lsp                             lsp
 tools                           command crash_guard dialect_docs expected_diags opt pass_watch
@@ -136,7 +137,7 @@ RANK = {module: rank for rank, module in enumerate(PREFIXES)}
 
 
 # Folders that are a part of the module around them, with its rank, prefixes and header.
-ROOMS = {"emit/board": "emit"}
+ROOMS = {"emit/board": "emit", "tools/batch": "tools"}
 
 
 def folder_of(path):

@@ -10,12 +10,13 @@ build_packages="gcc g++ make meson ninja-build pkg-config python3
 # programs that mlir-cpu-runner runs print with.
 # protobuf-compiler encodes ONNX files that tests keep as text. clang-14 and clang-format-14 check
 # the emitted C++; iverilog, verilator and yosys the Verilog; cbc solves what places tasks on dies; tcl runs
-# floor plans. libxrt-dev has the headers that hosts of cards are built with.
+# floor plans. libxrt-dev has the headers that hosts of cards are built with. parallel and
+# slurm run sweeps.
 # man, groff and mandoc check the manual pages, zsh its completion;
 # python3-build and its fellows make and install the wheel.
 test_packages="libcmocka-dev llvm-19-tools mlir-19-tools libmlir-19 protobuf-compiler python3-numpy
     libonnx-testdata locales clang-14 clang-format-14 iverilog verilator yosys coinor-cbc graphviz
-    tcl libxrt-dev
+    tcl libxrt-dev parallel slurmctld slurmd
     man-db groff-base mandoc zsh
     python3-build python3-installer python3-setuptools python3-wheel"
 

@@ -178,6 +178,7 @@ int command_report(int argc, char **argv);
 int command_roofline(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_sim(int argc, char **argv);
+int command_sweep(int argc, char **argv);
 
 /* Watches passes run: --mlir-print-ir-*, --mlir-timing, --mlir-pass-statistics. Reports go to
  * stderr, dumps too unless a folder is given.

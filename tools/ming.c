@@ -27,6 +27,7 @@ static const Command commands[] = {
     {"roofline", "MODEL", "what a device can compute of it", command_roofline},
     {"run", "FILE", "a network on arrays", command_run},
     {"sim", "DIR", "a design cycle by cycle", command_sim},
+    {"sweep", "PLAN.json -o DIR", "many designs, as jobs of a cluster", command_sweep},
 };
 
 static void add_commands(void *user, StrBuf *out)
