@@ -15,6 +15,7 @@
 #include "sim/design/design.h"
 #include "target/dse/dse.h"
 #include "target/fifo/fifo.h"
+#include "target/split/split.h"
 
 const PassTable *driver_all_passes(void)
 {
@@ -23,8 +24,10 @@ const PassTable *driver_all_passes(void)
         &pass_add_memory_ports,
         &pass_analyze_kernels,
         &pass_apply_folding,
+        &pass_bound_links,
         &pass_canonicalize,
         &pass_choose_unroll,
+        &pass_connect_cards,
         &pass_convert_dfg_to_emithls,
         &pass_convert_elementwise_to_linalg,
         &pass_convert_emithls_to_rtl,
@@ -51,12 +54,14 @@ const PassTable *driver_all_passes(void)
         &pass_onnx_quantize,
         &pass_onnx_set_head,
         &pass_pin_fifos,
+        &pass_place_cards,
         &pass_print_op_stats,
         &pass_record_requantizers,
         &pass_schedule_hls,
         &pass_share_windows,
         &pass_simplify_kernels,
         &pass_size_fifos,
+        &pass_split_region,
         &pass_split_results,
         &pass_stream_initials,
         &pass_strip_debuginfo,

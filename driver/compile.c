@@ -10,6 +10,7 @@
  * more of it no design is better than the search's last one; one that is as good ends the tries.
  * Tests: lit/driver/ming-compile-reserve.mir, lit/driver/ming-compile-attempts.mir,
  * test/unit/driver/compile_test.c */
+#include <stdlib.h>
 #include <string.h>
 
 #include "dialects/dfg/dfg.h"
@@ -26,6 +27,7 @@
 typedef struct Compile {
     const CompileOptions *options;
     const DeviceTarget *target;
+    DeviceTarget *part; /* NULL, or a target of less, owned */
     VerifySemantics *semantics;
     DseNeed *need; /* of the last design that the budget does not hold */
 } Compile;
@@ -308,6 +310,39 @@ static Op *best_design(const Compile *compile, const Op *module, SearchOptions *
     return design;
 }
 
+/* The pool of several cards may hold a design that no cut brings to the cards; then one is tried for
+ * less of it. NULL: diagnosed. */
+static Op *design_for_cards(Compile *compile, const Op *module, SearchOptions *chosen)
+{
+    enum { LESS_PERCENT = 85 };
+    const DeviceTarget *whole = compile->target;
+    DeviceTarget *part = compile->part = xmalloc(sizeof *part);
+    Op *design = NULL;
+    const int64_t pieces = whole->device.die_count * compile->options->cards->system.card_count;
+    for (int64_t permille = 1000; !design; permille = permille * LESS_PERCENT / 100) {
+        DiagHold messages;
+        bool is_last = permille * pieces < 1000 * LESS_PERCENT / 100; /* it would fit on one die */
+        *part = *whole;
+        for (const DriverOption *row = driver_limit_options; row->name; row++) {
+            int64_t limit = driver_limit(row, &whole->budget) * permille / 1000;
+            memcpy((char *)&part->budget + row->offset, &limit, sizeof limit);
+        }
+        compile->target = part;
+        diag_hold_begin(&messages, module->ctx);
+        design = best_design(compile, module, chosen);
+        diag_hold_end(&messages);
+        if (design || is_last) diag_hold_report(&messages);
+        diag_hold_free(&messages);
+        if (is_last) break;
+    }
+    return design;
+}
+
+bool driver_is_spread(const CompileOptions *options)
+{
+    return options->cards && strcmp(options->cards->mode, "dp") != 0;
+}
+
 static void remark_reserve(const Op *design, const SearchOptions *first,
                            const SearchOptions *chosen)
 {
@@ -380,19 +415,23 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
 {
     SearchOptions chosen = options->search;
     DseNeed need = {0};
-    Compile compile = {options, target, verify_semantics_create(options->verify_semantics), &need};
+    Compile compile = {options, target, NULL, verify_semantics_create(options->verify_semantics),
+                       &need};
     const bool has_tosa = driver_has_tosa(*module);
     const StageOptions front = stage_options(&compile, &chosen);
     ModelNotes *notes = driver_notes_begin(*module);
     bool is_network = driver_run_stages(*module, STAGES_FRONT, &front, compile.semantics);
     if (is_network) driver_notes_end(notes, *module);
     driver_notes_free(notes);
-    Op *design = is_network ? best_design(&compile, *module, &chosen) : NULL;
+    Op *design = !is_network                 ? NULL
+                 : driver_is_spread(options) ? design_for_cards(&compile, *module, &chosen)
+                                             : best_design(&compile, *module, &chosen);
     verify_semantics_free(compile.semantics);
     if (design) remark_reserve(design, &options->search, &chosen);
     if (is_network && !design && need.least > 0)
         driver_advise(*module, options, target, need.kind, need.least);
     if (pipeline) print_pipeline(&compile, &chosen, has_tosa, pipeline);
+    free(compile.part);
     if (!design) return false;
     op_erase(*module);
     *module = design;

@@ -130,6 +130,28 @@ bool driver_resolve_system(Context *ctx, const char *path, DriverErrors errors, 
 bool driver_chain_cards(Context *ctx, const char *device, int64_t count, DriverErrors errors,
                         System *out) MUST_CHECK;
 
+/* Cards that a design is made for. Tests: lit/driver/cards.test, test/e2e/system_check.py */
+typedef struct CardOptions {
+    const char *system; /* a system file; NULL: so many cards in a chain */
+    int64_t cards;      /* LIMIT_NOT_GIVEN: none are asked for, unless there is a file */
+    const char *mode;   /* "dp", "hwmp" or "tmp"; NULL: "hwmp" */
+    int64_t instances;  /* of the design on each card, with "dp"; LIMIT_NOT_GIVEN: 1 */
+} CardOptions;
+
+/* What they are. Its texts live in the context. */
+typedef struct DriverCards {
+    System system;
+    const char *mode;
+    int64_t instances; /* on each card */
+} DriverCards;
+
+bool driver_wants_cards(const CardOptions *options);
+/* As driver_resolve_device, for the device of the cards: *target is what a design on all of them may
+ * use, its dies are those of one card. Cards are of one device and run at one clock. Without cards
+ * asked for it is driver_resolve_device, and *out is left alone. False: reported or diagnosed. */
+bool driver_resolve_cards(Context *ctx, const CardOptions *options, const DeviceOptions *device,
+                          DriverErrors errors, DeviceTarget *target, DriverCards *out) MUST_CHECK;
+
 /* Directory of one kind of files that are needed at run time: "csim" or "devices". Looks beside the
  * program, where an installation has them, then where a build has them; then in the configured
  * place. False: it is nowhere, and `out` holds all those places, for a message. */
@@ -183,6 +205,7 @@ typedef struct CompileOptions {
     bool honors_dies; /* processes are placed where the device has several dies */
     const char *anchors;   /* "layer:die;layer:die", without quotes and braces; NULL: none */
     const char *colocated; /* "layer,layer;layer,layer,layer": each list on one die; NULL: none */
+    const DriverCards *cards;       /* NULL: the design is for one, and no system */
     int64_t verify_semantics;       /* random inputs per function; 0: none */
     const DriverProgress *progress; /* or NULL */
 } CompileOptions;

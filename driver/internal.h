@@ -47,6 +47,13 @@ int64_t driver_luts(const Op *design);
 
 /* Options of choose-unroll, as a pipeline has them in braces. */
 void driver_add_search_options(StrBuf *out, const StageOptions *options);
+/* Those about the dies of the target; and the options of place-cards and connect-cards. False: the
+ * pass is left out. */
+void driver_add_dies(StrBuf *out, const DeviceTarget *target);
+bool driver_add_cards(StrBuf *out, const StageOptions *options);
+bool driver_add_links(StrBuf *out, const StageOptions *options);
+/* Whether one design goes over the cards, so that processes are placed once they are chosen. */
+bool driver_is_spread(const CompileOptions *options);
 /* The number that a row of driver_limit_options means. */
 int64_t driver_limit(const DriverOption *row, const Resources *limits);
 

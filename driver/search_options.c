@@ -5,11 +5,14 @@
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "driver/driver.h"
 #include "driver/internal.h"
 #include "ir/core/core.h"
 
 #define SEARCH_FIELD(field) offsetof(SearchOptions, field)
+/* More than any stream takes: what goes from card to card is place-cards' to limit. */
+#define CARD_BORDER_WIRES 20000
 #define LIMIT_FIELD(field) offsetof(Resources, field)
 
 const DriverOption driver_search_options[] = {
@@ -77,28 +80,58 @@ static void add_resources(StrBuf *out, const Resources *r)
                   (long long)i64_max(0, r->uram), (long long)i64_max(0, r->dsp));
 }
 
-/* Limits and capacities of the dies, and the wires between them. */
-static void add_dies(StrBuf *out, const CompileOptions *options, const DeviceTarget *target)
+/* Those between dies of one card; and, of several, from the last die of one to the first of the next. */
+static void add_die_links(StrBuf *out, const Device *device, uint32_t cards)
+{
+    const uint32_t dies = device->die_count;
+    const char *comma = "";
+    strbuf_add_c(out, "\" die-links=\"");
+    for (uint32_t c = 0; c < cards; c++)
+        for (uint32_t i = 0; i < dies; i++)
+            for (uint32_t j = i + 1; j <= dies; j++) {
+                bool is_next = j == dies && i + 1 == dies && c + 1 < cards;
+                int64_t wires = j < dies ? device->wires[i][j] : is_next ? CARD_BORDER_WIRES : 0;
+                if (wires <= 0) continue;
+                strbuf_printf(out, "%s%u-%u:%lld", comma, c * dies + i, c * dies + j,
+                              (long long)wires);
+                comma = ",";
+            }
+    strbuf_add_char(out, '"');
+}
+
+/* Limits and capacities of the dies of so many cards, and the wires between them. */
+static void add_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards)
 {
     const Device *device = &target->device;
-    const char *comma = "";
-    if (!options->honors_dies || device->die_count < 2) return;
     strbuf_add_c(out, " dies=\"");
-    for (uint32_t i = 0; i < device->die_count; i++) {
-        strbuf_printf(out, "%s%.*s", i ? "," : "", STR_ARG(device->dies[i].name));
+    for (uint32_t k = 0; k < cards * device->die_count; k++) {
+        uint32_t i = k % device->die_count;
+        strbuf_printf(out, "%s%.*s", k ? "," : "", STR_ARG(device->dies[i].name));
         add_resources(out, &target->dies[i]);
         add_resources(out, &device->dies[i].resources);
     }
-    strbuf_add_c(out, "\" die-links=\"");
-    for (uint32_t i = 0; i < device->die_count; i++)
-        for (uint32_t j = i + 1; j < device->die_count; j++) {
-            if (device->wires[i][j] <= 0) continue;
-            strbuf_printf(out, "%s%u-%u:%lld", comma, i, j, (long long)device->wires[i][j]);
-            comma = ",";
-        }
-    strbuf_add_char(out, '"');
+    add_die_links(out, device, cards);
     if (target->mean_percent > 0)
         strbuf_printf(out, " die-mean=%lld", (long long)target->mean_percent);
+}
+
+void driver_add_dies(StrBuf *out, const DeviceTarget *target)
+{
+    add_dies(out, target, 1);
+}
+
+/* The dies that processes are placed on while they are chosen. */
+static void add_places(StrBuf *out, const CompileOptions *options, const DeviceTarget *target)
+{
+    const uint32_t dies = target->device.die_count;
+    const uint32_t cards = options->cards ? options->cards->system.card_count : 1;
+    if (driver_is_spread(options)) {
+        /* place-cards places anew; here no process becomes larger than a die */
+        if (cards * dies > 1 && cards * dies <= SYS_MAX_DIES) add_dies(out, target, cards);
+        return;
+    }
+    if (!options->honors_dies || dies < 2) return;
+    driver_add_dies(out, target);
     if (options->anchors) strbuf_printf(out, " anchors=\"%s\"", options->anchors);
     if (options->colocated) strbuf_printf(out, " colocate=\"%s\"", options->colocated);
 }
@@ -120,7 +153,7 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options)
         strbuf_printf(out, " dsp-kind=%.*s", STR_ARG(device->dsp_kind));
     if (device->delay_percent != DFG_DELAY_PERCENT_DEFAULT)
         strbuf_printf(out, " delay-percent=%lld", (long long)device->delay_percent);
-    add_dies(out, options->compile, options->target);
+    add_places(out, options->compile, options->target);
 }
 
 typedef enum Measure { MEASURE_RATE, MEASURE_LATENCY, MEASURE_SHARE } Measure;

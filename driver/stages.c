@@ -19,6 +19,7 @@
 #include "target/cost/cost.h"
 #include "target/dse/dse.h"
 #include "target/fifo/fifo.h"
+#include "target/split/split.h"
 
 static bool add_keep_going(StrBuf *out, const StageOptions *options)
 {
@@ -174,6 +175,15 @@ bool driver_fifo_slack_is_valid(const char *text)
     return fifo_slack_parse(str_from(text), &slack);
 }
 
+static bool has_links(StrBuf *out, const StageOptions *options)
+{
+    StrBuf links = {0};
+    (void)out;
+    bool has = driver_add_links(&links, options);
+    strbuf_free(&links);
+    return has;
+}
+
 static bool wants_memory_ports(StrBuf *out, const StageOptions *options)
 {
     (void)out;
@@ -247,9 +257,12 @@ static const Step steps[] = {
     {STAGE_TO_HLS, on_regions, &pass_size_fifos, NULL},
     {STAGE_TO_HLS, NULL, &pass_convert_dfg_to_emithls, add_pipeline_style},
     {STAGE_FIT, NULL, &pass_add_dma_ports, wants_dma_ports},
+    {STAGE_FIT, NULL, &pass_place_cards, driver_add_cards},
+    {STAGE_FIT, NULL, &pass_connect_cards, driver_add_links},
     {STAGE_FIT, NULL, &pass_cross_dies, add_borders},
     {STAGE_FIT, NULL, &pass_pin_fifos, add_folding},
     {STAGE_FIT, NULL, &pass_fit_fifos, add_fit},
+    {STAGE_FIT, NULL, &pass_bound_links, has_links},
     {STAGE_FIT, NULL, &pass_add_memory_ports, wants_memory_ports},
     {STAGE_FIT, NULL, &pass_load_weights, wants_loaded_weights},
     {STAGE_FIT, NULL, &pass_schedule_hls, NULL},

@@ -5,6 +5,7 @@
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "driver/internal.h"
 #include "target/cost/cost.h"
 
@@ -80,6 +81,16 @@ static void add_share(StrBuf *out, size_t *line, const char *title, int64_t used
     strbuf_free(&share);
 }
 
+/* Cards that the design is for, and how many of it there are on them. */
+static void count_cards(const Op *design, int64_t *cards, int64_t *copies)
+{
+    const Attr *list = op_attr(design, SYS_ATTR_CARDS), *mode = op_attr(design, SYS_ATTR_MODE);
+    const Attr *instances = op_attr(design, SYS_ATTR_INSTANCES);
+    *cards = list ? list->u.array.count : 1;
+    bool is_dp = list && mode && str_eq_c(mode->u.string, "dp");
+    *copies = is_dp && instances ? *cards * attr_int_value(instances) : 1;
+}
+
 void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *out)
 {
     const Resources *total = &target->device.total;
@@ -91,13 +102,18 @@ void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *
                 {COST_URAM, total->uram},
                 {COST_LUT, total->lut},
                 {COST_FF, total->ff}};
+    int64_t cards, copies;
+    count_cards(design, &cards, &copies);
+    if (cards > 1) strbuf_printf(out, "%lld x ", (long long)cards);
     strbuf_printf(out, "%.*s at %lld MHz: ", STR_ARG(target->device.name),
                   (long long)target->clock);
+    if (copies > 1) strbuf_printf(out, "%lld designs, each ", (long long)copies);
     add_times(design, target->clock, out);
     size_t line = out->len;
     strbuf_add_c(out, share_title);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         add_share(out, &line, cost_names[rows[i].kind].title,
-                  figures(design, cost_names[rows[i].kind].key).sum, rows[i].total);
+                  figures(design, cost_names[rows[i].kind].key).sum * copies,
+                  rows[i].total * cards);
     strbuf_add_char(out, '\n');
 }

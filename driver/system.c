@@ -1,6 +1,7 @@
-/* Finds the devices of a system of cards.
- * Tests: lit/tools/devices-system.test */
+/* Finds the devices of a system of cards, and what a design on them may use.
+ * Tests: lit/tools/devices-system.test, lit/driver/cards.test */
 #include <stdlib.h>
+#include <string.h>
 
 #include "driver/internal.h"
 #include "ir/asm/print/print.h"
@@ -48,4 +49,160 @@ bool driver_chain_cards(Context *ctx, const char *device, int64_t count, DriverE
     }
     free(target);
     return ok;
+}
+
+bool driver_wants_cards(const CardOptions *options)
+{
+    return options->system || options->cards != LIMIT_NOT_GIVEN;
+}
+
+/* Cards of one device, whose places mean the same, and of one clock: links do not change it. */
+static bool check_alike(const System *system, DriverErrors errors)
+{
+    const SystemCard *first = &system->cards[0];
+    for (uint32_t i = 1; i < system->card_count; i++) {
+        const SystemCard *card = &system->cards[i];
+        if (!str_eq(card->device.name, first->device.name))
+            return driver_error(errors, DRIVER_ERROR_OTHER,
+                                "cards '%.*s' and '%.*s' are of different devices; a design is "
+                                "made for cards of one",
+                                STR_ARG(first->name), STR_ARG(card->name));
+        if (card->clock != first->clock)
+            return driver_error(errors, DRIVER_ERROR_OTHER,
+                                "cards '%.*s' and '%.*s' have different clocks; a design has one",
+                                STR_ARG(first->name), STR_ARG(card->name));
+    }
+    return true;
+}
+
+static bool is_linked(const System *system, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < system->link_count; i++)
+        if ((system->links[i].from == from && system->links[i].to == to) ||
+            (system->links[i].from == to && system->links[i].to == from))
+            return true;
+    return false;
+}
+
+/* Data goes from one card to the next, so these must be linked. */
+static bool check_chain(const System *system, const char *mode, DriverErrors errors)
+{
+    for (uint32_t i = 1; i < system->card_count; i++)
+        if (!is_linked(system, i - 1, i))
+            return driver_error(errors, DRIVER_ERROR_OTHER,
+                                "--mode=%s: cards '%.*s' and '%.*s' follow each other, but are not "
+                                "linked",
+                                mode, STR_ARG(system->cards[i - 1].name),
+                                STR_ARG(system->cards[i].name));
+    return true;
+}
+
+static Resources times(const Resources *r, int64_t by, int64_t of)
+{
+    return (Resources){r->lut * by / of, r->ff * by / of, r->bram18 * by / of, r->uram * by / of,
+                       r->dsp * by / of};
+}
+
+/* What one design may use: of all cards together, or its part of one. */
+static void set_budget(const DriverCards *cards, bool is_split, DeviceTarget *target)
+{
+    target->budget = is_split ? times(&target->budget, cards->system.card_count, 1)
+                              : times(&target->budget, 1, cards->instances);
+    for (uint32_t i = 0; !is_split && i < target->device.die_count; i++)
+        target->dies[i] = times(&target->dies[i], 1, cards->instances);
+}
+
+/* The list of controllers, with that of the links. */
+static const char *with_ethernet(Context *ctx, const char *shell, const Device *device)
+{
+    StrBuf list = {0};
+    bool has_it = false;
+    for (uint32_t i = 0; i < device->shell_count; i++)
+        has_it |= str_eq_c(device->shells[i].name, "ethernet");
+    if (!has_it || (shell && strstr(shell, "ethernet"))) return shell;
+    strbuf_printf(&list, "%s%sethernet", shell ? shell : "", shell ? "," : "");
+    const char *text = ident_get_c(ctx, list.data)->str.data;
+    strbuf_free(&list);
+    return text;
+}
+
+static bool resolve_system(Context *ctx, const CardOptions *options, const DeviceOptions *device,
+                           DriverErrors errors, DriverCards *out)
+{
+    *out =
+        (DriverCards){.mode = options->mode ? options->mode : "hwmp",
+                      .instances = options->instances == LIMIT_NOT_GIVEN ? 1 : options->instances};
+    return (options->system
+                ? driver_resolve_system(ctx, options->system, errors, &out->system)
+                : driver_chain_cards(ctx, device->device, options->cards, errors, &out->system)) &&
+           check_alike(&out->system, errors);
+}
+
+bool driver_resolve_cards(Context *ctx, const CardOptions *options, const DeviceOptions *device,
+                          DriverErrors errors, DeviceTarget *target, DriverCards *out)
+{
+    DeviceOptions own = *device;
+    if (!driver_wants_cards(options)) return driver_resolve_device(ctx, device, errors, target);
+    if (!resolve_system(ctx, options, device, errors, out)) return false;
+    const System *system = &out->system;
+    bool is_split = system->card_count > 1 && strcmp(out->mode, "dp") != 0;
+    if (is_split && !check_chain(system, out->mode, errors)) return false;
+    if (options->system) {
+        own.device = system->cards[0].device_name.data;
+        if (own.clock == LIMIT_NOT_GIVEN) own.clock = system->cards[0].clock;
+    }
+    if (is_split) own.shell = with_ethernet(ctx, own.shell, &system->cards[0].device);
+    if (!driver_resolve_device(ctx, &own, errors, target)) return false;
+    set_budget(out, is_split, target);
+    return true;
+}
+
+/* The first die with the transceivers of a port. */
+static uint32_t port_die(const Device *device, uint32_t port)
+{
+    uint32_t die = 0;
+    while (die + 1 < device->die_count && !(device->dies[die].ethernet >> port & 1)) die++;
+    return die;
+}
+
+/* "links" of place-cards and connect-cards. */
+static void add_links(StrBuf *out, const System *system)
+{
+    strbuf_add_c(out, "links=\"");
+    for (uint32_t i = 0; i < system->link_count; i++) {
+        const SystemLink *l = &system->links[i];
+        strbuf_printf(out, "%s%u.%u-%u.%u:%lld:%lld:%lld:%lld:%.*s", i ? "," : "", l->from,
+                      port_die(&system->cards[l->from].device, l->from_port), l->to,
+                      port_die(&system->cards[l->to].device, l->to_port), (long long)l->gbps,
+                      (long long)l->latency_ns, (long long)l->payload, (long long)l->overhead,
+                      STR_ARG(system_protocol_name(l->protocol)));
+    }
+    strbuf_add_char(out, '"');
+}
+
+bool driver_add_links(StrBuf *out, const StageOptions *options)
+{
+    const DriverCards *cards = options->compile ? options->compile->cards : NULL;
+    if (!cards || cards->system.card_count < 2 || strcmp(cards->mode, "dp") == 0) return false;
+    add_links(out, &cards->system);
+    return true;
+}
+
+bool driver_add_cards(StrBuf *out, const StageOptions *options)
+{
+    const DriverCards *cards = options->compile ? options->compile->cards : NULL;
+    if (!cards) return false;
+    const System *system = &cards->system;
+    strbuf_printf(out, "mode=%s cards=\"", cards->mode);
+    for (uint32_t i = 0; i < system->card_count; i++)
+        strbuf_printf(out, "%s%.*s=%.*s", i ? ";" : "", STR_ARG(system->cards[i].name),
+                      STR_ARG(system->cards[i].device.name));
+    strbuf_add_char(out, '"');
+    if (cards->instances > 1) strbuf_printf(out, " instances=%lld", (long long)cards->instances);
+    if (system->link_count > 0 && strcmp(cards->mode, "dp") != 0) {
+        strbuf_add_char(out, ' ');
+        add_links(out, system);
+    }
+    driver_add_dies(out, options->target);
+    return true;
 }

@@ -40,6 +40,9 @@ typedef VEC(EmittedFile) EmittedFiles;
 typedef struct EmittedProject {
     EmittedFiles files;    /* the report last */
     StrBuf csim_arguments; /* of `make csim`: " INPUT=FILE.npy OUTPUT=FILE.npy" */
+    StrBuf file_arguments; /* the same as words of a command of the Makefile */
+    StrBuf top;            /* C++ name of the top function */
+    VEC(StrBuf) ports;     /* and those of its arguments */
 } EmittedProject;
 
 /* Prints all files of a project into memory. False: diagnosed. The caller frees *out either way. */
@@ -50,6 +53,10 @@ void emitted_project_free(EmittedProject *project);
  * and keeps the user's files. Any other directory that is not empty is an error. Folders above it
  * are made. False: diagnosed, or what the directory lacks is appended to *why. */
 bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out, StrBuf *why) MUST_CHECK;
+/* The second half of that, for files that were printed before. */
+bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why) MUST_CHECK;
+/* Appends the C++ type of a stream, or of an element of one or of an array, without aliases. */
+void emit_print_type(const Type *type, StrBuf *out);
 /* Prints modules of hw, comb and seq as Verilog, beside the library's, and writes them as emit_hls
  * does. The last hw.module is the design's top. */
 bool emit_verilog(Op *module, const EmitOptions *options, EmittedProject *out, StrBuf *why)

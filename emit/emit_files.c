@@ -218,7 +218,7 @@ static void add_own_top(const EmittedFiles *files, StrBuf *tops)
 {
     for (size_t i = 0; i < files->len; i++) {
         Str name = strbuf_str(&files->data[i].name);
-        if (!str_ends_with(name, ".mir")) continue;
+        if (!str_ends_with(name, ".mir") || memchr(name.data, '/', name.len)) continue;
         if (tops->len > 0) strbuf_add_char(tops, '\n');
         strbuf_add(tops, name.data, name.len - strlen(".mir"));
     }

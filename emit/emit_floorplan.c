@@ -81,6 +81,7 @@ static void free_cells(Floorplan *plan)
 bool emit_is_placed(const Emitter *e)
 {
     SysPlace place;
+    if (op_attr(e->module, SYS_ATTR_CARDS)) return false; /* emit/kernels has it by card */
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
         if (op->def == EMITHLS(CALL) && sys_place(callee_of(op), &place)) return true;
     return false;

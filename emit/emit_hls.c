@@ -181,6 +181,13 @@ bool emit_hls_files(Op *module, const EmitOptions *options, EmittedProject *out)
     arena_init(&e.arena);
     bool ok = emit_prepare(&e) && add_files(&e, &out->files);
     if (ok) emit_csim_arguments(&e, &out->csim_arguments);
+    if (ok) emit_file_arguments(&e, &out->file_arguments);
+    if (ok) strbuf_add_c(&out->top, e.top_name);
+    for (size_t i = 0; ok && i < e.ports.len; i++) {
+        StrBuf *name = vec_push(&out->ports);
+        *name = (StrBuf){0};
+        strbuf_add_c(name, e.ports.data[i].name);
+    }
     emitter_free(&e);
     return ok;
 }
@@ -191,8 +198,12 @@ void emitted_project_free(EmittedProject *project)
         strbuf_free(&project->files.data[i].name);
         strbuf_free(&project->files.data[i].text);
     }
+    for (size_t i = 0; i < project->ports.len; i++) strbuf_free(&project->ports.data[i]);
     vec_free(&project->files);
+    vec_free(&project->ports);
     strbuf_free(&project->csim_arguments);
+    strbuf_free(&project->file_arguments);
+    strbuf_free(&project->top);
 }
 
 bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out, StrBuf *why)

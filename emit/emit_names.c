@@ -249,6 +249,27 @@ const char *cpp_type(Emitter *e, const Type *type)
     return emit_arena_printf(&e->arena, "ap_int<%u>", type_width(type));
 }
 
+void emit_print_type(const Type *type, StrBuf *out)
+{
+    if (type_is_a(type, &emithls_type_stream)) {
+        strbuf_add_c(out, "hls::stream<");
+        emit_print_type(emithls_stream_word(type), out);
+        strbuf_add_char(out, '>');
+    } else if (type->kind == TYPE_VECTOR && type_is_int_width(type_elem(type), 1)) {
+        strbuf_printf(out, "ap_uint<%lld>", (long long)emithls_lanes(type));
+    } else if (type->kind == TYPE_VECTOR) {
+        strbuf_add_c(out, "hls::vector<");
+        emit_print_type(type_elem(type), out);
+        strbuf_printf(out, ", %lld>", (long long)emithls_lanes(type));
+    } else if (type_is_float(type)) {
+        strbuf_add_c(out, type->kind == TYPE_F64 ? "double" : "float");
+    } else if (type_is_int_width(type, 1)) {
+        strbuf_add_c(out, "ap_uint<1>");
+    } else {
+        strbuf_printf(out, "ap_int<%u>", type_width(type));
+    }
+}
+
 /* Bits of the smallest builtin integer that holds the width. */
 static uint32_t builtin_width(uint32_t width)
 {

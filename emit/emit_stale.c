@@ -3,9 +3,11 @@
  *
  *   the name of a top function, which its C++ begins with
  *   rtl/NAME or ./NAME, a file of Verilog or beside it
+ *   kernels/NAME, cardN/link.cfg, ./system.mk or ./system.json, of a design on cards
  *
- * The Verilog of a project is known from its own lists, since names come from the layers.
- * Tests: lit/emit/output-directory.mir, lit/emit/output-verilog.mir */
+ * The Verilog and the kernels of a project are known from its own lists, since names come from the
+ * layers.
+ * Tests: lit/emit/output-directory.mir, lit/emit/output-verilog.mir, lit/emit/kernels.test */
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +16,13 @@
 #define RTL_FOLDER "rtl/"
 #define HERE "./"
 
+#define KERNEL_FOLDER "kernels/"
+#define SYSTEM_RULES "system.mk"
+
 static const char *const folders[] = {RTL_FOLDER, EMIT_BOARD_FOLDER, HERE};
+/* Of a design on cards: what stands beside the folders, and what is in that of the kernels. */
+static const char *const system_files[] = {SYSTEM_RULES, "system.json"};
+static const char *const kernel_files[] = {".cpp", ".h", "_params.h", ".cfg"};
 static const char *const lists[] = {RTL_SOURCES, RTL_MEMORIES};
 /* What stands beside the files of the lists. */
 static const char *const companions[] = {RTL_SOURCES, RTL_MEMORIES, "vivado.tcl", "clock.xdc"};
@@ -59,9 +67,54 @@ static void add_old(Str line, void *user)
     add_line(list->out, list->folder, line);
 }
 
+/* From the rules of a system: "KERNELS := \\" and names behind tabs, and "kernels/TOP_system.o". */
+static void add_old_kernel(Str line, void *user)
+{
+    static const char objects[] = "SYSTEM_OBJECTS := " KERNEL_FOLDER;
+    StrBuf *out = user;
+    const char *end = line.data + line.len, *at = line.data;
+    size_t skip = strlen(objects);
+    if (line.len > skip && memcmp(line.data, objects, skip) == 0) {
+        Str top = {line.data + skip, strcspn(line.data + skip, ".\n")};
+        static const char system[] = "_system";
+        add_line(out, KERNEL_FOLDER, top);
+        strbuf_add_c(out, ".cpp");
+        if (!str_ends_with(top, system)) return;
+        add_line(out, KERNEL_FOLDER, (Str){top.data, top.len - strlen(system)});
+        strbuf_add_c(out, ".mir");
+        return;
+    }
+    if (line.len < 2 || *at != '\t') return;
+    const char *name = ++at;
+    while (at < end && *at != ' ') at++;
+    if (at != end && !str_eq_c((Str){at, (size_t)(end - at)}, " \\")) return;
+    for (size_t i = 0; i < COUNT_OF(kernel_files); i++) {
+        add_line(out, KERNEL_FOLDER, (Str){name, (size_t)(at - name)});
+        strbuf_add_c(out, kernel_files[i]);
+    }
+}
+
+static void list_old_kernels(const char *dir, StrBuf *out)
+{
+    enum { MAX_CARDS = 16 };
+    StrBuf path = {0}, text = {0};
+    const char *reason;
+    strbuf_printf(&path, "%s/%s", dir, SYSTEM_RULES);
+    if (file_read(&text, path.data, &reason)) {
+        each_line(strbuf_str(&text), add_old_kernel, out);
+        for (size_t i = 0; i < COUNT_OF(system_files); i++)
+            add_line(out, HERE, str_from(system_files[i]));
+        for (int card = 0; card < MAX_CARDS; card++)
+            strbuf_printf(out, "%scard%d/link.cfg", out->len > 0 ? "\n" : "", card);
+    }
+    strbuf_free(&path);
+    strbuf_free(&text);
+}
+
 void emit_list_old_verilog(const char *dir, StrBuf *out)
 {
     StrBuf path = {0};
+    list_old_kernels(dir, out);
     for (size_t i = 0; i < COUNT_OF(folders); i++)
         for (size_t k = 0; k < COUNT_OF(lists); k++) {
             StrBuf text = {0};
@@ -84,11 +137,45 @@ static bool is_verilog(Str name)
     return str_ends_with(name, ".v") || str_ends_with(name, ".hex");
 }
 
+/* "card3/link.cfg" */
+static bool is_card_file(Str name)
+{
+    static const char file[] = "/link.cfg";
+    if (!str_starts_with(name, "card") || !str_ends_with(name, file)) return false;
+    size_t digits = name.len - strlen("card") - strlen(file);
+    for (size_t i = 0; i < digits; i++)
+        if (name.data[strlen("card") + i] < '0' || name.data[strlen("card") + i] > '9')
+            return false;
+    return digits > 0 && digits < 3;
+}
+
+/* "kernels/NAME.cpp" and the like, and not in a folder below. */
+static bool is_kernel_file(Str name)
+{
+    size_t skip = strlen(KERNEL_FOLDER);
+    if (!str_starts_with(name, KERNEL_FOLDER) || name.len == skip || name.data[skip] == '.' ||
+        memchr(name.data + skip, '/', name.len - skip))
+        return false;
+    return str_ends_with(name, ".cpp") || str_ends_with(name, ".h") ||
+           str_ends_with(name, ".cfg") || str_ends_with(name, ".mir");
+}
+
+static bool is_system_file(Str name)
+{
+    for (size_t i = 0; i < COUNT_OF(system_files); i++)
+        if (str_eq_c(name, system_files[i])) return true;
+    return false;
+}
+
 void emit_list_verilog(const EmittedFiles *files, StrBuf *out)
 {
     for (size_t i = 0; i < files->len; i++) {
         Str name = strbuf_str(&files->data[i].name);
-        if (str_starts_with(name, RTL_FOLDER))
+        if (is_card_file(name) || is_kernel_file(name))
+            add_line(out, "", name);
+        else if (is_system_file(name))
+            add_line(out, HERE, name);
+        else if (str_starts_with(name, RTL_FOLDER))
             add_line(out, "", name);
         else if (is_verilog(name))
             add_line(out, HERE, name);
@@ -101,7 +188,7 @@ static bool is_listed_name(Str name)
     if (name.len == 0 || name.data[0] == '.' || memchr(name.data, '/', name.len)) return false;
     for (size_t i = 0; i < COUNT_OF(companions); i++)
         if (str_eq_c(name, companions[i])) return true;
-    return emit_is_board_file(name) || is_verilog(name);
+    return is_system_file(name) || emit_is_board_file(name) || is_verilog(name);
 }
 
 typedef struct Removal {
@@ -154,10 +241,27 @@ static void remove_sources(const char *dir, Str old_top, const EmittedFiles *fil
     strbuf_free(&path);
 }
 
+/* False: the line is no file of kernels or of a card. A folder goes with the last of its files. */
+static bool remove_kernel(const Removal *to, Str line)
+{
+    if (!is_card_file(line) && !is_kernel_file(line)) return false;
+    StrBuf path = {0}, name = {0};
+    strbuf_add_str(&name, line);
+    strbuf_printf(&path, "%s/%s", to->dir, name.data);
+    if (!has_file(to->files, name.data) && unlink(path.data) == 0) {
+        path.data[path.len - line.len + (size_t)(strchr(name.data, '/') - name.data)] = '\0';
+        (void)rmdir(path.data); /* where nothing is left in it */
+    }
+    strbuf_free(&path);
+    strbuf_free(&name);
+    return true;
+}
+
 static void remove_line(Str line, void *user)
 {
     Removal *to = user;
-    if (remove_verilog(to, line) || memchr(line.data, '/', line.len)) return;
+    if (remove_kernel(to, line) || remove_verilog(to, line) || memchr(line.data, '/', line.len))
+        return;
     remove_sources(to->dir, line, to->files);
 }
 

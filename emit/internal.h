@@ -279,7 +279,6 @@ void emit_list_verilog(const EmittedFiles *files, StrBuf *out);
 /* Removes what the lines name, also by top functions, and the new project does not have. */
 void emit_remove_stale(const char *dir, Str lines, const EmittedFiles *files);
 /* Makes or renews a project's directory. False: appended to *why. */
-bool emit_write_project(const char *dir, const EmittedFiles *files, StrBuf *why) MUST_CHECK;
 /* "a/b//" -> "a/b"; "/" stays. The caller frees it. */
 char *emit_without_slashes(const char *dir);
 /* Makes the folders above a directory that are missing; *made counts them. False: errno says why. */

@@ -29,16 +29,21 @@ static bool make_design(ming_context *owner, const ming_options *options, const 
                         Op **op, EmittedProject *project)
 {
     const CompileFlags *flags = &options->compile;
+    CompileOptions compile = flags->compile;
     DeviceTarget *target = xcalloc(1, sizeof *target);
+    DriverCards *cards = xcalloc(1, sizeof *cards);
     StrBuf why = {0};
-    bool ok = driver_resolve_device(owner->ctx, &flags->device, lib_errors(owner), target) &&
+    if (driver_wants_cards(&flags->cards)) compile.cards = cards;
+    bool ok = driver_resolve_cards(owner->ctx, &flags->cards, &flags->device, lib_errors(owner),
+                                   target, cards) &&
               compile_flags_check_target(flags, target, &why) &&
               compile_flags_find_files(flags, &why) && quantize(owner, options, *op, NULL) &&
-              driver_compile(op, &flags->compile, target, NULL) &&
+              driver_compile(op, &compile, target, NULL) &&
               compile_flags_emit(flags, folder, *op, project, &why);
     if (why.len > 0) lib_error(owner, "%s", why.data);
     strbuf_free(&why);
     free(target);
+    free(cards);
     return ok;
 }
 

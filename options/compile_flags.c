@@ -2,11 +2,14 @@
  * Tests: lit/driver/ming-compile.mir, lit/tools/command-line.mir */
 #include <string.h>
 
+#include "dialects/sys/sys.h"
+#include "emit/kernels/kernels.h"
 #include "options/internal.h"
 
 void compile_flags_init(CompileFlags *options)
 {
     *options = (CompileFlags){.device = DEVICE_OPTIONS_DEFAULTS,
+                              .cards = {.cards = LIMIT_NOT_GIVEN, .instances = LIMIT_NOT_GIVEN},
                               .platform = "none",
                               .interface = "axis",
                               .weights = "rom",
@@ -24,6 +27,22 @@ void compile_flags_free(CompileFlags *options)
     driver_quantize_options_free(&options->quantize);
     vec_free(&options->anchors);
     strbuf_free(&options->anchor_list);
+}
+
+static void add_cards(Flags *flags, CardOptions *cards)
+{
+    FLAGS_ADD(flags,
+              {"cards", FLAG_INT, &cards->cards, "n",
+               "Make the design for so many cards of the device, in a chain of Ethernet links",
+               NULL},
+              {"system", FLAG_TEXT, &cards->system, "file.xml",
+               "Make it for the cards and links of a file", NULL},
+              {"mode", FLAG_CHOICE, &cards->mode, "dp|hwmp|tmp",
+               "How cards share it: each has the whole (dp), or a part, so that frames go from the "
+               "first card to the last one (hwmp, default) or come back to the first (tmp)",
+               NULL},
+              {"instances", FLAG_INT, &cards->instances, "n",
+               "With --mode=dp, designs on each card, default 1", NULL});
 }
 
 void compile_flags_add(Flags *flags, CompileFlags *options)
@@ -86,6 +105,7 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
          "The die that a layer, or a process, is on; may be repeated", NULL},
         {"colocate", FLAG_TEXT, &compile->colocated, "layer,layer",
          "Layers that are on one die; lists are separated by semicolons", NULL});
+    add_cards(flags, &options->cards);
     flags_add_model(flags, &options->model);
     flags_add_quantize(flags, &options->quantize);
 }
@@ -114,6 +134,11 @@ static bool parse_weights(const char *text, CompileOptions *out)
     return out->weights_width != 0;
 }
 
+static bool has_verilog(const CompileFlags *options)
+{
+    return strcmp(options->emit, "hls") != 0;
+}
+
 static EmitPlatform platform(const CompileFlags *options)
 {
     if (strcmp(options->platform, "pynq") == 0) return EMIT_PLATFORM_PYNQ;
@@ -139,6 +164,9 @@ static void settle(CompileFlags *options)
     compile->rewinds = strcmp(options->rewind, "on") == 0;
     compile->flushes = flushes;
     compile->honors_dies = !options->is_pooled;
+    if (driver_wants_cards(&options->cards) &&
+        (!options->cards.mode || strcmp(options->cards.mode, "dp") != 0))
+        compile->honors_dies = false; /* place-cards chooses them */
     for (size_t i = 0; i < options->anchors.len; i++)
         strbuf_printf(&options->anchor_list, "%s%s", i ? ";" : "", options->anchors.data[i]);
     compile->anchors = options->anchor_list.data;
@@ -160,12 +188,47 @@ static bool check_platform(const CompileFlags *options, StrBuf *why)
                             "last words of a frame with the next one; --rewind=off is needed");
 }
 
+static bool check_cards(const CompileFlags *options, StrBuf *why)
+{
+    const CardOptions *cards = &options->cards;
+    const CompileOptions *compile = &options->compile;
+    bool has_count = cards->cards != LIMIT_NOT_GIVEN;
+    bool has_instances = cards->instances != LIMIT_NOT_GIVEN;
+    bool is_dp = cards->mode && strcmp(cards->mode, "dp") == 0;
+    if (has_count && (cards->cards < 1 || cards->cards > SYSTEM_MAX_CARDS))
+        return flags_wrong(why, "--cards takes a number from 1 to %d", SYSTEM_MAX_CARDS);
+    if (cards->system && has_count)
+        return flags_wrong(why, "--system names all cards, it goes with no --cards");
+    if ((cards->mode || has_instances) && !driver_wants_cards(cards))
+        return flags_wrong(why, "--%s is about the cards of --cards or --system",
+                           cards->mode ? "mode" : "instances");
+    if (has_instances && (!is_dp || cards->instances < 1 || cards->instances > 64))
+        return flags_wrong(why, "--instances takes a number from 1 to 64, with --mode=dp");
+    if (!driver_wants_cards(cards)) return true;
+    if (has_platform(options))
+        return flags_wrong(why,
+                           "--platform=%s is for one card, so it goes with no --cards and "
+                           "--system",
+                           options->platform);
+    if (!is_dp && (compile->anchors || compile->colocated))
+        return flags_wrong(why,
+                           "--anchor and --colocate are about the dies of one card, so they go "
+                           "with --mode=dp only");
+    if (compile->loads_weights || compile->has_dma_ports || has_verilog(options))
+        return flags_wrong(why, "--%s has no form as kernels on cards",
+                           compile->loads_weights   ? "weights=load"
+                           : compile->has_dma_ports ? "interface=dma"
+                                                    : "emit=hls,verilog");
+    return true;
+}
+
 static bool check(const CompileFlags *options, StrBuf *why)
 {
     const CompileOptions *compile = &options->compile;
     if (!flags_check_device(&options->device, why) ||
         !flags_check_search(&options->compile.search, why))
         return false;
+    if (!check_cards(options, why)) return false;
     if (options->max_text < 0) return flags_wrong(why, "--max-text takes a number of bytes, or 0");
     if (options->compile.verify_semantics < 0)
         return flags_wrong(why, "--verify-semantics takes a positive number");
@@ -214,9 +277,14 @@ bool compile_flags_settle(CompileFlags *options, StrBuf *why)
     return ok;
 }
 
-static bool has_verilog(const CompileFlags *options)
+/* The design as kernels on its cards. */
+static bool emit_kernels(const Op *design, const EmitOptions *options, EmittedProject *project)
 {
-    return strcmp(options->emit, "hls") != 0;
+    Op *system = op_clone(design, NULL);
+    bool ok = driver_run_passes(system, STR("builtin.module(split-region)")) &&
+              kernels_emit(system, options, project);
+    op_erase(system);
+    return ok;
 }
 
 bool compile_flags_emit(const CompileFlags *options, const char *folder, Op *design,
@@ -235,8 +303,9 @@ bool compile_flags_emit(const CompileFlags *options, const char *folder, Op *des
                               .board_dir = board_dir.data,
                               .rtl = rtl,
                               .max_text = options->max_text};
-    ok = ok && (rtl || !has_rtl) &&
-         (folder ? emit_hls(design, &emit, project, why) : emit_hls_files(design, &emit, project));
+    ok = ok && (rtl || !has_rtl) && emit_hls_files(design, &emit, project) &&
+         (!op_attr(design, SYS_ATTR_CARDS) || emit_kernels(design, &emit, project)) &&
+         (!folder || emit_write_project(folder, &project->files, why));
     if (rtl) op_erase(rtl);
     strbuf_free(&csim_dir);
     strbuf_free(&rtl_dir);

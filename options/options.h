@@ -75,6 +75,7 @@ typedef struct CompileFlags {
     StrBuf anchor_list; /* the same as the driver takes them */
     int64_t max_text;
     DeviceOptions device;
+    CardOptions cards;
     CompileOptions compile;
     ModelOptions model;
     QuantizeOptions quantize;

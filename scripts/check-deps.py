@@ -98,9 +98,11 @@ target/cost                     cost memory
 target/dse/solve                dse
 target/dse                      dse folding
 target/fifo                     fifo
+target/split                    split
 emit/verilog                    verilog
 emit/dies                       dies
 emit                            cpp emit emitted
+emit/kernels                    kernels
 driver                          chart check compile device_options driver model ports search
 driver/roofline                 roofline
 driver/simulate                 simulation

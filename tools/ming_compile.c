@@ -142,7 +142,7 @@ static bool draw_dies(const Tool *tool, const CompileTool *options, const Op *de
     return ok;
 }
 
-static bool compile_bytes(const Tool *tool, const CompileTool *options, const char *path, Str bytes)
+static bool compile_bytes(const Tool *tool, CompileTool *options, const char *path, Str bytes)
 {
     EmittedProject project = {0};
     StrBuf why = {0};
@@ -150,7 +150,10 @@ static bool compile_bytes(const Tool *tool, const CompileTool *options, const ch
     Context *ctx = context_create();
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
-    bool ok = driver_resolve_device(ctx, &options->flags.device, tool_errors(tool), &target);
+    DriverCards *cards = xcalloc(1, sizeof *cards);
+    bool ok = driver_resolve_cards(ctx, &options->flags.cards, &options->flags.device,
+                                   tool_errors(tool), &target, cards);
+    if (driver_wants_cards(&options->flags.cards)) options->flags.compile.cards = cards;
     ok = ok && compile_flags_check_target(&options->flags, &target, &why) &&
          check_dies(tool, options, &target) && compile_flags_find_files(&options->flags, &why);
     const bool is_ready = ok;
@@ -169,10 +172,12 @@ static bool compile_bytes(const Tool *tool, const CompileTool *options, const ch
     context_destroy(ctx);
     emitted_project_free(&project);
     strbuf_free(&why);
+    options->flags.compile.cards = NULL;
+    free(cards);
     return ok;
 }
 
-static bool compile_file(const Tool *tool, const CompileTool *options, const char *path)
+static bool compile_file(const Tool *tool, CompileTool *options, const char *path)
 {
     StrBuf bytes = {0};
     const char *reason = NULL;

@@ -117,6 +117,9 @@ int64_t emithls_beat_bits(const Type *scalar, int64_t lanes);
  * of flat iterations that it covers, which is the whole box by default. */
 size_t emithls_for_extents(const Op *loop, int64_t *extents, size_t max);
 void emithls_for_range(const Op *loop, int64_t *begin, int64_t *end);
+/* Text of a function, which other ops with arguments, names for them and a body have, too. */
+bool emithls_parse_func(OpParser *p);
+void emithls_print_func(OpPrinter *p, const Op *op);
 Op *emithls_top(const Op *module); /* the func marked `top`, or NULL */
 /* Loaded tables: whether per_word is right; how many words of the port of weights they are, the last of
  * which may be filled in part, and one of them, in its lowest bits. Tests: lit/passes/dfg/load-weights-packed.mir */

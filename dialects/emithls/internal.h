@@ -11,8 +11,6 @@ const Type *emithls_parse_stream(OpParser *p);
 void emithls_print_stream(StrBuf *out, const Type *type);
 const Type *emithls_parse_array(OpParser *p);
 void emithls_print_array(StrBuf *out, const Type *type);
-bool emithls_parse_func(OpParser *p);
-void emithls_print_func(OpPrinter *p, const Op *op);
 bool emithls_parse_for(OpParser *p);
 void emithls_print_for(OpPrinter *p, const Op *op);
 

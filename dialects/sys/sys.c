@@ -50,13 +50,17 @@ const Attr *sys_place_attr(Context *ctx, SysPlace place)
     return attr_dialect(ctx, &sys_attr_place, params, COUNT_OF(params));
 }
 
+SysPlace sys_place_of(const Attr *place)
+{
+    return (SysPlace){attr_int_value(place->u.dialect.params[0]),
+                      attr_int_value(place->u.dialect.params[1])};
+}
+
 bool sys_place(const Op *op, SysPlace *out)
 {
     const Attr *attr = op_attr(op, SYS_ATTR_PLACE);
-    if (!attr) return false;
-    *out = (SysPlace){attr_int_value(attr->u.dialect.params[0]),
-                      attr_int_value(attr->u.dialect.params[1])};
-    return true;
+    if (attr) *out = sys_place_of(attr);
+    return attr != NULL;
 }
 
 static bool has_kind(const Attr *dict, const char *name, AttrKind kind)
@@ -76,6 +80,32 @@ static bool is_link(const Attr *attr)
     const Attr *dies = attr->kind == ATTR_DICT ? attr_dict_get_c(attr, SYS_LINK_DIES) : NULL;
     return dies && attr_is_int_array(dies) && dies->u.dense_array.count == 2 &&
            has_kind(attr, SYS_LINK_WIRES, ATTR_INTEGER);
+}
+
+/* Absent, or as SYS_ATTR_DIES. */
+static bool are_dies(const Attr *dies)
+{
+    bool ok = !dies || (dies->kind == ATTR_ARRAY && dies->u.array.count <= SYS_MAX_DIES);
+    for (size_t i = 0; dies && ok && i < dies->u.array.count; i++)
+        ok = is_die(dies->u.array.items[i]);
+    return ok;
+}
+
+/* [{name = "c0", device = "u280"}] */
+static bool verify_cards(Op *op, const Attr *cards)
+{
+    bool ok = cards->kind == ATTR_ARRAY && cards->u.array.count > 0 &&
+              cards->u.array.count <= SYS_MAX_CARDS;
+    for (size_t i = 0; ok && i < cards->u.array.count; i++) {
+        const Attr *card = cards->u.array.items[i];
+        ok = card->kind == ATTR_DICT && has_kind(card, SYS_CARD_NAME, ATTR_STRING) &&
+             has_kind(card, SYS_CARD_DEVICE, ATTR_STRING) &&
+             are_dies(attr_dict_get_c(card, SYS_CARD_DIES));
+    }
+    return ok || op_error(op,
+                          SYS_ATTR_CARDS " must be an array of 1 to %d dictionaries, each with "
+                                         "the strings 'name' and 'device'",
+                          SYS_MAX_CARDS);
 }
 
 /* A list of dies or links on the module. */
@@ -98,15 +128,36 @@ static bool verify_list(Op *op, const NamedAttr *attr)
            op_error(op, "is no module, so it cannot have %.*s", STR_ARG(attr->name->str));
 }
 
+/* { packet = 16 : i64, protocol = "credit" } */
+static bool verify_link_attr(Op *op, const Attr *link)
+{
+    const Attr *packet = link->kind == ATTR_DICT ? attr_dict_get_c(link, SYS_ATTR_PACKET) : NULL;
+    return (packet && packet->kind == ATTR_INTEGER &&
+            has_kind(link, SYS_ATTR_PROTOCOL, ATTR_STRING) && op->def == EMITHLS(STREAM)) ||
+           op_error(op, SYS_ATTR_LINK " must be a dictionary with 'packet' and 'protocol' on an "
+                                      "emithls.stream");
+}
+
 static bool verify_attr(Op *op, const NamedAttr *attr)
 {
     Str name = attr->name->str;
+    if (str_eq_c(name, SYS_ATTR_CARDS)) return verify_cards(op, attr->value);
+    if (str_eq_c(name, SYS_ATTR_MODE))
+        return attr->value->kind == ATTR_STRING || op_error(op, SYS_ATTR_MODE " must be a string");
+    if (str_eq_c(name, SYS_ATTR_INSTANCES))
+        return (ATTR_IS_I64.test(attr->value) && attr_int_value(attr->value) >= 1) ||
+               op_error(op, SYS_ATTR_INSTANCES " must be a positive i64");
+    if (str_eq_c(name, SYS_ATTR_LINK)) return verify_link_attr(op, attr->value);
+    if (str_eq_c(name, SYS_ATTR_KERNEL))
+        return (attr->value->kind == ATTR_STRING && op->def == EMITHLS(FUNC)) ||
+               op_error(op, SYS_ATTR_KERNEL " must be a string on an emithls.func");
     if (str_eq_c(name, SYS_ATTR_DIES) || str_eq_c(name, SYS_ATTR_LINKS))
         return verify_list(op, attr);
     if (!str_eq_c(name, SYS_ATTR_PLACE))
         return op_error(op,
-                        "has '%.*s'; attributes of sys are " SYS_ATTR_DIES ", " SYS_ATTR_LINKS
-                        " and " SYS_ATTR_PLACE,
+                        "has '%.*s'; attributes of sys are " SYS_ATTR_CARDS ", " SYS_ATTR_DIES
+                        ", " SYS_ATTR_INSTANCES ", " SYS_ATTR_KERNEL ", " SYS_ATTR_LINK
+                        ", " SYS_ATTR_MODE ", " SYS_ATTR_LINKS " and " SYS_ATTR_PLACE,
                         STR_ARG(name));
     if (!attr_is_a(attr->value, &sys_attr_place))
         return op_error(op, SYS_ATTR_PLACE " must be a #sys.place");
@@ -118,7 +169,9 @@ static const AttrDef *const sys_attrs[] = {&sys_attr_place, NULL};
 
 const DialectDef sys_dialect = {
     .name = "sys",
-    .summary = "Where the processes of a design are: cards and their dies.",
+    .summary = "Where the processes of a design are: cards and their dies, and kernels on them.",
+    .ops = sys_ops,
+    .op_count = SYS_OP_COUNT,
     .attrs = sys_attrs,
     .verify_op_attr = verify_attr,
 };

@@ -1,13 +1,24 @@
-/* The sys dialect: where the processes of a design are. It has no ops. A process that is placed has
- * `sys.place = #sys.place<card = 0, die = 2>`; cards and dies are numbered from 0, in the order of
- * the system file and of the device description. A design is placed as a whole or not at all.
+/* The sys dialect: where the processes of a design are, and designs as kernels on cards. A process
+ * that is placed has `sys.place = #sys.place<card = 0, die = 2>`; cards and dies are numbered from
+ * 0, in the order of the system file and of the device description. A design is placed as a whole
+ * or not at all. A sys.system takes the place of the top function once split-region has made
+ * kernels of the processes. SYS(ID) is the row of an op, which serves as its identity.
  * Tests: lit/dialects/sys */
 #ifndef MING_DIALECTS_SYS_SYS_H
 #define MING_DIALECTS_SYS_SYS_H
 
 #include "ir/core/core.h"
 
+#define OP(ID, ...) SYS_##ID,
+enum {
+#include "dialects/sys/sys_ops.def"
+    SYS_OP_COUNT
+};
+#undef OP
+
+extern const OpDef sys_ops[];
 extern const DialectDef sys_dialect;
+#define SYS(ID) (&sys_ops[SYS_##ID])
 /* Parameters: card and die, i64. */
 extern const AttrDef sys_attr_place;
 
@@ -15,11 +26,30 @@ extern const AttrDef sys_attr_place;
  * and apply-folding, handed on by convert-dfg-to-emithls; add-memory-ports and load-weights place
  * their processes beside those that they serve. Read by target/fifo, sim and emit. */
 #define SYS_ATTR_PLACE "sys.place"
+/* On such a function: the kernel that it belongs to, whatever else is on the die, a string.
+ * Written by connect-cards; read by split-region. */
+#define SYS_ATTR_KERNEL "sys.kernel"
+/* On an emithls.stream of a design that is not split: it is a link between cards, a dictionary of
+ * SYS_LINK_PACKET and SYS_LINK_PROTOCOL. Written by connect-cards; read by cross-dies, target/fifo
+ * and split-region. */
+#define SYS_ATTR_LINK "sys.link"
+/* Of a sys.link op, and keys of the dictionary: words of a packet, an i64, and "credit" or "udp". */
+#define SYS_ATTR_PACKET "packet"
+#define SYS_ATTR_PROTOCOL "protocol"
 /* On the module: the dies that places count, an array of dictionaries of SYS_DIE keys, and what
  * joins them, an array of dictionaries of SYS_LINK keys. Written by choose-unroll; read by
  * target/dse, target/fifo and emit. */
 #define SYS_ATTR_DIES "sys.dies"
 #define SYS_ATTR_LINKS "sys.links"
+/* On the module: the cards that places count, an array of dictionaries of SYS_CARD keys; how
+ * they share the design, "dp", "hwmp" or "tmp"; and with "dp" how many designs each has, an i64.
+ * Written by place-cards; read by split-region and emit. */
+#define SYS_ATTR_CARDS "sys.cards"
+#define SYS_ATTR_MODE "sys.mode"
+#define SYS_ATTR_INSTANCES "sys.instances"
+#define SYS_CARD_NAME "name" /* strings */
+#define SYS_CARD_DEVICE "device"
+#define SYS_CARD_DIES "dies"        /* as SYS_ATTR_DIES; if any */
 #define SYS_DIE_NAME "name"         /* a string */
 #define SYS_DIE_LIMIT "limit"       /* what a design may use, a dictionary of DFG_COST keys */
 #define SYS_DIE_CAPACITY "capacity" /* the same of what there is */
@@ -34,7 +64,20 @@ typedef struct SysPlace {
 } SysPlace;
 
 const Attr *sys_place_attr(Context *ctx, SysPlace place);
+SysPlace sys_place_of(const Attr *place); /* of a #sys.place */
 /* False: the op has none. */
 bool sys_place(const Op *op, SysPlace *out);
+
+/* The sys.system of a module, or NULL; and what stands for the whole design: it, else the top
+ * function, or NULL. */
+const Op *sys_system(const Op *module);
+const Op *sys_top(const Op *module);
+
+/* Whether words are taken from a stream or memory or given to it, by ops that use it and in the
+ * functions that are called with it. */
+typedef struct SysUse {
+    bool reads, writes;
+} SysUse;
+void sys_add_use(const Value *port, SysUse *out); /* adds to *out */
 
 #endif

@@ -6,6 +6,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "sim/design/internal.h"
@@ -232,13 +233,21 @@ static bool is_loaded(const Value *array)
     return false;
 }
 
+/* What values stand for: streams of the design, as index + 1, and in kernels the design's own
+ * memories. */
+typedef struct Names {
+    PtrMap streams, memories;
+} Names;
+
 /* Those of the process that was added last. */
-static void add_memories(HlsDesign *design, const Op *call)
+static void add_memories(HlsDesign *design, const Op *call, const PtrMap *memories)
 {
     uint32_t index = (uint32_t)design->processes.len - 1;
     const HlsProcess *p = &design->processes.data[index];
     for (uint32_t i = 0; i < p->port_count; i++) {
         const Value *memory = op_operand(call, i);
+        const Value *outer = ptrmap_get(memories, memory);
+        if (outer) memory = outer;
         if (p->streams[i] == HLS_NOBODY && memory->is_arg)
             *vec_push(&design->memories) = (HlsMemoryPort){
                 memory->index, index, i, is_loaded(region_entry(op_region(p->func, 0))->args[i])};
@@ -257,7 +266,7 @@ static HlsProcessKind kind_of(const Op *func)
     return HLS_KERNEL;
 }
 
-static bool add_call(HlsDesign *design, const Op *call, const PtrMap *streams)
+static bool add_call(HlsDesign *design, const Op *call, const Names *names)
 {
     HlsProcess *p = vec_push(&design->processes);
     *p = (HlsProcess){.func = symbol_lookup(call, op_attr(call, "callee")),
@@ -266,8 +275,8 @@ static bool add_call(HlsDesign *design, const Op *call, const PtrMap *streams)
     p->kind = kind_of(p->func);
     p->streams = ARENA_ARRAY(&design->arena, uint32_t, p->port_count);
     for (uint32_t i = 0; i < p->port_count; i++)
-        p->streams[i] = (uint32_t)(uintptr_t)ptrmap_get(streams, op_operand(call, i)) - 1;
-    add_memories(design, call);
+        p->streams[i] = (uint32_t)(uintptr_t)ptrmap_get(&names->streams, op_operand(call, i)) - 1;
+    add_memories(design, call, &names->memories);
     return build_process(design, p);
 }
 
@@ -304,8 +313,8 @@ static void add_world(HlsDesign *design, uint32_t port)
     *vec_push(&p->steps) = (HlsStep){.kind = STEP_LOOP};
 }
 
-static void add_stream(HlsDesign *design, PtrMap *streams, const Value *value, Str name,
-                       const Op *op, int64_t depth)
+static void add_stream(HlsDesign *design, Names *names, const Value *value, Str name, const Op *op,
+                       int64_t depth)
 {
     *vec_push(&design->streams) = (HlsStream){.name = name,
                                               .op = op,
@@ -316,7 +325,7 @@ static void add_stream(HlsDesign *design, PtrMap *streams, const Value *value, S
                                               .reader = HLS_NOBODY};
     HlsStream *added = &design->streams.data[design->streams.len - 1];
     added->late = added->latency - 1;
-    ptrmap_put(streams, value, (void *)(uintptr_t)design->streams.len);
+    ptrmap_put(&names->streams, value, (void *)(uintptr_t)design->streams.len);
 }
 
 /* The ends of a stream by what a process does with it; its words per frame by the writer. */
@@ -383,30 +392,56 @@ static bool check_ends(const HlsDesign *design)
     return true;
 }
 
-static bool add_top_op(HlsDesign *design, const Op *op, PtrMap *streams)
+/* Lets the arguments of a kernel's function stand for what the kernel is given. */
+static void bind_kernel(const Op *kernel, const Block *body, Names *names)
 {
-    if (op->def == EMITHLS(STREAM)) {
-        add_stream(design, streams, op_result(op, 0), op_attr(op, "name")->u.string, op,
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        const Value *given = op_operand(kernel, i);
+        void *stream = ptrmap_get(&names->streams, given);
+        if (stream)
+            ptrmap_put(&names->streams, body->args[i], stream);
+        else
+            ptrmap_put(&names->memories, body->args[i], (void *)(uintptr_t)given);
+    }
+}
+
+static bool add_kernel(HlsDesign *design, const Op *kernel, Names *names);
+
+static bool add_top_op(HlsDesign *design, const Op *op, Names *names)
+{
+    if (op->def == EMITHLS(STREAM) || op->def == SYS(LINK)) {
+        add_stream(design, names, op_result(op, 0), op_attr(op, "name")->u.string, op,
                    attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
         return true;
     }
-    if (op->def == EMITHLS(CALL)) return add_call(design, op, streams);
-    return op->def == EMITHLS(INTERFACE) || op->def == EMITHLS(DATAFLOW) ||
+    if (op->def == EMITHLS(CALL)) return add_call(design, op, names);
+    if (op->def == SYS(KERNEL)) return add_kernel(design, op, names);
+    return op->def == EMITHLS(INTERFACE) || op->def == EMITHLS(DATAFLOW) || op->def == SYS(CARD) ||
            op_error(op, "cannot be simulated in the top function");
 }
 
-static bool build_top(HlsDesign *design, PtrMap *streams)
+static bool add_kernel(HlsDesign *design, const Op *kernel, Names *names)
+{
+    const Op *func = symbol_lookup(kernel, op_attr(kernel, "callee"));
+    const Block *body = region_entry(op_region(func, 0));
+    bind_kernel(kernel, body, names);
+    FOR_EACH_OP(op, body)
+        if (!add_top_op(design, op, names)) return false;
+    return true;
+}
+
+static bool build_top(HlsDesign *design, Names *values)
 {
     Block *body = region_entry(op_region(design->top, 0));
     const Attr *names = op_attr(design->top, EMITHLS_ATTR_ARG_NAMES);
     for (uint32_t i = 0; i < body->arg_count; i++) {
         if (!type_is_a(body->args[i]->type, &emithls_type_stream)) continue;
-        add_stream(design, streams, body->args[i], names->u.array.items[i]->u.string, NULL,
+        add_stream(design, values, body->args[i], names->u.array.items[i]->u.string, NULL,
                    PORT_DEPTH);
         design->streams.data[design->port_count++].arg = i;
     }
     FOR_EACH_OP(op, body)
-        if (!add_top_op(design, op, streams)) return false;
+        if (!add_top_op(design, op, values)) return false;
     for (uint32_t i = 0; i < design->processes.len; i++)
         for (uint32_t k = 0; k < design->processes.data[i].port_count; k++)
             if (!connect_port(design, i, k)) return false;
@@ -425,19 +460,20 @@ static bool is_scheduled(const Op *module, const Op *top, Clock clock)
 
 HlsDesign *design_create(const Op *module, Clock clock)
 {
-    const Op *top = emithls_top(module);
+    const Op *top = sys_top(module);
     if (!top) {
         op_emit_error(module, "there is no top function; it is a design of emithls that can be "
                               "simulated");
         return NULL;
     }
     HlsDesign *design = xcalloc(1, sizeof *design);
-    PtrMap streams = {0}; /* Value* -> index + 1 */
+    Names names = {0};
     *design = (HlsDesign){.ctx = module->ctx, .top = top, .clock = clock};
     design->is_scheduled = is_scheduled(module, top, clock);
     arena_init(&design->arena);
-    bool ok = build_top(design, &streams);
-    ptrmap_free(&streams);
+    bool ok = build_top(design, &names);
+    ptrmap_free(&names.streams);
+    ptrmap_free(&names.memories);
     if (ok) return design;
     design_free(design);
     return NULL;

@@ -9,12 +9,13 @@
  * Tests: lit/sim/design/schedule-hls.mir, schedule-invalid.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "ir/asm/print/print.h"
 #include "sim/design/design.h"
 
 int64_t design_clock_mhz(const Op *module)
 {
-    const Op *top = emithls_top(module);
+    const Op *top = sys_top(module);
     const Attr *scheduled = top ? op_attr(top, EMITHLS_ATTR_SCHEDULE_CLOCK) : NULL;
     if (scheduled) return attr_int_value(scheduled);
     const Attr *timing = top ? op_attr(top, EMITHLS_ATTR_TIMING) : NULL;

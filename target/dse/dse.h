@@ -193,6 +193,8 @@ typedef struct DsePlaced {
 /* What a design takes of its dies. NULL: it is not placed. The caller frees it. */
 DsePlaced *dse_placed(const Op *module);
 void dse_placed_free(DsePlaced *placed);
+/* Notes the dies on the module, as the options of choose-unroll give them. False: diagnosed. */
+bool dse_record_dies(Op *module, Str dies, Str links, int64_t mean) MUST_CHECK;
 /* The dies of a placed module, their limits and links. False: it has none. The caller frees the
  * platform either way. */
 bool dse_platform(const Op *module, PartitionPlatform *out) MUST_CHECK;

@@ -103,9 +103,6 @@ void dse_add_fifo(const Type *word, int64_t burst, Cost *sum);
 /* Builds the chosen converters into the graph. */
 void dse_apply_converters(SymbolTable *symbols, const DseSpace *space, const uint32_t *chosen);
 
-/* Notes the dies on the module, as the options of choose-unroll give them. False: diagnosed. */
-bool dse_record_dies(Op *module, Str dies, Str links, int64_t mean) MUST_CHECK;
-
 /* A number of a dictionary, from 0 to PARTITION_MAX_AMOUNT. */
 int64_t dse_amount(const Attr *dict, const char *name);
 

@@ -64,7 +64,7 @@ static bool count_borders(const Op *module, Op *stream, const Ends *ends, int64_
     if (ends->count < 2) return true;
     if (places[0].card != places[1].card)
         return op_error(stream,
-                        "joins processes of cards %lld and %lld, but a design is of one card",
+                        "joins processes of cards %lld and %lld, between which there is no link",
                         (long long)places[0].card, (long long)places[1].card);
     *out = distance(module, places[0].die, places[1].die);
     return true;
@@ -79,7 +79,7 @@ static bool cross_dies(Pass *pass, Op *module)
     if (!top) return true;
     symtab_init(&symbols, module);
     FOR_EACH_OP(op, region_entry(op_region(top, 0))) {
-        if (op->def != EMITHLS(STREAM)) continue;
+        if (op->def != EMITHLS(STREAM) || op_attr(op, SYS_ATTR_LINK)) continue;
         const Ends ends = ends_of(op, &symbols);
         if (!count_borders(module, op, &ends, &borders)) {
             ok = false;

@@ -1,0 +1,186 @@
+/* system.json: cards and what their dies take, kernels, streams and links, and how fast it is.
+ * Tests: test/e2e/system_check.py */
+#include <string.h>
+
+#include "emit/kernels/internal.h"
+#include "sim/design/design.h"
+#include "target/cost/cost.h"
+#include "target/dse/dse.h"
+
+static void begin_item(JsonWriter *w)
+{
+    json_write_line(w, 4);
+    json_begin_object(w);
+}
+
+static void end_items(JsonWriter *w)
+{
+    json_write_line(w, 2);
+    json_end_array(w);
+    json_write_line(w, 2);
+}
+
+/* What the processes of a die take by their reports, the FIFOs that they write included. */
+static void sum_use(const KernelSet *set, SysPlace place, int64_t use[PARTITION_KINDS])
+{
+    memset(use, 0, PARTITION_KINDS * sizeof *use);
+    for (size_t i = 0; i < set->kernels.len; i++) {
+        const KernelFiles *k = &set->kernels.data[i];
+        if (k->place.die != place.die || (!set->is_dp && k->place.card != place.card)) continue;
+        FOR_EACH_OP(op, region_entry(op_region(k->func, 0))) {
+            if (op->def != EMITHLS(CALL)) continue;
+            const Op *func = symbol_lookup(op, op_attr(op, "callee"));
+            for (int n = 0; n < PARTITION_KINDS; n++)
+                use[n] +=
+                    set->instances *
+                    i64_max(0, attr_dict_int(op_attr(func, DFG_ATTR_REPORT),
+                                             cost_names[dse_cost_kind((PartitionKind)n)].key, 0));
+        }
+    }
+}
+
+static void add_amounts(JsonWriter *w, const char *name, const int64_t *amounts)
+{
+    json_member_object(w, name);
+    for (PartitionKind k = 0; k < PARTITION_KINDS; k++)
+        json_member_int(w, partition_kind_name(k), amounts[k]);
+    json_end_object(w);
+}
+
+static void add_dies(const KernelSet *set, int64_t card, const Attr *dies, JsonWriter *w)
+{
+    json_member_array(w, "dies");
+    for (uint32_t i = 0; dies && i < dies->u.array.count; i++) {
+        int64_t amounts[PARTITION_KINDS];
+        const Attr *die = dies->u.array.items[i];
+        json_write_line(w, 6);
+        json_begin_object(w);
+        json_member_string(w, "name", attr_dict_get_c(die, SYS_DIE_NAME)->u.string);
+        sum_use(set, (SysPlace){card, i}, amounts);
+        add_amounts(w, "use", amounts);
+        json_write_line(w, 7);
+        for (int k = 0; k < PARTITION_KINDS; k++)
+            amounts[k] = attr_dict_int(attr_dict_get_c(die, SYS_DIE_LIMIT),
+                                       cost_names[dse_cost_kind((PartitionKind)k)].key, 0) *
+                         set->instances;
+        add_amounts(w, "limit", amounts);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+static void add_cards(const KernelSet *set, JsonWriter *w)
+{
+    const Attr *cards = op_attr(set->module, SYS_ATTR_CARDS);
+    int64_t card = 0;
+    json_member_array(w, "cards");
+    FOR_EACH_OP(op, region_entry(op_region(set->system, 0))) {
+        if (op->def != SYS(CARD)) continue;
+        const Attr *own =
+            cards && card < (int64_t)cards->u.array.count ? cards->u.array.items[card] : NULL;
+        begin_item(w);
+        json_member_string(w, "name", op_attr(op, "name")->u.string);
+        json_member_string(w, "device", op_attr(op, "device")->u.string);
+        add_dies(set, card, own ? attr_dict_get_c(own, SYS_CARD_DIES) : NULL, w);
+        json_end_object(w);
+        card++;
+    }
+    end_items(w);
+}
+
+static void add_kernels(const KernelSet *set, JsonWriter *w)
+{
+    json_member_array(w, "kernels");
+    for (size_t i = 0; i < set->kernels.len; i++) {
+        const KernelFiles *k = &set->kernels.data[i];
+        begin_item(w);
+        json_member_string(w, "name", str_from(kernels_name(k)));
+        if (set->is_dp)
+            json_member_int(w, "copies", set->instances * kernels_card_count(set));
+        else
+            json_member_int(w, "card", k->place.card);
+        json_member_int(w, "die", k->place.die);
+        json_member_bool(w, "has_memory", k->has_memory);
+        json_member_array(w, "processes");
+        FOR_EACH_OP(op, region_entry(op_region(k->func, 0)))
+            if (op->def == EMITHLS(CALL))
+                json_write_string(w, op_attr(op, "callee")->u.symbol.names[0]->str);
+        json_end_array(w);
+        json_end_object(w);
+    }
+    end_items(w);
+}
+
+static void add_end(const KernelSet *set, const char *key, uint32_t kernel, uint32_t port,
+                    JsonWriter *w)
+{
+    StrBuf text = {0};
+    strbuf_printf(&text, "%s.%s", kernels_name(&set->kernels.data[kernel]),
+                  kernels_port(&set->kernels.data[kernel], port));
+    json_member_string(w, key, strbuf_str(&text));
+    strbuf_free(&text);
+}
+
+static void add_streams(const KernelSet *set, const HlsDesign *design, bool links, JsonWriter *w)
+{
+    json_member_array(w, links ? "links" : "streams");
+    for (size_t i = 0; i < design->streams.len; i++) {
+        const HlsStream *stream = &design->streams.data[i];
+        if (!stream->op || stream->op->block != region_entry(op_region(set->system, 0)) ||
+            (stream->op->def == SYS(LINK)) != links)
+            continue;
+        const KernelEnds ends = kernels_ends(set, op_result(stream->op, 0));
+        begin_item(w);
+        json_member_string(w, "name", stream->name);
+        add_end(set, "from", ends.from, ends.from_port, w);
+        add_end(set, "to", ends.to, ends.to_port, w);
+        json_member_int(w, "width", design_word_bits(stream));
+        json_member_int(w, "words", stream->words);
+        json_member_int(w, "depth", stream->depth);
+        json_member_int(w, "latency", stream->latency);
+        if (links) {
+            json_member_int(w, "packet", attr_int_value(op_attr(stream->op, SYS_ATTR_PACKET)));
+            json_member_string(w, "protocol", op_attr(stream->op, SYS_ATTR_PROTOCOL)->u.string);
+        }
+        json_end_object(w);
+    }
+    end_items(w);
+}
+
+/* Frames a second that the proven interval gives; without one nothing is said. */
+static void add_speed(const KernelSet *set, int64_t mhz, JsonWriter *w)
+{
+    const Attr *timing = op_attr(set->system, EMITHLS_ATTR_TIMING);
+    int64_t interval = attr_dict_int(timing, EMITHLS_TIMING_INTERVAL, 0);
+    int64_t copies = set->is_dp ? set->instances * kernels_card_count(set) : 1;
+    json_member_int(w, "clock_mhz", mhz);
+    json_member_string(w, "timing", interval > 0 ? STR("simulated") : STR("unknown"));
+    if (interval <= 0) return;
+    json_member_int(w, "interval_cycles", interval);
+    json_member_int(w, "latency_cycles", attr_dict_int(timing, EMITHLS_TIMING_LATENCY, 0));
+    json_write_key(w, STR("fps"));
+    json_write_number(w, "%.1f", (double)copies * (double)mhz * 1e6 / (double)interval);
+}
+
+void kernels_print_json(const KernelSet *set, StrBuf *out)
+{
+    JsonWriter json = {.out = out}, *w = &json;
+    const Attr *mode = op_attr(set->system, "mode");
+    int64_t mhz = design_clock_mhz(set->module);
+    HlsDesign *design = design_create(set->module, clock_of_module(set->module, mhz));
+    json_begin_object(w);
+    json_write_line(w, 2);
+    json_member_string(w, "system", symbol_name(set->system)->str);
+    json_member_string(w, "mode", mode ? mode->u.string : STR("hwmp"));
+    json_member_int(w, "instances", set->instances);
+    json_write_line(w, 2);
+    add_speed(set, mhz, w);
+    json_write_line(w, 2);
+    add_cards(set, w);
+    add_kernels(set, w);
+    if (design) add_streams(set, design, false, w);
+    if (design) add_streams(set, design, true, w);
+    design_free(design);
+    json_end_object(w);
+    strbuf_add_char(out, '\n');
+}

@@ -1,0 +1,217 @@
+/* Kernels as projects of their own, of which the C++ is taken, and the files that join them.
+ * Tests: lit/emit/kernels.test, test/e2e/system_check.py */
+#include <string.h>
+
+#include "emit/kernels/internal.h"
+#include "ir/asm/print/print.h"
+
+#define FOLDER "kernels/"
+
+const char *kernels_name(const KernelFiles *kernel)
+{
+    return kernel->project.top.data;
+}
+
+const char *kernels_port(const KernelFiles *kernel, uint32_t arg)
+{
+    return kernel->project.ports.data[arg].data;
+}
+
+KernelEnds kernels_ends(const KernelSet *set, const Value *stream)
+{
+    KernelEnds ends = {0};
+    FOR_EACH_USE(use, stream) {
+        uint32_t k = 0, port = use_index(use);
+        SysUse ways = {false, false};
+        while (k < set->kernels.len && set->kernels.data[k].kernel != use->owner) k++;
+        if (k == set->kernels.len) continue;
+        sys_add_use(region_entry(op_region(set->kernels.data[k].func, 0))->args[port], &ways);
+        if (ways.writes) {
+            ends.from = k;
+            ends.from_port = port;
+        } else {
+            ends.to = k;
+            ends.to_port = port;
+        }
+    }
+    return ends;
+}
+
+static const Op *card_op(const KernelSet *set, int64_t card)
+{
+    FOR_EACH_OP(op, region_entry(op_region(set->system, 0)))
+        if (op->def == SYS(CARD) && card-- == 0) return op;
+    return NULL;
+}
+
+Str kernels_card(const KernelSet *set, int64_t card)
+{
+    const Op *op = card_op(set, card);
+    return op ? op_attr(op, "name")->u.string : STR("?");
+}
+
+int64_t kernels_card_count(const KernelSet *set)
+{
+    int64_t count = 0;
+    FOR_EACH_OP(op, region_entry(op_region(set->system, 0))) count += op->def == SYS(CARD);
+    return count;
+}
+
+/* Names reach v++'s files, so only plain words do. */
+static bool is_plain(Str name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    return name.len > 0 && strspn(name.data, plain) == name.len;
+}
+
+void kernels_print_die(const KernelSet *set, SysPlace place, StrBuf *out)
+{
+    const Attr *cards = op_attr(set->module, SYS_ATTR_CARDS);
+    const Attr *card = cards && place.card < (int64_t)cards->u.array.count
+                           ? cards->u.array.items[place.card]
+                           : NULL;
+    const Attr *dies = card ? attr_dict_get_c(card, SYS_CARD_DIES) : NULL;
+    const Attr *die =
+        dies && place.die < (int64_t)dies->u.array.count ? dies->u.array.items[place.die] : NULL;
+    Str name = die ? attr_dict_get_c(die, SYS_DIE_NAME)->u.string : STR("");
+    if (is_plain(name))
+        strbuf_add_str(out, name);
+    else
+        strbuf_printf(out, "SLR%lld", (long long)place.die);
+}
+
+/* Whether a symbol is called, or its table used, by what is kept. */
+static void keep_used(Op *module, PtrMap *kept)
+{
+    bool grows = true;
+    while (grows) {
+        grows = false;
+        FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
+            OpVec inner = {0};
+            if (!symbol_name(op) || !ptrmap_has(kept, symbol_name(op))) continue;
+            op_collect(op, &inner);
+            for (size_t i = 0; i < inner.len; i++) {
+                const Attr *ref = op_attr(inner.data[i], "callee");
+                if (!ref) ref = op_attr(inner.data[i], EMITHLS_ATTR_TABLE);
+                if (!ref || ref->kind != ATTR_SYMBOL_REF) continue;
+                if (ptrmap_has(kept, ref->u.symbol.names[0])) continue;
+                ptrmap_put(kept, ref->u.symbol.names[0], module);
+                grows = true;
+            }
+            vec_free(&inner);
+        }
+    }
+}
+
+/* A module of one kernel, which is its top function. */
+static Op *kernel_module(const KernelSet *set, const Op *func)
+{
+    Op *module = op_clone(set->module, NULL);
+    PtrMap kept = {0};
+    ptrmap_put(&kept, symbol_name(func), module);
+    FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
+        if (op->def == SYS(SYSTEM)) op_erase(op);
+    keep_used(module, &kept);
+    FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0))) {
+        if (symbol_name(op) == symbol_name(func))
+            op_set_attr(op, EMITHLS_ATTR_TOP, attr_unit(op->ctx));
+        else if (symbol_name(op) && !ptrmap_has(&kept, symbol_name(op)))
+            op_erase(op);
+    }
+    ptrmap_free(&kept);
+    return module;
+}
+
+static bool add_kernel(KernelSet *set, const Op *kernel)
+{
+    KernelFiles *k = vec_push(&set->kernels);
+    EmitOptions options = *set->options;
+    *k = (KernelFiles){.kernel = kernel,
+                       .func = symbol_lookup(kernel, op_attr(kernel, "callee")),
+                       .place = sys_place_of(op_attr(kernel, "place"))};
+    for (uint32_t i = 0; i < kernel->operand_count; i++)
+        k->has_memory |= type_is_a(op_operand(kernel, i)->type, &emithls_type_array);
+    options.csim_dir = options.board_dir = options.rtl_dir = NULL;
+    options.platform = EMIT_PLATFORM_NONE;
+    options.rtl = NULL;
+    Op *module = kernel_module(set, k->func);
+    DiagHold messages; /* what warns of a process has warned where the whole design was printed */
+    diag_hold_begin(&messages, module->ctx);
+    bool ok = emit_hls_files(module, &options, &k->project);
+    diag_hold_end(&messages);
+    if (!ok) diag_hold_report(&messages);
+    diag_hold_free(&messages);
+    op_erase(module);
+    return ok;
+}
+
+static StrBuf *add_file(EmittedProject *project, const char *folder, const char *stem,
+                        const char *end)
+{
+    EmittedFile *file = vec_push(&project->files);
+    *file = (EmittedFile){0};
+    strbuf_printf(&file->name, "%s%s%s", folder, stem, end);
+    return &file->text;
+}
+
+/* The C++ of a kernel. */
+static void add_sources(const KernelSet *set, const KernelFiles *k, EmittedProject *project)
+{
+    static const char *const ends[] = {".cpp", ".h", "_params.h"};
+    for (size_t i = 0; i < k->project.files.len; i++)
+        for (size_t e = 0; e < COUNT_OF(ends); e++) {
+            const EmittedFile *file = &k->project.files.data[i];
+            StrBuf name = {0};
+            strbuf_printf(&name, "%s%s", kernels_name(k), ends[e]);
+            if (strcmp(name.data, file->name.data) == 0)
+                strbuf_add_str(add_file(project, FOLDER, kernels_name(k), ends[e]),
+                               strbuf_str(&file->text));
+            strbuf_free(&name);
+        }
+    kernels_print_config(set, k, add_file(project, FOLDER, kernels_name(k), ".cfg"));
+}
+
+static void extend_makefile(EmittedProject *project)
+{
+    for (size_t i = 0; i < project->files.len; i++)
+        if (strcmp(project->files.data[i].name.data, "Makefile") == 0)
+            strbuf_add_c(&project->files.data[i].text, "\ninclude system.mk\n");
+}
+
+static void add_files(const KernelSet *set, EmittedProject *project)
+{
+    const char *top = project->top.data;
+    extend_makefile(project);
+    EmittedFile report = project->files.data[--project->files.len]; /* which stays the last */
+    for (size_t i = 0; i < set->kernels.len; i++) add_sources(set, &set->kernels.data[i], project);
+    kernels_print_system(set, add_file(project, FOLDER, top, "_system.cpp"));
+    op_print(add_file(project, FOLDER, top, ".mir"), set->module, &PRINT_DEFAULT);
+    for (int64_t card = 0; card < kernels_card_count(set); card++) {
+        char folder[32];
+        snprintf(folder, sizeof folder, "card%lld/", (long long)card);
+        kernels_print_link(set, card, add_file(project, folder, "link", ".cfg"));
+    }
+    kernels_print_make(set, add_file(project, "", "system", ".mk"));
+    kernels_print_json(set, add_file(project, "", "system", ".json"));
+    *vec_push(&project->files) = report;
+}
+
+bool kernels_emit(Op *system, const EmitOptions *options, EmittedProject *project)
+{
+    const Attr *mode = op_attr(system, SYS_ATTR_MODE);
+    const Attr *instances = op_attr(system, SYS_ATTR_INSTANCES);
+    KernelSet set = {.module = system,
+                     .system = sys_system(system),
+                     .options = options,
+                     .whole = project,
+                     .instances = instances ? attr_int_value(instances) : 1,
+                     .is_dp = mode && str_eq_c(mode->u.string, "dp")};
+    bool ok = set.system || op_emit_error(system, "there is no sys.system to emit");
+    for (const Op *op = ok ? region_entry(op_region(set.system, 0))->first : NULL; op && ok;
+         op = op->next)
+        if (op->def == SYS(KERNEL)) ok = add_kernel(&set, op);
+    if (ok) add_files(&set, project);
+    for (size_t i = 0; i < set.kernels.len; i++) emitted_project_free(&set.kernels.data[i].project);
+    vec_free(&set.kernels);
+    return ok;
+}

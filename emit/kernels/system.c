@@ -1,0 +1,83 @@
+/* The kernels of a system in one function, for simulation in C++: that of the whole design, which
+ * calls them in the order of the data. Streams between them have no limit there.
+ * Tests: test/e2e/system_check.py */
+#include "emit/kernels/internal.h"
+#include "ir/asm/print/print.h"
+
+/* What a kernel's argument is called here. */
+typedef struct Names {
+    PtrMap numbers; /* streams of the system -> number + 1 */
+    const KernelSet *set;
+} Names;
+
+static void print_argument(const Names *names, const Value *value, StrBuf *out)
+{
+    if (value->is_arg)
+        strbuf_add_c(out, names->set->whole->ports.data[value->index].data);
+    else
+        strbuf_printf(out, "stream%zu", (size_t)(uintptr_t)ptrmap_get(&names->numbers, value) - 1);
+}
+
+static void print_call(const Names *names, const KernelFiles *k, bool frame_by_frame, StrBuf *out)
+{
+    bool loops = frame_by_frame && !k->has_memory;
+    if (loops) strbuf_add_c(out, "    for (int frame = 0; frame < frames; ++frame)\n    ");
+    strbuf_printf(out, "    %s(", kernels_name(k));
+    for (uint32_t i = 0; i < k->kernel->operand_count; i++) {
+        if (i) strbuf_add_c(out, ", ");
+        print_argument(names, op_operand(k->kernel, i), out);
+    }
+    strbuf_add_c(out, k->has_memory ? ", frames);\n" : ");\n");
+}
+
+/* "const T *x" or "hls::stream<T> &x" */
+static void print_parameter(const KernelSet *set, const Value *arg, StrBuf *out)
+{
+    SysUse ways = {false, false};
+    FOR_EACH_USE(use, arg)
+        if (use->owner->def == SYS(KERNEL)) {
+            const Op *func = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
+            sys_add_use(region_entry(op_region(func, 0))->args[use_index(use)], &ways);
+        }
+    bool is_memory = type_is_a(arg->type, &emithls_type_array);
+    if (is_memory && !ways.writes) strbuf_add_c(out, "const ");
+    emit_print_type(is_memory ? emithls_array_elem(arg->type) : arg->type, out);
+    strbuf_printf(out, " %s%s", is_memory ? "*" : "&", set->whole->ports.data[arg->index].data);
+}
+
+static bool has_memory(const KernelSet *set)
+{
+    for (size_t i = 0; i < set->kernels.len; i++)
+        if (set->kernels.data[i].has_memory) return true;
+    return false;
+}
+
+void kernels_print_system(const KernelSet *set, StrBuf *out)
+{
+    const Block *body = region_entry(op_region(set->system, 0));
+    Names names = {.set = set};
+    size_t count = 0;
+    strbuf_printf(out, "// The kernels of %s one after the other, for make system-csim.\n",
+                  set->whole->top.data);
+    strbuf_printf(out, "#include \"../%s.h\"\n", set->whole->top.data);
+    for (size_t i = 0; i < set->kernels.len; i++)
+        strbuf_printf(out, "#include \"%s.h\"\n", kernels_name(&set->kernels.data[i]));
+    strbuf_printf(out, "\nvoid %s(", set->whole->top.data);
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        if (i) strbuf_add_c(out, ", ");
+        print_parameter(set, body->args[i], out);
+    }
+    strbuf_add_c(out, has_memory(set) ? ", int frames)\n{\n" : ")\n{\n");
+    FOR_EACH_OP(op, body) {
+        if (op->def != EMITHLS(STREAM) && op->def != SYS(LINK)) continue;
+        ptrmap_put(&names.numbers, op_result(op, 0), (void *)(uintptr_t)(count + 1));
+        strbuf_add_c(out, "    ");
+        emit_print_type(op_result(op, 0)->type, out);
+        strbuf_printf(out, " stream%zu(\"stream%zu\");\n", count, count);
+        count++;
+    }
+    for (size_t i = 0; i < set->kernels.len; i++)
+        print_call(&names, &set->kernels.data[i], has_memory(set), out);
+    strbuf_add_c(out, "}\n");
+    ptrmap_free(&names.numbers);
+}

@@ -1,0 +1,78 @@
+/* bound-links: room at the end of links without back-pressure (`udp`), where what comes to a full
+ * receiver is lost.
+ *
+ * The design is simulated with these links unbounded, to its periodic state. What they hold at most,
+ * and a packet more, becomes their depth; so no word ever waits for room, as long as the design runs
+ * as predicted and outputs are taken as fast as they come.
+ * Requires: depths of all other streams, as fit-fifos chooses them.
+ * Changes: depth of streams with sys.link and protocol "udp", which lose what they were to be built of.
+ * Tests: lit/target/split/connect-cards.mir, test/e2e/system_check.py */
+#include <stdlib.h>
+
+#include "dialects/dfg/dfg.h"
+#include "ir/asm/print/print.h"
+#include "sim/design/design.h"
+#include "target/fifo/fifo.h"
+#include "target/split/internal.h"
+
+/* Reads and writes that are simulated at most. */
+#define MAX_EVENTS (INT64_C(1) << 30)
+
+/* The attributes of a stream that is a link without back-pressure, or NULL. */
+static const Attr *udp_link(const HlsStream *stream)
+{
+    const Attr *link = stream->op ? op_attr(stream->op, SYS_ATTR_LINK) : NULL;
+    return link && str_eq_c(attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string, "udp") ? link
+                                                                                       : NULL;
+}
+
+static void set_depth(const HlsStream *stream, const Attr *link, int64_t needed)
+{
+    Op *op = (Op *)(uintptr_t)stream->op; /* of the module that the pass changes */
+    int64_t packet = attr_int_value(attr_dict_get_c(link, SYS_ATTR_PACKET));
+    op_set_attr(op, DFG_ATTR_DEPTH, attr_i64(op->ctx, needed + packet));
+    op_set_attr(op, EMITHLS_ATTR_IMPL, NULL);
+}
+
+static bool bound(const HlsDesign *design)
+{
+    int64_t *depths = xcalloc(design->streams.len + 1, sizeof *depths),
+            *needed = xcalloc(design->streams.len + 1, sizeof *needed), events = MAX_EVENTS;
+    SteadyState state = {0};
+    bool has_links = false, ok = true;
+    for (size_t i = 0; i < design->streams.len; i++) {
+        const bool is_link = udp_link(&design->streams.data[i]) != NULL;
+        depths[i] = is_link ? 0 : design->streams.data[i].depth;
+        has_links |= is_link;
+    }
+    if (has_links)
+        ok = fifo_steady_state(design, depths, &events, &state, needed) == SIZING_PERIODIC ||
+             op_error(design->top,
+                      "has no periodic state within %lld reads and writes, so that it "
+                      "is not known what links without back-pressure must hold",
+                      (long long)MAX_EVENTS);
+    for (size_t i = 0; ok && i < design->streams.len; i++) {
+        const Attr *link = udp_link(&design->streams.data[i]);
+        if (link) set_depth(&design->streams.data[i], link, needed[i]);
+    }
+    free(depths);
+    free(needed);
+    return ok;
+}
+
+static bool bound_links(Pass *pass, Op *module)
+{
+    (void)pass;
+    if (!emithls_top(module)) return true;
+    HlsDesign *design = design_create(module, clock_of_module(module, design_clock_mhz(module)));
+    bool ok = design && bound(design);
+    design_free(design);
+    return ok;
+}
+
+const PassDef pass_bound_links = {
+    .name = "bound-links",
+    .summary = "Give links without back-pressure room for all that they ever hold",
+    .anchor = "builtin.module",
+    .run = bound_links,
+};

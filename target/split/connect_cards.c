@@ -1,0 +1,401 @@
+/* connect-cards: a stream between processes of two cards becomes a link, with a process at each end
+ * of it, on the dies that have the transceivers.
+ *
+ *   writer ─▶ pack ─▶ send ═▶ receive ─▶ reader        ─▶ a stream, ═▶ the link
+ *                └ full ─▶┘
+ *
+ * `pack` takes word after word, and tells `send` when a packet is complete, which is when it has
+ * `packet` words; of a frame the first one may have fewer. `send` takes as many cycles for a packet as the link does, at
+ * least one per word, and gives its words in the last of them: as a receiver that looks at a packet
+ * when all of it is there. Streams that go the same way share the rate of the link by what they
+ * carry. What the link adds to that is its latency.
+ * Requires: a top function whose calls are in order of the data, all of whose processes have a place.
+ * Changes: streams between cards, and the processes at them are new; those have sys.kernel.
+ * Tests: lit/target/split/connect-cards.mir, test/e2e/system_check.py */
+#include <string.h>
+
+#include "dialects/dfg/dfg.h"
+#include "ir/asm/print/print.h"
+#include "sim/design/design.h"
+#include "target/cost/cost.h"
+#include "target/split/internal.h"
+
+enum { BEAT_BYTES = 64, STREAM_DEPTH = 2 }; /* of the network's stream; until fit-fifos */
+
+/* A stream between cards. */
+typedef struct Crossing {
+    SplitEdge edge;
+    SysPlace from, to; /* where the transceivers are */
+    const SplitLink *link;
+    int64_t words;          /* of a frame */
+    int64_t packet, cycles; /* words of a packet; cycles that the link takes for one */
+    Value *full;            /* the stream of `pack` and `send` */
+} Crossing;
+
+typedef struct Connect {
+    Op *module, *top;
+    SymbolTable symbols;
+    int64_t mhz;
+    bool rewinds, flushes;
+    Op *last_stream; /* streams go behind it */
+    VEC(Crossing) crossings;
+} Connect;
+
+static int64_t word_bytes(const Value *stream)
+{
+    const Type *word = emithls_stream_word(stream->type);
+    return ceil_div(emithls_lanes(word) * type_width(emithls_scalar(word)), 8);
+}
+
+/* Bytes of a link's packet that carry so many words: words share a beat, or take several. */
+static int64_t packet_bytes(int64_t word, int64_t words)
+{
+    int64_t beats = word <= BEAT_BYTES ? ceil_div(words, BEAT_BYTES / word)
+                                       : words * ceil_div(word, BEAT_BYTES);
+    return beats * BEAT_BYTES;
+}
+
+static int64_t packet_words(int64_t word, int64_t payload)
+{
+    int64_t beats = payload / BEAT_BYTES;
+    return word <= BEAT_BYTES ? beats * (BEAT_BYTES / word) : beats / ceil_div(word, BEAT_BYTES);
+}
+
+/* The link from one card to another, which is the same in both directions. */
+static const SplitLink *find_link(const SplitLinks *links, int64_t from, int64_t to, bool *turned)
+{
+    for (size_t i = 0; i < links->len; i++) {
+        const SplitLink *link = &links->data[i];
+        *turned = link->cards[0] == to;
+        if ((link->cards[0] == from && link->cards[1] == to) ||
+            (link->cards[1] == from && link->cards[0] == to))
+            return link;
+    }
+    return NULL;
+}
+
+static int64_t words_of(const HlsDesign *design, const Value *stream)
+{
+    for (size_t i = 0; i < design->streams.len; i++)
+        if (design->streams.data[i].op == value_def(stream)) return design->streams.data[i].words;
+    return 0;
+}
+
+/* False: diagnosed. */
+static bool add_crossing(Connect *c, const SplitGraph *graph, const SplitLinks *links,
+                         const HlsDesign *design, const SplitEdge *edge)
+{
+    const SysPlace from = graph->processes.data[edge->from].place,
+                   to = graph->processes.data[edge->to].place;
+    bool turned = false;
+    if (from.card == to.card) return true;
+    Op *at = value_def(edge->stream);
+    const SplitLink *link = find_link(links, from.card, to.card, &turned);
+    if (!link)
+        return op_error(at, "goes from card %lld to card %lld, between which there is no link",
+                        (long long)from.card, (long long)to.card);
+    Crossing crossing = {.edge = *edge,
+                         .from = {from.card, link->dies[turned]},
+                         .to = {to.card, link->dies[!turned]},
+                         .link = link,
+                         .words = words_of(design, edge->stream)};
+    int64_t most = packet_words(word_bytes(edge->stream), link->payload);
+    if (most < 1)
+        return op_error(at, "has words of %lld bytes, but packets of the link carry %lld",
+                        (long long)word_bytes(edge->stream), (long long)link->payload);
+    crossing.packet = ceil_div(crossing.words, ceil_div(crossing.words, most));
+    *vec_push(&c->crossings) = crossing;
+    return true;
+}
+
+/* Bytes that a crossing's frames take of a link, with what surrounds packets. */
+static int64_t frame_bytes(const Crossing *c)
+{
+    int64_t packet = packet_bytes(word_bytes(c->edge.stream), c->packet) + c->link->overhead;
+    return ceil_div(c->words, c->packet) * packet;
+}
+
+/* Each crossing of a link and direction gets the share of the rate that it carries. */
+static void share_links(Connect *c)
+{
+    for (size_t i = 0; i < c->crossings.len; i++) {
+        Crossing *own = &c->crossings.data[i];
+        int64_t all = 0, packets = ceil_div(own->words, own->packet);
+        for (size_t k = 0; k < c->crossings.len; k++) {
+            const Crossing *other = &c->crossings.data[k];
+            if (other->link == own->link && other->from.card == own->from.card)
+                all += frame_bytes(other);
+        }
+        /* all bytes of a frame take all * 8 / gbps ns, in which `packets` must be sent */
+        own->cycles = ceil_div(all * 8 * c->mhz, own->link->gbps * 1000 * packets);
+        own->cycles = i64_max(own->cycles, own->packet);
+    }
+}
+
+/* Whether the rate of the links suffices for frames of the interval of the slowest process. */
+static bool check_rates(const Connect *c, const HlsDesign *design)
+{
+    int64_t interval = 1;
+    for (size_t i = 0; i < design->processes.len; i++)
+        interval = i64_max(interval, design->processes.data[i].cycles);
+    for (size_t i = 0; i < c->crossings.len; i++) {
+        const Crossing *own = &c->crossings.data[i];
+        int64_t cycles = ceil_div(own->words, own->packet) * own->cycles;
+        if (cycles > interval)
+            op_remark(value_def(own->edge.stream),
+                      "takes %lld cycles of the link for a frame, more than any process; without "
+                      "the link frames would take %lld",
+                      (long long)cycles, (long long)interval);
+    }
+    return true;
+}
+
+/* What pipelines of the other processes do when they run empty. */
+static void set_style(const Connect *c, Op *loop)
+{
+    if (c->rewinds && !emithls_rewind_obstacle(loop))
+        op_set_attr(loop, EMITHLS_ATTR_REWIND, attr_unit(loop->ctx));
+    if (c->flushes && !emithls_flush_obstacle(loop))
+        op_set_attr(loop, EMITHLS_ATTR_FLUSH, attr_unit(loop->ctx));
+}
+
+static const Attr *report_of(Context *ctx, const char *class, int64_t cycles, int64_t ff)
+{
+    const int64_t trips[1] = {cycles}, unroll[1] = {1};
+    const NamedAttr items[] = {
+        build_named_attr(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, class)),
+        build_named_attr(ctx, DFG_REPORT_TRIP_COUNTS, attr_i64_array(ctx, trips, 1)),
+        build_named_attr(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, unroll, 1)),
+        build_named_attr(ctx, DFG_COST_CYCLES, attr_i64(ctx, cycles)),
+        build_named_attr(ctx, DFG_COST_DSP, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_BRAM18, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_URAM, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_LUT, attr_i64(ctx, 60)),
+        build_named_attr(ctx, DFG_COST_FF, attr_i64(ctx, ff)),
+    };
+    return attr_dict(ctx, items, COUNT_OF(items));
+}
+
+static Str stream_name(const Value *stream)
+{
+    return op_attr(value_def(stream), "name")->u.string;
+}
+
+/* A function at an end of a link; the body is empty. */
+static Op *create_function(Connect *c, const Crossing *x, const char *role, SysPlace place,
+                           bool is_receiver, const char *const *names, const Type *const *types,
+                           uint32_t count, int64_t cycles)
+{
+    Context *ctx = c->top->ctx;
+    Str stream = stream_name(x->edge.stream);
+    StrBuf name = {0}, kernel = {0};
+    const Attr *args[3];
+    strbuf_printf(&name, "%.*s_%s", STR_ARG(stream), role);
+    strbuf_printf(&kernel, "%.*s_%s", STR_ARG(stream), is_receiver ? "receiver" : "sender");
+    for (uint32_t i = 0; i < count; i++) args[i] = attr_string_c(ctx, names[i]);
+    int64_t bits = word_bytes(x->edge.stream) * 8;
+    const NamedAttr attrs[] = {
+        build_named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
+        build_named_attr(ctx, "function_type",
+                         attr_type(type_function(ctx, (const Type **)types, count, NULL, 0))),
+        build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, args, count)),
+        build_named_attr(ctx, DFG_ATTR_REPORT, report_of(ctx, role, cycles, bits + 40)),
+        build_named_attr(ctx, SYS_ATTR_PLACE, sys_place_attr(ctx, place)),
+        build_named_attr(ctx, SYS_ATTR_KERNEL, attr_string(ctx, strbuf_str(&kernel))),
+    };
+    strbuf_free(&name);
+    strbuf_free(&kernel);
+    OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name,
+                     .loc = value_def(x->edge.stream)->loc,
+                     .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs)),
+                     .region_count = 1};
+    Op *func = op_create(ctx, &state);
+    op_insert_before(func, c->top);
+    symtab_insert(&c->symbols, func);
+    Block *body = region_add_block(op_region(func, 0));
+    for (uint32_t i = 0; i < count; i++) block_add_arg(body, types[i], func->loc);
+    return func;
+}
+
+/* for word in packets x packet, the end of it: out = in; at the last word of a packet: full = 1 */
+static Op *create_pack(Connect *c, const Crossing *x)
+{
+    static const char *const names[3] = {"in", "out", "full"};
+    Context *ctx = c->top->ctx;
+    const Type *word = x->edge.stream->type, *flag = emithls_stream(type_i(ctx, 1));
+    const Type *const types[3] = {word, word, flag};
+    Op *func = create_function(c, x, "pack", x->from, false, names, types, 3, x->words);
+    Block *body = region_entry(op_region(func, 0));
+    int64_t packets = ceil_div(x->words, x->packet), all = packets * x->packet;
+    const bool is_eq[1] = {true};
+    const LoopSpec loops[] = {{"packet", packets}, {"word", x->packet}};
+    EmithlsNest nest = {.b = builder_at_end(body, func->loc)};
+    NestMark mark =
+        emithls_nest_open(&nest, "words", loops, 2, LOOP_PIPELINED, all - x->words, all);
+    emithls_nest_write(&nest, emithls_nest_read(&nest, body->args[0]), body->args[1]);
+    const AffineExpr *last = affine_add_c(affine_dim(ctx, 1), 1 - x->packet);
+    NestMark inner = emithls_nest_open_if(&nest, &last, is_eq, 1);
+    Value *one = emithls_nest_constant(&nest, attr_int(type_i(ctx, 1), 1));
+    emithls_nest_write(&nest, one, body->args[2]);
+    emithls_nest_close(&nest, inner);
+    emithls_nest_close(&nest, mark);
+    set_style(c, body->first);
+    return func;
+}
+
+/* for cycle in packets x cycles: in the first of a packet wait for full; in the last ones, as many
+ * as words: out = in */
+static Op *create_send(Connect *c, const Crossing *x)
+{
+    static const char *const names[3] = {"in", "full", "out"};
+    Context *ctx = c->top->ctx;
+    const Type *word = x->edge.stream->type, *flag = emithls_stream(type_i(ctx, 1));
+    const Type *const types[3] = {word, flag, word};
+    const bool equal[1] = {true}, none[2] = {false, false};
+    int64_t packets = ceil_div(x->words, x->packet), idle = x->cycles - x->packet;
+    Op *func = create_function(c, x, "send", x->from, false, names, types, 3, packets * x->cycles);
+    Block *body = region_entry(op_region(func, 0));
+    const LoopSpec loops[] = {{"packet", packets}, {"cycle", x->cycles}};
+    EmithlsNest nest = {.b = builder_at_end(body, func->loc)};
+    NestMark mark = emithls_nest_open(&nest, "cycles", loops, 2, LOOP_PIPELINED, -1, -1);
+    const AffineExpr *cycle = affine_dim(ctx, 1);
+    NestMark inner = emithls_nest_open_if(&nest, &cycle, equal, 1);
+    (void)emithls_nest_read(&nest, body->args[1]);
+    emithls_nest_close(&nest, inner);
+    /* number of the word, from that of which the frame's begin:
+     * packet * x->packet + cycle - idle */
+    const AffineExpr *number =
+        affine_add(affine_mul_c(affine_dim(ctx, 0), x->packet), affine_add_c(cycle, -idle));
+    const AffineExpr *in_packet[2] = {affine_add_c(cycle, -idle),
+                                      affine_add_c(number, x->words - packets * x->packet)};
+    inner = emithls_nest_open_if(&nest, in_packet, none, 2);
+    emithls_nest_write(&nest, emithls_nest_read(&nest, body->args[0]), body->args[2]);
+    emithls_nest_close(&nest, inner);
+    emithls_nest_close(&nest, mark);
+    set_style(c, body->first);
+    return func;
+}
+
+static Op *create_receive(Connect *c, const Crossing *x)
+{
+    static const char *const names[2] = {"in", "out"};
+    const Type *const types[2] = {x->edge.stream->type, x->edge.stream->type};
+    const LoopSpec loop = {"word", x->words};
+    Op *func = create_function(c, x, "receive", x->to, true, names, types, 2, x->words);
+    Block *body = region_entry(op_region(func, 0));
+    EmithlsNest nest = {.b = builder_at_end(body, func->loc)};
+    NestMark mark = emithls_nest_open(&nest, "words", &loop, 1, LOOP_PIPELINED, -1, -1);
+    emithls_nest_write(&nest, emithls_nest_read(&nest, body->args[0]), body->args[1]);
+    emithls_nest_close(&nest, mark);
+    set_style(c, body->first);
+    return func;
+}
+
+/* A stream "<name>_<suffix>"; latency 0: as any stream's. */
+static Value *add_stream(Connect *c, const Crossing *x, const char *suffix, const Type *type,
+                         int64_t depth, int64_t latency)
+{
+    Context *ctx = c->top->ctx;
+    StrBuf name = {0};
+    strbuf_printf(&name, "%.*s_%s", STR_ARG(stream_name(x->edge.stream)), suffix);
+    const NamedAttr link[2] = {
+        build_named_attr(ctx, SYS_ATTR_PACKET, attr_i64(ctx, x->packet)),
+        build_named_attr(ctx, SYS_ATTR_PROTOCOL, attr_string(ctx, x->link->protocol))};
+    const NamedAttr attrs[] = {build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
+                               build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, depth)),
+                               build_named_attr(ctx, EMITHLS_ATTR_LATENCY, attr_i64(ctx, latency)),
+                               build_named_attr(ctx, SYS_ATTR_LINK, attr_dict(ctx, link, 2))};
+    strbuf_free(&name);
+    Builder b = builder_after(c->last_stream);
+    c->last_stream = build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, latency > 0 ? 4 : 2);
+    return op_result(c->last_stream, 0);
+}
+
+static void add_call(Builder *b, const Op *func, Value *const *args, uint32_t count)
+{
+    NamedAttr callee = build_named_attr(b->ctx, "callee", attr_symbol(b->ctx, symbol_name(func)));
+    build(b, EMITHLS(CALL), args, count, NULL, 0, &callee, 1);
+}
+
+/* Cycles until what is sent is there. */
+static int64_t link_latency(const Connect *c, const SplitLink *link)
+{
+    return i64_max(1, ceil_div(link->latency_ns * c->mhz, 1000));
+}
+
+static void connect(Connect *c, const SplitGraph *graph, const Crossing *x)
+{
+    Op *writer = graph->processes.data[x->edge.from].call,
+       *reader = graph->processes.data[x->edge.to].call;
+    Value *stream = x->edge.stream;
+    Op *pack = create_pack(c, x), *send = create_send(c, x), *receive = create_receive(c, x);
+    int64_t latency = link_latency(c, x->link);
+    c->last_stream = value_def(stream);
+    Value *words = add_stream(c, x, "packet", stream->type, x->packet + 1, 0);
+    Value *full = add_stream(c, x, "full", emithls_stream(type_i(c->top->ctx, 1)), STREAM_DEPTH, 0);
+    Value *link = add_stream(c, x, "link", stream->type, x->packet + 2 * latency, latency);
+    Value *received = add_stream(c, x, "received", stream->type, STREAM_DEPTH, 0);
+    for (uint32_t i = 0; i < reader->operand_count; i++)
+        if (op_operand(reader, i) == stream) op_set_operand(reader, i, received);
+    Builder b = builder_after(writer);
+    add_call(&b, pack, (Value *const[]){stream, words, full}, 3);
+    add_call(&b, send, (Value *const[]){words, full, link}, 3);
+    builder_set_before(&b, reader);
+    add_call(&b, receive, (Value *const[]){link, received}, 2);
+}
+
+static bool has_places(const SplitGraph *graph)
+{
+    for (size_t i = 0; i < graph->processes.len; i++)
+        if (!graph->processes.data[i].has_place)
+            return op_error(graph->processes.data[i].call, "calls a process that has no place");
+    return true;
+}
+
+static bool find_crossings(Connect *c, const SplitGraph *graph, const SplitLinks *links,
+                           const HlsDesign *design)
+{
+    for (size_t i = 0; i < graph->edges.len; i++) {
+        const SplitEdge *edge = &graph->edges.data[i];
+        if (!edge->stream->is_arg && !add_crossing(c, graph, links, design, edge)) return false;
+    }
+    return true;
+}
+
+static bool connect_cards(Pass *pass, Op *module)
+{
+    Connect c = {.module = module, .top = emithls_top(module)};
+    SplitLinks links = {0};
+    SplitGraph graph = {0};
+    if (!c.top) return true;
+    c.mhz = design_clock_mhz(module);
+    c.flushes = emithls_flushes(module);
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+        c.rewinds |= op->def == EMITHLS(FUNC) && emithls_rewound_loop(op);
+    HlsDesign *design = design_create(module, clock_of_module(module, c.mhz));
+    bool ok = design && split_links(module, pass_string(pass, "links"), &links) &&
+              split_graph(c.top, &graph) && has_places(&graph) &&
+              find_crossings(&c, &graph, &links, design);
+    if (ok) share_links(&c);
+    ok = ok && check_rates(&c, design);
+    if (ok) {
+        symtab_init(&c.symbols, module);
+        for (size_t i = 0; i < c.crossings.len; i++) connect(&c, &graph, &c.crossings.data[i]);
+        symtab_free(&c.symbols);
+    }
+    design_free(design);
+    vec_free(&c.crossings);
+    vec_free(&links);
+    split_graph_free(&graph);
+    return ok;
+}
+
+const PassDef pass_connect_cards = {
+    .name = "connect-cards",
+    .summary = "Make links of streams between cards, with processes that send and receive packets",
+    .anchor = "builtin.module",
+    .options = OPTIONS({"links", OPTION_STRING, "",
+                        "card.die-card.die:Gb/s:latency in ns:payload:overhead:protocol, several "
+                        "with commas"}),
+    .run = connect_cards,
+};

@@ -1,0 +1,48 @@
+/* Inside of target/split: the graph of a design's processes.
+ * Tests: lit/target/split */
+#ifndef MING_TARGET_SPLIT_INTERNAL_H
+#define MING_TARGET_SPLIT_INTERNAL_H
+
+#include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
+#include "ir/core/core.h"
+#include "target/split/split.h"
+
+/* A call of the top function, in order of the data. */
+typedef struct SplitProcess {
+    Op *call, *func;
+    SysPlace place;
+    bool has_place;
+    bool has_memory; /* some argument is a memory */
+} SplitProcess;
+
+/* A stream between two processes, both by number; or a port, one of which is SPLIT_NOBODY. */
+#define SPLIT_NOBODY UINT32_MAX
+typedef struct SplitEdge {
+    Value *stream;
+    uint32_t from, to;
+} SplitEdge;
+
+typedef struct SplitGraph {
+    Op *top;
+    VEC(SplitProcess) processes;
+    VEC(SplitEdge) edges; /* ports, then streams, each in order */
+} SplitGraph;
+
+/* False: diagnosed, the calls do not stand in the order of the data, or a stream has not two ends.
+ * The caller frees the graph either way. */
+bool split_graph(Op *top, SplitGraph *out) MUST_CHECK;
+void split_graph_free(SplitGraph *graph);
+
+/* Between two cards, in both directions. */
+typedef struct SplitLink {
+    int64_t cards[2], dies[2];
+    int64_t gbps, latency_ns, payload, overhead; /* payload, overhead: bytes of a packet */
+    Str protocol;                                /* of the text that was read */
+} SplitLink;
+typedef VEC(SplitLink) SplitLinks;
+
+/* Reads a pass's option. False: diagnosed at the op. The caller frees the list either way. */
+bool split_links(const Op *at, Str text, SplitLinks *out) MUST_CHECK;
+
+#endif

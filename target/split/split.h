@@ -1,0 +1,20 @@
+/* Kernels on several dies and cards: passes on a placed emithls design.
+ *
+ *   place-cards    which card, and there which die, each process is on
+ *   connect-cards  links in place of streams between cards, with the processes at their ends
+ *   bound-links    room at the end of links without back-pressure
+ *   split-region   a function per kernel, and the sys.system that joins them
+ *
+ * FIFOs are sized behind connect-cards, for the design as a whole. docs/partition.md.
+ * Tests: lit/target/split, test/e2e/system_check.py */
+#ifndef MING_TARGET_SPLIT_SPLIT_H
+#define MING_TARGET_SPLIT_SPLIT_H
+
+#include "ir/pass/pass.h"
+
+extern const PassDef pass_bound_links;
+extern const PassDef pass_connect_cards;
+extern const PassDef pass_place_cards;
+extern const PassDef pass_split_region;
+
+#endif

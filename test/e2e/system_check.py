@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""Designs on several cards: compiles networks with --cards and --system in all modes, and checks
+
+  - the frames that come out of ming sim (of the whole design and of its kernels) and of the C++ of the
+    kernels against those of another program (output.npy beside the model);
+  - that splitting into kernels changes no cycle, and that system.json says what was simulated;
+  - system.json, kernels/*.mir and cardN/link.cfg against each other and against the C++ of the kernels,
+    with readers of this file's own: every process in one kernel, every kernel and stream linked once on
+    the card where it is, both ends of a stream with the same type, nothing over the limits of a die,
+    data from card to card as the mode has it;
+  - that a receiver of a link without back-pressure is never filled to its last packet.
+
+--all takes more networks and more cards (minutes). Ends in `N passed, N failed`."""
+import argparse
+import ast
+import collections
+import json
+import os
+import pathlib
+import re
+import struct
+import sys
+import tempfile
+
+from board_tools import Failure, expect, must_run, run
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MODELS = ROOT / "../shared/models"
+SYSTEM = """<system name="pair"><card name="left" device="u280"/><card name="right" device="u280"/>
+<link from="left.eth0" to="right.eth1" gbps="10" latency-ns="1376" protocol="credit"/></system>
+"""
+FORMATS = {"f4": "f", "f8": "d", "i1": "b", "u1": "B", "i4": "i", "i8": "q"}
+
+# Network, options, whether a short run has it.
+CASES = [
+    ("small_cnn", ["--cards=2", "--dsp=40"], True),
+    ("two_layers", ["--cards=3", "--mode=tmp", "--dsp=200", "--interface=m_axi"], True),
+    ("small_cnn", ["--cards=2", "--mode=dp", "--instances=2", "--dsp=60"], True),
+    ("small_cnn", ["--system=SYSTEM", "--dsp=40"], False),
+] + [(name, ["--device=u280", *options], False)
+     for name in ("two_layers", "small_cnn", "resnet8_a8w8b16")
+     for options in (["--cards=1"], ["--cards=2"], ["--cards=3"],
+                     ["--cards=2", "--mode=tmp"], ["--cards=3", "--mode=tmp"],
+                     ["--cards=2", "--interface=m_axi"], ["--cards=3", "--control=none"],
+                     ["--cards=1", "--mode=dp", "--instances=3"], ["--cards=3", "--mode=dp"],
+                     ["--system=SYSTEM"], ["--system=SYSTEM", "--mode=tmp"])]
+
+
+def read_npy(path):
+    """The numbers of a file, whatever its shape."""
+    data = path.read_bytes()
+    expect(data[:6] == b"\x93NUMPY", path, "is no .npy file")
+    size, = struct.unpack("<H", data[8:10])
+    header = ast.literal_eval(data[10:10 + size].decode())
+    expect(header["descr"][0] in "<|" and not header["fortran_order"], path, header)
+    code = FORMATS[header["descr"][1:]]
+    return struct.unpack(f"<{(len(data) - 10 - size) // struct.calcsize(code)}{code}",
+                         data[10 + size:])
+
+
+def folder_of(name):
+    return ROOT / "examples" / name if name == "small_cnn" else MODELS / name
+
+
+def expect_frames(what, output, wanted):
+    got = read_npy(output)
+    expect(len(got) == len(wanted), what, "gives", len(got), "numbers in place of", len(wanted))
+    wrong = sum(a != b for a, b in zip(got, wanted, strict=True))
+    expect(wrong == 0, what, "is wrong in", wrong, "numbers")
+
+
+Kernel = collections.namedtuple("Kernel", "name operands card die types")
+
+
+def read_system(path):
+    """Kernels and streams of a sys.system, from its text."""
+    text = path.read_text(encoding="utf-8")
+    text = text[text.index("sys.system "):]
+    kernels = [Kernel(m[1], re.findall(r"%([\w.$-]+)", m[2]), int(m[3]), int(m[4]),
+                      re.findall(r"!emithls\.(?:stream|array)<(?:[^<>]|<[^<>]*>)*>", m[5]))
+               for m in re.finditer(r'sys\.kernel "[^"]*" @([\w.$-]+)\(([^)]*)\) at '
+                                    r'<card = (\d+), die = (\d+)> :(.*)', text)]
+    streams = re.findall(r"%([\w.$-]+) = (emithls\.stream|sys\.link) ", text)
+    arguments = re.findall(r"%([\w.$-]+): ", text[:text.index("{")])
+    expect(kernels and len(kernels) == text.count("sys.kernel "), "not all kernels were read")
+    return kernels, dict(streams), arguments
+
+
+def ports_of(project, kernel):
+    """{argument: C++ type} of the prototype of a kernel, and whether it is a stream."""
+    text = (project / "kernels" / f"{kernel}.h").read_text(encoding="utf-8")
+    prototype = re.search(rf"void {kernel}\(([^;]*)\);", text)
+    expect(prototype, kernel, "has no prototype")
+    aliases = dict(re.findall(r"using (\w+) = (.*);", text))
+    found = {}
+    for part in re.split(r",\s*(?![^<>]*>)", prototype[1]):
+        m = re.fullmatch(r"\s*(?:const )?(.*?)\s*([&*]?)(\w+)", part)
+        stream = re.fullmatch(r"hls::stream<(.*)>", m[1])
+        word = stream[1] if stream else m[1]
+        found[m[3]] = (aliases.get(word, word), stream is not None)
+    return found
+
+
+def check_dies(system):
+    for card in system["cards"]:
+        for die in card["dies"]:
+            for kind, amount in die["use"].items():
+                expect(amount <= die["limit"][kind], card["name"], die["name"], "takes", amount,
+                       kind, "of", die["limit"][kind])
+
+
+def check_way(system, kernels, arguments):
+    """Where data enters and leaves, and over which links it goes."""
+    card = {k.name: k.card for k in kernels}
+    last = len(system["cards"]) - 1
+    first_card = next(k.card for k in kernels if arguments[0] in k.operands)
+    end_card = next(k.card for k in kernels if arguments[-1] in k.operands)
+    expect(first_card == 0, "frames enter on card", first_card)
+    expect(end_card == (last if system["mode"] == "hwmp" else 0), "frames leave on card", end_card)
+    for link in system["links"]:
+        step = card[link["to"].split(".")[0]] - card[link["from"].split(".")[0]]
+        expect(step == 1 or (step == -1 and system["mode"] == "tmp"), link["name"], "goes", step)
+    if last > 0 and system["mode"] != "dp":
+        expect({k.card for k in kernels} == set(range(last + 1)), "cards stay empty")
+
+
+def check_kernels(project, system, report):
+    """Every process is in one kernel; kernels and their places are those of the IR."""
+    kernels, streams, arguments = read_system(project / "kernels" / f"{report['top']}.mir")
+    processes = collections.Counter(p for k in system["kernels"] for p in k["processes"])
+    calls = re.findall(r"emithls\.call @([\w.$-]+)\(",
+                       (project / f"{report['top']}.mir").read_text(encoding="utf-8"))
+    expect(processes == collections.Counter(calls), "kernels have other processes than the design")
+    expect([k["name"] for k in system["kernels"]] == [k.name for k in kernels], "other kernels")
+    for said, kernel in zip(system["kernels"], kernels, strict=True):
+        expect(said["die"] == kernel.die, kernel.name, "is on another die")
+        expect(said.get("card", kernel.card) == kernel.card, kernel.name, "is on another card")
+    named = {"emithls.stream": "streams", "sys.link": "links"}
+    for name, op in streams.items():
+        users = [k for k in kernels if name in k.operands]
+        expect(len(users) == 2, name, "joins", len(users))
+        expect((users[0].card == users[1].card) == (op == "emithls.stream"), name, "is", op)
+    for op, key in named.items():
+        expect(sum(o == op for o in streams.values()) == len(system[key]), "other", key)
+    return kernels, arguments
+
+
+def check_ends(project, system):
+    ports = {k["name"]: ports_of(project, k["name"]) for k in system["kernels"]}
+    used = collections.Counter()
+    for stream in system["streams"] + system["links"]:
+        types = []
+        for end in (stream["from"], stream["to"]):
+            kernel, port = end.split(".")
+            expect(ports[kernel][port][1], end, "is no stream")
+            types.append(ports[kernel][port][0])
+            used[end] += 1
+        expect(types[0] == types[1], stream["name"], "joins", types)
+    expect(all(count == 1 for count in used.values()), "an argument is joined twice")
+    return ports
+
+
+def read_link(path):
+    """{key: values} of [connectivity]; comments begin lines."""
+    section, found = None, collections.defaultdict(list)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("["):
+            section = line
+            continue
+        expect(re.fullmatch(r"[a-z_]+=[\w.:=]+", line), path, "has", repr(line))
+        if section == "[connectivity]":
+            key, value = line.split("=", 1)
+            found[key].append(value.split(":"))
+    expect(set(found) <= {"nk", "slr", "stream_connect"}, path, "has", set(found))
+    return found
+
+
+def check_links(project, system):
+    for number, card in enumerate(system["cards"]):
+        link = read_link(project / f"card{number}" / "link.cfg")
+        here = [k for k in system["kernels"] if k.get("card", number) == number]
+        units = {f"{k['name']}_{n}": k for k in here for n in range(system["instances"])}
+        expect(sorted(link["nk"]) == sorted([k["name"], "1", unit] for unit, k in units.items()),
+               "card", number, "has other units")
+        expect(sorted(link["slr"]) == sorted([unit, card["dies"][k["die"]]["name"]]
+                                             for unit, k in units.items()), "other dies")
+        wanted = []
+        for stream in system["streams"]:
+            (k, p), (l, q) = stream["from"].split("."), stream["to"].split(".")
+            if any(k == kernel["name"] for kernel in here):
+                wanted += [[f"{k}_{n}.{p}", f"{l}_{n}.{q}", str(stream["depth"])]
+                           for n in range(system["instances"])]
+        expect(sorted(link["stream_connect"]) == sorted(wanted), "card", number, "joins others")
+
+
+def check_simulated(tools, project, system, report, work):
+    """Cycles of the kernels are those of the whole, and those that system.json has."""
+    results = []
+    for design in (project, project / "kernels" / f"{report['top']}.mir"):
+        out = work / "sim.json"
+        must_run(tools / "ming", "sim", design, f"--json={out}", "--timing-only")
+        results.append(json.loads(out.read_text(encoding="utf-8")))
+        for key in ("processes", "fifos"):      # kernel by kernel they stand in another order
+            results[-1][key].sort(key=lambda item: item["name"])
+    expect(results[0] == results[1], "kernels take other cycles than the whole design")
+    fifos = {f["name"]: f for f in results[0]["fifos"]}
+    for link in system["links"]:
+        fifo = fifos[link["name"]]
+        expect(fifo["depth"] == link["depth"], link["name"], "has another depth")
+        if link["protocol"] == "udp":
+            expect(fifo["max"] + link["packet"] <= fifo["depth"], link["name"], "may overflow")
+    return results[0]
+
+
+def check_case(args, work, name, options):
+    folder = folder_of(name)
+    project = work / "project"
+    wanted = read_npy(folder / "output.npy")
+    system_file = work / "pair.xml"
+    system_file.write_text(SYSTEM, encoding="utf-8")
+    options = [o.replace("SYSTEM", str(system_file)) for o in options]
+    if not any(o.startswith(("--device", "--system")) for o in options):
+        options.append("--device=u280")
+    must_run(args.tools / "ming", "compile", folder / "model.onnx", "-o", project, *options)
+    system = json.loads((project / "system.json").read_text(encoding="utf-8"))
+    report = json.loads((project / "report.json").read_text(encoding="utf-8"))
+    check_dies(system)
+    kernels, arguments = check_kernels(project, system, report)
+    check_way(system, kernels, arguments)
+    check_ends(project, system)
+    check_links(project, system)
+    simulated = check_simulated(args.tools, project, system, report, work)
+    if "--interface=m_axi" not in options:
+        expect(simulated["interval_cycles"] == system["interval_cycles"], "the interval is",
+               simulated["interval_cycles"], "and not", system["interval_cycles"])
+        expect(simulated["latency_cycles"] == system["latency_cycles"], "the latency is",
+               simulated["latency_cycles"])
+    for design in (project, project / "kernels" / f"{report['top']}.mir"):
+        must_run(args.tools / "ming", "sim", design, f"--input={folder / 'input.npy'}",
+                 f"--output={work / 'out.npy'}")
+        expect_frames("ming sim", work / "out.npy", wanted)
+    must_run("make", "-s", "-C", project, "system-csim", f"INPUT={folder / 'input.npy'}",
+             f"OUTPUT={work / 'csim.npy'}", "CXXFLAGS=-std=c++17 -O1 -Wall -Wextra -Werror "
+             "-Wno-unknown-pragmas")
+    expect_frames("the C++ of the kernels", work / "csim.npy", wanted)
+
+
+def check_targets(args, work):
+    """xo and link say what lacks; with tools of the name they call them with what exists."""
+    project = work / "project"
+    folder = folder_of("small_cnn")
+    must_run(args.tools / "ming", "compile", folder / "model.onnx", "-o", project, "--cards=2",
+             "--dsp=40", "--device=u280")
+    for target in ("xo", "link"):
+        result = run("make", "-s", "-C", project, target, "VPP=no-such-tool")
+        expect(result.returncode != 0 and "no-such-tool is not installed" in result.stderr,
+               target, "says", result.stderr)
+    tool = work / "v++"
+    log = work / "calls"
+    tool.write_text('#!/bin/sh\necho "$PWD $*" >>"$LOG"\n'
+                    'case "$*" in *--link*) for a; do o=$a; done; : >"$o";;\n'
+                    '*) c=$(echo "$*" | sed "s/.*--config \\([^ ]*\\).*/\\1/")\n'
+                    'o=$(sed -n "s/^package.output.file=//p" "$c"); : >"$o";; esac\n',
+                    encoding="utf-8")
+    tool.chmod(0o755)
+    env = dict(os.environ, LOG=str(log))
+    result = run("make", "-s", "-C", project, "link", f"VPP={tool}", env=env)
+    expect(result.returncode != 0 and "give PLATFORM" in result.stderr, "no platform:",
+           result.stderr)
+    result = run("make", "-s", "-C", project, "link", f"VPP={tool}", "PLATFORM=p", env=env)
+    expect(result.returncode != 0 and "give NETWORK" in result.stderr, "no network:",
+           result.stderr)
+    network = work / "network.cfg"
+    network.write_text("", encoding="utf-8")
+    must_run("make", "-s", "-C", project, "link", f"VPP={tool}", "PLATFORM=p",
+             f"NETWORK={network}", env=env)
+    calls = log.read_text(encoding="utf-8")
+    system = json.loads((project / "system.json").read_text(encoding="utf-8"))
+    for kernel in system["kernels"]:
+        link = next(line for line in calls.splitlines()
+                    if f"--config card{kernel['card']}/link.cfg" in line)
+        expect(f" kernels/{kernel['name']}.xo" in link, kernel["name"], "is not linked")
+        for line in (project / "kernels" / f"{kernel['name']}.cfg").read_text().splitlines():
+            if line.startswith("syn.file="):
+                expect((project / "kernels" / line[9:]).exists(), line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tools", type=pathlib.Path, required=True)
+    parser.add_argument("--all", action="store_true")
+    args = parser.parse_args()
+    args.tools = args.tools.resolve()
+    passed = failed = 0
+    cases = [(f"{name} {' '.join(options)}",
+              lambda work, n=name, o=options: check_case(args, work, n, list(o)))
+             for name, options, is_short in CASES if args.all or is_short]
+    cases.append(("targets", lambda work: check_targets(args, work)))
+    for title, check in cases:
+        with tempfile.TemporaryDirectory() as work:
+            try:
+                check(pathlib.Path(work))
+                passed += 1
+            except (Failure, KeyError, ValueError, StopIteration, OSError) as failure:
+                failed += 1
+                print(f"FAILED {title}: {type(failure).__name__} {failure}")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
