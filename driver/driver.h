@@ -392,7 +392,8 @@ bool driver_ports_enter(const PortFiles *ports, int64_t frame, Array **inputs) M
 /* Quantization after training. Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
 
 typedef struct QuantizeOptions {
-    const char *format; /* "int8"; NULL: nothing is quantized */
+    const char *format; /* "int4", "int8", "int16", or a file of widths by layer; NULL: nothing is
+                           quantized */
     Texts arrays;       /* frames to calibrate with, as driver_ports_assign takes files */
     bool per_tensor, power_of_two;
     const char *only; /* "float-layers": nothing but factors of layers without quantizers, as

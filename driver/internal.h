@@ -119,4 +119,9 @@ CheckLayer driver_check_total(const Check *check);
 /* Appends the member "requantizers": what the quantizers of the network became. */
 void driver_check_write_requantizers(const Check *check, JsonWriter *w);
 
+/* Sets onnx.width of ops and arguments as the file says that --quantize names, and *width to what all
+ * others have. False: reported. */
+bool driver_set_widths(Op *func, const char *format, DriverErrors errors, int64_t *width)
+    MUST_CHECK;
+
 #endif

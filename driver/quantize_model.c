@@ -64,14 +64,16 @@ static bool print_noise(const Op *func, const Op *reference, const PtrMap *copie
     return ok;
 }
 
-static bool quantize(Op *func, const QuantizeOptions *options, const PortFiles *ports,
-                     StrBuf *report)
+static bool quantize(Op *func, const QuantizeOptions *options, int64_t width,
+                     const PortFiles *ports, StrBuf *report)
 {
     PtrMap copies = {0};
     StrBuf passes = {0};
     strbuf_printf(&passes,
-                  "func.func(onnx-quantize{per-channel=%d power-of-two=%d only-layers=%d})",
-                  !options->per_tensor, options->power_of_two, options->only != NULL);
+                  "func.func(onnx-quantize{width=%lld per-channel=%d power-of-two=%d "
+                  "only-layers=%d})",
+                  (long long)width, !options->per_tensor, options->power_of_two,
+                  options->only != NULL);
     Op *reference = op_clone(func, &copies);
     bool ok = driver_run_passes(func, strbuf_str(&passes)) &&
               print_noise(func, reference, &copies, ports, report);
@@ -100,9 +102,11 @@ bool driver_quantize(Op *module, const char *function, const QuantizeOptions *op
     if (func->def != FUNC(FUNC) || !has_nodes(func))
         return driver_error(errors, DRIVER_ERROR_QUANTIZE, "needs a network of ONNX operators");
     PortFiles ports = {0};
-    bool ok = driver_ports_init(&ports, func, "calibration input", false, errors) &&
+    int64_t width;
+    bool ok = driver_set_widths(func, options->format, errors, &width) &&
+              driver_ports_init(&ports, func, "calibration input", false, errors) &&
               driver_ports_assign(&ports, &options->arrays) && driver_ports_read(&ports) &&
-              calibrate(func, &ports) && quantize(func, options, &ports, report);
+              calibrate(func, &ports) && quantize(func, options, width, &ports, report);
     driver_ports_free(&ports);
     return ok;
 }

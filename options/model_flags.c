@@ -113,10 +113,9 @@ void flags_add_model(Flags *flags, ModelOptions *options)
 void flags_add_quantize(Flags *flags, QuantizeOptions *options)
 {
     FLAGS_ADD(flags,
-              {"quantize", FLAG_CHOICE, &options->format, "int8",
-               "Quantize a float network to 8 bits by the ranges that --calibrate shows, or what "
-               "training "
-               "left in float",
+              {"quantize", FLAG_TEXT, &options->format, "int4|int8|int16|file",
+               "Quantize a float network by the ranges that --calibrate shows, or what training "
+               "left in float, to so many bits, or as a file says for each layer",
                NULL},
               {"quantize-only", FLAG_CHOICE, &options->only, "float-layers",
                "With --quantize: only weights and inputs of layers that come from no quantizer, "

@@ -30,6 +30,9 @@ extern const DialectDef onnx_dialect;
 /* On ops, arguments: see onnx_range() below. Written by onnx_set_*_ranges(), which calibration
  * calls; read by onnx_range(). */
 #define ONNX_ATTR_RANGE "onnx.range"
+/* On ops, arguments: bits of the integers that onnx-quantize makes of their results and weights; 0:
+ * they stay floats. Written by the driver (--quantize=FILE), removed by the pass. */
+#define ONNX_ATTR_WIDTH "onnx.width"
 
 enum { ONNX_MAX_RANK = 32, ONNX_MAX_SPATIAL = ONNX_MAX_RANK - 2 };
 
@@ -205,7 +208,9 @@ typedef struct ValueRange {
 /* Set one range per result of op, or per argument of a function. */
 void onnx_set_result_ranges(Op *op, const ValueRange *ranges);
 void onnx_set_arg_ranges(Op *func, const ValueRange *ranges);
-/* Removes all ranges of a function, its arguments and its ops. */
+/* Sets onnx.width of an argument. */
+void onnx_set_arg_width(Op *func, uint32_t index, int64_t bits);
+/* Removes all ranges and widths of a function, its arguments and its ops. */
 void onnx_clear_ranges(Op *func);
 
 /* The range of a result, or of an argument of func. False: it has none, or one that is not two

@@ -23,32 +23,55 @@ void onnx_set_result_ranges(Op *op, const ValueRange *ranges)
     op_set_attr(op, ONNX_ATTR_RANGE, ranges_attr(op->ctx, ranges, op->result_count));
 }
 
-/* ranges: NULL to remove. */
-static void set_arg_ranges(Op *func, const ValueRange *ranges)
+/* Sets an attribute of each argument; where a value is NULL, it is removed. */
+static void set_arg_attrs(Op *func, const char *key, const Attr *const *values)
 {
     uint32_t count = func_type(func)->u.function.input_count;
-    const Ident *name = ident_get_c(func->ctx, ONNX_ATTR_RANGE);
+    const Ident *name = ident_get_c(func->ctx, key);
     const Attr **attrs = xcalloc(count, sizeof *attrs);
     for (uint32_t i = 0; i < count; i++) {
         const Attr *old = func_arg_attrs(func, i);
-        const Attr *range = ranges ? ranges_attr(func->ctx, &ranges[i], 1) : NULL;
-        attrs[i] = attr_dict_set(old ? old : attr_dict(func->ctx, NULL, 0), name, range);
+        attrs[i] = attr_dict_set(old ? old : attr_dict(func->ctx, NULL, 0), name, values[i]);
     }
     op_set_attr(func, "arg_attrs", attr_array(func->ctx, attrs, count));
     free_ptr((void **)&attrs);
 }
 
+void onnx_set_arg_width(Op *func, uint32_t index, int64_t bits)
+{
+    uint32_t count = func_type(func)->u.function.input_count;
+    const Attr **values = xcalloc(count, sizeof *values);
+    for (uint32_t i = 0; i < count; i++) {
+        const Attr *old = func_arg_attrs(func, i);
+        values[i] = i == index ? attr_i64(func->ctx, bits)
+                    : old      ? attr_dict_get_c(old, ONNX_ATTR_WIDTH)
+                               : NULL;
+    }
+    set_arg_attrs(func, ONNX_ATTR_WIDTH, values);
+    free_ptr((void **)&values);
+}
+
 void onnx_set_arg_ranges(Op *func, const ValueRange *ranges)
 {
-    set_arg_ranges(func, ranges);
+    uint32_t count = func_type(func)->u.function.input_count;
+    const Attr **values = xcalloc(count, sizeof *values);
+    for (uint32_t i = 0; i < count; i++) values[i] = ranges_attr(func->ctx, &ranges[i], 1);
+    set_arg_attrs(func, ONNX_ATTR_RANGE, values);
+    free_ptr((void **)&values);
 }
 
 void onnx_clear_ranges(Op *func)
 {
-    if (op_attr(func, "arg_attrs")) set_arg_ranges(func, NULL);
+    const Attr **none = xcalloc(func_type(func)->u.function.input_count, sizeof *none);
+    if (op_attr(func, "arg_attrs")) {
+        set_arg_attrs(func, ONNX_ATTR_RANGE, none);
+        set_arg_attrs(func, ONNX_ATTR_WIDTH, none);
+    }
+    free_ptr((void **)&none);
     FOR_EACH_BLOCK(block, op_region(func, 0)) {
         FOR_EACH_OP(op, block) {
             if (op_attr(op, ONNX_ATTR_RANGE)) op_set_attr(op, ONNX_ATTR_RANGE, NULL);
+            if (op_attr(op, ONNX_ATTR_WIDTH)) op_set_attr(op, ONNX_ATTR_WIDTH, NULL);
         }
     }
 }

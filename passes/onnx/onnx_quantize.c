@@ -1,7 +1,8 @@
-/* onnx-quantize: turns a float network into one on 8-bit integers by the ranges that calibration
- * found (onnx.range; dialects/onnx/onnx.h). Quantization is symmetric: all zero points are 0.
+/* onnx-quantize: turns a float network into one on integers by the ranges that calibration found
+ * (onnx.range; dialects/onnx/onnx.h), of 8 bits or as onnx.width says. Quantization is symmetric: all
+ * zero points are 0.
  *   y -> DequantizeLinear(QuantizeLinear(y))         signed, or unsigned where y is never negative
- *   constant weight -> DequantizeLinear(integers)    in [-127, 127]
+ *   constant weight -> DequantizeLinear(integers)    without the lowest, as [-127, 127]
  * An activation is quantized where integers are needed: behind batch normalizations and activation
  * functions, which the lowering takes into the requantization, and not again where elements only
  * move. Biases stay floats; the lowering folds them.
@@ -22,13 +23,19 @@
 #include "passes/onnx/internal.h"
 #include "passes/onnx/passes.h"
 
-enum { BITS = 8, SIGNED_LOW = -128, SIGNED_HIGH = 127, UNSIGNED_HIGH = 255 };
+enum { DEFAULT_BITS = 8 };
+
+static double signed_high(int64_t bits)
+{
+    return (double)((INT64_C(1) << (bits - 1)) - 1);
+}
 
 typedef struct Quantize {
     Pass *pass;
     Op *func;
     PtrMap on_grid; /* values whose elements are integers times one scale, as a set */
     bool per_channel, power_of_two, only_layers;
+    int64_t width; /* bits where no other width is given; 0: floats */
 } Quantize;
 
 /* The scale for steps of at least that size, as a normal f32. */
@@ -55,6 +62,44 @@ typedef struct Channels {
     int axis; /* -1: one channel */
     int64_t count, inner;
 } Channels;
+
+/* Bits of what an op makes integers of: its own onnx.width, or that of the op which it follows. 0:
+ * floats. */
+static int64_t width_of(const Quantize *q, const Op *op)
+{
+    for (;;) {
+        const Attr *own = op_attr(op, ONNX_ATTR_WIDTH);
+        const Op *before = NULL;
+        if (own) return attr_int_value(own);
+        for (uint32_t i = 0; i < op->operand_count; i++) {
+            const Value *value = onnx_operand(op, i);
+            if (value && !onnx_constant(value) && quantize_follows(op, value))
+                before = value_def(value);
+        }
+        if (!before || !onnx_is_node(before)) return q->width;
+        op = before;
+    }
+}
+
+static int64_t width_of_value(const Quantize *q, const Value *value)
+{
+    const Op *op = value_def(value);
+    const Attr *attrs = op ? NULL : func_arg_attrs(q->func, value->index);
+    const Attr *own = attrs ? attr_dict_get_c(attrs, ONNX_ATTR_WIDTH) : NULL;
+    return own ? attr_int_value(own) : op ? width_of(q, op) : q->width;
+}
+
+/* Whether nobody takes the value as integers: its readers are layers of floats, and the function's
+ * return if that is the width of the value itself. */
+static bool stays_float(const Quantize *q, const Value *value)
+{
+    FOR_EACH_USE(use, value) {
+        int64_t width =
+            onnx_is_node(use->owner) ? width_of(q, use->owner) : width_of_value(q, value);
+        if (width != 0) return false;
+    }
+    return true;
+}
 
 static Channels channels_of(const Quantize *q, const Type *type, int axis)
 {
@@ -83,7 +128,7 @@ static const Attr *weight_scales(const Quantize *q, const Op *op, const Array *w
         *largest = size > *largest ? size : *largest;
     }
     for (int64_t i = 0; i < channels->count; i++)
-        scales[i] = choose_scale(q, scales[i] / SIGNED_HIGH);
+        scales[i] = choose_scale(q, scales[i] / signed_high(width_of(q, op)));
     for (uint32_t i = 0; i < rank; i++) dims[i] = (int)i == channels->axis ? channels->count : 1;
     const Type *type = type_tensor(type_float(op->ctx, TYPE_F32), dims, rank, NULL);
     return attr_dense_f64(type, scales, (size_t)channels->count);
@@ -97,7 +142,7 @@ static bool quantize_constant(Quantize *q, Op *op, uint32_t index, const Attr *s
     Value *weight = op_operand(op, index);
     Value *operands[] = {weight, onnx_build_constant(&b, scales),
                          onnx_build_constant(&b, scalar_attr(ctx, 0.0)),
-                         onnx_build_constant(&b, scalar_attr(ctx, BITS))};
+                         onnx_build_constant(&b, scalar_attr(ctx, (double)width_of(q, op)))};
     const NamedAttr attr = build_named_attr(ctx, "narrow", attr_i64(ctx, 1));
     Op *quant = build(&b, ONNX(QUANT), operands, COUNT_OF(operands), &weight->type, 1, &attr, 1);
     op_set_attr(quant, ONNX_ATTR_NAME, op_attr(op, ONNX_ATTR_NAME));
@@ -120,6 +165,7 @@ static bool quantize_weight(Quantize *q, Op *op, uint32_t index, int axis)
 static bool quantize_weights(Quantize *q, Op *op)
 {
     int axis;
+    if (width_of(q, op) == 0) return true;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Value *value = onnx_operand(op, i);
         bool is_real = value && onnx_constant(value) && type_elem(value->type)->kind == TYPE_F32;
@@ -148,21 +194,23 @@ static bool is_needed(const Value *value)
 /* The step that both ends of the range need. It divides the larger end by an odd number, unless all
  * scales are exact: so no product of scaled integers falls between two integers of the next scale,
  * where the rounding of floats would decide. */
-static double step_of(const Quantize *q, ValueRange range)
+static double step_of(const Quantize *q, ValueRange range, int64_t bits)
 {
-    if (range.low >= 0.0) return range.high / UNSIGNED_HIGH;
-    double below = range.low / (q->power_of_two ? SIGNED_LOW : -SIGNED_HIGH);
-    double above = range.high / SIGNED_HIGH;
+    double high = signed_high(bits);
+    if (range.low >= 0.0) return range.high / (2 * high + 1);
+    double below = range.low / (q->power_of_two ? -high - 1 : -high);
+    double above = range.high / high;
     return below > above ? below : above;
 }
 
 /* All users of the value get the dequantized integers instead. */
-static void insert_pair(Quantize *q, Builder *b, Value *value, ValueRange range)
+static void insert_pair(Quantize *q, Builder *b, Value *value, ValueRange range, int64_t bits)
 {
     Context *ctx = b->ctx;
     const Op *like = value_def(value);
-    const Type *elem = range.low >= 0.0 ? type_integer(ctx, BITS, UNSIGNED) : type_i(ctx, BITS);
-    const Attr *scale = scalar_attr(ctx, choose_scale(q, step_of(q, range)));
+    const Type *elem = range.low >= 0.0 ? type_integer(ctx, (uint32_t)bits, UNSIGNED)
+                                        : type_i(ctx, (uint32_t)bits);
+    const Attr *scale = scalar_attr(ctx, choose_scale(q, step_of(q, range, bits)));
     const Attr *zero = attr_dense_splat(type_tensor(elem, NULL, 0, NULL), attr_int(elem, 0));
     Value *operands[] = {NULL, onnx_build_constant(b, scale), onnx_build_constant(b, zero)};
     const Type *integers = type_with_elem(value->type, elem);
@@ -192,20 +240,23 @@ static bool quantize_value(Quantize *q, Builder *b, Value *value)
 {
     ValueRange range;
     bool is_real = type_is_tensor(value->type) && type_is_float(type_elem(value->type));
-    if (!is_real || ptrmap_has(&q->on_grid, value) || !is_needed(value)) return true;
+    if (!is_real || ptrmap_has(&q->on_grid, value) || !is_needed(value) || stays_float(q, value))
+        return true;
     if (type_elem(value->type)->kind != TYPE_F32)
         return value_error(q, value, "is not of f32, which alone is quantized");
     if (!onnx_range(q->func, value, &range))
         return value_error(q, value,
                            "has no 'onnx.range' of two finite numbers: the network must "
                            "be calibrated first");
-    insert_pair(q, b, value, range);
+    int64_t bits = width_of_value(q, value);
+    insert_pair(q, b, value, range, bits > 0 ? bits : DEFAULT_BITS);
     return true;
 }
 
 static bool quantize_results(Quantize *q, Op *op)
 {
-    bool stays = quantize_only_moves(op) && ptrmap_has(&q->on_grid, op_operand(op, 0));
+    bool stays = quantize_only_moves(op) && ptrmap_has(&q->on_grid, op_operand(op, 0)) &&
+                 !op_attr(op, ONNX_ATTR_WIDTH);
     Builder b = builder_after(op);
     for (uint32_t i = 0; i < op->result_count; i++) {
         if (stays)
@@ -235,7 +286,8 @@ static bool quantize_factor(Quantize *q, Op *op, uint32_t index)
     ValueRange range;
     Value *value = op_operand(op, index);
     Op *def = value_def(value);
-    if (onnx_constant(value) || ptrmap_has(&q->on_grid, value) || (def && quantize_is_done(def)))
+    if (onnx_constant(value) || ptrmap_has(&q->on_grid, value) || (def && quantize_is_done(def)) ||
+        width_of(q, op) == 0)
         return true;
     if (type_elem(value->type)->kind != TYPE_F32)
         return value_error(q, value, "is not of f32, which alone is quantized");
@@ -244,7 +296,7 @@ static bool quantize_factor(Quantize *q, Op *op, uint32_t index)
                            "has no 'onnx.range' of two finite numbers: the network must "
                            "be calibrated first");
     Builder b = def ? builder_after(def) : builder_before(value_block(value)->first);
-    insert_pair(q, &b, value, range);
+    insert_pair(q, &b, value, range, width_of(q, op));
     return true;
 }
 
@@ -286,7 +338,12 @@ static bool onnx_quantize(Pass *pass, Op *func)
                   .func = func,
                   .per_channel = pass_bool(pass, "per-channel"),
                   .power_of_two = pass_bool(pass, "power-of-two"),
+                  .width = pass_int(pass, "width"),
                   .only_layers = pass_bool(pass, "only-layers") || count_nodes(body, true) > 0};
+    if (q.width != 0 && (q.width < 2 || q.width > 16))
+        return op_error(func,
+                        "cannot be quantized to %lld bits: 2 to 16, or 0 for floats, are possible",
+                        (long long)q.width);
     bool ok = q.only_layers ? quantize_layers(&q, body) : quantize_body(&q, body);
     ptrmap_free(&q.on_grid);
     if (ok) onnx_clear_ranges(func);
@@ -296,9 +353,13 @@ static bool onnx_quantize(Pass *pass, Op *func)
 
 const PassDef pass_onnx_quantize = {
     .name = "onnx-quantize",
-    .summary = "Quantize a calibrated float network to 8 bits",
+    .summary = "Quantize a calibrated float network to few bits",
     .anchor = "func.func",
-    .options = OPTIONS({.name = "per-channel",
+    .options = OPTIONS({.name = "width",
+                        .kind = OPTION_INT,
+                        .fallback = "8",
+                        .help = "Bits of integers where no onnx.width says otherwise; 0: floats"},
+                       {.name = "per-channel",
                         .kind = OPTION_BOOL,
                         .fallback = "true",
                         .help = "Give each output channel of a weight a scale of its own"},

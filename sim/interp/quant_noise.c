@@ -128,7 +128,7 @@ void quant_noise_free(QuantNoise *noise)
     free(noise);
 }
 
-enum { NAME_WIDTH = 24, OPERATOR_WIDTH = 20 };
+enum { NAME_WIDTH = 24, OPERATOR_WIDTH = 20, INTEGERS_WIDTH = 9 };
 
 static void add_padded(StrBuf *out, Str text, size_t width)
 {
@@ -155,8 +155,10 @@ static void add_row(StrBuf *out, const Op *func, const NoiseRow *row)
     const Type *elem = type_elem(op_result(row->quantize, 0)->type);
     bool is_unsigned = elem->u.integer.sign == UNSIGNED;
     add_value(out, func, row->reference);
-    strbuf_printf(out, "%-9s%-12.5g%-12.5g", is_unsigned ? "unsigned" : "signed",
-                  dense_f64(scale, 0), row->largest);
+    size_t begin = out->len;
+    strbuf_printf(out, "%sint%u", is_unsigned ? "u" : "", type_width(elem));
+    while (out->len - begin < INTEGERS_WIDTH) strbuf_add_char(out, ' ');
+    strbuf_printf(out, "%-12.5g%-12.5g", dense_f64(scale, 0), row->largest);
     if (row->noise == 0.0)
         strbuf_add_c(out, "exact\n");
     else if (row->signal == 0.0)

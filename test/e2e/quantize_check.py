@@ -10,7 +10,11 @@ linalg it must give the very output of the onnx level, without floating-point
 arithmetic. Scales in turn are general, one per weight, and powers of two.
 Every fourth network has quantizers of few bits between a first layer and a last
 one in float, of which only these are quantized; a quarter and 12 dB are its bounds.
+The others are also quantized by a file that gives each layer of the table a random
+width, which the table must show, and with all of 16 bits, which must leave less
+than a 64th of the error.
 """
+import json
 import pathlib
 import random
 import re
@@ -65,6 +69,39 @@ def half_quantized(seed):
     return net.source.array, net.result.array, net.encode()
 
 
+def table_of(printed):
+    """[name, integers] of each row."""
+    lines = printed.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.startswith("layer "))
+    rows = [line.split() for line in lines[head + 1:]]
+    return [(row[0], row[2]) for row in rows if len(row) >= 6 and "int" in row[2]]
+
+
+def check_widths(tools, work, seed, want, quantized, printed):
+    """Random widths by layer, and the inputs'."""
+    rng = random.Random(seed)
+    rows = table_of(printed)
+    widths = {name: rng.choice((4, 8, 8, 16)) for name, _ in rows}
+    named = {name: f"int{bits}" for name, bits in widths.items() if bits != 8 or rng.random() < 0.5}
+    first = rows[0][0]
+    plan = {"default": "int8", "inputs": {k: v for k, v in named.items() if k == first},
+            "layers": {k: v for k, v in named.items() if k != first}}
+    (work / "widths.json").write_text(json.dumps(plan), encoding="utf-8")
+    mode = [f"--quantize={work / 'widths.json'}", f"--calibrate={work / 'x.npy'}", *MODES[seed % len(MODES)]]
+    mixed, printed = execute(tools, work, *mode)
+    got = table_of(printed)
+    if [(name, f"{kind.rstrip('0123456789')}{widths[name]}") for name, kind in rows] != got:
+        raise Failure(f"widths {got}, asked for {widths}")
+    if max(widths.values()) < 16: # sums of 16-bit products are no exact float32
+        integers, printed = execute(tools, work, *mode, f"--pass-pipeline={LOWERING}")
+        qdq_check.compare("of mixed widths as integers", mixed, integers.astype(np.float32))
+        if FLOAT_OP.search(printed):
+            raise Failure("linalg of mixed widths has floating-point ops")
+    exact, _ = execute(tools, work, "--quantize=int16", *mode[1:])
+    if np.abs(exact - want).max() > max(np.abs(quantized - want).max() / 64, 1e-6 * np.abs(want).max()):
+        raise Failure(f"16 bits: the error is {np.abs(exact - want).max()}, of 8 bits {np.abs(quantized - want).max()}")
+
+
 def check(tools, seed):
     is_half = seed % 4 == 3
     frames, want, model = (half_quantized if is_half else gen_float.generate)(seed)
@@ -78,6 +115,8 @@ def check(tools, seed):
         check_near(want, quantized, *(HALF_NEAR if is_half else ()))
         if "SQNR (dB)" not in printed:
             raise Failure("quantized: no table of errors was printed")
+        if not is_half:
+            check_widths(tools, work, seed, want, quantized, printed)
         integers, printed = execute(tools, work, *mode, f"--pass-pipeline={LOWERING}")
         qdq_check.compare("as integers", quantized, integers.astype(np.float32))
         floats = FLOAT_OP.findall(printed)
