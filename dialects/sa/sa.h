@@ -36,6 +36,16 @@ extern const AttrDef sa_attr_overlay; /* #sa.overlay<rows = 4, cols = 4, act = i
 /* Of ports that a function had: its type, and its dictionary of attributes. */
 #define SA_ATTR_TYPE "sa.type"
 #define SA_ATTR_PORT "sa.port"
+/* Of an input whose words hold windows of the function's map, entries of an array<i64>. */
+#define SA_ATTR_FOLD "sa.fold"
+enum {
+    SA_FOLD_KERNEL,        /* rows, columns of the window */
+    SA_FOLD_STRIDES = 2,   /* from window to window */
+    SA_FOLD_DILATIONS = 4, /* from tap to tap */
+    SA_FOLD_PADS = 6,      /* in front of the map */
+    SA_FOLD_PAD_VALUE = 8,
+    SA_FOLD_COUNT
+};
 #define SA_ATTR_NAME "sa.name" /* of a layer: what the model calls it */
 
 enum {

@@ -151,6 +151,9 @@ bool to_sa_extract(Lowering *lw, const Op *op) MUST_CHECK;
 bool to_sa_materialize(Lowering *lw, Tensor *tensor) MUST_CHECK;
 /* window.c: a layer of a reduction. NULL: diagnosed. */
 Layer *to_sa_window(Lowering *lw, const Op *generic);
+/* fold.c: where the layer is the only reader of an input of the network and its windows, or their
+ * rows, fit a word of the array, lets the input's words be these. */
+void to_sa_fold_input(Lowering *lw, const Value *data, Layer *layer);
 /* program.c: builds the layer's op, which gives a map. NULL: diagnosed. */
 Value *to_sa_build(Lowering *lw, Layer *layer) MUST_CHECK;
 

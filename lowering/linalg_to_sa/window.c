@@ -404,6 +404,7 @@ static bool fill_conv(Window *w, Layer *layer)
     if (!check_sums(w, &sums)) return false;
     uint32_t leaf = number_leaf_of_channels(n, NUMBER_SUMS, sums.lows, sums.highs);
     uint32_t offsets = number_consts(n, sums.offsets, (size_t)w->out.c);
+    to_sa_fold_input(w->lw, op_operand(w->op, w->data), layer);
     return finish(w, layer, number_binary(n, NUMBER_ADD, leaf, offsets));
 }
 

@@ -28,6 +28,8 @@ typedef struct Writer {
     PuMemory memory;
     PuProgram *program; /* of the layer */
     uint64_t array_commands;
+    WeightLoads loads;
+    size_t loaded; /* of them queued */
 } Writer;
 
 static NamedAttr number(Writer *w, const char *name, int64_t value)
@@ -83,7 +85,7 @@ static void array_command(Writer *w, const OpDef *def, const CommandFields *fiel
     w->array_commands++;
 }
 
-enum { UNIT_LOAD_A, UNIT_FILL = 2, UNIT_COMPUTE, UNIT_STORE };
+enum { UNIT_LOAD_A, UNIT_LOAD_W, UNIT_FILL, UNIT_COMPUTE, UNIT_STORE };
 
 /* Beats one behind the other, as equal runs where one register does not count them. False: they
  * have no such divisor. */
@@ -176,30 +178,48 @@ static void enter_programs(Writer *w, const Layer *layer)
     w->is_set[SA_REG_PU_PC] = false; /* it moved on */
 }
 
-static bool load_weights(Writer *w, const Tile *tile, size_t index, size_t count)
+/* Loads number `index` when as many tiles have left the buffer as it needs; each that someone waits for
+ * signals. */
+static bool load_weights(Writer *w, size_t index)
 {
-    const Plan *plan = w->plan;
-    const Layer *layer = &plan->layers.data[tile->layer];
-    int64_t kernel[2];
-    sa_kernel(layer->op, kernel);
-    uint64_t weights =
-        (uint64_t)(kernel[0] * kernel[1]) * (tile->m_end - tile->m) * (tile->n_end - tile->n);
-    uint64_t bytes = weights * plan->size.cols * plan->size.rows * plan->size.weight_bits / 8;
-    int64_t half = (int64_t)(index % 2);
-    if (!set_beats(w, bytes / SA_BEAT_BYTES + (bytes % SA_BEAT_BYTES != 0), layer->op))
-        return false;
-    set(w, SA_REG_WB_BASE, 0);
-    address(w, SA_BUFFER_WEIGHTS, tile->address);
+    const WeightLoad *load = &w->loads.data[index];
+    size_t waits = load->after - (index > 0 ? w->loads.data[index - 1].after : 0);
+    for (; waits > 1; waits--)
+        command(w, SA(NOP), FIELDS(.unit = there(UNIT_LOAD_W), .wait = BUFFER_FREE));
+    if (!set_beats(w, load->beats, w->plan->layers.data[load->tile->layer].op)) return false;
+    set(w, SA_REG_WB_BASE, load->base);
+    address(w, SA_BUFFER_WEIGHTS, load->tile->address);
     command(w, SA(LOAD_W),
-            FIELDS(.half = there(half), .bank = there(BANK_WEIGHTS), .signal = IN_BUFFER,
-                   .wait = index >= 2 ? BUFFER_FREE : NO_SEMAPHORE));
+            FIELDS(.half = there(load->half), .bank = there(BANK_WEIGHTS), .signal = IN_BUFFER,
+                   .wait = waits > 0 ? BUFFER_FREE : NO_SEMAPHORE));
+    return true;
+}
+
+/* The queue of the unit that loads holds so many, beside the one that runs. Loads that wait for tiles
+ * whose fills are not queued yet would stop the fetch unit for ever. */
+enum { LOADS_AHEAD = 4 };
+
+/* Loads that can be queued in front of the fill of tile number `index`. */
+static bool load_ahead(Writer *w, size_t index)
+{
+    while (w->loaded < w->loads.len && w->loaded <= index + LOADS_AHEAD &&
+           w->loads.data[w->loaded].after <= index)
+        if (!load_weights(w, w->loaded++)) return false;
+    return true;
+}
+
+static bool fill_weights(Writer *w, size_t index)
+{
+    const WeightLoad *load = &w->loads.data[index], *last = &w->loads.data[w->loads.len - 1];
+    if (!load_ahead(w, index)) return false;
     if (index >= 2) command(w, SA(NOP), FIELDS(.unit = there(UNIT_FILL), .wait = ARRAY_FREE));
+    set(w, SA_REG_WB_BASE, load->base);
     set(w, SA_REG_W_BASE, 0);
-    set(w, SA_REG_FILL_COUNT, weights);
-    command(
-        w, SA(FILL),
-        FIELDS(.half = there(half), .source = there(half), .wait = IN_BUFFER, .signal = IN_ARRAY));
-    if (index + 2 < count)
+    set(w, SA_REG_FILL_COUNT, load->weights);
+    command(w, SA(FILL),
+            FIELDS(.half = there((int64_t)(index % 2)), .source = there(load->half),
+                   .wait = IN_BUFFER, .signal = IN_ARRAY));
+    if (index < last->after)
         command(w, SA(NOP), FIELDS(.unit = there(UNIT_FILL), .signal = BUFFER_FREE));
     return true;
 }
@@ -262,12 +282,8 @@ static void set_layer(Writer *w, const Layer *layer)
     set(w, SA_REG_PU_OUT_LENGTH, layer->pu_length);
 }
 
-/* Which of the tiles with weights this one is, among all of them. */
-typedef struct TileOrder {
-    size_t index, count;
-} TileOrder;
-
-static void run_tile(Writer *w, const Tile *tile, const TileOrder *order)
+/* index: which of the tiles with weights this one is. */
+static void run_tile(Writer *w, const Tile *tile, size_t index)
 {
     const Plan *plan = w->plan;
     const Layer *layer = &plan->layers.data[tile->layer];
@@ -285,9 +301,9 @@ static void run_tile(Writer *w, const Tile *tile, const TileOrder *order)
     set(w, SA_REG_C_LAST, tile->n_end == layer->n_blocks);
     set(w, SA_REG_P_BASE, layer->parameters + tile->m);
     set(w, SA_REG_W_BASE, 0);
-    bool frees = layer->has_weights && order->index + 2 < order->count;
+    bool frees = layer->has_weights && index + 2 < w->loads.len;
     array_command(w, SA(RUN),
-                  FIELDS(.half = there(layer->has_weights ? (int64_t)(order->index % 2) : 0),
+                  FIELDS(.half = there(layer->has_weights ? (int64_t)(index % 2) : 0),
                          .wait = layer->has_weights ? IN_ARRAY : NO_SEMAPHORE,
                          .signal = frees ? ARRAY_FREE : NO_SEMAPHORE));
     w->program->last_run = w->array_commands;
@@ -296,15 +312,14 @@ static void run_tile(Writer *w, const Tile *tile, const TileOrder *order)
 static bool write_tiles(Writer *w)
 {
     const Plan *plan = w->plan;
-    TileOrder order = {0};
-    for (size_t i = 0; i < plan->tiles.len; i++)
-        order.count += plan->layers.data[plan->tiles.data[i].layer].has_weights;
+    size_t index = 0;
+    to_program_place_weights(plan, &w->loads);
     for (size_t i = 0; i < plan->tiles.len; i++) {
         const Tile *tile = &plan->tiles.data[i];
         bool has_weights = plan->layers.data[tile->layer].has_weights;
-        if (has_weights && !load_weights(w, tile, order.index, order.count)) return false;
-        run_tile(w, tile, &order);
-        order.index += has_weights;
+        if (has_weights && !fill_weights(w, index)) return false;
+        run_tile(w, tile, index);
+        index += has_weights;
     }
     array_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .signal = COMPUTED));
     return true;
@@ -330,6 +345,7 @@ bool to_program_write(const Plan *plan, Builder *b)
     Writer *w = &(Writer){.plan = plan, .b = b};
     bool ok = load_maps(w) && load_parameters(w) && write_tiles(w) && store_maps(w);
     to_program_free_memory(&w->memory);
+    vec_free(&w->loads);
     if (ok) build(b, SA(END), NULL, 0, NULL, 0, NULL, 0);
     return ok;
 }

@@ -71,6 +71,18 @@ bool to_program_has_end(const Plan *plan, const Map *map);
 void to_program_add_weights(Plan *plan, const Tile *tile);
 void to_program_add_parameters(Plan *plan, const Layer *layer);
 
+/* weights.c: where the weights of a tile are in the buffer, in the order of the tiles. */
+typedef struct WeightLoad {
+    const Tile *tile;
+    uint64_t weights; /* of each processing element */
+    uint64_t beats, words, base;
+    uint32_t half;
+    size_t after; /* so many of the first loads must have left the buffer before */
+} WeightLoad;
+typedef VEC(WeightLoad) WeightLoads;
+
+void to_program_place_weights(const Plan *plan, WeightLoads *out);
+
 /* instructions.c: fills the body of the program. */
 bool to_program_write(const Plan *plan, Builder *b) MUST_CHECK;
 

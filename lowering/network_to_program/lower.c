@@ -39,6 +39,7 @@ static void add_port(Builder *b, const Plan *plan, const Map *map)
     Op *port = build(&at, SA(PORT), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
     op_set_attr(port, SA_ATTR_TYPE, op_attr(op, SA_ATTR_TYPE));
     op_set_attr(port, SA_ATTR_PORT, op_attr(op, SA_ATTR_PORT));
+    op_set_attr(port, SA_ATTR_FOLD, op_attr(op, SA_ATTR_FOLD));
 }
 
 /* Inputs in their order, then outputs in theirs. */

@@ -95,13 +95,13 @@ static bool add_op(Plan *plan, const Op *op)
     return true;
 }
 
-/* Pages. A map is there from the layer that makes it (inputs and outputs from the beginning, since
- * they are loaded, or their ends cleared, then) to the last one that reads it. */
+/* Pages. A map is there from the layer that makes it (inputs, and outputs whose ends are cleared, from
+ * the beginning) to the last one that reads it. */
 
 static size_t born(const Plan *plan, size_t map)
 {
     const Map *m = &plan->maps.data[map];
-    return m->input || m->output ? 0 : m->made;
+    return m->input || (m->output && to_program_has_end(plan, m)) ? 0 : m->made;
 }
 
 static bool meet(const Plan *plan, size_t a, size_t b)

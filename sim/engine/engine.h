@@ -58,7 +58,9 @@ const char *engine_unit_name(uint32_t unit);
 /* A sa.port beside a program, and its array. */
 typedef struct EnginePort {
     const Op *op;
-    bool has_type; /* the boundary is that of a function; else the map's own */
+    bool has_type;  /* the boundary is that of a function; else the map's own */
+    bool is_folded; /* words hold windows of the function's map */
+    int64_t fold[SA_FOLD_COUNT], extents[3]; /* of them; of the function's map */
     Boundary boundary;
     Npy npy; /* owned */
 } EnginePort;

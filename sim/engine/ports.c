@@ -21,6 +21,26 @@ uint64_t engine_port_bytes(const Op *op)
            type_width(type_elem(map_of(op))) / 8;
 }
 
+/* The windows of a folded input, and the map that they are of, whose last dimensions are rows, columns
+ * and channels. */
+static bool read_fold(EnginePort *port, const Type *type)
+{
+    const Attr *attr = op_attr(port->op, SA_ATTR_FOLD);
+    const int64_t *dims = map_of(port->op)->u.shaped.dims;
+    size_t count = 0;
+    uint32_t rank = type->u.shaped.rank;
+    if (!attr_int_list(attr, port->fold, SA_FOLD_COUNT, &count) || count != SA_FOLD_COUNT)
+        return false;
+    for (int i = 0; i < SA_FOLD_PAD_VALUE; i++)
+        if (port->fold[i] < (i < SA_FOLD_PADS) || port->fold[i] > UINT16_MAX) return false;
+    for (uint32_t i = 0; i < 3; i++)
+        port->extents[i] = rank + i >= 3 ? type->u.shaped.dims[rank + i - 3] : 1;
+    for (uint32_t i = 0; i + 3 < rank; i++)
+        if (type->u.shaped.dims[i] != 1) return false;
+    port->is_folded = true;
+    return dims[2] == port->extents[2] * port->fold[0] * port->fold[1];
+}
+
 bool engine_port_init(EnginePort *port, const Op *op)
 {
     const Attr *type = op_attr(op, SA_ATTR_TYPE), *attrs = op_attr(op, SA_ATTR_PORT);
@@ -34,7 +54,7 @@ bool engine_port_init(EnginePort *port, const Op *op)
     bool fits = type_is_tensor(function_type) && type_is_static(function_type) &&
                 type_is_integer(type_elem(function_type)) &&
                 type_element_count(function_type, &count) && type_element_count(map_of(op), &own) &&
-                count == own;
+                (op_attr(op, SA_ATTR_FOLD) ? read_fold(port, function_type) : count == own);
     if (!fits) return op_error(op, "has a " SA_ATTR_TYPE " that is no tensor of as many integers");
     return boundary_init(op, function_type, attrs, &port->boundary);
 }
@@ -82,15 +102,41 @@ static uint64_t place_of(const EnginePort *port, int64_t i)
            (type_width(type_elem(map)) / 8);
 }
 
+/* The element of the function's array that is number i of the map; -1: padding. */
+static int64_t element_of(const EnginePort *port, int64_t i)
+{
+    const int64_t *dims = map_of(port->op)->u.shaped.dims, *fold = port->fold;
+    if (!port->is_folded) return i;
+    int64_t lane = i % dims[2], channels = port->extents[2], tap = lane / channels;
+    const int64_t windows[] = {i / dims[2] / dims[1], i / dims[2] % dims[1]};
+    const int64_t taps[] = {tap / fold[SA_FOLD_KERNEL + 1], tap % fold[SA_FOLD_KERNEL + 1]};
+    int64_t at[2];
+    for (int k = 0; k < 2; k++) {
+        at[k] = windows[k] * fold[SA_FOLD_STRIDES + k] + taps[k] * fold[SA_FOLD_DILATIONS + k] -
+                fold[SA_FOLD_PADS + k];
+        if (at[k] < 0 || at[k] >= port->extents[k]) return -1;
+    }
+    return (at[0] * port->extents[1] + at[1]) * channels + lane % channels;
+}
+
+static int64_t map_count(const EnginePort *port)
+{
+    const int64_t *dims = map_of(port->op)->u.shaped.dims;
+    return dims[0] * dims[1] * dims[2];
+}
+
 bool engine_port_enter(const EnginePort *port, int64_t frame, uint8_t *to, StrBuf *why)
 {
     Array *array = boundary_enter(&port->boundary, &port->npy, frame, why);
     if (!array) return false;
     uint32_t item = type_width(type_elem(map_of(port->op))) / 8, width = type_width(array->elem);
     bool is_unsigned = port->has_type && !port->boundary.is_signed && width < 64;
-    for (int64_t i = 0; i < array->count; i++) {
-        uint64_t value = (uint64_t)array_get_i64(array, i), at = place_of(port, i);
-        if (is_unsigned) value &= (UINT64_C(1) << width) - 1;
+    for (int64_t i = 0; i < map_count(port); i++) {
+        int64_t from = element_of(port, i);
+        uint64_t value =
+            (uint64_t)(from < 0 ? port->fold[SA_FOLD_PAD_VALUE] : array_get_i64(array, from));
+        uint64_t at = place_of(port, i);
+        if (is_unsigned && from >= 0) value &= (UINT64_C(1) << width) - 1;
         for (uint32_t k = 0; k < item; k++) to[at + k] = (uint8_t)(value >> 8 * k);
     }
     array_unref(array);
