@@ -30,6 +30,7 @@ typedef struct Writer {
     uint64_t array_commands;
     WeightLoads loads;
     size_t loaded; /* of them queued */
+    uint64_t rows; /* of the first layer's input that are loaded at a time; 0: it comes whole */
 } Writer;
 
 static NamedAttr number(Writer *w, const char *name, int64_t value)
@@ -121,12 +122,52 @@ static void clear_end(Writer *w, const Map *map)
     command(w, SA(LOAD_A), FIELDS(.bank = there(BANK_MAPS)));
 }
 
+/* The layer that can begin before its input is there: the first one, of one tile. */
+static const Layer *early_layer(const Plan *plan)
+{
+    const Layer *layer = plan->layers.len > 0 ? &plan->layers.data[0] : NULL;
+    bool is_single = layer && (plan->tiles.len == 1 || plan->tiles.data[1].layer != 0);
+    return is_single && plan->maps.data[layer->input].input ? layer : NULL;
+}
+
+/* Rows of its input that are loaded at a time, in whole beats; all of them: it does not begin early. */
+static uint64_t rows_at_a_time(const Plan *plan, const Layer *layer)
+{
+    enum { PARTS = 8 };
+    const Map *map = &plan->maps.data[layer->input];
+    const int64_t *dims = sa_map_dims(map->value);
+    uint64_t row_bytes = (uint64_t)dims[1] * map->words * word_bytes(plan), step = 1;
+    while (step < SA_BEAT_BYTES && step * row_bytes % SA_BEAT_BYTES != 0) step *= 2;
+    return (uint64_t)ceil_div(ceil_div(dims[0], PARTS), (int64_t)step) * step;
+}
+
+/* Loads the rows from y on that come at a time, and signals. */
+static bool load_rows(Writer *w, const Layer *layer, uint64_t y)
+{
+    const Map *map = &w->plan->maps.data[layer->input];
+    const int64_t *dims = sa_map_dims(map->value);
+    uint64_t row_words = (uint64_t)dims[1] * map->words;
+    uint64_t row_bytes = row_words * word_bytes(w->plan);
+    bool is_last = y + w->rows >= (uint64_t)dims[0];
+    uint64_t begin = y * row_bytes / SA_BEAT_BYTES;
+    uint64_t end = is_last ? map->beats : (y + w->rows) * row_bytes / SA_BEAT_BYTES;
+    if (!set_beats(w, end - begin, map->input)) return false;
+    set(w, SA_REG_ACT_PAGE, map->page + y * row_words / SA_PAGE_WORDS);
+    set(w, SA_REG_ACT_BASE, y * row_words % SA_PAGE_WORDS);
+    address(w, SA_BUFFER_ACTIVATIONS, map->address + begin);
+    command(w, SA(LOAD_A), FIELDS(.bank = there(BANK_MAPS), .signal = LOADED));
+    return true;
+}
+
+/* What the first layer reads comes later if it can begin with a part of it. */
 static bool load_maps(Writer *w)
 {
+    const Layer *early = early_layer(w->plan);
+    w->rows = early ? rows_at_a_time(w->plan, early) : 0;
     for (size_t i = 0; i < w->plan->maps.len; i++) {
         const Map *map = &w->plan->maps.data[i];
         if (map->output) clear_end(w, map);
-        if (!map->input) continue;
+        if (!map->input || (early && i == early->input)) continue;
         if (!set_beats(w, map->beats, map->input)) return false;
         set(w, SA_REG_ACT_PAGE, map->page);
         set(w, SA_REG_ACT_BASE, 0);
@@ -255,14 +296,16 @@ static uint64_t mode_of(const Op *op)
     return op_attr(op, "depthwise") ? SA_MODE_DEPTHWISE : SA_MODE_DENSE;
 }
 
-/* Strides and page of a map in registers that follow each other: page, base, pixel, row. */
-static void set_map(Writer *w, const Map *map, uint32_t page_reg, uint64_t first_word)
+/* Strides and page of a map in registers that follow each other: page, base, pixel, row. It begins at
+ * a row, and a word of that. */
+static void set_map(Writer *w, const Map *map, uint32_t page_reg, uint64_t row, uint64_t word)
 {
-    const int64_t *dims = sa_map_dims(map->value);
-    set(w, page_reg, map->page);
-    set(w, page_reg + 1, first_word);
+    uint64_t row_words = (uint64_t)sa_map_dims(map->value)[1] * map->words;
+    uint64_t first = row * row_words + word;
+    set(w, page_reg, map->page + first / SA_PAGE_WORDS);
+    set(w, page_reg + 1, first % SA_PAGE_WORDS);
     set(w, page_reg + 2, map->words);
-    set(w, page_reg + 3, (uint64_t)dims[1] * map->words);
+    set(w, page_reg + 3, row_words);
 }
 
 static void set_layer(Writer *w, const Layer *layer)
@@ -271,9 +314,7 @@ static void set_layer(Writer *w, const Layer *layer)
     const Map *in = &plan->maps.data[layer->input], *out = &plan->maps.data[layer->result];
     const int64_t *in_dims = sa_map_dims(in->value), *out_dims = sa_map_dims(out->value);
     set(w, SA_REG_MODE, mode_of(layer->op));
-    set(w, SA_REG_IN_H, (uint64_t)in_dims[0]);
     set(w, SA_REG_IN_W, (uint64_t)in_dims[1]);
-    set(w, SA_REG_OUT_H, (uint64_t)out_dims[0]);
     set(w, SA_REG_OUT_W, (uint64_t)out_dims[1]);
     set_window(w, layer);
     set(w, SA_REG_PU_TAP, w->program->at);
@@ -282,43 +323,114 @@ static void set_layer(Writer *w, const Layer *layer)
     set(w, SA_REG_PU_OUT_LENGTH, layer->pu_length);
 }
 
-/* index: which of the tiles with weights this one is. */
-static void run_tile(Writer *w, const Tile *tile, size_t index)
+/* Rows of the result, the first row of the input that they read, and what lies above that. */
+typedef struct Rows {
+    uint64_t begin, end, input, pad;
+    bool is_first, is_last;
+} Rows;
+
+static void set_maps(Writer *w, const Tile *tile, const Rows *rows)
 {
     const Plan *plan = w->plan;
     const Layer *layer = &plan->layers.data[tile->layer];
     uint64_t out_word = (uint64_t)tile->m * plan->size.rows / plan->size.cols;
     bool is_dense = mode_of(layer->op) == SA_MODE_DENSE;
-    enter_programs(w, layer);
-    set_layer(w, layer);
-    set_map(w, &plan->maps.data[layer->input], SA_REG_ACT_PAGE, is_dense ? tile->n : out_word);
-    set_map(w, &plan->maps.data[layer->result], SA_REG_OUT_PAGE, out_word);
+    set_map(w, &plan->maps.data[layer->input], SA_REG_ACT_PAGE, rows->input,
+            is_dense ? tile->n : out_word);
+    set_map(w, &plan->maps.data[layer->result], SA_REG_OUT_PAGE, rows->begin, out_word);
     if (layer->operand != SIZE_MAX)
-        set_map(w, &plan->maps.data[layer->operand], SA_REG_ACT2_PAGE, out_word);
+        set_map(w, &plan->maps.data[layer->operand], SA_REG_ACT2_PAGE, rows->begin, out_word);
+    set(w, SA_REG_IN_H,
+        (uint64_t)sa_map_dims(plan->maps.data[layer->input].value)[0] - rows->input);
+    set(w, SA_REG_OUT_H, rows->end - rows->begin);
+    set(w, SA_REG_PAD_T, rows->pad);
+}
+
+/* index: which of the tiles with weights this one is. */
+static void run_rows(Writer *w, const Tile *tile, size_t index, const Rows *rows)
+{
+    const Layer *layer = &w->plan->layers.data[tile->layer];
+    set_layer(w, layer);
+    set_maps(w, tile, rows);
     set(w, SA_REG_IN_CBLK, tile->n_end - tile->n);
     set(w, SA_REG_OUT_CBLK, tile->m_end - tile->m);
     set(w, SA_REG_C_FIRST, tile->n == 0);
     set(w, SA_REG_C_LAST, tile->n_end == layer->n_blocks);
     set(w, SA_REG_P_BASE, layer->parameters + tile->m);
     set(w, SA_REG_W_BASE, 0);
-    bool frees = layer->has_weights && index + 2 < w->loads.len;
+    bool frees = layer->has_weights && index + 2 < w->loads.len && rows->is_last;
     array_command(w, SA(RUN),
                   FIELDS(.half = there(layer->has_weights ? (int64_t)(index % 2) : 0),
-                         .wait = layer->has_weights ? IN_ARRAY : NO_SEMAPHORE,
+                         .wait = layer->has_weights && rows->is_first ? IN_ARRAY : NO_SEMAPHORE,
                          .signal = frees ? ARRAY_FREE : NO_SEMAPHORE));
     w->program->last_run = w->array_commands;
+}
+
+static void run_tile(Writer *w, const Tile *tile, size_t index)
+{
+    const Layer *layer = &w->plan->layers.data[tile->layer];
+    Rows rows = {.end = (uint64_t)sa_map_dims(op_result(layer->op, 0))[0],
+                 .pad = (uint64_t)item(layer->op, "pads", 0, 0),
+                 .is_first = true,
+                 .is_last = true};
+    enter_programs(w, layer);
+    run_rows(w, tile, index, &rows);
+}
+
+/* Rows of the result that need no more than the first `loaded` ones of the input. */
+static uint64_t rows_of(const Layer *layer, uint64_t loaded)
+{
+    int64_t kernel[2], stride = item(layer->op, "strides", 0, 1);
+    sa_kernel(layer->op, kernel);
+    int64_t reach = (kernel[0] - 1) * item(layer->op, "dilations", 0, 1);
+    int64_t last = (int64_t)loaded - 1 + item(layer->op, "pads", 0, 0) - reach;
+    int64_t all = sa_map_dims(op_result(layer->op, 0))[0];
+    bool is_whole = loaded >= (uint64_t)sa_map_dims(op_operand(layer->op, 0))[0];
+    if (is_whole || last / stride + 1 > all) return (uint64_t)all;
+    return last < 0 ? 0 : (uint64_t)(last / stride + 1);
+}
+
+/* The first layer, part by part as its input comes; as many parts are queued ahead as the unit's queue
+ * holds. */
+static bool run_early(Writer *w, const Tile *tile, const Layer *layer)
+{
+    enum { PARTS_AHEAD = 4 };
+    uint64_t height = (uint64_t)sa_map_dims(op_operand(layer->op, 0))[0], queued = 0;
+    uint64_t all = (uint64_t)sa_map_dims(op_result(layer->op, 0))[0];
+    int64_t pad = item(layer->op, "pads", 0, 0), stride = item(layer->op, "strides", 0, 1);
+    Rows rows = {.is_first = true};
+    enter_programs(w, layer);
+    for (uint64_t y = 0; y < height; y += w->rows) {
+        for (; queued < height && queued <= y + PARTS_AHEAD * w->rows; queued += w->rows)
+            if (!load_rows(w, layer, queued)) return false;
+        array_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .wait = LOADED));
+        rows.end = rows_of(layer, y + w->rows);
+        rows.is_last = rows.end == all;
+        if (rows.end == rows.begin) continue;
+        int64_t top = (int64_t)rows.begin * stride - pad;
+        rows.input = top > 0 ? (uint64_t)top : 0;
+        rows.pad = top < 0 ? (uint64_t)-top : 0;
+        run_rows(w, tile, 0, &rows);
+        rows.begin = rows.end;
+        rows.is_first = false;
+    }
+    return true;
 }
 
 static bool write_tiles(Writer *w)
 {
     const Plan *plan = w->plan;
+    const Layer *early = early_layer(plan);
     size_t index = 0;
     to_program_place_weights(plan, &w->loads);
     for (size_t i = 0; i < plan->tiles.len; i++) {
         const Tile *tile = &plan->tiles.data[i];
         bool has_weights = plan->layers.data[tile->layer].has_weights;
         if (has_weights && !fill_weights(w, index)) return false;
-        run_tile(w, tile, index);
+        if (i > 0 || !early)
+            run_tile(w, tile, index);
+        else if (!run_early(w, tile, early))
+            return false;
         index += has_weights;
     }
     array_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .signal = COMPUTED));
