@@ -33,7 +33,10 @@ typedef struct Compile {
 } Compile;
 
 /* Amounts to try: more and more, then in between. */
-enum { MAX_TRIES = 7, MAX_REFINEMENTS = 2 };
+enum { MAX_TRIES = 7, MAX_REFINEMENTS = 3 };
+/* A design that is worse by less than one of so many parts is good enough; one that is worse by more
+ * than one of so many parts had too much set aside. */
+enum { CLOSE = 50, FAR = 4 };
 
 static StageOptions stage_options(const Compile *compile, const SearchOptions *search)
 {
@@ -156,6 +159,8 @@ typedef struct Tries {
     SearchOptions low, high; /* too little is set aside; enough, or too much for any design */
     bool has_low, has_high;
     int64_t first_value, low_value; /* of the objective: with nothing and with `low` set aside */
+    SearchOptions far;              /* the last amount whose design is far from the best */
+    bool has_far, takes_far;        /* there is one; it is to be taken */
     bool is_second;                 /* other tries came before, so what is wrong was said */
     bool has_design;                /* the FIFOs of one of these tries fit */
     bool is_broken;                 /* with nothing set aside there is no design */
@@ -171,18 +176,27 @@ static bool is_good_enough(const Tries *t, int64_t least)
     const char *objective = t->compile->options->search.objective;
     bool is_fps = objective ? strcmp(objective, "fps") == 0 : t->compile->options->search.fps > 0;
     if (!t->best->design || is_fps) return t->best->design != NULL;
-    return value_of(t->best->design) < least + (t->has_design ? 1 : 0);
+    return value_of(t->best->design) < least + (t->has_design ? 1 + least / CLOSE : 0);
+}
+
+/* The worst that the search may find for FIFOs to be sized, which takes longer than the search. */
+static int64_t most_of(const Tries *t)
+{
+    if (t->best->design) return value_of(t->best->design);
+    return t->has_low && !t->takes_far ? t->low_value + t->low_value / FAR : INT64_MAX;
 }
 
 /* One try. next gets the amount after it, `times` what its FIFOs lack more. */
 static Outcome try_amount(Tries *t, const SearchOptions *search, int64_t times, SearchOptions *next)
 {
     DiagHold messages;
-    const int64_t most = t->best->design ? value_of(t->best->design) : INT64_MAX;
+    const int64_t most = most_of(t);
     Op *design = try_design(t->compile, t->module, search, FIT_BEST_ONLY, most, &messages);
     t->is_broken = !design && !t->has_low;
     if (t->is_broken && !t->is_second) diag_hold_report(&messages);
     if (design && value_of(design) > most) {
+        t->far = *search;
+        t->has_far = true;
         op_erase(design);
         design = NULL;
     }
@@ -237,6 +251,12 @@ static Tries run_tries(const Compile *compile, const Op *module, const SearchOpt
     Tries t = {.compile = compile, .module = module, .best = best, .is_second = is_second};
     find_enough(&t, first);
     if (t.has_low && t.has_high) refine(&t);
+    if (!best->design && t.has_far) {
+        const SearchOptions far = t.far;
+        t.takes_far = true;
+        t.has_high = false;
+        find_enough(&t, &far);
+    }
     return t;
 }
 
