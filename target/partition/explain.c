@@ -20,7 +20,7 @@ static bool find_tightest(const PartitionDie *die, const PartitionVersion *versi
 {
     int32_t controller = version->controller;
     if (controller >= 0 && !(die->controllers >> controller & 1)) return false;
-    for (int k = 0; k < PARTITION_KINDS; k++) {
+    for (PartitionKind k = 0; k < PARTITION_KINDS; k++) {
         int64_t charge = controller >= 0 ? die->charge[controller][k] : 0;
         Tightest here = {k, version->use[k] + charge, die->limit[k]};
         if (k == 0 || is_tighter(&here, out)) *out = here;
@@ -71,7 +71,7 @@ static int64_t least_use(const PartitionModel *model, const PartitionNode *node,
 
 static bool explain_totals(const PartitionModel *model, StrBuf *why)
 {
-    for (int k = 0; k < PARTITION_KINDS; k++) {
+    for (PartitionKind k = 0; k < PARTITION_KINDS; k++) {
         int64_t need = 0, room = 0;
         for (size_t i = 0; i < model->nodes.len; i++)
             need += least_use(model, &model->nodes.data[i], k);

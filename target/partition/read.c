@@ -150,7 +150,7 @@ static bool read_version(Reader *r, json_t *item)
     if (!check_keys(r, item, "a version", keys)) return false;
     name = json_object_get(item, "name");
     if (name && !read_text(r, name, "name", &out.name)) return false;
-    for (int k = 0; k < PARTITION_KINDS; k++)
+    for (PartitionKind k = 0; k < PARTITION_KINDS; k++)
         if (!read_int(r, item, partition_kind_name(k), 0, PARTITION_MAX_AMOUNT, &out.use[k]))
             return false;
     if (!find_controller(r, json_object_get(item, "controller"), &out.controller)) return false;
@@ -304,11 +304,11 @@ static bool read_average(Reader *r, json_t *item)
         return diag_error(r->json.ctx, place_of(r, kinds), "'kinds' must be a list of names");
     for (size_t i = 0; i < json_array_size(kinds); i++) {
         json_t *value = json_array_get(kinds, i);
-        int kind = 0;
+        PartitionKind kind = 0;
         Str name;
         if (!read_text(r, value, "kinds", &name)) return false;
         Suggestion near = {.wanted = name};
-        for (int k = 0; k < PARTITION_KINDS; k++)
+        for (PartitionKind k = 0; k < PARTITION_KINDS; k++)
             suggestion_try(&near, str_from(partition_kind_name(k)));
         while (kind < PARTITION_KINDS && !str_eq_c(name, partition_kind_name(kind))) kind++;
         if (kind == PARTITION_KINDS) return unknown(r, value, "kind of resource", &near);
@@ -336,7 +336,7 @@ static bool read_limits(Reader *r)
     json_t *limits = json_object_get(r->json.root, "limits");
     if (!limits) return true;
     if (!check_keys(r, limits, "the table of limits", keys)) return false;
-    for (int k = 0; k < PARTITION_KINDS; k++)
+    for (PartitionKind k = 0; k < PARTITION_KINDS; k++)
         if (!read_int(r, limits, partition_kind_name(k), 1, 100, &percent[k])) return false;
     partition_set_limits(r->platform, percent);
     return true;
