@@ -111,7 +111,7 @@ static double unary(const Op *op, const UnaryParams *p, double x)
 static int64_t unary_int(const Op *op, const UnaryParams *p, int64_t x)
 {
     switch (op->def - onnx_ops) {
-    case ONNX_SHRINK: return (int64_t)shrink((double)x, p->alpha, p->beta);
+    case ONNX_SHRINK: return onnx_to_integer(shrink((double)x, p->alpha, p->beta));
     case ONNX_ABS: return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
     case ONNX_NEG: return (int64_t)(0 - (uint64_t)x);
     case ONNX_RELU: return x > 0 ? x : 0;
@@ -238,7 +238,8 @@ bool onnx_eval_binary(const Eval *e)
             continue;
         }
         if (array_is_float(b)) { /* an integer to a float power */
-            array_set_i64(y, i, (int64_t)pow(array_get_f64(a, at_a), array_get_f64(b, at_b)));
+            double power = pow(array_get_f64(a, at_a), array_get_f64(b, at_b));
+            array_set_i64(y, i, onnx_to_integer(power));
             continue;
         }
         int64_t left = array_get_i64(a, at_a), right = array_get_i64(b, at_b);
@@ -343,9 +344,7 @@ bool onnx_eval_clip(const Eval *e)
     return true;
 }
 
-/* A float is converted to an integer toward zero. A value that int64 cannot hold becomes the
- * nearest one that it can, and NaN becomes 0. */
-static int64_t to_integer(double x)
+int64_t onnx_to_integer(double x)
 {
     if (isnan(x)) return 0;
     if (x >= 9223372036854775808.0)
@@ -364,7 +363,7 @@ bool onnx_eval_cast(const Eval *e)
         else if (to_bool)
             array_set_i64(y, i, array_get_f64(x, i) != 0.0);
         else if (array_is_float(x))
-            array_set_i64(y, i, to_integer(array_get_f64(x, i)));
+            array_set_i64(y, i, onnx_to_integer(array_get_f64(x, i)));
         else
             array_set_i64(y, i, array_get_i64(x, i));
     }

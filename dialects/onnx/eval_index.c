@@ -85,7 +85,7 @@ bool onnx_eval_one_hot(const Eval *e)
     int64_t depth = onnx_array_dims(y)[axis];
     for (int64_t i = 0; i < y->count; i++) {
         int64_t at = i / inner / depth * inner + i % inner;
-        int64_t index = array_is_float(indices) ? (int64_t)array_get_f64(indices, at)
+        int64_t index = array_is_float(indices) ? onnx_to_integer(array_get_f64(indices, at))
                                                 : array_get_i64(indices, at);
         bool is_hot = (index < 0 ? index + depth : index) == i / inner % depth;
         array_copy(y, i, values, is_hot);

@@ -58,9 +58,10 @@ static double nearest(const Eval *e, double x)
     return ceil(x - 0.5);
 }
 
+/* A region of interest may have no number as its end. */
 static int64_t clamp_index(double x, int64_t extent)
 {
-    return x < 0 ? 0 : x > (double)(extent - 1) ? extent - 1 : (int64_t)x;
+    return !(x > 0) ? 0 : x > (double)(extent - 1) ? extent - 1 : (int64_t)x;
 }
 
 static void linear_weights(Taps *taps, double rest)

@@ -49,7 +49,7 @@ static OnnxKnown read_depth(const Op *op, int64_t *out, StrBuf *why)
     const Attr *depth = onnx_constant(onnx_operand(op, 1));
     if (!depth) return UNKNOWN;
     double value = onnx_dense_number(depth, 0);
-    *out = (int64_t)value;
+    *out = onnx_to_integer(value);
     if (value >= 1.0 && value < (double)ONNX_MAX_ELEMENTS) return KNOWN;
     onnx_why(why, "'depth' must be at least 1");
     return WRONG;

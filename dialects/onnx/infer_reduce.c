@@ -126,7 +126,7 @@ static void keep_aspect(const OnnxShape *axes, const OnnxShape *in, bool is_leas
         if (i == 0 || (is_least ? own < factor : own > factor)) factor = own;
     }
     for (uint32_t i = 0; i < axes->rank; i++)
-        sizes->dims[i] = (int64_t)(factor * (double)in->dims[axes->dims[i]] + 0.5);
+        sizes->dims[i] = onnx_to_integer(factor * (double)in->dims[axes->dims[i]] + 0.5);
 }
 
 static OnnxKnown resize_to(const Op *op, const OnnxShape *axes, OnnxShape *io, StrBuf *why)

@@ -192,6 +192,9 @@ bool onnx_dense_uniform(const Attr *dense, double *out) MUST_CHECK;
 bool onnx_exact_log2(double x, int *exponent) MUST_CHECK;
 /* 2^exponent, for -1022 <= exponent <= 1023. */
 double onnx_exact_pow2(int exponent);
+/* A float is converted to an integer toward zero. A value that int64 cannot hold becomes the
+ * nearest one that it can, one that uint64 can its bits, and NaN becomes 0. */
+int64_t onnx_to_integer(double x);
 /* Takes x apart: x == *mantissa * 2^*exponent with an odd mantissa, or 0 * 2^0. x must be
  * finite. */
 void onnx_split_float(double x, int64_t *mantissa, int *exponent);

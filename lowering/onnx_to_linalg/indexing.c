@@ -50,7 +50,8 @@ static bool constant_number(OnnxLowering *lw, uint32_t index, int64_t *out)
     const Array *array = lower_array(lw, op_operand(lw->node, index));
     if (!array || array->count < 1)
         return onnx_error(lw->node, "needs a constant for its input %u", index);
-    *out = array_is_float(array) ? (int64_t)array_get_f64(array, 0) : array_get_i64(array, 0);
+    *out =
+        array_is_float(array) ? onnx_to_integer(array_get_f64(array, 0)) : array_get_i64(array, 0);
     return true;
 }
 
