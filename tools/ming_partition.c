@@ -31,7 +31,7 @@ typedef struct Run {
 
 static void add_uses(JsonWriter *w, const int64_t *amounts)
 {
-    for (int k = 0; k < PARTITION_KINDS; k++)
+    for (PartitionKind k = 0; k < PARTITION_KINDS; k++)
         json_member_int(w, partition_kind_name(k), amounts[k]);
 }
 
@@ -303,7 +303,7 @@ static bool find_goal(const Tool *tool, const char *name, PartitionGoal *out)
 {
     Suggestion near = {.wanted = str_from(name)};
     StrBuf hint = {0};
-    int goal = 0;
+    PartitionGoal goal = 0;
     for (; goal < PARTITION_GOALS && strcmp(partition_goal_name(goal), name) != 0; goal++)
         suggestion_try(&near, str_from(partition_goal_name(goal)));
     *out = goal;
