@@ -80,12 +80,19 @@ static void finish(Sequencer *s)
     }
 }
 
+/* One that there is not is never busy: the command's check refuses it. */
+static bool bank_is_free(const Sequencer *s, const Command *cmd)
+{
+    uint64_t bank = (uint64_t)sa_int(cmd->op, SA_ATTR_BANK, 0);
+    return !uses_bank(cmd) || bank >= ENGINE_MAX_BANKS || s->bank_free[bank] <= s->now;
+}
+
 static bool can_begin(const Sequencer *s, const Unit *unit)
 {
     const Command *cmd = &unit->queue[0];
     if (unit->is_active || unit->count == 0 || cmd->queued >= s->now) return false;
     if (cmd->wait < SA_SEMAPHORES && s->semaphores[cmd->wait] == 0) return false;
-    return !uses_bank(cmd) || s->bank_free[sa_int(cmd->op, SA_ATTR_BANK, 0)] <= s->now;
+    return bank_is_free(s, cmd);
 }
 
 static bool begin(Sequencer *s, uint32_t u)
