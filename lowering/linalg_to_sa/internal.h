@@ -43,7 +43,7 @@ typedef struct Number {
     size_t count;
 } Number;
 
-enum { NO_NUMBER = UINT32_MAX };
+#define NO_NUMBER UINT32_MAX
 
 /* Functions that make a number give NO_NUMBER where an operand is NO_NUMBER or where a range leaves
  * 62 bits; the first failure is in `why`. */

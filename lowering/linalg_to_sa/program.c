@@ -20,7 +20,8 @@ typedef struct Instruction {
     uint32_t last_use, reg;
 } Instruction;
 
-enum { NO_SOURCE = UINT32_MAX, FROM_ZERO = UINT32_MAX - 1 };
+#define NO_SOURCE UINT32_MAX
+#define FROM_ZERO (UINT32_MAX - 1)
 
 typedef VEC(const Attr *) Parameters;
 
@@ -117,7 +118,7 @@ static uint32_t source_of(Writer *w, uint32_t number)
 {
     int64_t value;
     bool is_zero = number_is_const(w->n, number, &value) && value == 0;
-    return is_zero ? (uint32_t)FROM_ZERO : code_of(w, number);
+    return is_zero ? FROM_ZERO : code_of(w, number);
 }
 
 static const OpDef *register_form(NumberKind kind)
