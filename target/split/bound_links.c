@@ -2,8 +2,10 @@
  * receiver is lost.
  *
  * The design is simulated with these links unbounded, to its periodic state. What they hold at most,
- * and a packet more, becomes their depth; so no word ever waits for room, as long as the design runs
- * as predicted and outputs are taken as fast as they come.
+ * a packet more, and the words that come while the news of a free place would travel, which a
+ * simulation of the depth waits for, become their depth, if fit-fifos has not given them more. So no
+ * word ever waits for room, as long as the design runs as predicted and outputs are taken as fast as
+ * they come; another simulation with these depths makes sure that it is as fast.
  * Requires: depths of all other streams, as fit-fifos chooses them.
  * Changes: depth of streams with sys.link and protocol "udp", which lose what they were to be built of.
  * Tests: lit/target/split/connect-cards.mir, test/e2e/system_check.py */
@@ -26,19 +28,23 @@ static const Attr *udp_link(const HlsStream *stream)
                                                                                        : NULL;
 }
 
-static void set_depth(const HlsStream *stream, const Attr *link, int64_t needed)
+/* The depth that is set. */
+static int64_t set_depth(const HlsStream *stream, const Attr *link, int64_t needed)
 {
     Op *op = (Op *)(uintptr_t)stream->op; /* of the module that the pass changes */
     int64_t packet = attr_int_value(attr_dict_get_c(link, SYS_ATTR_PACKET));
-    op_set_attr(op, DFG_ATTR_DEPTH, attr_i64(op->ctx, needed + packet));
+    int64_t depth = needed + packet + i64_min(stream->latency, stream->words);
+    if (depth <= stream->depth) return stream->depth;
+    op_set_attr(op, DFG_ATTR_DEPTH, attr_i64(op->ctx, depth));
     op_set_attr(op, EMITHLS_ATTR_IMPL, NULL);
+    return depth;
 }
 
 static bool bound(const HlsDesign *design)
 {
     int64_t *depths = xcalloc(design->streams.len + 1, sizeof *depths),
             *needed = xcalloc(design->streams.len + 1, sizeof *needed), events = MAX_EVENTS;
-    SteadyState state = {0};
+    SteadyState state = {0}, bounded = {0};
     bool has_links = false, ok = true;
     for (size_t i = 0; i < design->streams.len; i++) {
         const bool is_link = udp_link(&design->streams.data[i]) != NULL;
@@ -53,8 +59,16 @@ static bool bound(const HlsDesign *design)
                       (long long)MAX_EVENTS);
     for (size_t i = 0; ok && i < design->streams.len; i++) {
         const Attr *link = udp_link(&design->streams.data[i]);
-        if (link) set_depth(&design->streams.data[i], link, needed[i]);
+        if (link) depths[i] = set_depth(&design->streams.data[i], link, needed[i]);
     }
+    if (ok && has_links)
+        ok = fifo_steady_state(design, depths, &events, &bounded, NULL) == SIZING_PERIODIC &&
+             bounded.interval <= state.interval;
+    if (!ok && state.interval > 0)
+        op_error(design->top,
+                 "takes %lld cycles from frame to frame with room at links for all "
+                 "that they hold, but %lld without limits",
+                 (long long)bounded.interval, (long long)state.interval);
     free(depths);
     free(needed);
     return ok;

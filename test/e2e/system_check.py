@@ -34,7 +34,7 @@ FORMATS = {"f4": "f", "f8": "d", "i1": "b", "u1": "B", "i4": "i", "i8": "q"}
 # Network, options, whether a short run has it.
 CASES = [
     ("small_cnn", ["--cards=2", "--dsp=40"], True),
-    ("two_layers", ["--cards=3", "--mode=tmp", "--dsp=200", "--interface=m_axi"], True),
+    ("two_layers", ["--cards=3", "--mode=tmp", "--dsp=200"], True),
     ("small_cnn", ["--cards=2", "--mode=dp", "--instances=2", "--dsp=60"], True),
     ("small_cnn", ["--system=SYSTEM", "--dsp=40"], False),
 ] + [(name, ["--device=u280", *options], False)
@@ -235,8 +235,9 @@ def check_case(args, work, name, options):
     if "--interface=m_axi" not in options:
         expect(simulated["interval_cycles"] == system["interval_cycles"], "the interval is",
                simulated["interval_cycles"], "and not", system["interval_cycles"])
-        expect(simulated["latency_cycles"] == system["latency_cycles"], "the latency is",
-               simulated["latency_cycles"])
+        # What rewinds gives the end of a frame with the next one, unless there is none.
+        expect(simulated["latency_cycles"] == system["latency_cycles"] or
+               "--control=none" in options, "the latency is", simulated["latency_cycles"])
     for design in (project, project / "kernels" / f"{report['top']}.mir"):
         must_run(args.tools / "ming", "sim", design, f"--input={folder / 'input.npy'}",
                  f"--output={work / 'out.npy'}")
