@@ -11,7 +11,6 @@
 #include "target/partition/internal.h"
 
 enum {
-    MOST_MEASURES = 3,
     MOST_OPEN = 6,       /* units whose side a table knows */
     MOST_BUCKETS = 4096, /* of sizes */
     LEAST_BUCKETS = 64,
@@ -33,6 +32,8 @@ typedef struct Cut {
 
 typedef struct Table {
     int64_t low, high; /* what the first side holds in the end */
+    int64_t divisor;   /* size of a bucket */
+    int64_t *need;     /* per place, in buckets: of the units from there on */
     uint32_t *size;    /* per place, in buckets */
     uint32_t *entries;
     uint32_t filled; /* of the first side now */
@@ -45,10 +46,11 @@ struct PartitionBound {
     Place *places; /* and one behind the last unit */
     uint32_t count;
     bool *is_left_out; /* edges */
+    PartitionMeasure measures[PARTITION_MOST_MEASURES];
     Cut cuts[PARTITION_MAX_DIES];
-    uint32_t cut_count, measure_count, buckets;
+    uint32_t cut_count, measure_count, table_count, buckets;
     int shift;     /* of weights in the tables */
-    Table *tables; /* by cut and measure */
+    Table *tables; /* by cut, measure, and the side of the last unit */
 };
 
 /* Where each unit has its last neighbour, as a place; edges that are left out do not count. */
@@ -118,35 +120,19 @@ static void find_places(PartitionBound *b)
     free(last);
 }
 
-/* The dies that are joined with one without that link. */
-static uint64_t side_of(const PartitionPlatform *platform, uint32_t without, uint32_t die)
-{
-    uint64_t side = UINT64_C(1) << die, before;
-    do {
-        before = side;
-        for (uint32_t i = 0; i < platform->links.len; i++) {
-            const uint32_t *ends = platform->links.data[i].dies;
-            if (i != without && ((side >> ends[0] | side >> ends[1]) & 1))
-                side |= UINT64_C(1) << ends[0] | UINT64_C(1) << ends[1];
-        }
-    } while (side != before);
-    return side;
-}
-
 static void find_cuts(PartitionBound *b)
 {
     const PartitionPlatform *platform = b->state->model->platform;
     for (uint32_t i = 0; i < platform->links.len; i++) {
-        const uint32_t *ends = platform->links.data[i].dies;
-        uint64_t first = side_of(platform, i, ends[0]);
-        if (!(first >> ends[1] & 1)) b->cuts[b->cut_count++] = (Cut){i, first};
+        uint64_t first = partition_side_of(platform, i);
+        if (first) b->cuts[b->cut_count++] = (Cut){i, first};
     }
 }
 
 /* Tables. */
 
 static void fill_place(const PartitionBound *b, const Cut *cut, Table *table,
-                       const int64_t *weights, uint32_t t)
+                       const int64_t *weights, uint32_t t, uint32_t last)
 {
     const PartitionState *s = b->state;
     const Place *place = &b->places[t];
@@ -159,6 +145,7 @@ static void fill_place(const PartitionBound *b, const Cut *cut, Table *table,
             int64_t weight = 0;
             uint32_t next = 0, step = side ? size : 0;
             if (!(dies & (side ? cut->first : ~cut->first))) continue;
+            if (t + 1 == b->count && side != last) continue;
             for (uint32_t i = 0; i <= place->count; i++) {
                 uint32_t bit = i < place->count ? sides >> i & 1 : side;
                 if (place->next_bit[i] != PARTITION_NONE) next |= bit << place->next_bit[i];
@@ -179,14 +166,15 @@ static void fill_place(const PartitionBound *b, const Cut *cut, Table *table,
     }
 }
 
+/* last: the side of the last unit. */
 static void fill_table(const PartitionBound *b, const Cut *cut, Table *table,
-                       const int64_t *weights)
+                       const int64_t *weights, uint32_t last)
 {
     size_t end = b->places[b->count].entries;
     for (uint32_t x = 0; x <= b->buckets; x++)
         table->entries[end * (b->buckets + 1) + x] =
             (int64_t)x >= table->low && (int64_t)x <= table->high ? 0 : NOT_FITTING;
-    for (uint32_t t = b->count; t-- > 0;) fill_place(b, cut, table, weights, t);
+    for (uint32_t t = b->count; t-- > 0;) fill_place(b, cut, table, weights, t, last);
 }
 
 static void size_table(const PartitionBound *b, const Cut *cut, const PartitionMeasure *measure,
@@ -198,11 +186,13 @@ static void size_table(const PartitionBound *b, const Cut *cut, const PartitionM
         if (b->dies >> i & 1) room[cut->first >> i & 1] += partition_die_size(s, measure, i);
     total = i64_max(room[0] + room[1], 1);
     int64_t divisor = total / b->buckets + 1;
+    table->divisor = divisor;
     table->size = xcalloc(b->count, sizeof(uint32_t));
-    for (uint32_t t = 0; t < b->count; t++) {
+    table->need = xcalloc(b->count + 1, sizeof(int64_t));
+    for (uint32_t t = b->count; t-- > 0;) {
         int64_t size = partition_unit_size(s, measure, b->order[t]) / divisor;
         table->size[t] = (uint32_t)i64_min(size, (int64_t)b->buckets + 1);
-        need += table->size[t];
+        table->need[t] = need += table->size[t];
     }
     table->low = need - room[0] / divisor;
     table->high = room[1] / divisor;
@@ -224,7 +214,7 @@ PartitionBound *partition_bound_new(const PartitionState *state, const uint32_t 
                                     const int64_t *weights, uint64_t dies)
 {
     PartitionBound *b = xcalloc(1, sizeof *b);
-    PartitionMeasure measures[MOST_MEASURES];
+    PartitionMeasure *measures = b->measures;
     b->state = state;
     b->order = order;
     b->dies = dies;
@@ -233,26 +223,27 @@ PartitionBound *partition_bound_new(const PartitionState *state, const uint32_t 
     b->is_left_out = xcalloc(state->model->edges.len, sizeof(bool));
     find_places(b);
     find_cuts(b);
-    b->measure_count = partition_choose_measures(state, dies, measures, MOST_MEASURES);
+    b->measure_count = partition_choose_measures(state, dies, measures, PARTITION_MOST_MEASURES);
     b->shift = weight_shift(state, weights);
-    b->tables = xcalloc((size_t)b->cut_count * b->measure_count, sizeof *b->tables);
-    size_t rows = b->places[b->count].entries + 1, all = rows * b->cut_count * b->measure_count;
+    b->table_count = b->cut_count * b->measure_count * 2;
+    b->tables = xcalloc(b->table_count, sizeof *b->tables);
+    size_t rows = b->places[b->count].entries + 1, all = rows * b->table_count;
     b->buckets =
         (uint32_t)i64_max(LEAST_BUCKETS, i64_min(MOST_BUCKETS, MOST_ENTRIES / (int64_t)(all + 1)));
-    for (uint32_t c = 0; c < b->cut_count; c++)
-        for (uint32_t m = 0; m < b->measure_count; m++) {
-            Table *table = &b->tables[c * b->measure_count + m];
-            size_table(b, &b->cuts[c], &measures[m], table);
-            table->entries = xmalloc(rows * (b->buckets + 1) * sizeof(uint32_t));
-            fill_table(b, &b->cuts[c], table, weights);
-        }
+    for (uint32_t i = 0; i < b->table_count; i++) {
+        const Cut *cut = &b->cuts[i / 2 / b->measure_count];
+        size_table(b, cut, &b->measures[i / 2 % b->measure_count], &b->tables[i]);
+        b->tables[i].entries = xmalloc(rows * (b->buckets + 1) * sizeof(uint32_t));
+        fill_table(b, cut, &b->tables[i], weights, i % 2);
+    }
     return b;
 }
 
 void partition_bound_free(PartitionBound *b)
 {
-    for (uint32_t i = 0; i < b->cut_count * b->measure_count; i++) {
+    for (uint32_t i = 0; i < b->table_count; i++) {
         free(b->tables[i].size);
+        free(b->tables[i].need);
         free(b->tables[i].entries);
     }
     free(b->tables);
@@ -263,11 +254,11 @@ void partition_bound_free(PartitionBound *b)
 
 static void fill(PartitionBound *b, uint32_t at, uint32_t die, bool adds)
 {
-    for (uint32_t c = 0; c < b->cut_count; c++)
-        for (uint32_t m = 0; (b->cuts[c].first >> die & 1) && m < b->measure_count; m++) {
-            Table *table = &b->tables[c * b->measure_count + m];
+    for (uint32_t i = 0; i < b->table_count; i++) {
+        Table *table = &b->tables[i];
+        if (b->cuts[i / 2 / b->measure_count].first >> die & 1)
             table->filled += adds ? table->size[at] : 0 - table->size[at];
-        }
+    }
 }
 
 void partition_bound_place(PartitionBound *b, uint32_t at, uint32_t die)
@@ -280,25 +271,94 @@ void partition_bound_remove(PartitionBound *b, uint32_t at, uint32_t die)
     fill(b, at, die, false);
 }
 
+/* The sides of the open units of a cut, a bit each. */
+static uint32_t sides_of(const PartitionBound *b, const Place *place, uint64_t first)
+{
+    uint32_t sides = 0;
+    for (uint32_t i = 0; i < place->count; i++)
+        sides |= (uint32_t)(first >> b->state->die[b->order[place->open[i]]] & 1) << i;
+    return sides;
+}
+
+/* The least sum over the cuts, each by the side that the die of the last unit is on: the cuts alone
+ * would let the graph end on different dies. by_cut: per cut and side of the last unit. */
+static int64_t least_sum(const PartitionBound *b, uint32_t (*by_cut)[2])
+{
+    uint64_t dies = b->state->units.dies[b->order[b->count - 1]] & b->dies;
+    int64_t least = INT64_MAX;
+    for (; dies; dies &= dies - 1) {
+        uint32_t die = (uint32_t)__builtin_ctzll(dies);
+        int64_t sum = 0;
+        for (uint32_t c = 0; c < b->cut_count && sum < INT64_MAX; c++) {
+            uint32_t rest = by_cut[c][b->cuts[c].first >> die & 1];
+            sum = rest == NOT_FITTING ? INT64_MAX : sum + ((int64_t)rest << b->shift);
+        }
+        least = i64_min(least, sum);
+    }
+    return least;
+}
+
 int64_t partition_bound_rest(const PartitionBound *b, uint32_t at)
 {
     const Place *place = &b->places[at];
-    int64_t sum = 0;
-    for (uint32_t c = 0; c < b->cut_count; c++) {
-        uint32_t sides = 0, most = 0;
-        for (uint32_t i = 0; i < place->count; i++) {
-            uint32_t die = b->state->die[b->order[place->open[i]]];
-            sides |= (uint32_t)(b->cuts[c].first >> die & 1) << i;
-        }
-        for (uint32_t m = 0; m < b->measure_count; m++) {
-            const Table *table = &b->tables[c * b->measure_count + m];
-            if (table->filled > b->buckets) return INT64_MAX;
-            uint32_t rest =
-                table->entries[(place->entries + sides) * (b->buckets + 1) + table->filled];
-            if (rest == NOT_FITTING) return INT64_MAX;
-            most = rest > most ? rest : most;
-        }
-        sum += (int64_t)most << b->shift;
+    uint32_t by_cut[PARTITION_MAX_DIES][2] = {{0}};
+    if (at == b->count) return 0;
+    for (uint32_t i = 0; i < b->table_count; i++) {
+        const Table *table = &b->tables[i];
+        uint32_t c = i / 2 / b->measure_count, sides = sides_of(b, place, b->cuts[c].first);
+        if (table->filled > b->buckets) return INT64_MAX;
+        uint32_t rest =
+            table->entries[(place->entries + sides) * (b->buckets + 1) + table->filled];
+        if (rest > by_cut[c][i % 2]) by_cut[c][i % 2] = rest;
     }
-    return sum;
+    return least_sum(b, by_cut);
+}
+
+uint32_t partition_bound_measures(const PartitionBound *bound, const PartitionMeasure **measures)
+{
+    *measures = bound->measures;
+    return bound->measure_count;
+}
+
+/* What the tables of a cut and a measure say where the two sides have so much left. Of the window for
+ * what the first side gets, a table keeps the width that it has at the beginning; so it is asked
+ * twice, with either end in its place. */
+static void look_up(const PartitionBound *b, const Table *tables, size_t row, uint32_t at,
+                    const int64_t left[2], uint32_t most_of[2])
+{
+    const Table *table = &tables[0]; /* both have the same sizes */
+    int64_t most = left[1] / table->divisor, least = table->need[at] - left[0] / table->divisor;
+    if (least > most) {
+        most_of[0] = most_of[1] = NOT_FITTING;
+        return;
+    }
+    int64_t x = i64_max(0, table->high - most), y = i64_max(0, table->low - least);
+    for (int side = 0; side < 2; side++) {
+        const uint32_t *entries = tables[side].entries + row * (b->buckets + 1);
+        uint32_t first = x <= b->buckets ? entries[x] : 0, second = y <= b->buckets ? entries[y] : 0;
+        if (first < second) first = second;
+        if (most_of[side] < first) most_of[side] = first;
+    }
+}
+
+int64_t partition_bound_left(const PartitionBound *b, uint32_t at, const int64_t *left,
+                             PartitionLinkBounds *by_link)
+{
+    const Place *place = &b->places[at];
+    uint32_t dies = b->state->model->platform->die_count, measures = b->measure_count;
+    uint32_t by_cut[PARTITION_MAX_DIES][2] = {{0}};
+    for (uint32_t c = 0; c < b->cut_count; c++) {
+        uint64_t first = b->cuts[c].first;
+        size_t row = place->entries + sides_of(b, place, first);
+        for (uint32_t m = 0; m < measures; m++) {
+            int64_t room[2] = {0, 0};
+            for (uint32_t i = 0; i < dies; i++) room[first >> i & 1] += left[i * measures + m];
+            look_up(b, &b->tables[(c * measures + m) * 2], row, at, room, by_cut[c]);
+        }
+        for (uint32_t side = 0; side < 2; side++)
+            (*by_link)[b->cuts[c].link][side] = by_cut[c][side] == NOT_FITTING
+                                                    ? INT64_MAX
+                                                    : (int64_t)by_cut[c][side] << b->shift;
+    }
+    return least_sum(b, by_cut);
 }

@@ -69,6 +69,21 @@ void partition_paths_free(PartitionPaths *paths)
     vec_free(&paths->steps);
 }
 
+uint64_t partition_side_of(const PartitionPlatform *platform, uint32_t link)
+{
+    const uint32_t *own = platform->links.data[link].dies;
+    uint64_t side = UINT64_C(1) << own[0], before;
+    do {
+        before = side;
+        for (uint32_t i = 0; i < platform->links.len; i++) {
+            const uint32_t *ends = platform->links.data[i].dies;
+            if (i != link && ((side >> ends[0] | side >> ends[1]) & 1))
+                side |= UINT64_C(1) << ends[0] | UINT64_C(1) << ends[1];
+        }
+    } while (side != before);
+    return side >> own[1] & 1 ? 0 : side;
+}
+
 int64_t partition_goal_weight(PartitionGoal goal, const PartitionLink *link,
                               const PartitionEdge *edge)
 {

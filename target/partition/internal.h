@@ -81,6 +81,9 @@ typedef struct PartitionState {
     int64_t *link_use;                                     /* per link and direction */
     uint32_t *link_edges;                                  /* per link */
     uint32_t arcs[PARTITION_MAX_DIES][PARTITION_MAX_DIES]; /* edges from die to die */
+    bool is_connected;  /* the task graph */
+    bool *is_reserved;  /* per link: its ports have been taken off the rows */
+    int64_t per_mille;  /* of the capacities that rows let in */
     int64_t steps, max_steps;
 } PartitionState;
 
@@ -89,12 +92,30 @@ void partition_state_init(PartitionState *state, const PartitionModel *model,
 void partition_state_free(PartitionState *state);
 /* Limits every kind to a share of the capacities, too, in 1/1000; 1000: no such limit. */
 void partition_state_limit(PartitionState *state, int64_t per_mille);
+/* Takes the ports of links that every placement on these dies uses off their rows. The state is
+ * empty. */
+void partition_state_reserve(PartitionState *state, uint64_t dies);
 /* The unit at the other end of an edge. */
 uint32_t partition_other_unit(const PartitionState *state, uint32_t edge, uint32_t unit);
 /* Places a unit. False: it does not fit there, and nothing has changed. */
 bool partition_place(PartitionState *state, uint32_t unit, uint32_t die);
 /* Takes the unit that was placed last away. */
 void partition_remove(PartitionState *state, uint32_t unit);
+/* Whether a use keeps the limits of a die. */
+bool partition_rows_hold(const PartitionState *state, uint32_t die, const int64_t *use);
+/* Chooses versions of nodes that together fit a die beside the ports. False: there are none.
+ * use: gets what they take, ports included; controllers: a bit for each. */
+bool partition_pack(PartitionState *state, uint32_t die, const uint32_t *nodes, uint32_t count,
+                    const int64_t *ports, int64_t *use, uint32_t *controllers);
+/* The dies on the side of a link's first one; 0: without the link, too, its ends are joined. */
+uint64_t partition_side_of(const PartitionPlatform *platform, uint32_t link);
+
+/* What sizes of units and dies are measured by: a weight per kind. */
+typedef struct PartitionMeasure {
+    int64_t weight[PARTITION_KINDS];
+} PartitionMeasure;
+
+enum { PARTITION_MOST_MEASURES = 3 };
 
 /* Lower bounds. What a goal adds is a weight per link and edge, so it is the sum over the links of
  * those of the edges across it. A link that alone joins two sets of dies parts the units in two: the
@@ -112,13 +133,17 @@ void partition_bound_place(PartitionBound *bound, uint32_t at, uint32_t die);
 void partition_bound_remove(PartitionBound *bound, uint32_t at, uint32_t die);
 /* What the units from `at` on add at least; INT64_MAX: they do not fit. Those in front are placed. */
 int64_t partition_bound_rest(const PartitionBound *bound, uint32_t at);
+/* The measures that a bound uses; gives how many. */
+uint32_t partition_bound_measures(const PartitionBound *bound, const PartitionMeasure **measures);
+/* Per link that parts the dies: its part where the last unit is on the side of its second die, and
+ * of its first; INT64_MAX: it cannot be there. */
+typedef int64_t PartitionLinkBounds[PARTITION_MAX_DIES * 2][2];
+/* The rest where the dies (of the open units in the state) have so much left, per die and measure; 0
+ * for dies that take no more. at: not behind the last unit. */
+int64_t partition_bound_left(const PartitionBound *bound, uint32_t at, const int64_t *left,
+                             PartitionLinkBounds *by_link);
 /* An order of the units in which few have neighbours both in front and behind. */
 void partition_search_order(const PartitionState *state, uint32_t *order);
-
-/* What sizes of units and dies are measured by: a weight per kind. */
-typedef struct PartitionMeasure {
-    int64_t weight[PARTITION_KINDS];
-} PartitionMeasure;
 
 /* The measures by which the dies are filled most, the most filled first. Gives how many, 1 to
  * `most`. */
@@ -142,6 +167,25 @@ void partition_find_symmetry(const PartitionState *state, uint64_t dies, Partiti
 /* Whether a die is the first among those that look like it as long as only the used ones have
  * anything placed. */
 bool partition_is_first(const PartitionSymmetry *symmetry, uint64_t used, uint32_t die);
+
+/* A search layer by layer (layers.c). */
+typedef struct PartitionLayerSearch {
+    PartitionState *state; /* empty */
+    const uint32_t *order;
+    const PartitionBound *bound;
+    const PartitionSymmetry *symmetry;
+    const int64_t *weights;
+    uint64_t dies;
+    int64_t upper;  /* the most that a placement may weigh */
+    uint32_t width; /* labels of a layer that are kept */
+    bool is_cut;    /* set: labels were given up, or steps ran out */
+    bool is_found;
+    int64_t cost, next; /* of the best one found; the least total that was too heavy */
+} PartitionLayerSearch;
+
+/* The lightest placement; not is_cut: there is no lighter one, or none. dies: gets the die per place
+ * of the order. */
+void partition_search_layers(PartitionLayerSearch *s, uint32_t *dies);
 
 /* The model's values of goals. */
 void partition_values(const PartitionModel *model, const PartitionOptions *options,

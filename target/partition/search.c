@@ -14,6 +14,11 @@
 
 /* Sums of weights stay below. */
 #define MOST_WEIGHT (INT64_C(1) << 60)
+enum {
+    FIRST_STEPS = 3000,               /* depth first, before layers are searched */
+    LEAST_WIDTH = 200,                /* labels of a layer */
+    MOST_WIDTH = LEAST_WIDTH * 8 * 8 * 8
+};
 
 typedef struct Search {
     PartitionState state;
@@ -23,6 +28,8 @@ typedef struct Search {
     int64_t *weights;          /* per link and edge */
     uint64_t dies, used;       /* that may be used; that are */
     int64_t cost, upper, next; /* so far; the most that is of interest; the least above that */
+    int64_t found;             /* the weight of what has been found last */
+    uint32_t width;            /* labels of a layer that have sufficed last */
     bool stops;                /* at the first placement */
     bool is_found;
     PartitionPlacement *best;
@@ -102,6 +109,7 @@ static void record(Search *s)
         *vec_push(&best->versions) = s->state.version[i];
     }
     best->is_placed = s->is_found = true;
+    s->found = s->cost;
     s->upper = s->cost - 1;
 }
 
@@ -151,29 +159,113 @@ typedef struct Outcome {
     int64_t bound; /* no placement weighs less; INT64_MAX: none is as good as `upper` */
 } Outcome;
 
+/* Records what the search by layers has found. False: the steps do not suffice. */
+static bool replay(Search *s, const uint32_t *dies, int64_t cost)
+{
+    uint32_t count = s->state.units.count, done = 0;
+    s->cost = cost;
+    while (done < count && partition_place(&s->state, s->order[done], dies[done])) done++;
+    if (done == count) record(s);
+    for (uint32_t i = done; i-- > 0;) partition_remove(&s->state, s->order[i]);
+    s->cost = 0;
+    return done == count;
+}
+
+/* The search by layers, first with few labels. Gives whether it has seen everything: then what is
+ * recorded is best, or nothing weighs at most s->upper. */
+static bool search_layers(Search *s, uint32_t width, uint32_t most_width)
+{
+    uint32_t count = s->state.units.count;
+    uint32_t *dies = xcalloc(count, sizeof *dies);
+    bool is_done = false;
+    s->next = INT64_MAX;
+    for (; !is_done && width <= most_width && !is_stopped(s); width *= 8) {
+        s->width = width;
+        PartitionLayerSearch layers = {.state = &s->state,
+                                       .order = s->order,
+                                       .bound = s->bound,
+                                       .symmetry = &s->symmetry,
+                                       .weights = s->weights,
+                                       .dies = s->dies,
+                                       .upper = s->upper,
+                                       .width = width};
+        partition_search_layers(&layers, dies);
+        is_done = !layers.is_cut && (!layers.is_found || replay(s, dies, layers.cost));
+        if (layers.is_cut && layers.is_found) (void)replay(s, dies, layers.cost);
+        s->next = layers.next;
+    }
+    free(dies);
+    return is_done || (s->stops && s->is_found);
+}
+
+/* Raises the threshold from the bound on until there is a placement. depth-first: by search_from,
+ * which has the steps that the state says; else by layers. */
+static void deepen(Search *s, int64_t upper, bool rises, bool depth_first, Outcome *out)
+{
+    out->is_over = false;
+    s->is_found = false;
+    for (int64_t step = 0; out->bound <= upper && out->bound < INT64_MAX;
+         step = 2 * step + (upper < MOST_WEIGHT ? (upper - out->bound) / 64 : 0)) {
+        bool is_done = true;
+        s->upper = rises ? i64_min(upper, out->bound + step) : upper;
+        s->next = INT64_MAX;
+        if (depth_first)
+            search_from(s, 0);
+        else
+            is_done = search_layers(s, s->width, MOST_WIDTH);
+        /* Below the bound there is nothing to look for. */
+        is_done |= s->is_found && s->upper < out->bound;
+        out->is_over = !is_done || (is_stopped(s) && !(s->stops && s->is_found));
+        if (s->is_found && s->found <= out->bound) out->is_over = false;
+        if (s->is_found || out->is_over) break;
+        out->bound = s->next;
+    }
+}
+
+/* When few steps have not sufficed: layers, then depth first. */
+static void go_on(Search *s, int64_t upper, bool rises, Outcome *out)
+{
+    bool is_found = s->is_found;
+    if (is_found) upper = s->found - 1;
+    s->upper = upper;
+    s->width = LEAST_WIDTH;
+    for (int64_t more = 0; !is_found && rises && !is_stopped(s) && out->bound + more <= upper;
+         more = 2 * more + 1) {
+        s->upper = out->bound + more;
+        (void)search_layers(s, LEAST_WIDTH, LEAST_WIDTH);
+        is_found = s->is_found;
+    }
+    if (!is_found) s->upper = upper;
+    for (int depth_first = 0; depth_first < 2 && (!is_found || !s->stops); depth_first++) {
+        if (is_found) upper = s->found - 1;
+        deepen(s, upper, rises, depth_first, out);
+        is_found |= s->is_found;
+        if (!out->is_over || is_stopped(s)) break;
+    }
+    s->is_found = is_found;
+}
+
 /* The best placement on some dies whose weight is at most `upper`. rises: the threshold begins with
- * the bound. */
+ * the bound. First depth first with few steps, then by layers, which do without many repeated
+ * searches, and at last depth first with all steps that are left. */
 static Outcome run(Search *s, uint64_t dies, int64_t upper, bool rises)
 {
     Outcome out = {false, INT64_MAX};
+    int64_t steps = s->state.max_steps;
     s->dies = dies;
     s->used = 0;
     s->cost = 0;
     s->is_found = false;
+    partition_state_reserve(&s->state, dies);
     if (!fits_pooled(&s->state, dies)) return out;
     partition_find_symmetry(&s->state, dies, &s->symmetry);
     s->bound = partition_bound_new(&s->state, s->order, s->weights, dies);
     out.bound = partition_bound_rest(s->bound, 0);
-    for (int64_t step = 0; out.bound <= upper && out.bound < INT64_MAX;
-         step = 2 * step + (upper < MOST_WEIGHT ? (upper - out.bound) / 64 : 0)) {
-        s->upper = rises ? i64_min(upper, out.bound + step) : upper;
-        s->next = INT64_MAX;
-        search_from(s, 0);
-        out.is_over = !s->is_found && is_stopped(s);
-        if (s->is_found || out.is_over) break;
-        out.bound = s->next;
-    }
-    if (s->is_found && s->state.steps >= s->state.max_steps) out.is_over = true;
+    s->state.max_steps = i64_min(steps, s->state.steps + FIRST_STEPS);
+    deepen(s, upper, rises, true, &out);
+    s->state.max_steps = steps;
+    if (out.is_over && steps > s->state.steps) go_on(s, upper, rises, &out);
+    if (s->is_found) s->upper = s->found - 1;
     if (!s->is_found && !out.is_over) out.bound = INT64_MAX;
     partition_bound_free(s->bound);
     return out;

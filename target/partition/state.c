@@ -8,22 +8,100 @@
 
 #include "target/partition/internal.h"
 
-static void set_rows(PartitionState *state, int64_t per_mille)
+/* Takes the ports of a link off the rows of the dies at its ends. */
+static void reserve_link(PartitionState *state, const PartitionLink *link)
+{
+    for (int end = 0; end < 2; end++) {
+        PartitionRows *rows = &state->rows[link->dies[end]];
+        for (size_t r = 0; r < rows->len; r++)
+            for (int k = 0; k < PARTITION_KINDS; k++)
+                rows->data[r].limit -= rows->data[r].coefficient[k] * link->charge[end][k];
+    }
+}
+
+static void set_rows(PartitionState *state)
 {
     const PartitionPlatform *platform = state->model->platform;
     for (uint32_t i = 0; i < platform->die_count; i++) {
         state->rows[i].len = 0;
         partition_die_rows(platform, i, &state->rows[i]);
         for (int k = 0; k < PARTITION_KINDS; k++) {
-            int64_t share = platform->dies[i].capacity[k] * per_mille / 1000;
+            int64_t share = platform->dies[i].capacity[k] * state->per_mille / 1000;
             state->rows[i].data[k].limit = i64_min(state->rows[i].data[k].limit, share);
         }
     }
+    for (size_t i = 0; i < platform->links.len; i++)
+        if (state->is_reserved[i]) reserve_link(state, &platform->links.data[i]);
 }
 
 void partition_state_limit(PartitionState *state, int64_t per_mille)
 {
-    set_rows(state, per_mille);
+    state->per_mille = per_mille;
+    set_rows(state);
+}
+
+/* Whether the dies of some side do not suffice for what all nodes take of a kind. */
+static bool is_too_small(const PartitionState *state, const int64_t *need, uint64_t dies)
+{
+    for (int k = 0; k < PARTITION_KINDS; k++) {
+        int64_t room = 0;
+        for (uint32_t i = 0; i < state->model->platform->die_count; i++)
+            if (dies >> i & 1) room += state->rows[i].data[k].limit;
+        if (need[k] > room) return true;
+    }
+    return false;
+}
+
+static void find_need(const PartitionModel *model, int64_t *need)
+{
+    for (size_t i = 0; i < model->nodes.len; i++)
+        for (int k = 0; k < PARTITION_KINDS; k++) {
+            const PartitionNode *node = &model->nodes.data[i];
+            int64_t least = INT64_MAX;
+            for (uint32_t v = 0; v < node->version_count; v++)
+                least = i64_min(least, model->versions.data[node->version + v].use[k]);
+            need[k] += least;
+        }
+}
+
+void partition_state_reserve(PartitionState *state, uint64_t dies)
+{
+    const PartitionPlatform *platform = state->model->platform;
+    int64_t need[PARTITION_KINDS] = {0};
+    bool is_changed = state->is_connected;
+    find_need(state->model, need);
+    memset(state->is_reserved, 0, platform->links.len * sizeof *state->is_reserved);
+    set_rows(state);
+    while (is_changed) {
+        is_changed = false;
+        for (uint32_t i = 0; i < platform->links.len; i++) {
+            uint64_t side = state->is_reserved[i] ? 0 : partition_side_of(platform, i);
+            if (!side || !is_too_small(state, need, dies & side) ||
+                !is_too_small(state, need, dies & ~side))
+                continue;
+            state->is_reserved[i] = is_changed = true;
+            set_rows(state);
+        }
+    }
+}
+
+/* Whether edges join all units. */
+static bool find_connected(const PartitionState *state)
+{
+    uint32_t count = state->units.count, done = 0, found = count > 0;
+    uint32_t *queue = xcalloc(count, sizeof *queue);
+    bool *is_found = xcalloc(count, sizeof *is_found);
+    if (count > 0) is_found[0] = true;
+    for (; done < found; done++)
+        for (uint32_t i = state->first_edge[queue[done]]; i < state->first_edge[queue[done] + 1];
+             i++) {
+            uint32_t other = partition_other_unit(state, state->edges[i], queue[done]);
+            if (!is_found[other]) queue[found++] = other;
+            is_found[other] = true;
+        }
+    free(queue);
+    free(is_found);
+    return found == count;
 }
 
 static void list_edges(PartitionState *state)
@@ -80,9 +158,12 @@ void partition_state_init(PartitionState *state, const PartitionModel *model,
     state->max_steps = options->max_steps;
     partition_find_units(model, options, &state->units);
     partition_find_paths(model->platform, options->max_hops, &state->paths);
-    set_rows(state, 1000);
+    state->per_mille = 1000;
+    state->is_reserved = xcalloc(links, sizeof(bool));
+    set_rows(state);
     list_edges(state);
     list_pairs(state);
+    state->is_connected = find_connected(state);
     state->die = xcalloc(state->units.count, sizeof(uint32_t));
     state->version = xcalloc(model->nodes.len, sizeof(uint32_t));
     state->link_use = xcalloc(2 * links, sizeof(int64_t));
@@ -106,6 +187,7 @@ void partition_state_free(PartitionState *state)
     free(state->version);
     free(state->link_use);
     free(state->link_edges);
+    free(state->is_reserved);
 }
 
 uint32_t partition_other_unit(const PartitionState *state, uint32_t edge, uint32_t unit)
@@ -136,7 +218,7 @@ static void add_version(const PartitionState *state, uint32_t die, const Partiti
     if (sign > 0) controllers[c]++;
 }
 
-static bool rows_hold(const PartitionState *state, uint32_t die, const int64_t *use)
+bool partition_rows_hold(const PartitionState *state, uint32_t die, const int64_t *use)
 {
     const PartitionRows *rows = &state->rows[die];
     for (size_t r = 0; r < rows->len; r++)
@@ -180,7 +262,7 @@ static bool can_hold(const Packing *p, uint32_t at)
 {
     int64_t use[PARTITION_KINDS];
     for (int k = 0; k < PARTITION_KINDS; k++) use[k] = p->use[k] + p->rest[at][k];
-    return rows_hold(p->state, p->die, use);
+    return partition_rows_hold(p->state, p->die, use);
 }
 
 static bool pack_from(Packing *p, uint32_t at)
@@ -222,6 +304,22 @@ static bool pack(PartitionState *state, uint32_t die)
     return ok;
 }
 
+bool partition_pack(PartitionState *state, uint32_t die, const uint32_t *nodes, uint32_t count,
+                    const int64_t *ports, int64_t *use, uint32_t *controllers)
+{
+    Packing p = {.state = state, .die = die, .count = count, .nodes = nodes};
+    p.rest = xcalloc(count + 1, sizeof *p.rest);
+    memcpy(p.use, ports, sizeof p.use);
+    find_rests(&p);
+    bool ok = pack_from(&p, 0);
+    memcpy(use, p.use, sizeof p.use);
+    *controllers = 0;
+    for (uint32_t c = 0; c < PARTITION_MAX_CONTROLLERS; c++)
+        *controllers |= (uint32_t)(p.controllers[c] > 0) << c;
+    free(p.rest);
+    return ok;
+}
+
 static void drop_node(PartitionState *state, uint32_t die)
 {
     PartitionDieState *d = &state->dies[die];
@@ -244,7 +342,7 @@ static bool put_node(PartitionState *state, uint32_t die, uint32_t node)
         if (!is_available(state, die, version)) continue;
         state->version[node] = v;
         add_version(state, die, version, 1, d->use, d->controllers);
-        if (rows_hold(state, die, d->use)) return true;
+        if (partition_rows_hold(state, die, d->use)) return true;
         add_version(state, die, version, -1, d->use, d->controllers);
     }
     state->version[node] = any;
@@ -259,7 +357,8 @@ static void use_link(PartitionState *state, uint32_t step, const PartitionEdge *
     const PartitionLink *link = &state->model->platform->links.data[step / 2];
     state->link_use[step] += sign * (link->is_ethernet ? edge->mbps : edge->wires);
     if (sign < 0) state->link_edges[step / 2]--;
-    for (int end = 0; state->link_edges[step / 2] == 0 && end < 2; end++)
+    bool is_charged = state->link_edges[step / 2] == 0 && !state->is_reserved[step / 2];
+    for (int end = 0; is_charged && end < 2; end++)
         for (int k = 0; k < PARTITION_KINDS; k++) {
             state->dies[link->dies[end]].use[k] += sign * link->charge[end][k];
             state->dies[link->dies[end]].ports[k] += sign * link->charge[end][k];
@@ -333,7 +432,7 @@ static bool is_acyclic(const PartitionState *state)
 static bool dies_hold(PartitionState *state)
 {
     for (uint32_t i = 0; i < state->model->platform->die_count; i++)
-        if (!rows_hold(state, i, state->dies[i].use) && !pack(state, i)) return false;
+        if (!partition_rows_hold(state, i, state->dies[i].use) && !pack(state, i)) return false;
     return true;
 }
 
