@@ -99,8 +99,26 @@ static void add_die_links(StrBuf *out, const Device *device, uint32_t cards)
     strbuf_add_char(out, '"');
 }
 
-/* Limits and capacities of the dies of so many cards, and the wires between them. */
-static void add_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards)
+/* The banks of a die, as v++ names them: those of HBM where the device has any, else DDR. */
+static void add_banks(StrBuf *out, const Device *device, uint32_t die)
+{
+    bool has_hbm = false;
+    for (uint32_t i = 0; i < device->bank_count; i++)
+        has_hbm |= str_eq_c(device->banks[i].name, "HBM");
+    for (uint32_t i = 0; i < device->bank_count; i++) {
+        const DeviceBanks *banks = &device->banks[i];
+        if (banks->die != die || (has_hbm && !str_eq_c(banks->name, "HBM"))) continue;
+        strbuf_printf(out, ":%.*s[%lld", STR_ARG(banks->name), (long long)banks->first);
+        if (banks->count > 1)
+            strbuf_printf(out, ":%lld", (long long)(banks->first + banks->count - 1));
+        strbuf_add_char(out, ']');
+        return;
+    }
+}
+
+/* Limits and capacities of the dies of so many cards, and the wires between them. has_banks: and
+ * what memory they have. */
+static void add_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards, bool has_banks)
 {
     const Device *device = &target->device;
     strbuf_add_c(out, " dies=\"");
@@ -109,6 +127,7 @@ static void add_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards)
         strbuf_printf(out, "%s%.*s", k ? "," : "", STR_ARG(device->dies[i].name));
         add_resources(out, &target->dies[i]);
         add_resources(out, &device->dies[i].resources);
+        if (has_banks) add_banks(out, device, i);
     }
     add_die_links(out, device, cards);
     if (target->mean_percent > 0)
@@ -117,7 +136,7 @@ static void add_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards)
 
 void driver_add_dies(StrBuf *out, const DeviceTarget *target)
 {
-    add_dies(out, target, 1);
+    add_dies(out, target, 1, false);
 }
 
 /* The dies that processes are placed on while they are chosen. */
@@ -127,11 +146,11 @@ static void add_places(StrBuf *out, const CompileOptions *options, const DeviceT
     const uint32_t cards = options->cards ? options->cards->system.card_count : 1;
     if (driver_is_spread(options)) {
         /* place-cards places anew; here no process becomes larger than a die */
-        if (cards * dies > 1 && cards * dies <= SYS_MAX_DIES) add_dies(out, target, cards);
+        if (cards * dies > 1 && cards * dies <= SYS_MAX_DIES) add_dies(out, target, cards, false);
         return;
     }
     if (!options->honors_dies || dies < 2) return;
-    driver_add_dies(out, target);
+    add_dies(out, target, 1, options->has_memory_ports);
     if (options->anchors) strbuf_printf(out, " anchors=\"%s\"", options->anchors);
     if (options->colocated) strbuf_printf(out, " colocate=\"%s\"", options->colocated);
 }

@@ -5,6 +5,7 @@
  * Tests: lit/emit/floorplan.mir, test/e2e/floorplan_check.py */
 #include <string.h>
 
+#include "analysis/analysis.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/sys/sys.h"
 #include "emit/internal.h"
@@ -163,6 +164,32 @@ bool emit_only_die(const Emitter *e, StrBuf *out)
     return plan.count == 1;
 }
 
+/* The die of the process that serves a memory, or -1. */
+static int64_t die_of_memory(const Value *memory)
+{
+    FOR_EACH_USE(use, memory) {
+        SysPlace place;
+        if (use->owner->def == EMITHLS(CALL) && sys_place(callee_of(use->owner), &place))
+            return place.die;
+    }
+    return -1;
+}
+
+/* Which bank a memory port reads or writes: one of its process's die. */
+static void add_bank(Emitter *e, StrBuf *out, const Op *interface)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_[:]";
+    const Attr *dies = op_attr(e->module, SYS_ATTR_DIES), *bank = NULL;
+    int64_t die = die_of_memory(op_operand(interface, 0));
+    if (dies && die >= 0 && die < (int64_t)dies->u.array.count)
+        bank = attr_dict_get_c(dies->u.array.items[die], SYS_DIE_BANK);
+    if (!bank || strspn(bank->u.string.data, plain) != bank->u.string.len) return;
+    emit_template(e, out, "sp=TOP_1.m_axi_gmem_");
+    identifier_append(out, op_attr(interface, EMITHLS_ATTR_BUNDLE)->u.string);
+    strbuf_printf(out, ":%.*s\n", STR_ARG(bank->u.string));
+}
+
 void emit_link(Emitter *e, StrBuf *out)
 {
     Floorplan plan = {.e = e};
@@ -178,6 +205,8 @@ void emit_link(Emitter *e, StrBuf *out)
         add_die_name(e, out, plan.dies[0].die);
         strbuf_add_char(out, '\n');
     }
+    FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
+        if (op->def == EMITHLS(INTERFACE) && op_attr(op, EMITHLS_ATTR_BUNDLE)) add_bank(e, out, op);
     strbuf_add_c(out, directives);
     free_cells(&plan);
 }

@@ -231,17 +231,18 @@ static bool report(Run *run)
 /* Says that there is no placement, and why. False. */
 static bool explain(const Run *run)
 {
+    StrBuf why = {0};
     if (run->placement.is_proven) {
-        StrBuf why = {0};
         partition_explain(&run->model, &run->flags->options, &why);
         tool_error(run->tool, "error: no placement keeps the limits: %s", why.data);
-        strbuf_free(&why);
-        return false;
+    } else if (strcmp(run->flags->method, "greedy") == 0) {
+        tool_error(run->tool, "error: next fit finds no placement");
+    } else {
+        partition_explain_steps(&run->model, run->placement.steps, &why);
+        tool_error(run->tool, "error: no placement: %s; try --max-steps", why.data);
     }
-    if (strcmp(run->flags->method, "greedy") == 0)
-        return tool_error(run->tool, "error: next fit finds no placement");
-    return tool_error(run->tool, "error: no placement was found in %lld steps; try --max-steps",
-                      (long long)run->placement.steps);
+    strbuf_free(&why);
+    return false;
 }
 
 static bool dump_lp(const Run *run)

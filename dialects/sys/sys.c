@@ -72,7 +72,9 @@ static bool has_kind(const Attr *dict, const char *name, AttrKind kind)
 static bool is_die(const Attr *attr)
 {
     return attr->kind == ATTR_DICT && has_kind(attr, SYS_DIE_NAME, ATTR_STRING) &&
-           has_kind(attr, SYS_DIE_LIMIT, ATTR_DICT) && has_kind(attr, SYS_DIE_CAPACITY, ATTR_DICT);
+           has_kind(attr, SYS_DIE_LIMIT, ATTR_DICT) &&
+           has_kind(attr, SYS_DIE_CAPACITY, ATTR_DICT) &&
+           (!attr_dict_get_c(attr, SYS_DIE_BANK) || has_kind(attr, SYS_DIE_BANK, ATTR_STRING));
 }
 
 static bool is_link(const Attr *attr)

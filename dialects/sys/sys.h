@@ -53,6 +53,7 @@ extern const AttrDef sys_attr_place;
 #define SYS_DIE_NAME "name"         /* a string */
 #define SYS_DIE_LIMIT "limit"       /* what a design may use, a dictionary of DFG_COST keys */
 #define SYS_DIE_CAPACITY "capacity" /* the same of what there is */
+#define SYS_DIE_BANK "bank" /* a string, if any: memory banks there for ports, "HBM[0:31]" */
 #define SYS_DIE_MEAN "mean" /* i64, if any: percent that the mean share of BRAM, URAM, DSP may be */
 #define SYS_LINK_DIES "dies"   /* i64 array: two dies by number */
 #define SYS_LINK_WIRES "wires" /* i64: in each direction */

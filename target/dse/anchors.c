@@ -142,6 +142,22 @@ static bool keep_places(AnchorReader *r)
     return true;
 }
 
+/* Processes at memory ports are on dies that have banks, where the device says so. */
+static bool keep_ports(AnchorReader *r)
+{
+    uint64_t dies = 0;
+    for (uint32_t i = 0; i < r->platform->die_count; i++)
+        if (r->platform->dies[i].controllers) dies |= UINT64_C(1) << i;
+    for (size_t n = 0; dies && n < r->space->nodes.len; n++) {
+        const DseNode *node = &r->space->nodes.data[n];
+        bool is_port = false;
+        for (uint32_t i = 0; node->process && i < node->port_count; i++)
+            is_port |= node->at_boundary[i];
+        if (is_port && !anchor_node(r, n, dies, STR("a memory port"))) return false;
+    }
+    return true;
+}
+
 /* Colocated processes that are anchored apart. */
 static bool check_pairs(AnchorReader *r)
 {
@@ -177,7 +193,7 @@ bool dse_read_anchors(const DseSpace *space, const PartitionPlatform *platform,
     *out = (DseAnchors){.dies = xcalloc(space->nodes.len + 1, sizeof *out->dies)};
     for (size_t n = 0; n < space->nodes.len; n++)
         out->dies[n] = (UINT64_C(1) << platform->die_count) - 1;
-    bool ok = keep_places(&r);
+    bool ok = keep_ports(&r) && keep_places(&r);
     while (ok && anchors.len > 0) ok = read_anchor(&r, take_item(&anchors, ';'));
     while (ok && lists.len > 0) ok = read_list(&r, take_item(&lists, ';'));
     ok = ok && check_pairs(&r);

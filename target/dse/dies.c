@@ -1,6 +1,6 @@
 /* The dies that a design is placed on: options of choose-unroll as text, sys.dies and sys.links on
  * the module, and the platform that target/partition sees, in this order.
- *   dies       ::= die (',' die)*             die  ::= name ':' resources ':' resources
+ *   dies       ::= die (',' die)*             die  ::= name ':' resources ':' resources [':' bank]
  *   resources  ::= lut '/' ff '/' bram18 '/' uram '/' dsp, of the limit, then of the capacity
  *   die-links  ::= link (',' link)*           link ::= die '-' die ':' wires
  * Tests: lit/target/dse/place-invalid.test */
@@ -75,14 +75,18 @@ static const Attr *read_dies(Context *ctx, Str text, int64_t mean)
         Str name = take_name(&r, ':');
         const Attr *limit = take_resources(&r, ctx);
         const Attr *capacity = limit ? take_resources(&r, ctx) : NULL;
+        Str bank = capacity && take(&r, ':') ? take_name(&r, ',') : STR("");
         if (count == SYS_MAX_DIES || name.len == 0 || !capacity) return NULL;
-        const NamedAttr items[] = {
+        size_t given = 3;
+        NamedAttr items[5] = {
             build_named_attr(ctx, SYS_DIE_NAME, attr_string(ctx, name)),
             build_named_attr(ctx, SYS_DIE_LIMIT, limit),
             build_named_attr(ctx, SYS_DIE_CAPACITY, capacity),
-            build_named_attr(ctx, SYS_DIE_MEAN, attr_i64(ctx, mean)),
         };
-        dies[count++] = attr_dict(ctx, items, mean > 0 ? 4 : 3);
+        if (mean > 0) items[given++] = build_named_attr(ctx, SYS_DIE_MEAN, attr_i64(ctx, mean));
+        if (bank.len > 0)
+            items[given++] = build_named_attr(ctx, SYS_DIE_BANK, attr_string(ctx, bank));
+        dies[count++] = attr_dict(ctx, items, given);
     } while (take(&r, ','));
     return r.at == r.end ? attr_array(ctx, dies, count) : NULL;
 }
@@ -153,7 +157,8 @@ static void add_mean(PartitionPlatform *platform, uint32_t die, int64_t percent)
 bool dse_platform(const Op *module, PartitionPlatform *out)
 {
     const Attr *dies = op_attr(module, SYS_ATTR_DIES), *links = op_attr(module, SYS_ATTR_LINKS);
-    *out = (PartitionPlatform){.card_count = 1};
+    /* The one controller is the memory of the banks; what it takes is off the limits. */
+    *out = (PartitionPlatform){.card_count = 1, .controllers = {STR("memory")}};
     if (!dies || dies->u.array.count == 0) return false;
     for (uint32_t i = 0; i < dies->u.array.count; i++) {
         const Attr *die = dies->u.array.items[i];
@@ -161,6 +166,8 @@ bool dse_platform(const Op *module, PartitionPlatform *out)
         to->name = attr_dict_get_c(die, SYS_DIE_NAME)->u.string;
         get_amounts(die, SYS_DIE_LIMIT, to->limit);
         get_amounts(die, SYS_DIE_CAPACITY, to->capacity);
+        to->controllers = attr_dict_get_c(die, SYS_DIE_BANK) != NULL;
+        out->controller_count |= to->controllers;
         add_mean(out, i, i64_min(100, dse_amount(die, SYS_DIE_MEAN)));
     }
     for (uint32_t i = 0; links && i < links->u.array.count; i++) {

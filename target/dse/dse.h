@@ -77,6 +77,7 @@ typedef struct DseTask {
     int64_t clock;              /* MHz, for messages; 0: they tell cycles only */
     const DseOverlap *overlaps; /* per node, of DSE_PIPELINE_LATENCY */
     double deadline;            /* as of a problem */
+    size_t max_labels;          /* of DSE_FPS, the same */
 } DseTask;
 
 typedef struct DseAnswer {

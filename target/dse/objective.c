@@ -475,7 +475,7 @@ DseAnswer dse_optimize(const DseSpace *space, const DseTask *task, DseState *sta
     case DSE_THROUGHPUT: return least_interval(space, task, state);
     case DSE_FPS:
         return save_resources(space, task, state, &task->limits,
-                              dse_equal_intervals(space, task->interval), 0);
+                              dse_equal_intervals(space, task->interval), task->max_labels);
     }
     return (DseAnswer){.status = DSE_FAILED};
 }

@@ -12,8 +12,9 @@
 #include "ir/core/core.h"
 #include "target/dse/internal.h"
 
-/* Steps of one attempt, and intervals that are tried at most. */
-enum { PLACE_STEPS = 200000, MAX_INTERVALS = 24 };
+/* Steps of one attempt, and intervals that are tried at most. A design that is tried need not be
+ * proven to be that of the least resources, so few labels do. */
+enum { PLACE_STEPS = 200000, MAX_INTERVALS = 24, ATTEMPT_LABELS = 50000 };
 
 typedef struct Placing {
     const DseSpace *space;
@@ -102,6 +103,7 @@ static bool place_at_interval(Placing *p, int64_t interval)
     DseTask task = *p->task;
     task.objective = DSE_FPS;
     task.interval = interval;
+    task.max_labels = ATTEMPT_LABELS;
     return place_within_shares(p, &task);
 }
 
@@ -174,7 +176,7 @@ static void explain_last(const Placing *p, StrBuf *out)
     if (placement.is_proven)
         partition_explain(&tasks.model, &options, out);
     else
-        strbuf_printf(out, "none were found in %lld steps", (long long)placement.steps);
+        partition_explain_steps(&tasks.model, placement.steps, out);
     partition_placement_free(&placement);
     dse_tasks_free(&tasks);
 }

@@ -307,8 +307,7 @@ int64_t partition_bound_rest(const PartitionBound *b, uint32_t at)
         const Table *table = &b->tables[i];
         uint32_t c = i / 2 / b->measure_count, sides = sides_of(b, place, b->cuts[c].first);
         if (table->filled > b->buckets) return INT64_MAX;
-        uint32_t rest =
-            table->entries[(place->entries + sides) * (b->buckets + 1) + table->filled];
+        uint32_t rest = table->entries[(place->entries + sides) * (b->buckets + 1) + table->filled];
         if (rest > by_cut[c][i % 2]) by_cut[c][i % 2] = rest;
     }
     return least_sum(b, by_cut);
@@ -335,7 +334,8 @@ static void look_up(const PartitionBound *b, const Table *tables, size_t row, ui
     int64_t x = i64_max(0, table->high - most), y = i64_max(0, table->low - least);
     for (int side = 0; side < 2; side++) {
         const uint32_t *entries = tables[side].entries + row * (b->buckets + 1);
-        uint32_t first = x <= b->buckets ? entries[x] : 0, second = y <= b->buckets ? entries[y] : 0;
+        uint32_t first = x <= b->buckets ? entries[x] : 0,
+                 second = y <= b->buckets ? entries[y] : 0;
         if (first < second) first = second;
         if (most_of[side] < first) most_of[side] = first;
     }
@@ -356,9 +356,8 @@ int64_t partition_bound_left(const PartitionBound *b, uint32_t at, const int64_t
             look_up(b, &b->tables[(c * measures + m) * 2], row, at, room, by_cut[c]);
         }
         for (uint32_t side = 0; side < 2; side++)
-            (*by_link)[b->cuts[c].link][side] = by_cut[c][side] == NOT_FITTING
-                                                    ? INT64_MAX
-                                                    : (int64_t)by_cut[c][side] << b->shift;
+            (*by_link)[b->cuts[c].link][side] =
+                by_cut[c][side] == NOT_FITTING ? INT64_MAX : (int64_t)by_cut[c][side] << b->shift;
     }
     return least_sum(b, by_cut);
 }

@@ -85,6 +85,28 @@ static bool explain_totals(const PartitionModel *model, StrBuf *why)
     return false;
 }
 
+void partition_explain_steps(const PartitionModel *model, int64_t steps, StrBuf *why)
+{
+    Tightest worst = {.limit = 1};
+    for (int k = 0; k < PARTITION_KINDS; k++) {
+        Tightest here = {.kind = k};
+        for (size_t i = 0; i < model->nodes.len; i++)
+            here.use += least_use(model, &model->nodes.data[i], k);
+        for (uint32_t d = 0; d < model->platform->die_count; d++)
+            here.limit += model->platform->dies[d].limit[k];
+        if (here.use > 0 && is_tighter(&here, &worst)) worst = here;
+    }
+    strbuf_printf(why, "none was found in %lld steps, nor is it proven that there is none",
+                  (long long)steps);
+    if (worst.use > 0)
+        strbuf_printf(why,
+                      "; of %s there is the least room: the nodes take at least %lld of at most "
+                      "%lld on all dies (%.1f %%)",
+                      partition_kind_name(worst.kind), (long long)worst.use,
+                      (long long)worst.limit,
+                      100 * (double)worst.use / (double)i64_max(worst.limit, 1));
+}
+
 /* A platform with links that carry any amount. The caller frees its links and it. */
 static PartitionPlatform *without_capacities(const PartitionPlatform *platform)
 {

@@ -81,9 +81,9 @@ typedef struct PartitionState {
     int64_t *link_use;                                     /* per link and direction */
     uint32_t *link_edges;                                  /* per link */
     uint32_t arcs[PARTITION_MAX_DIES][PARTITION_MAX_DIES]; /* edges from die to die */
-    bool is_connected;  /* the task graph */
-    bool *is_reserved;  /* per link: its ports have been taken off the rows */
-    int64_t per_mille;  /* of the capacities that rows let in */
+    bool is_connected;                                     /* the task graph */
+    bool *is_reserved; /* per link: its ports have been taken off the rows */
+    int64_t per_mille; /* of the capacities that rows let in */
     int64_t steps, max_steps;
 } PartitionState;
 

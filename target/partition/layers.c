@@ -23,7 +23,7 @@ typedef struct Stage {
     uint32_t *next_slot;   /* of each and of the unit here, behind it; PARTITION_NONE: closed */
     VEC(Back) backs;
     int64_t least_weight[PARTITION_MAX_DIES * 2]; /* by link: of an edge that comes here or later */
-    int64_t most[2]; /* of those: wires, and Mb/s, of one */
+    int64_t most[2];                              /* of those: wires, and Mb/s, of one */
     bool is_twofold; /* no single edge parts units from all of the open ones and the last one */
 } Stage;
 
@@ -151,8 +151,7 @@ static void list_backs(const Layers *l, uint32_t t)
     }
     for (uint32_t i = s->first_pair[unit]; i < s->first_pair[unit + 1]; i++) {
         uint32_t slot = slot_of(stage, s->pairs[i]);
-        if (slot != PARTITION_NONE)
-            *vec_push(&stage->backs) = (Back){PARTITION_NONE, slot, false};
+        if (slot != PARTITION_NONE) *vec_push(&stage->backs) = (Back){PARTITION_NONE, slot, false};
     }
 }
 
@@ -327,8 +326,8 @@ static bool put_node(const Layers *l, Label *label, uint32_t die, uint32_t numbe
         bool is_new = c >= 0 && !(*controllers >> c & 1);
         if (c >= 0 && !(model->platform->dies[die].controllers >> c & 1)) continue;
         for (int k = 0; k < PARTITION_KINDS; k++)
-            sum[k] = use[k] + version->use[k] +
-                     (is_new ? model->platform->dies[die].charge[c][k] : 0);
+            sum[k] =
+                use[k] + version->use[k] + (is_new ? model->platform->dies[die].charge[c][k] : 0);
         if (!partition_rows_hold(l->state, die, sum)) continue;
         memcpy(use, sum, sizeof sum);
         if (is_new) *controllers |= UINT32_C(1) << c;
@@ -469,8 +468,7 @@ static void limit_live(const Layers *l, Label *label, uint32_t at, PartitionLink
         if (sums[end] > l->s->upper) ends &= ~(UINT64_C(1) << end);
         if (sums[end] > l->s->upper) l->s->next = i64_min(l->s->next, sums[end]);
     }
-    for (uint32_t i = 0; i < l->stages[at].count; i++)
-        open |= UINT64_C(1) << open_of(l, label)[i];
+    for (uint32_t i = 0; i < l->stages[at].count; i++) open |= UINT64_C(1) << open_of(l, label)[i];
     for (uint64_t dies = label->live & ~open; dies; dies &= dies - 1) {
         uint32_t die = (uint32_t)__builtin_ctzll(dies);
         int64_t total = weight_with(l, at, die, open, ends, sums, by_link);
@@ -481,8 +479,7 @@ static void limit_live(const Layers *l, Label *label, uint32_t at, PartitionLink
 }
 
 /* How many edges the rest may have on each link. */
-static void limit_edges(const Layers *l, Label *label, uint32_t at,
-                        PartitionLinkBounds *by_link)
+static void limit_edges(const Layers *l, Label *label, uint32_t at, PartitionLinkBounds *by_link)
 {
     int64_t sum = label->cost;
     for (uint32_t k = 0; k < l->link_count; k++)
@@ -600,8 +597,7 @@ static bool insert(Layers *l, uint32_t layer, uint32_t at)
     for (uint32_t i = l->heads[head]; i != PARTITION_NONE && compared < MOST_COMPARED;) {
         Label *other = label_at(l, layer, i);
         i = other->next;
-        if (other->total == INT64_MAX ||
-            memcmp(open_of(l, other), dies, l->stages[at].count) != 0)
+        if (other->total == INT64_MAX || memcmp(open_of(l, other), dies, l->stages[at].count) != 0)
             continue;
         compared++;
         if (dominates(l, other, label, open, at)) return false;
@@ -676,8 +672,7 @@ static int64_t edge_weight(const Layers *l, const Label *label, uint32_t t, uint
             &s->paths.between[back->is_from ? die : other][back->is_from ? other : die];
         if (path->hops == PARTITION_NONE) return INT64_MAX;
         for (uint32_t j = 0; j < path->hops; j++)
-            weight +=
-                l->s->weights[s->paths.steps.data[path->first + j] / 2 * edges + back->edge];
+            weight += l->s->weights[s->paths.steps.data[path->first + j] / 2 * edges + back->edge];
     }
     return weight;
 }
@@ -687,7 +682,8 @@ static Label *new_label(Layers *l, uint32_t layer)
 {
     if (l->label_count[0] == l->room || l->label_count[1] == l->room) {
         l->room *= 2;
-        for (int i = 0; i < 2; i++) l->labels[i] = xrealloc(l->labels[i], (size_t)l->room * l->size);
+        for (int i = 0; i < 2; i++)
+            l->labels[i] = xrealloc(l->labels[i], (size_t)l->room * l->size);
     }
     return label_at(l, layer, l->label_count[layer & 1]);
 }

@@ -179,6 +179,9 @@ void partition_placement_free(PartitionPlacement *placement);
 /* Appends what is short where partition_search has proven that there is no placement. */
 void partition_explain(const PartitionModel *model, const PartitionOptions *options, StrBuf *why);
 
+/* Appends what is known where so many steps have brought no placement. */
+void partition_explain_steps(const PartitionModel *model, int64_t steps, StrBuf *why);
+
 /* What a placement takes. */
 typedef struct PartitionUse {
     int64_t dies[PARTITION_MAX_DIES][PARTITION_KINDS]; /* controllers included */

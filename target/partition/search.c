@@ -15,8 +15,8 @@
 /* Sums of weights stay below. */
 #define MOST_WEIGHT (INT64_C(1) << 60)
 enum {
-    FIRST_STEPS = 3000,               /* depth first, before layers are searched */
-    LEAST_WIDTH = 200,                /* labels of a layer */
+    FIRST_STEPS = 3000, /* depth first, before layers are searched */
+    LEAST_WIDTH = 200,  /* labels of a layer */
     MOST_WIDTH = LEAST_WIDTH * 8 * 8 * 8
 };
 

@@ -7,6 +7,8 @@ Each graph is written with --dump-lp and solved by cbc, goal after goal: the
 value of each goal must be that of ming, and what ming calls infeasible, cbc
 must, too. Failures are printed as `FAIL seed: why`; the last line counts.
 What cbc does not decide in time is counted apart, and is a tenth at most.
+Then graphs of a hundred nodes on ten nearly full dies (gen_tasks.py) must be
+proven in so many steps, and their placements are added up anew.
 """
 import argparse
 import json
@@ -18,9 +20,12 @@ import subprocess
 import sys
 import tempfile
 
+import gen_tasks
+
 CARDS = (("u50", 1), ("u280", 1), ("u250", 1), ("u50", 2), ("u280", 2))
 DIES = {"u50": 2, "u280": 3, "u250": 4}
 ALL_GOALS = ("cards", "ethernet", "gbps", "crossings", "wires", "utilization")
+HUNDRED = {1: 300_000, 2: 300_000, 9: 500_000}  # steps by seed
 OPTIONS = ([], [], ["--convex"], ["--cut=linear"], ["--max-hops=1"])
 SECONDS = 15
 
@@ -99,6 +104,19 @@ def place(tools, folder, graph, arguments):
     return None, program
 
 
+def check_hundred(tools, seed, folder):
+    graph = gen_tasks.hundred_nodes(seed)
+    (folder / "ten.xml").write_text(gen_tasks.SYSTEM)
+    placement, _ = place(tools, folder, graph, ["--system=ten.xml", "--goal=cost",
+                                                f"--max-steps={HUNDRED[seed]}"])
+    goal, = placement["goals"]
+    if not placement["proven"] or goal["bound"] != goal["value"]:
+        raise Failure(f"{goal} is not proven in {HUNDRED[seed]} steps")
+    cost = gen_tasks.check_placement(graph, placement)
+    if cost != goal["value"]:
+        raise Failure(f"the cost is {cost}, not {goal['value']}")
+
+
 def check(tools, seed, folder):
     """False: undecided."""
     rng = random.Random(seed)
@@ -140,6 +158,13 @@ def main():
                 passed, late = passed + decided, late + (not decided)
             except Failure as failure:
                 print(f"FAIL {seed}: {failure}")
+                failed += 1
+        for seed in HUNDRED:
+            try:
+                check_hundred(options.tools.resolve(), seed, pathlib.Path(name))
+                passed += 1
+            except (Failure, AssertionError) as failure:
+                print(f"FAIL hundred {seed}: {failure}")
                 failed += 1
     if late > options.count // 10:
         print(f"FAIL {late} of {options.count} graphs are undecided")
