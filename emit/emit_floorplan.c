@@ -190,6 +190,12 @@ static void add_bank(Emitter *e, StrBuf *out, const Op *interface)
     strbuf_printf(out, ":%.*s\n", STR_ARG(bank->u.string));
 }
 
+void emit_banks(Emitter *e, StrBuf *out)
+{
+    FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
+        if (op->def == EMITHLS(INTERFACE) && op_attr(op, EMITHLS_ATTR_BUNDLE)) add_bank(e, out, op);
+}
+
 void emit_link(Emitter *e, StrBuf *out)
 {
     Floorplan plan = {.e = e};
@@ -205,8 +211,7 @@ void emit_link(Emitter *e, StrBuf *out)
         add_die_name(e, out, plan.dies[0].die);
         strbuf_add_char(out, '\n');
     }
-    FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
-        if (op->def == EMITHLS(INTERFACE) && op_attr(op, EMITHLS_ATTR_BUNDLE)) add_bank(e, out, op);
+    emit_banks(e, out);
     strbuf_add_c(out, directives);
     free_cells(&plan);
 }

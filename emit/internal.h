@@ -257,6 +257,8 @@ void emit_floorplan(Emitter *e, StrBuf *out);
 void emit_link(Emitter *e, StrBuf *out);
 /* The name of the die that all placed processes are on; false: of none, or of several. */
 bool emit_only_die(const Emitter *e, StrBuf *out);
+/* A line of link.cfg for each memory port whose die has banks: which of them it reaches. */
+void emit_banks(Emitter *e, StrBuf *out);
 /* The process that a top function's stream is written by; NULL: none is. */
 const Op *emit_writer_of(const Emitter *e, const Value *stream);
 void emit_style(Emitter *e, StrBuf *out); /* .clang-format */

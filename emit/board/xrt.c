@@ -90,6 +90,7 @@ bool emit_xrt_link(Emitter *e, StrBuf *out)
         strbuf_add_str(out, strbuf_str(&die));
         strbuf_add_char(out, '\n');
     }
+    emit_banks(e, out);
     strbuf_printf(out, "\n[clock]\ndefaultFreqHz=%lld\n", (long long)clock_mhz(e) * 1000000);
     if (emit_is_placed(e))
         strbuf_add_c(out, "\n[vivado]\n"

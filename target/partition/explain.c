@@ -102,8 +102,7 @@ void partition_explain_steps(const PartitionModel *model, int64_t steps, StrBuf 
         strbuf_printf(why,
                       "; of %s there is the least room: the nodes take at least %lld of at most "
                       "%lld on all dies (%.1f %%)",
-                      partition_kind_name(worst.kind), (long long)worst.use,
-                      (long long)worst.limit,
+                      partition_kind_name(worst.kind), (long long)worst.use, (long long)worst.limit,
                       100 * (double)worst.use / (double)i64_max(worst.limit, 1));
 }
 
