@@ -35,6 +35,9 @@ NOT_RUN = {
     ("docs/rtl.md", "make synth-yosys"): "takes minutes",
     ("docs/boards.md", "make -C DIR synth export bitstream"): "needs Vitis and Vivado",
     ("docs/rtl.md", "make vivado"): "needs Vivado",
+    ("docs/boards.md", "make -C DIR xo"): "needs Vitis",
+    ("docs/boards.md", "make -C DIR link PLATFORM=xilinx_u250_gen3x16_xdma_4_1_202210_1"): "needs Vitis",
+    ("docs/boards.md", "make -C DIR host"): "test/e2e/board_check.py does",
 }
 
 # These need Vitis: where it is not installed they must say so.
@@ -103,6 +106,8 @@ def prepare(folder, page):
     report = (ROOT / "lit/tools/Inputs/report/csynth.xml").read_text(encoding="utf-8")
     (folder / "csynth.xml").write_text(re.sub(r"\bnet\b", "small_cnn", report), encoding="utf-8")
     (folder / "module.mir").write_text(FORWARD, encoding="utf-8")
+    if page.name in ("README.md", "guide.md", "sweep.md"):
+        (folder / "plan.json").write_text('{"models": ["model.onnx"], "objectives": ["fps=100", "fps=1000"]}')
     if page.name == "interpreter.md":
         np.save(folder / "m.npy", np.full((1, 4), 15, np.int8))
     if page.name in ("README.md", "overlay.md"):
@@ -119,6 +124,7 @@ def prepare(folder, page):
         float_network(folder, "model.onnx", [1, 3, 8, 8])
         np.save(folder / "frames.npy", np.random.default_rng(2).normal(size=(4, 3, 8, 8)))
         np.save(folder / "x.npy", np.random.default_rng(3).normal(size=(1, 3, 8, 8)))
+        (folder / "widths.json").write_text('{"inputs": {"image": "int16"}, "layers": {"conv_12": "int4"}}')
     elif page.name == "check.md":
         float_network(folder, "model.onnx", [1, 3, 224, 224])
         np.save(folder / "x.npy", np.random.default_rng(4).normal(size=(1, 3, 224, 224)))
