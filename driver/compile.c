@@ -442,6 +442,7 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
     ModelNotes *notes = driver_notes_begin(*module);
     bool is_network = driver_run_stages(*module, STAGES_FRONT, &front, compile.semantics);
     if (is_network) driver_notes_end(notes, *module);
+    if (is_network) driver_notes_record(notes, *module);
     driver_notes_free(notes);
     Op *design = !is_network                 ? NULL
                  : driver_is_spread(options) ? design_for_cards(&compile, *module, &chosen)

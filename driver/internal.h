@@ -63,6 +63,8 @@ int64_t driver_limit(const DriverOption *row, const Resources *limits);
 typedef struct ModelNotes ModelNotes;
 ModelNotes *driver_notes_begin(const Op *module);
 void driver_notes_end(ModelNotes *notes, const Op *module);
+/* Writes DFG_ATTR_WARNINGS, if there were warnings. */
+void driver_notes_record(const ModelNotes *notes, Op *module);
 void driver_notes_free(ModelNotes *notes);
 
 /* Notes, behind an error, about what would hold a module of dataflow regions of which every design

@@ -9,6 +9,8 @@
  *                        └ --from                       └ --to
  *
  * Tests: lit/driver/notes.test */
+#include <stdarg.h>
+
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
@@ -26,7 +28,22 @@ struct ModelNotes {
     const Attr *loc;   /* of the warnings: the network's */
     bool is_onnx_file; /* else there is nothing that --from, --to or --input-shape could name */
     bool has_nodes, has_quantizers;
+    VEC(StrBuf) warnings; /* that were given, for the report */
 };
+
+/* Warns, and keeps the text. */
+static void warn(ModelNotes *notes, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void warn(ModelNotes *notes, const char *fmt, ...)
+{
+    StrBuf text = {0};
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vprintf(&text, fmt, args);
+    va_end(args);
+    diag_warning(notes->model->ctx, notes->loc, "%s", text.data);
+    *vec_push(&notes->warnings) = text;
+}
 
 static bool is_quantizer(const Op *op)
 {
@@ -85,7 +102,7 @@ static void add_shape(StrBuf *out, const Type *type, bool is_one_frame)
                       d == 0 && is_one_frame ? 1 : (long long)type->u.shaped.dims[d]);
 }
 
-static void warn_batch(const ModelNotes *notes, const Op *func)
+static void warn_batch(ModelNotes *notes, const Op *func)
 {
     const Type *type = func_type(func);
     int64_t batch = batch_of(type);
@@ -100,11 +117,10 @@ static void warn_batch(const ModelNotes *notes, const Op *func)
         }
         add_shape(&options, type->u.function.types[i], true);
     }
-    diag_warning(
-        func->ctx, notes->loc,
-        "a frame has %lld rows, the first dimension of all inputs and outputs; if they are "
-        "a batch, compile for one of them:%s",
-        (long long)batch, options.data);
+    warn(notes,
+         "a frame has %lld rows, the first dimension of all inputs and outputs; if they are "
+         "a batch, compile for one of them:%s",
+         (long long)batch, options.data);
     strbuf_free(&options);
 }
 
@@ -124,7 +140,19 @@ ModelNotes *driver_notes_begin(const Op *module)
 void driver_notes_free(ModelNotes *notes)
 {
     op_erase(notes->model);
+    for (size_t i = 0; i < notes->warnings.len; i++) strbuf_free(&notes->warnings.data[i]);
+    vec_free(&notes->warnings);
     free_ptr((void **)&notes);
+}
+
+void driver_notes_record(const ModelNotes *notes, Op *module)
+{
+    size_t count = notes->warnings.len;
+    const Attr **items = xcalloc(count + 1, sizeof *items);
+    for (size_t i = 0; i < count; i++)
+        items[i] = attr_string(module->ctx, strbuf_str(&notes->warnings.data[i]));
+    if (count > 0) op_set_attr(module, DFG_ATTR_WARNINGS, attr_array(module->ctx, items, count));
+    free_ptr((void **)&items);
 }
 
 /* The layers of a design, by their names as identifiers. */
@@ -340,10 +368,10 @@ static void warn_floats(ModelNotes *notes, const Op *module, const Layers *layer
     size_t count = layers->names.len;
     add_names(&names, layers);
     if (!notes->has_quantizers && !layers->has_products) {
-        diag_warning(notes->model->ctx, notes->loc,
-                     "the network is computed in floating point, %zu %s:%s; --quantize=int8 "
-                     "--calibrate=FILE.npy makes integers of it",
-                     count, count == 1 ? "layer" : "layers", names.data);
+        warn(notes,
+             "the network is computed in floating point, %zu %s:%s; --quantize=int8 "
+             "--calibrate=FILE.npy makes integers of it",
+             count, count == 1 ? "layer" : "layers", names.data);
     } else {
         add_ends(&names, module, layers);
         if (notes->is_onnx_file) {
@@ -352,11 +380,10 @@ static void warn_floats(ModelNotes *notes, const Op *module, const Layers *layer
             if (func) add_from(&options, func, layers);
             if (func) add_to(&options, func, layers);
         }
-        diag_warning(notes->model->ctx, notes->loc,
-                     "%zu %s of a quantized network %s computed in floating point:%s%s%s", count,
-                     count == 1 ? "layer" : "layers", count == 1 ? "is" : "are", names.data,
-                     options.len ? "; floats at the ends can be left to the host:" : "",
-                     options.data ? options.data : "");
+        warn(notes, "%zu %s of a quantized network %s computed in floating point:%s%s%s", count,
+             count == 1 ? "layer" : "layers", count == 1 ? "is" : "are", names.data,
+             options.len ? "; floats at the ends can be left to the host:" : "",
+             options.data ? options.data : "");
     }
     strbuf_free(&names);
     strbuf_free(&options);

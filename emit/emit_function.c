@@ -99,6 +99,18 @@ static void print_doc_lines(Function *f, Str doc)
     }
 }
 
+/* Keeps the lines for the report. */
+static void keep_warnings(Emitter *e, const Op *func, Str lines)
+{
+    for (size_t begin = 0, i = 0; i < lines.len; i++) {
+        if (lines.data[i] != '\n') continue;
+        *vec_push(&e->warnings) = emit_arena_printf(&e->arena, "'%s' %.*s; synthesis may take long",
+                                                    cpp_global(e, symbol_name(func)),
+                                                    (int)(i - begin), lines.data + begin);
+        begin = i + 1;
+    }
+}
+
 /* The comment of a process: its doc, then layer, class, trip counts and factors by its report. */
 static void print_comment(Function *f, Op *func)
 {
@@ -110,6 +122,7 @@ static void print_comment(Function *f, Op *func)
     if (doc) print_doc_lines(f, doc->u.string);
     emit_limit_notes(func, &notes);
     print_doc_lines(f, strbuf_str(&notes));
+    keep_warnings(f->e, func, strbuf_str(&notes));
     strbuf_free(&notes);
     if (func == f->e->top)
         emit_line(f,

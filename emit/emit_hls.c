@@ -172,6 +172,7 @@ static void emitter_free(Emitter *e)
     vec_free(&e->words);
     ptrmap_free(&e->taken);
     vec_free(&e->ports);
+    vec_free(&e->warnings);
 }
 
 bool emit_hls_files(Op *module, const EmitOptions *options, EmittedProject *out)

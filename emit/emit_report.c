@@ -483,6 +483,27 @@ static void add_activations(Emitter *e, JsonWriter *w)
     json_write_line(w, 2);
 }
 
+/* What was warned of: about the network, then about functions. */
+static void add_warnings(Emitter *e, JsonWriter *w)
+{
+    const Attr *network = op_attr(e->module, DFG_ATTR_WARNINGS);
+    size_t count = network && network->kind == ATTR_ARRAY ? network->u.array.count : 0;
+    if (count + e->warnings.len == 0) return;
+    json_member_array(w, "warnings");
+    for (size_t i = 0; i < count; i++) {
+        const Attr *item = network->u.array.items[i];
+        json_write_line(w, 4);
+        json_write_string(w, item->kind == ATTR_STRING ? item->u.string : STR(""));
+    }
+    for (size_t i = 0; i < e->warnings.len; i++) {
+        json_write_line(w, 4);
+        json_write_string(w, str_from(e->warnings.data[i]));
+    }
+    json_write_line(w, 2);
+    json_end_array(w);
+    json_write_line(w, 2);
+}
+
 void emit_report(Emitter *e, StrBuf *out)
 {
     JsonWriter w = {.out = out};
@@ -496,6 +517,7 @@ void emit_report(Emitter *e, StrBuf *out)
     add_totals(e, &w);
     add_timing(e, &w);
     add_activations(e, &w);
+    add_warnings(e, &w);
     dies_print_json(e->module, &e->fifos, &w);
     add_processes(e, &w);
     add_requantizers(e, &w);

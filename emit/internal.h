@@ -92,8 +92,9 @@ typedef struct Emitter {
     /* EMIT_NEEDS_*. AP_INT and HLS_MATH: of any op or type of the module, found by emit_prepare;
      * the others: of the functions, recorded while their statements are printed. */
     uint32_t needs;
-    bool has_schedule;   /* <top>_schedule.h is written */
-    const char *rtl_top; /* the top module's name in Verilog, once that is printed */
+    VEC(const char *) warnings; /* of functions that were printed, "name: what takes long" */
+    bool has_schedule;          /* <top>_schedule.h is written */
+    const char *rtl_top;        /* the top module's name in Verilog, once that is printed */
 } Emitter;
 
 /* Chooses file-scope names, collects the word types, reads the ports. False: diagnosed. */

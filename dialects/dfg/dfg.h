@@ -63,6 +63,9 @@ enum {
  * DFG_COST keys that have a limit. Written by choose-unroll; read by target/fifo, emit, driver and
  * tools. */
 #define DFG_ATTR_BUDGET "dfg.budget"
+/* On the module: the warnings about its network, an array of strings. Written by driver/notes.c; read by
+ * emit. */
+#define DFG_ATTR_WARNINGS "dfg.warnings"
 /* On the module, after a search that found no design: the least that one takes of what is short, a
  * dictionary with one of the DFG_COST keys. Written by choose-unroll; read by driver. */
 #define DFG_ATTR_NEEDS "dfg.needs"
