@@ -40,6 +40,17 @@ static int64_t set_depth(const HlsStream *stream, const Attr *link, int64_t need
     return depth;
 }
 
+/* The latency that fit-fifos has noted is that with its own depths. */
+static void set_latency(const HlsDesign *design, int64_t latency)
+{
+    Op *top = (Op *)(uintptr_t)design->top; /* likewise */
+    const Attr *timing = op_attr(top, EMITHLS_ATTR_TIMING);
+    if (!timing || latency <= 0 || !attr_dict_get_c(timing, EMITHLS_TIMING_LATENCY)) return;
+    op_set_attr(top, EMITHLS_ATTR_TIMING,
+                attr_dict_set(timing, ident_get_c(top->ctx, EMITHLS_TIMING_LATENCY),
+                              attr_i64(top->ctx, latency)));
+}
+
 static bool bound(const HlsDesign *design)
 {
     int64_t *depths = xcalloc(design->streams.len + 1, sizeof *depths),
@@ -69,6 +80,7 @@ static bool bound(const HlsDesign *design)
                  "takes %lld cycles from frame to frame with room at links for all "
                  "that they hold, but %lld without limits",
                  (long long)bounded.interval, (long long)state.interval);
+    if (ok && has_links && bounded.frames > 0) set_latency(design, bounded.latency);
     free(depths);
     free(needed);
     return ok;
