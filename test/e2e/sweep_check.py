@@ -2,7 +2,8 @@
 """ming sweep: a plan of small designs by GNU parallel and by a real Slurm on this machine, each also killed in
 the middle and gone on with, gives the same results.csv; a design that does not fit stops nothing; figures
 are those of the designs' reports and fronts those of a search over all pairs; the page needs no network, its
-links lead somewhere and names stay text. 200 designs with --full. Ends in `N passed, N failed`."""
+links lead somewhere and names stay text. Slurm, whose commands wait for each other, only with --slurm; 200
+designs with --full, and Slurm. Ends in `N passed, N failed`."""
 import argparse
 import csv
 import html.parser
@@ -182,6 +183,7 @@ def main():
     parser.add_argument("--tools", required=True)
     parser.add_argument("--filter", default="")
     parser.add_argument("--full", action="store_true", help="200 designs in place of 12")
+    parser.add_argument("--slurm", action="store_true", help="also by Slurm: half a minute")
     parser.add_argument("--keep", help="a folder for what is made")
     options = parser.parse_args()
     tools = pathlib.Path(options.tools).resolve()
@@ -190,9 +192,13 @@ def main():
         folder.mkdir(exist_ok=True)
         plan = {"models": [{"name": HOSTILE, "file": str(MODEL)}], **(MANY if options.full else FEW)}
         sweep, first = Sweep(tools, folder, plan), folder / "first"
+        by_slurm = [("slurm", lambda: check_slurm(sweep, first, folder))]
+        if not (options.slurm or options.full):
+            print("SKIP slurm: --slurm asks for it", flush=True)
+            by_slurm = []
         cases = [("parallel", lambda: check_whole(sweep, first)),
                  ("interrupted", lambda: check_interrupted(sweep, first, folder / "second", "--jobs=2")),
-                 ("slurm", lambda: check_slurm(sweep, first, folder)),
+                 *by_slurm,
                  ("changes", lambda: check_changes(sweep, folder)),
                  ("locks", lambda: check_locks(sweep, folder))]
         return board_tools.report_cases([c for c in cases if options.filter in c[0]])
