@@ -33,8 +33,7 @@ static bool pad_by_nothing(Rewriter *rw, Op *op, void *user)
     return nothing;
 }
 
-/* Extents of the padded source; those of `known` where the borders or the source are dynamic. */
-static const Type *padded_type(const Type *source, const PadBorders *borders, const Type *known)
+const Type *tensor_pad_type(const Type *source, const PadBorders *borders, const Type *known)
 {
     IntList dims = {0};
     for (uint32_t i = 0; i < source->u.shaped.rank; i++) {
@@ -58,7 +57,7 @@ static bool pad_of_cast(Rewriter *rw, Op *op, void *user)
     PadBorders borders;
     tensor_pad_read(op, &borders);
     const Type *old = op_result(op, 0)->type;
-    const Type *type = padded_type(source->type, &borders, old);
+    const Type *type = tensor_pad_type(source->type, &borders, old);
     if (type == old) {
         op_set_operand(op, 0, source);
         rewriter_modified(rw, op);
@@ -94,7 +93,7 @@ static bool pad_by_constants(Rewriter *rw, Op *op, void *user)
     PadBorders borders;
     tensor_pad_read(op, &borders);
     const Type *old = op_result(op, 0)->type;
-    const Type *type = padded_type(op_operand(op, 0)->type, &borders, old);
+    const Type *type = tensor_pad_type(op_operand(op, 0)->type, &borders, old);
     bool changed = type != old;
     if (changed) {
         (void)mixed_fold_constants(&borders.low, true);

@@ -129,10 +129,12 @@ static bool pad_by_numbers(Rewriter *rw, Op *op, void *user)
     tensor_pad_read_folded(op, &borders);
     bool known = !has_values(&borders.low) && !has_values(&borders.high);
     if (known) {
-        Op *made = tensor_build_pad(&rw->b, op_operand(op, 0), op_result(op, 0)->type, &borders,
+        const Type *old = op_result(op, 0)->type;
+        const Type *type = tensor_pad_type(op_operand(op, 0)->type, &borders, old);
+        Op *made = tensor_build_pad(&rw->b, op_operand(op, 0), type, &borders,
                                     op_attr(op, "nofold") != NULL);
         region_take(op_region(made, 0), op_region(op, 0));
-        rewriter_replace_one(rw, op, op_result(made, 0));
+        rewriter_replace_one(rw, op, tensor_cast(&rw->b, op_result(made, 0), old));
     }
     tensor_pad_free(&borders);
     return known;

@@ -18,9 +18,12 @@ struct FifoDies {
 
 Cost fifo_process_cost(const Op *func)
 {
+    const int64_t most = INT64_C(1) << 48; /* sums of what hands wrote stay in 64 bits */
     Cost cost = {.items = {0}};
-    for (int k = COST_DSP; func && k <= COST_FF; k++)
-        cost.items[k] = attr_dict_int(op_attr(func, DFG_ATTR_REPORT), cost_names[k].key, 0);
+    for (int k = COST_DSP; func && k <= COST_FF; k++) {
+        int64_t own = attr_dict_int(op_attr(func, DFG_ATTR_REPORT), cost_names[k].key, 0);
+        cost.items[k] = i64_min(i64_max(own, 0), most);
+    }
     return cost;
 }
 
