@@ -168,7 +168,7 @@ void partition_find_symmetry(const PartitionState *state, uint64_t dies, Partiti
  * anything placed. */
 bool partition_is_first(const PartitionSymmetry *symmetry, uint64_t used, uint32_t die);
 
-/* A search layer by layer (layers.c). */
+/* A search layer by layer (layers/search.c). */
 typedef struct PartitionLayerSearch {
     PartitionState *state; /* empty */
     const uint32_t *order;

@@ -1,6 +1,6 @@
-/* Labels of the search by layers, and places in the order (layers.c). */
-#ifndef MING_TARGET_PARTITION_LAYERS_H
-#define MING_TARGET_PARTITION_LAYERS_H
+/* Labels of the search by layers, and places in the order (search.c). */
+#ifndef MING_TARGET_PARTITION_LAYERS_INTERNAL_H
+#define MING_TARGET_PARTITION_LAYERS_INTERNAL_H
 
 #include "target/partition/internal.h"
 
@@ -104,19 +104,20 @@ static inline uint8_t *open_of(const Layers *l, const Label *label)
     return (uint8_t *)label + l->open_at;
 }
 /* Sets l->stages and l->open_count; the order, the units and place_of are there. */
-void layers_find_stages(Layers *l);
+void partition_layers_find_stages(Layers *l);
 
 /* Says where the arrays of a label are; sets l->size. */
-void layers_lay_out(Layers *l);
+void partition_layers_lay_out(Layers *l);
 /* Puts the unit of a place on a die as far as dies and links hold. The label has the dies of the
  * open units in front. */
-bool layers_put_unit(const Layers *l, Label *label, uint32_t t, uint32_t die);
+bool partition_layers_put_unit(const Layers *l, Label *label, uint32_t t, uint32_t die);
 /* The dies of the open units behind the place, in the label and in the state. */
-void layers_move_open(const Layers *l, Label *label, uint32_t t, uint32_t die);
+void partition_layers_move_open(const Layers *l, Label *label, uint32_t t, uint32_t die);
 /* What the rest weighs at least; sets the label's total, and which dies it can use. False: it does
  * not fit, or not within the weight. */
-bool layers_weigh(Layers *l, Label *label, uint32_t at);
+bool partition_layers_weigh(Layers *l, Label *label, uint32_t at);
 /* Whether whatever completes b completes a at no more weight. They have the same open dies. */
-bool layers_dominates(const Layers *l, const Label *a, const Label *b, uint64_t open, uint32_t at);
+bool partition_layers_dominates(const Layers *l, const Label *a, const Label *b, uint64_t open,
+                                uint32_t at);
 
 #endif

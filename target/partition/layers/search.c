@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "target/partition/layers.h"
+#include "target/partition/layers/internal.h"
 
 /* Puts a label at the end of the next layer into its chain, unless another one there is as good;
  * those that it is as good as are given up. */
@@ -28,8 +28,8 @@ static bool insert(Layers *l, uint32_t layer, uint32_t at)
         if (other->total == INT64_MAX || memcmp(open_of(l, other), dies, l->stages[at].count) != 0)
             continue;
         compared++;
-        if (layers_dominates(l, other, label, open, at)) return false;
-        if (layers_dominates(l, label, other, open, at)) other->total = INT64_MAX;
+        if (partition_layers_dominates(l, other, label, open, at)) return false;
+        if (partition_layers_dominates(l, label, other, open, at)) other->total = INT64_MAX;
     }
     label->next = l->heads[head];
     l->heads[head] = mine;
@@ -132,10 +132,10 @@ static void extend(Layers *l, uint32_t t, uint32_t number, uint32_t die)
     label->parent = number;
     label->die = (uint8_t)die;
     label->used |= UINT64_C(1) << die;
-    if (!layers_put_unit(l, label, t, die)) return;
+    if (!partition_layers_put_unit(l, label, t, die)) return;
     l->state->die[l->s->order[t]] = die;
-    layers_move_open(l, label, t, die);
-    if (layers_weigh(l, label, t + 1)) (void)insert(l, t + 1, t + 1);
+    partition_layers_move_open(l, label, t, die);
+    if (partition_layers_weigh(l, label, t + 1)) (void)insert(l, t + 1, t + 1);
 }
 
 static void extend_layer(Layers *l, uint32_t t)
@@ -195,8 +195,8 @@ static void init(Layers *l, PartitionLayerSearch *s)
             l->rest[t * l->measure_count + m] =
                 l->rest[(t + 1) * l->measure_count + m] + l->sizes[at];
         }
-    layers_find_stages(l);
-    layers_lay_out(l);
+    partition_layers_find_stages(l);
+    partition_layers_lay_out(l);
     l->head_mask = (1U << 14) - 1;
     l->heads = xcalloc((size_t)l->head_mask + 1, sizeof *l->heads);
     l->parents = xcalloc((size_t)l->count + 1, sizeof *l->parents);

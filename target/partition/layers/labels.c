@@ -3,9 +3,9 @@
  * Tests: lit/target/partition, test/e2e/place_check.py */
 #include <string.h>
 
-#include "target/partition/layers.h"
+#include "target/partition/layers/internal.h"
 
-void layers_lay_out(Layers *l)
+void partition_layers_lay_out(Layers *l)
 {
     size_t at = sizeof(Label);
     l->use_at = at;
@@ -124,7 +124,7 @@ static bool is_acyclic(const Layers *l, const Label *label)
     return left == 0;
 }
 
-bool layers_put_unit(const Layers *l, Label *label, uint32_t t, uint32_t die)
+bool partition_layers_put_unit(const Layers *l, Label *label, uint32_t t, uint32_t die)
 {
     const PartitionState *s = l->state;
     const Stage *stage = &l->stages[t];
@@ -161,7 +161,7 @@ bool layers_put_unit(const Layers *l, Label *label, uint32_t t, uint32_t die)
     return true;
 }
 
-void layers_move_open(const Layers *l, Label *label, uint32_t t, uint32_t die)
+void partition_layers_move_open(const Layers *l, Label *label, uint32_t t, uint32_t die)
 {
     const Stage *stage = &l->stages[t];
     uint8_t *open = open_of(l, label);
@@ -286,7 +286,7 @@ static bool find_left(const Layers *l, Label *label, uint32_t at, int64_t *left)
     return label->room >= 0;
 }
 
-bool layers_weigh(Layers *l, Label *label, uint32_t at)
+bool partition_layers_weigh(Layers *l, Label *label, uint32_t at)
 {
     int64_t left[PARTITION_MAX_DIES * PARTITION_MOST_MEASURES] = {0};
     PartitionLinkBounds by_link;
@@ -331,7 +331,8 @@ static bool carries_no_more(const Layers *l, const Label *a, const Label *b, uin
     return true;
 }
 
-bool layers_dominates(const Layers *l, const Label *a, const Label *b, uint64_t open, uint32_t at)
+bool partition_layers_dominates(const Layers *l, const Label *a, const Label *b, uint64_t open,
+                                uint32_t at)
 {
     if (a->cost > b->cost) return false;
     if (l->s->symmetry->count > 0 && a->used != b->used) return false;

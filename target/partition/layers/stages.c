@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "target/partition/layers.h"
+#include "target/partition/layers/internal.h"
 
 /* Where each unit has its last neighbour, as a place. */
 static void find_last(const Layers *l, uint32_t *last)
@@ -95,7 +95,7 @@ static bool is_twofold(const Layers *l, uint32_t t)
     return ok;
 }
 
-void layers_find_stages(Layers *l)
+void partition_layers_find_stages(Layers *l)
 {
     uint32_t *last = xcalloc(l->count, sizeof *last);
     find_last(l, last);
