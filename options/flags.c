@@ -105,9 +105,24 @@ static bool set_unsigned(const Flag *flag, const char *value, StrBuf *why)
     return flags_wrong(why, "'%s' value invalid for uint argument!", value);
 }
 
+/* Whether a list of texts, or a text that is a name of something, has an empty one. */
+static bool has_empty_text(const Flag *flag, const char *value)
+{
+    bool is_list = flag->kind == FLAG_TEXTS;
+    bool is_name = is_list || flag->kind == FLAG_OPTIONAL_TEXT ||
+                   (flag->kind == FLAG_TEXT && strcmp(flag->value, "text") != 0);
+    if (!value || !is_name) return false;
+    size_t len = strlen(value);
+    return len == 0 ||
+           (is_list && (value[0] == ',' || value[len - 1] == ',' || strstr(value, ",,")));
+}
+
 bool flag_set(const Flag *flag, char *value, StrBuf *why)
 {
     if (!value && flag_needs_value(flag)) return flags_wrong(why, "requires a value!");
+    if (has_empty_text(flag, value))
+        return flags_wrong(why, "'%s' is empty or has an empty item! It takes %s", value,
+                           flag->value);
     switch (flag->kind) {
     case FLAG_SWITCH:
         if (parse_switch(value, flag->target)) return true;

@@ -161,6 +161,8 @@ static bool set_flag(const Tool *tool, const Flag *flag, char *value)
 /* As LLVM's tools word it, but a flag is suggested only if it is near. */
 static bool unknown_flag(const Tool *tool, const char *arg, Str name)
 {
+    if (str_eq_c(name, "help") || str_eq_c(name, "version"))
+        return tool_error(tool, "for the --%.*s option: does not allow a value!", STR_ARG(name));
     Suggestion near = {.wanted = name};
     for (size_t i = 0; i < tool->flag_count; i++)
         suggestion_try(&near, str_from(tool->flags[i].name));
