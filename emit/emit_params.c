@@ -169,9 +169,20 @@ static void add_table_extents(StrBuf *out, const int64_t *dims, uint32_t rank)
     for (uint32_t i = 0; i < rank; i++) strbuf_printf(out, "[%lld]", (long long)dims[i]);
 }
 
+/* Whether a digit and a separator of each element would fit, so that what cannot is refused before
+ * its text is made. */
+static bool may_fit(const TableWriter *w, const int64_t *dims, uint32_t rank)
+{
+    size_t bytes = 2;
+    for (uint32_t i = 0; i < rank; i++)
+        if (!size_mul(bytes, (size_t)dims[i], &bytes)) bytes = SIZE_MAX;
+    return emit_has_room(w->budget, w->table, bytes);
+}
+
 /* The value behind "=". */
 static bool add_value(TableWriter *w, const int64_t *dims, uint32_t rank)
 {
+    if (!may_fit(w, dims, rank)) return false;
     if (rank == 0) return add_elements(w, 1, "");
     return rank == 1 && dims[0] > MAX_ROW ? add_list(w, dims[0]) : add_box(w, dims, rank);
 }
