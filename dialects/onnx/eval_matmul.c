@@ -147,7 +147,7 @@ bool onnx_eval_gemm(const Eval *e)
         if (array_is_float(y))
             array_set_f64(y, i, value);
         else
-            array_set_i64(y, i, (int64_t)value);
+            array_set_i64(y, i, onnx_to_integer(value));
     }
     free(sums);
     free(right);

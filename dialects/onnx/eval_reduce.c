@@ -126,12 +126,13 @@ static void reduce_integers(const Eval *e, const Array *x, OnnxWalk walk)
         seen[at] = true;
     }
     for (int64_t i = 0; i < y->count; i++) {
-        double value = finish(e->op, (double)sums[i], (double)terms);
+        double sum = x->kind == ARRAY_U64 ? (double)(uint64_t)sums[i] : (double)sums[i];
+        double value = finish(e->op, sum, (double)terms);
         bool is_real = e->op->def == ONNX(REDUCE_L2) || e->op->def == ONNX(REDUCE_LOG_SUM);
         if (e->op->def == ONNX(REDUCE_MEAN))
             array_set_i64(y, i, int_mean(sums[i], terms, x->kind == ARRAY_U64));
         else
-            array_set_i64(y, i, is_real ? (int64_t)value : sums[i]);
+            array_set_i64(y, i, is_real ? onnx_to_integer(value) : sums[i]);
     }
     free(seen);
     free(sums);

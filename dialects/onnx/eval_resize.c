@@ -129,7 +129,7 @@ static void set_element(Array *y, int64_t i, double value)
     if (array_is_float(y))
         array_set_f64(y, i, value);
     else
-        array_set_i64(y, i, (int64_t)value);
+        array_set_i64(y, i, onnx_to_integer(value));
 }
 
 static void resize(const OnnxResize *r, Taps *const *tables)
