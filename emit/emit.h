@@ -77,6 +77,16 @@ typedef struct EmitTable {
  * sums of its resources, the longest of its cycles, and the factors of its slowest kernel. */
 void emit_report_table(const Op *module, const EmitTable *options, StrBuf *out);
 
+/* What files for Vitis have in common. The module's part, or the default if it has none or one that is
+ * not a plain word; its clock's period in ns, rounded down to picoseconds. */
+Str emit_part(const Op *module);
+void emit_add_period(const Op *module, StrBuf *out);
+/* The name of die `number` if its entry (sys.h; NULL: unknown) has one that is a plain word, as in
+ * device files; else SLRn. */
+void emit_add_die(const Attr *die, int64_t number, StrBuf *out);
+/* The section of link.cfg with the effort of Vivado's steps. */
+extern const char emit_vivado_section[];
+
 /* Whether a part has processors, as EMIT_PLATFORM_PYNQ needs. */
 bool emit_part_has_ps(Str part);
 

@@ -12,21 +12,19 @@
 #include "schedule/schedule.h"
 #include "target/device/device.h"
 
-/* The module's part, or the default if it has none or one that is not a plain word. */
-Str emit_part(const Emitter *e)
+Str emit_part(const Op *module)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    const Attr *part = attr_dict_get_c(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_PART);
+    const Attr *part = attr_dict_get_c(op_attr(module, DFG_ATTR_BUDGET), DFG_BUDGET_PART);
     bool usable = part && part->kind == ATTR_STRING && part->u.string.len > 0 &&
                   strspn(part->u.string.data, plain) == part->u.string.len;
     return usable ? part->u.string : STR(DEVICE_DEFAULT_PART);
 }
 
-/* The clock's period in nanoseconds, rounded down to picoseconds. */
-static void add_period(const Emitter *e, StrBuf *out)
+void emit_add_period(const Op *module, StrBuf *out)
 {
     int64_t mhz =
-        attr_dict_int(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ);
+        attr_dict_int(op_attr(module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ);
     int64_t picoseconds = 1000000 / (mhz > 0 ? mhz : CLOCK_DEFAULT_MHZ);
     strbuf_printf(out, "%lld", (long long)(picoseconds / 1000));
     if (picoseconds % 1000) strbuf_printf(out, ".%03lld", (long long)(picoseconds % 1000));
@@ -45,7 +43,7 @@ void emit_template(const Emitter *e, StrBuf *out, const char *text)
             strbuf_add_c(out, e->top_name);
             c += 2;
         } else if (strncmp(c, "PART", 4) == 0) {
-            strbuf_add_str(out, emit_part(e));
+            strbuf_add_str(out, emit_part(e->module));
             c += 3;
         } else if (strncmp(c, "FLOW", 4) == 0) {
             strbuf_add_c(out, is_kernel(e) ? "vitis" : "vivado");
@@ -54,7 +52,7 @@ void emit_template(const Emitter *e, StrBuf *out, const char *text)
             strbuf_add_c(out, is_kernel(e) ? "xo" : "ip_catalog");
             c += 5;
         } else if (strncmp(c, "PERIOD", 6) == 0) {
-            add_period(e, out);
+            emit_add_period(e->module, out);
             c += 5;
         } else {
             strbuf_add_char(out, *c);

@@ -88,17 +88,21 @@ bool emit_is_placed(const Emitter *e)
     return false;
 }
 
-/* The die's name if the design knows it and it is a plain word, as in device files; else SLRn. */
-static void add_die_name(const Emitter *e, StrBuf *out, int64_t die)
+void emit_add_die(const Attr *die, int64_t number, StrBuf *out)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    const Attr *dies = op_attr(e->module, SYS_ATTR_DIES);
-    bool is_known = dies && die < (int64_t)dies->u.array.count;
-    const Attr *name = is_known ? attr_dict_get_c(dies->u.array.items[die], SYS_DIE_NAME) : NULL;
+    const Attr *name = die ? attr_dict_get_c(die, SYS_DIE_NAME) : NULL;
     if (name && name->u.string.len > 0 && strspn(name->u.string.data, plain) == name->u.string.len)
         strbuf_add_str(out, name->u.string);
     else
-        strbuf_printf(out, "SLR%lld", (long long)die);
+        strbuf_printf(out, "SLR%lld", (long long)number);
+}
+
+static void add_die_name(const Emitter *e, StrBuf *out, int64_t die)
+{
+    const Attr *dies = op_attr(e->module, SYS_ATTR_DIES);
+    bool is_known = dies && die < (int64_t)dies->u.array.count;
+    emit_add_die(is_known ? dies->u.array.items[die] : NULL, die, out);
 }
 
 static const char procedures[] =
@@ -146,10 +150,9 @@ void emit_floorplan(Emitter *e, StrBuf *out)
     free_cells(&plan);
 }
 
-static const char directives[] =
+const char emit_vivado_section[] =
     "\n[vivado]\n"
     "prop=run.impl_1.STEPS.OPT_DESIGN.ARGS.DIRECTIVE=ExploreWithRemap\n"
-    "prop=run.impl_1.STEPS.OPT_DESIGN.TCL.POST=floorplan.tcl\n"
     "prop=run.impl_1.STEPS.PLACE_DESIGN.ARGS.DIRECTIVE=Explore\n"
     "prop=run.impl_1.STEPS.PHYS_OPT_DESIGN.IS_ENABLED=true\n"
     "prop=run.impl_1.STEPS.PHYS_OPT_DESIGN.ARGS.DIRECTIVE=Explore\n"
@@ -212,6 +215,7 @@ void emit_link(Emitter *e, StrBuf *out)
         strbuf_add_char(out, '\n');
     }
     emit_banks(e, out);
-    strbuf_add_c(out, directives);
+    strbuf_add_c(out, emit_vivado_section);
+    strbuf_add_c(out, "prop=run.impl_1.STEPS.OPT_DESIGN.TCL.POST=floorplan.tcl\n");
     free_cells(&plan);
 }

@@ -86,20 +86,6 @@ static void add_list(JsonWriter *w, const char *name, const Attr *list)
     json_end_array(w);
 }
 
-/* Item of an array at the top level. */
-static void begin_item(JsonWriter *w)
-{
-    json_write_line(w, 4);
-    json_begin_object(w);
-}
-
-static void end_items(JsonWriter *w)
-{
-    json_write_line(w, 2);
-    json_end_array(w);
-    json_write_line(w, 2);
-}
-
 /* value: NULL if there is none. */
 static void add_text_or_null(JsonWriter *w, const char *name, const Attr *value)
 {
@@ -275,7 +261,7 @@ static void add_processes(Emitter *e, JsonWriter *w)
         const Attr *report = op_attr(op, DFG_ATTR_REPORT);
         SysPlace place;
         if (!is_process(op)) continue;
-        begin_item(w);
+        json_begin_row(w);
         json_member_string(w, "name", str_from(cpp_global(e, symbol_name(op))));
         json_member_string(w, "source", text(report, DFG_REPORT_SOURCE));
         json_member_string(w, "class", text(report, DFG_REPORT_CLASS));
@@ -288,7 +274,7 @@ static void add_processes(Emitter *e, JsonWriter *w)
         if (e->options->rtl) add_process_verilog(w, report);
         json_end_object(w);
     }
-    end_items(w);
+    json_end_rows(w);
 }
 
 /* What the network's quantizers became; costs are those of a lane. */
@@ -299,7 +285,7 @@ static void add_requantizers(Emitter *e, JsonWriter *w)
     for (uint32_t i = 0; list && i < list->u.array.count; i++) {
         const Attr *item = list->u.array.items[i];
         const Attr *absorbed = attr_dict_get_c(item, DFG_REQUANT_ABSORBED);
-        begin_item(w);
+        json_begin_row(w);
         json_member_string(w, "layer", text(item, DFG_REQUANT_LAYER));
         json_member_string(w, "form", text(item, DFG_REQUANT_FORM));
         json_member_count(w, "levels", number(item, DFG_REQUANT_LEVELS));
@@ -312,7 +298,7 @@ static void add_requantizers(Emitter *e, JsonWriter *w)
         json_end_array(w);
         json_end_object(w);
     }
-    end_items(w);
+    json_end_rows(w);
 }
 
 /* The process that writes a stream; NULL: none. Calls are in the order of the data. */
@@ -348,7 +334,7 @@ static void add_fifos(Emitter *e, JsonWriter *w)
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
         if (op->def != EMITHLS(STREAM)) continue;
         const Op *writer = emit_writer_of(e, op_result(op, 0));
-        begin_item(w);
+        json_begin_row(w);
         json_member_string(w, "name", str_from(ptrmap_get(&e->fifos, op)));
         json_member_count(w, "width", fifo_width(op));
         json_member_count(w, DFG_ATTR_DEPTH, attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
@@ -361,7 +347,7 @@ static void add_fifos(Emitter *e, JsonWriter *w)
         add_fifo_cost(e, w, op);
         json_end_object(w);
     }
-    end_items(w);
+    json_end_rows(w);
 }
 
 /* The element type of the arrays that the testbench takes and gives. */
@@ -426,7 +412,7 @@ static void add_ports(Emitter *e, JsonWriter *w)
     json_member_array(w, "ports");
     for (size_t i = 0; i < e->ports.len; i++) {
         const EmitPort *port = &e->ports.data[i];
-        begin_item(w);
+        json_begin_row(w);
         json_member_string(w, "name", port->tensor);
         json_member_string(w, "direction", port->is_input ? STR("in") : STR("out"));
         json_member_string(w, "interface", port->bus ? STR("m_axi") : STR("axis"));

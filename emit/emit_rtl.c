@@ -196,7 +196,7 @@ void emit_rtl_usage(StrBuf *out)
 /* Yosys's name of the device's family. */
 static const char *yosys_family(const Emitter *e)
 {
-    return str_starts_with(emit_part(e), "xc7") ? "xc7" : "xcup";
+    return str_starts_with(emit_part(e->module), "xc7") ? "xc7" : "xcup";
 }
 
 /* Warnings that are off: a file of the library holds several modules; bits that nobody reads, as the

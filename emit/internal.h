@@ -237,8 +237,6 @@ void emit_makefile(Emitter *e, StrBuf *out);
 void emit_template(const Emitter *e, StrBuf *out, const char *text);
 /* The testbench's files, from the environment; that of the weights lies in the project. */
 void emit_file_arguments(const Emitter *e, StrBuf *out);
-/* The module's part, or the default if it has none or one that is not a plain word. */
-Str emit_part(const Emitter *e);
 /* " INPUT=FILE.npy OUTPUT=FILE.npy": what `make csim` needs. */
 void emit_csim_arguments(const Emitter *e, StrBuf *out);
 /* Adds the files for the project's platform, if it has one. False: diagnosed. */

@@ -182,7 +182,7 @@ static bool verify_func(Op *op)
     return true;
 }
 
-static bool verify_call(Op *op, SymbolTables *tables)
+bool emithls_verify_callee(Op *op, SymbolTables *tables)
 {
     const Attr *callee = op_attr(op, "callee");
     Op *func = symtabs_lookup(tables, op, callee);

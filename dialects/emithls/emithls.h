@@ -231,4 +231,7 @@ void emithls_nest_dependence(EmithlsNest *nest, Value *array, int64_t distance);
 const AffineExpr *emithls_affine_flatten(Context *ctx, const AffineExpr *const *exprs,
                                          const int64_t *extents, uint32_t count);
 
+/* Verifies an op with a symbol `callee`, of an emithls.func that takes its operands. */
+bool emithls_verify_callee(Op *op, SymbolTables *tables) MUST_CHECK;
+
 #endif

@@ -54,25 +54,6 @@ const Op *sys_top(const Op *module)
     return system ? system : emithls_top(module);
 }
 
-static bool verify_kernel(Op *op, SymbolTables *tables)
-{
-    const Attr *callee = op_attr(op, "callee");
-    const Op *func = symtabs_lookup(tables, op, callee);
-    if (!func || func->def != EMITHLS(FUNC))
-        return op_error(op, "'%.*s' does not reference an emithls.func",
-                        STR_ARG(callee->u.symbol.names[0]->str));
-    const Type *type = op_attr(func, "function_type")->u.type_value;
-    if (type->u.function.input_count != op->operand_count)
-        return op_error(op, "has %u arguments, but the function takes %u", op->operand_count,
-                        type->u.function.input_count);
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        if (op_operand(op, i)->type != type->u.function.types[i])
-            return op_error(op, "argument %u has type '%s', but the function takes '%s'", i,
-                            type_str(op->ctx, op_operand(op, i)->type),
-                            type_str(op->ctx, type->u.function.types[i]));
-    return true;
-}
-
 static bool verify_link(Op *op)
 {
     Str protocol = op_attr(op, "protocol")->u.string;

@@ -87,7 +87,7 @@ static void add_setting(StrBuf *out, const char *name, const char *value)
 bool emit_pynq_design(Emitter *e, StrBuf *out)
 {
     enum { MAX_PORTS = 16 }; /* of a SmartConnect */
-    Str part = emit_part(e);
+    Str part = emit_part(e->module);
     assert(family(part)); /* compile_flags_check_target */
     if (!e->has_beats || e->ports.len > MAX_PORTS)
         return op_error(e->top, "needs 1 to %d ports that are streams of DMAs", MAX_PORTS);

@@ -92,13 +92,7 @@ bool emit_xrt_link(Emitter *e, StrBuf *out)
     }
     emit_banks(e, out);
     strbuf_printf(out, "\n[clock]\ndefaultFreqHz=%lld\n", (long long)clock_mhz(e) * 1000000);
-    if (emit_is_placed(e))
-        strbuf_add_c(out, "\n[vivado]\n"
-                          "prop=run.impl_1.STEPS.OPT_DESIGN.ARGS.DIRECTIVE=ExploreWithRemap\n"
-                          "prop=run.impl_1.STEPS.PLACE_DESIGN.ARGS.DIRECTIVE=Explore\n"
-                          "prop=run.impl_1.STEPS.PHYS_OPT_DESIGN.IS_ENABLED=true\n"
-                          "prop=run.impl_1.STEPS.PHYS_OPT_DESIGN.ARGS.DIRECTIVE=Explore\n"
-                          "prop=run.impl_1.STEPS.ROUTE_DESIGN.ARGS.DIRECTIVE=Explore\n");
+    if (emit_is_placed(e)) strbuf_add_c(out, emit_vivado_section);
     strbuf_free(&die);
     return true;
 }

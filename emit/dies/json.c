@@ -3,19 +3,6 @@
 #include "emit/dies/dies.h"
 #include "target/dse/dse.h"
 
-static void begin_item(JsonWriter *w)
-{
-    json_write_line(w, 4);
-    json_begin_object(w);
-}
-
-static void end_items(JsonWriter *w)
-{
-    json_write_line(w, 2);
-    json_end_array(w);
-    json_write_line(w, 2);
-}
-
 static void add_amounts(JsonWriter *w, const char *name, const int64_t *amounts)
 {
     json_member_object(w, name);
@@ -29,7 +16,7 @@ static void add_dies(const DsePlaced *d, JsonWriter *w)
     json_member_array(w, "dies");
     for (uint32_t i = 0; i < d->platform.die_count; i++) {
         const PartitionDie *die = &d->platform.dies[i];
-        begin_item(w);
+        json_begin_row(w);
         json_member_string(w, "name", die->name);
         json_member_int(w, "card", die->card);
         json_member_int(w, "die", i);
@@ -41,7 +28,7 @@ static void add_dies(const DsePlaced *d, JsonWriter *w)
         add_amounts(w, "capacity", die->capacity);
         json_end_object(w);
     }
-    end_items(w);
+    json_end_rows(w);
 }
 
 static void add_links(const DsePlaced *d, JsonWriter *w)
@@ -49,14 +36,14 @@ static void add_links(const DsePlaced *d, JsonWriter *w)
     json_member_array(w, "die_links");
     for (size_t i = 0; i < 2 * d->platform.links.len; i++) {
         const PartitionLink *link = &d->platform.links.data[i / 2];
-        begin_item(w);
+        json_begin_row(w);
         json_member_int(w, "from", link->dies[i % 2]);
         json_member_int(w, "to", link->dies[1 - i % 2]);
         json_member_int(w, "wires", d->use.links.data[i]);
         json_member_int(w, "capacity", link->capacity);
         json_end_object(w);
     }
-    end_items(w);
+    json_end_rows(w);
 }
 
 static void add_crossings(const PtrMap *fifos, const DsePlaced *d, JsonWriter *w)
@@ -66,14 +53,14 @@ static void add_crossings(const PtrMap *fifos, const DsePlaced *d, JsonWriter *w
         const PartitionEdge *edge = &d->model.edges.data[i];
         uint32_t from = d->placement.dies.data[edge->from], to = d->placement.dies.data[edge->to];
         if (from == to) continue;
-        begin_item(w);
+        json_begin_row(w);
         json_member_string(w, "fifo", str_from(ptrmap_get(fifos, d->streams.data[i])));
         json_member_int(w, "from", from);
         json_member_int(w, "to", to);
         json_member_int(w, "wires", edge->wires);
         json_end_object(w);
     }
-    end_items(w);
+    json_end_rows(w);
 }
 
 void dies_print_json(const Op *design, const PtrMap *fifos, JsonWriter *w)

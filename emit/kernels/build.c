@@ -1,33 +1,17 @@
 /* What makes kernels and links them: configurations of v++, and make's rules.
  * Tests: test/e2e/system_check.py */
-#include <string.h>
-
 #include "emit/kernels/internal.h"
 #include "ir/asm/print/print.h"
-#include "schedule/schedule.h"
-#include "target/device/device.h"
-
-/* The module's part, if it is a plain word, and the clock's period in ns. */
-static void print_target(const KernelSet *set, StrBuf *out)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    const Attr *budget = op_attr(set->module, DFG_ATTR_BUDGET);
-    const Attr *part = budget ? attr_dict_get_c(budget, DFG_BUDGET_PART) : NULL;
-    int64_t mhz = attr_dict_int(budget, DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ);
-    int64_t ps = 1000000 / (mhz > 0 ? mhz : CLOCK_DEFAULT_MHZ);
-    bool usable = part && part->kind == ATTR_STRING && part->u.string.len > 0 &&
-                  strspn(part->u.string.data, plain) == part->u.string.len;
-    strbuf_add_c(out, "part=");
-    strbuf_add_str(out, usable ? part->u.string : STR(DEVICE_DEFAULT_PART));
-    strbuf_printf(out, "\n\n[hls]\nflow_target=vitis\nclock=%lld.%03lldns\n",
-                  (long long)(ps / 1000), (long long)(ps % 1000));
-}
 
 void kernels_print_config(const KernelSet *set, const KernelFiles *kernel, StrBuf *out)
 {
     const char *name = kernels_name(kernel);
     strbuf_add_c(out, "# v++ -c --mode hls --config, in this folder; make xo does.\n");
-    print_target(set, out);
+    strbuf_add_c(out, "part=");
+    strbuf_add_str(out, emit_part(set->module));
+    strbuf_add_c(out, "\n\n[hls]\nflow_target=vitis\nclock=");
+    emit_add_period(set->module, out);
+    strbuf_add_c(out, "ns\n");
     strbuf_printf(out,
                   "syn.top=%s\nsyn.file=%s.cpp\nsyn.file=%s.h\nsyn.file=%s_params.h\n"
                   "syn.cflags=-std=c++17\nsyn.compile.enable_auto_rewind=0\n"
@@ -107,12 +91,7 @@ void kernels_print_link(const KernelSet *set, int64_t card, StrBuf *out)
     if (has_links(set, card))
         strbuf_add_c(out, "# Streams to and from other cards, which NETWORK of make connects:\n");
     print_links(set, card, out);
-    strbuf_add_c(out, "\n[vivado]\n"
-                      "prop=run.impl_1.STEPS.OPT_DESIGN.ARGS.DIRECTIVE=ExploreWithRemap\n"
-                      "prop=run.impl_1.STEPS.PLACE_DESIGN.ARGS.DIRECTIVE=Explore\n"
-                      "prop=run.impl_1.STEPS.PHYS_OPT_DESIGN.IS_ENABLED=true\n"
-                      "prop=run.impl_1.STEPS.PHYS_OPT_DESIGN.ARGS.DIRECTIVE=Explore\n"
-                      "prop=run.impl_1.STEPS.ROUTE_DESIGN.ARGS.DIRECTIVE=Explore\n");
+    strbuf_add_c(out, emit_vivado_section);
 }
 
 /* Text with TOP for the name of the design. */

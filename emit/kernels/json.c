@@ -7,19 +7,6 @@
 #include "target/cost/cost.h"
 #include "target/dse/dse.h"
 
-static void begin_item(JsonWriter *w)
-{
-    json_write_line(w, 4);
-    json_begin_object(w);
-}
-
-static void end_items(JsonWriter *w)
-{
-    json_write_line(w, 2);
-    json_end_array(w);
-    json_write_line(w, 2);
-}
-
 /* What the processes of a die take by their reports, the FIFOs that they write included. */
 static void sum_use(const KernelSet *set, SysPlace place, int64_t use[PARTITION_KINDS])
 {
@@ -78,14 +65,14 @@ static void add_cards(const KernelSet *set, JsonWriter *w)
         if (op->def != SYS(CARD)) continue;
         const Attr *own =
             cards && card < (int64_t)cards->u.array.count ? cards->u.array.items[card] : NULL;
-        begin_item(w);
+        json_begin_row(w);
         json_member_string(w, "name", op_attr(op, "name")->u.string);
         json_member_string(w, "device", op_attr(op, "device")->u.string);
         add_dies(set, card, own ? attr_dict_get_c(own, SYS_CARD_DIES) : NULL, w);
         json_end_object(w);
         card++;
     }
-    end_items(w);
+    json_end_rows(w);
 }
 
 static void add_kernels(const KernelSet *set, JsonWriter *w)
@@ -93,7 +80,7 @@ static void add_kernels(const KernelSet *set, JsonWriter *w)
     json_member_array(w, "kernels");
     for (size_t i = 0; i < set->kernels.len; i++) {
         const KernelFiles *k = &set->kernels.data[i];
-        begin_item(w);
+        json_begin_row(w);
         json_member_string(w, "name", str_from(kernels_name(k)));
         if (set->is_dp)
             json_member_int(w, "copies", set->instances * kernels_card_count(set));
@@ -108,7 +95,7 @@ static void add_kernels(const KernelSet *set, JsonWriter *w)
         json_end_array(w);
         json_end_object(w);
     }
-    end_items(w);
+    json_end_rows(w);
 }
 
 static void add_end(const KernelSet *set, const char *key, uint32_t kernel, uint32_t port,
@@ -130,7 +117,7 @@ static void add_streams(const KernelSet *set, const HlsDesign *design, bool link
             (stream->op->def == SYS(LINK)) != links)
             continue;
         const KernelEnds ends = kernels_ends(set, op_result(stream->op, 0));
-        begin_item(w);
+        json_begin_row(w);
         json_member_string(w, "name", stream->name);
         add_end(set, "from", ends.from, ends.from_port, w);
         add_end(set, "to", ends.to, ends.to_port, w);
@@ -144,7 +131,7 @@ static void add_streams(const KernelSet *set, const HlsDesign *design, bool link
         }
         json_end_object(w);
     }
-    end_items(w);
+    json_end_rows(w);
 }
 
 /* Frames a second that the proven interval gives; without one nothing is said. */

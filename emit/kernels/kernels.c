@@ -57,13 +57,6 @@ int64_t kernels_card_count(const KernelSet *set)
     return count;
 }
 
-/* Names reach v++'s files, so only plain words do. */
-static bool is_plain(Str name)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    return name.len > 0 && strspn(name.data, plain) == name.len;
-}
-
 void kernels_print_die(const KernelSet *set, SysPlace place, StrBuf *out)
 {
     const Attr *cards = op_attr(set->module, SYS_ATTR_CARDS);
@@ -73,11 +66,7 @@ void kernels_print_die(const KernelSet *set, SysPlace place, StrBuf *out)
     const Attr *dies = card ? attr_dict_get_c(card, SYS_CARD_DIES) : NULL;
     const Attr *die =
         dies && place.die < (int64_t)dies->u.array.count ? dies->u.array.items[place.die] : NULL;
-    Str name = die ? attr_dict_get_c(die, SYS_DIE_NAME)->u.string : STR("");
-    if (is_plain(name))
-        strbuf_add_str(out, name);
-    else
-        strbuf_printf(out, "SLR%lld", (long long)place.die);
+    emit_add_die(die, place.die, out);
 }
 
 /* Whether a symbol is called, or its table used, by what is kept. */

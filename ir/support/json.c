@@ -104,6 +104,19 @@ void json_end_array(JsonWriter *w)
     end(w, ']');
 }
 
+void json_begin_row(JsonWriter *w)
+{
+    json_write_line(w, 4);
+    json_begin_object(w);
+}
+
+void json_end_rows(JsonWriter *w)
+{
+    json_write_line(w, 2);
+    json_end_array(w);
+    json_write_line(w, 2);
+}
+
 void json_write_string(JsonWriter *w, Str value)
 {
     add_value(w, "");

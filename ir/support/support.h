@@ -423,6 +423,9 @@ void json_begin_object(JsonWriter *w);
 void json_end_object(JsonWriter *w);
 void json_begin_array(JsonWriter *w);
 void json_end_array(JsonWriter *w);
+/* An object as item of an array of the outermost object, on a line of its own; ends that array. */
+void json_begin_row(JsonWriter *w);
+void json_end_rows(JsonWriter *w);
 void json_write_string(JsonWriter *w, Str value);
 void json_write_int(JsonWriter *w, int64_t value);
 void json_write_bool(JsonWriter *w, bool value);
