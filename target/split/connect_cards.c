@@ -5,10 +5,10 @@
  *                └ full ─▶┘
  *
  * `pack` takes word after word, and tells `send` when a packet is complete, which is when it has
- * `packet` words; of a frame the first one may have fewer. `send` takes as many cycles for a packet as the link does, at
- * least one per word, and gives its words in the last of them: as a receiver that looks at a packet
- * when all of it is there. Streams that go the same way share the rate of the link by what they
- * carry. What the link adds to that is its latency.
+ * `packet` words; of a frame the first one may have fewer. `send` takes as many cycles for a packet
+ * as the link does, at least one per word, and gives its words in the last of them: as a receiver
+ * that looks at a packet when all of it is there. Streams that go the same way share the rate of the
+ * link by what they carry. What the link adds to that is its latency.
  * Requires: a top function whose calls are in order of the data, all of whose processes have a place.
  * Changes: streams between cards, and the processes at them are new; those have sys.kernel.
  * Tests: lit/target/split/connect-cards.mir, test/e2e/system_check.py */
@@ -74,13 +74,6 @@ static const SplitLink *find_link(const SplitLinks *links, int64_t from, int64_t
     return NULL;
 }
 
-static int64_t words_of(const HlsDesign *design, const Value *stream)
-{
-    for (size_t i = 0; i < design->streams.len; i++)
-        if (design->streams.data[i].op == value_def(stream)) return design->streams.data[i].words;
-    return 0;
-}
-
 /* False: diagnosed. */
 static bool add_crossing(Connect *c, const SplitGraph *graph, const SplitLinks *links,
                          const HlsDesign *design, const SplitEdge *edge)
@@ -98,7 +91,8 @@ static bool add_crossing(Connect *c, const SplitGraph *graph, const SplitLinks *
                          .from = {from.card, link->dies[turned]},
                          .to = {to.card, link->dies[!turned]},
                          .link = link,
-                         .words = words_of(design, edge->stream)};
+                         .words = split_stream_words(design, edge->stream)};
+    if (crossing.words < 1) return op_error(at, "goes to another card, but carries no words");
     int64_t most = packet_words(word_bytes(edge->stream), link->payload);
     if (most < 1)
         return op_error(at, "has words of %lld bytes, but packets of the link carry %lld",
@@ -132,8 +126,8 @@ static void share_links(Connect *c)
     }
 }
 
-/* Whether the rate of the links suffices for frames of the interval of the slowest process. */
-static bool check_rates(const Connect *c, const HlsDesign *design)
+/* Says where the rate of a link does not suffice for frames of the interval of the slowest process. */
+static void check_rates(const Connect *c, const HlsDesign *design)
 {
     int64_t interval = 1;
     for (size_t i = 0; i < design->processes.len; i++)
@@ -147,7 +141,6 @@ static bool check_rates(const Connect *c, const HlsDesign *design)
                       "the link frames would take %lld",
                       (long long)cycles, (long long)interval);
     }
-    return true;
 }
 
 /* What pipelines of the other processes do when they run empty. */
@@ -159,8 +152,10 @@ static void set_style(const Connect *c, Op *loop)
         op_set_attr(loop, EMITHLS_ATTR_FLUSH, attr_unit(loop->ctx));
 }
 
-static const Attr *report_of(Context *ctx, const char *class, int64_t cycles, int64_t ff)
+/* word: bits of the register that a word waits in. */
+static const Attr *report_of(Context *ctx, const char *class, int64_t cycles, int64_t word)
 {
+    enum { CONTROL_LUT = 60, CONTROL_FF = 40 }; /* two counters and a handshake: an estimate */
     const int64_t trips[1] = {cycles}, unroll[1] = {1};
     const NamedAttr items[] = {
         build_named_attr(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, class)),
@@ -170,8 +165,8 @@ static const Attr *report_of(Context *ctx, const char *class, int64_t cycles, in
         build_named_attr(ctx, DFG_COST_DSP, attr_i64(ctx, 0)),
         build_named_attr(ctx, DFG_COST_BRAM18, attr_i64(ctx, 0)),
         build_named_attr(ctx, DFG_COST_URAM, attr_i64(ctx, 0)),
-        build_named_attr(ctx, DFG_COST_LUT, attr_i64(ctx, 60)),
-        build_named_attr(ctx, DFG_COST_FF, attr_i64(ctx, ff)),
+        build_named_attr(ctx, DFG_COST_LUT, attr_i64(ctx, CONTROL_LUT)),
+        build_named_attr(ctx, DFG_COST_FF, attr_i64(ctx, word + CONTROL_FF)),
     };
     return attr_dict(ctx, items, COUNT_OF(items));
 }
@@ -199,7 +194,7 @@ static Op *create_function(Connect *c, const Crossing *x, const char *role, SysP
         build_named_attr(ctx, "function_type",
                          attr_type(type_function(ctx, (const Type **)types, count, NULL, 0))),
         build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, args, count)),
-        build_named_attr(ctx, DFG_ATTR_REPORT, report_of(ctx, role, cycles, bits + 40)),
+        build_named_attr(ctx, DFG_ATTR_REPORT, report_of(ctx, role, cycles, bits)),
         build_named_attr(ctx, SYS_ATTR_PLACE, sys_place_attr(ctx, place)),
         build_named_attr(ctx, SYS_ATTR_KERNEL, attr_string(ctx, strbuf_str(&kernel))),
     };
@@ -377,8 +372,8 @@ static bool connect_cards(Pass *pass, Op *module)
               split_graph(c.top, &graph) && has_places(&graph) &&
               find_crossings(&c, &graph, &links, design);
     if (ok) share_links(&c);
-    ok = ok && check_rates(&c, design);
     if (ok) {
+        check_rates(&c, design);
         symtab_init(&c.symbols, module);
         for (size_t i = 0; i < c.crossings.len; i++) connect(&c, &graph, &c.crossings.data[i]);
         symtab_free(&c.symbols);

@@ -63,3 +63,10 @@ void split_graph_free(SplitGraph *graph)
     vec_free(&graph->processes);
     vec_free(&graph->edges);
 }
+
+int64_t split_stream_words(const HlsDesign *design, const Value *stream)
+{
+    for (size_t i = design->port_count; i < design->streams.len; i++)
+        if (design->streams.data[i].op == value_def(stream)) return design->streams.data[i].words;
+    return 0;
+}

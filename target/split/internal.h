@@ -6,6 +6,7 @@
 #include "dialects/emithls/emithls.h"
 #include "dialects/sys/sys.h"
 #include "ir/core/core.h"
+#include "sim/design/design.h"
 #include "target/split/split.h"
 
 /* A call of the top function, in order of the data. */
@@ -33,6 +34,8 @@ typedef struct SplitGraph {
  * The caller frees the graph either way. */
 bool split_graph(Op *top, SplitGraph *out) MUST_CHECK;
 void split_graph_free(SplitGraph *graph);
+/* Words of a frame that go through a stream between processes; 0: none. Linear in the streams. */
+int64_t split_stream_words(const HlsDesign *design, const Value *stream);
 
 /* Between two cards, in both directions. */
 typedef struct SplitLink {

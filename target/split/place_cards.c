@@ -67,10 +67,7 @@ static int64_t frame_bits(const HlsDesign *design, const Value *stream)
 {
     const Type *word = emithls_stream_word(stream->type);
     int64_t bits = emithls_lanes(word) * type_width(emithls_scalar(word));
-    for (size_t i = 0; i < design->streams.len; i++)
-        if (design->streams.data[i].op == value_def(stream))
-            return bits * design->streams.data[i].words;
-    return bits;
+    return bits * split_stream_words(design, stream);
 }
 
 static void sum_edges(Place *p, const HlsDesign *design)

@@ -104,11 +104,7 @@ static const Attr *stream_attrs(const Split *s, const Value *stream)
 {
     Context *ctx = s->graph.top->ctx;
     const Type *word = emithls_stream_word(stream->type);
-    int64_t lanes = emithls_lanes(word), words = 0;
-    for (size_t i = 0; i < s->design->streams.len; i++)
-        if (s->design->streams.data[i].op == value_def(stream))
-            words = s->design->streams.data[i].words;
-    int64_t elements = words * lanes;
+    int64_t lanes = emithls_lanes(word), elements = split_stream_words(s->design, stream) * lanes;
     const NamedAttr items[] = {
         build_named_attr(ctx, DFG_ATTR_NAME, name_of(stream, s->graph.top)),
         build_named_attr(ctx, EMITHLS_ATTR_FRAME,
