@@ -107,13 +107,20 @@ static bool verify_pu_load(Op *op)
            op_error(op, "only a parameter has an address");
 }
 
+static bool verify_pu_lookup(Op *op)
+{
+    return sa_int(op, "log2_bits", 0) <= SA_LOG2_PARAMETER_BITS ||
+           op_error(op, "has entries of more bits than a parameter");
+}
+
 bool sa_verify_instruction(Op *op)
 {
     bool ok = true;
     for (const SaField *field = sa_form(op->def)->fields; field->attr; field++)
         if (op->def != SA(SET)) ok = verify_field(op, field) && ok;
     if (op->def == SA(SET)) return verify_set(op);
-    return ok && (op->def != SA(PU_LOAD) || verify_pu_load(op));
+    return ok && (op->def != SA(PU_LOAD) || verify_pu_load(op)) &&
+           (op->def != SA(PU_LOOKUP) || verify_pu_lookup(op));
 }
 
 static bool verify_program(Op *op)

@@ -54,6 +54,7 @@ enum {
     SA_PU_REGS = 16,
     SA_SEMAPHORES = 16,
     SA_BEAT_BYTES = 64,
+    SA_LOG2_PARAMETER_BITS = 5,
 };
 
 enum { SA_MODE_DENSE, SA_MODE_DEPTHWISE, SA_MODE_POOL, SA_MODE_ELTWISE, SA_MODE_COUNT };
@@ -134,6 +135,8 @@ Value *sa_operand(const Op *layer);
 const int64_t *sa_map_dims(const Value *map);
 /* Whether the op is an instruction of the processing unit. */
 bool sa_is_pu(const Op *op);
+/* Whether it is one that reads parameters, from its "address" on. */
+bool sa_reads_parameter(const Op *op);
 
 /* The attribute as a number; `absent` where it is not there. */
 int64_t sa_int(const Op *op, const char *name, int64_t absent);

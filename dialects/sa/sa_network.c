@@ -28,6 +28,12 @@ bool sa_is_pu(const Op *op)
     return form && form->fixed >> 30 == PU_TYPE;
 }
 
+bool sa_reads_parameter(const Op *op)
+{
+    return op->def == SA(PU_LOOKUP) ||
+           (op->def == SA(PU_LOAD) && sa_int(op, "source", 0) == SA_SOURCE_PARAMETER);
+}
+
 int64_t sa_item(const Op *op, const char *name, size_t index)
 {
     return dense_array_i64(op_attr(op, name), index);
@@ -119,12 +125,11 @@ static bool verify_pu_op(Op *op, Op *inner, bool is_tap)
     if (!sa_is_pu(inner)) return op_error(inner, "is no instruction of the processing unit");
     if (inner->def == SA(PU_STORE) && (is_tap || inner->next))
         return op_error(inner, "must be the last instruction behind the window's elements");
-    if (inner->def != SA(PU_LOAD)) return true;
+    if (inner->def != SA(PU_LOAD) && inner->def != SA(PU_LOOKUP)) return true;
     int64_t count = (int64_t)op_attr(op, "parameters")->u.array.count;
     if (sa_int(inner, "source", 0) == SA_SOURCE_OPERAND && !sa_operand(op))
         return op_error(inner, "loads an operand that the layer has not");
-    return sa_int(inner, "source", 0) != SA_SOURCE_PARAMETER ||
-           sa_int(inner, "address", 0) < count ||
+    return !sa_reads_parameter(inner) || sa_int(inner, "address", 0) < count ||
            op_error(inner, "loads parameter %lld of %lld", (long long)sa_int(inner, "address", 0),
                     (long long)count);
 }

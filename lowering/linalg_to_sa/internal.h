@@ -30,7 +30,8 @@ typedef enum NumberKind {
     NUMBER_SHIFT,      /* a / 2^b, rounded down; b is a constant */
     NUMBER_ROUND_UP,   /* a / 2^shift, halves up */
     NUMBER_ROUND_EVEN, /* a / 2^shift, halves to even */
-    NUMBER_MOD         /* a modulo 2^shift, from 0 on */
+    NUMBER_MOD,        /* a modulo 2^shift, from 0 on */
+    NUMBER_LOOKUP      /* entry a of a table whose entries have 2^shift bits */
 } NumberKind;
 
 typedef struct Number {
@@ -39,8 +40,9 @@ typedef struct Number {
     uint32_t shift;
     int64_t lo, hi;              /* over all channels */
     const int64_t *lows, *highs; /* of each channel; NULL: lo and hi */
-    const int64_t *values;       /* of a constant: one, or one for each channel */
-    size_t count;
+    const int64_t *values; /* of a constant: one, or one for each channel; entries of a table */
+    size_t count;          /* channels of these: 1, or all */
+    size_t length;         /* of a table */
 } Number;
 
 #define NO_NUMBER UINT32_MAX
@@ -66,6 +68,9 @@ uint32_t number_const(Numbers *n, int64_t value);
 uint32_t number_consts(Numbers *n, const int64_t *values, size_t count);
 uint32_t number_binary(Numbers *n, NumberKind kind, uint32_t a, uint32_t b);
 uint32_t number_mod(Numbers *n, uint32_t a, uint32_t bits);
+/* Entry a of a table of `length` numbers from 0 to 2^32 - 1 for each of `count` channels, or for all:
+ * `values` lives as long as n's arena. */
+uint32_t number_lookup(Numbers *n, uint32_t a, const int64_t *values, size_t count, size_t length);
 /* The number of a value of iN read with or without its sign. */
 uint32_t number_signed(Numbers *n, uint32_t a, uint32_t bits);
 uint32_t number_unsigned(Numbers *n, uint32_t a, uint32_t bits);

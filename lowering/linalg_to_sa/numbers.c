@@ -32,7 +32,7 @@ const Number *number_at(const Numbers *n, uint32_t a)
 static bool is_same(const Number *x, const Number *y)
 {
     return x->kind == y->kind && x->a == y->a && x->b == y->b && x->shift == y->shift &&
-           x->kind != NUMBER_CONST;
+           x->values == y->values && x->kind != NUMBER_CONST;
 }
 
 static uint32_t add(Numbers *n, const Number *number)
@@ -315,6 +315,17 @@ uint32_t number_mod(Numbers *n, uint32_t a, uint32_t bits)
         return number_consts(n, values, x->count);
     }
     return add(n, &(Number){.kind = NUMBER_MOD, .a = a, .shift = bits, .lo = 0, .hi = size - 1});
+}
+
+uint32_t number_lookup(Numbers *n, uint32_t a, const int64_t *values, size_t count, size_t length)
+{
+    if (a == NO_NUMBER) return NO_NUMBER;
+    Number table = {.kind = NUMBER_LOOKUP, .a = a, .b = a, .values = values, .count = count};
+    table.length = length;
+    table.lo = least_of(values, count * length);
+    table.hi = most_of(values, count * length);
+    while (table.hi >> (1u << table.shift) != 0) table.shift++;
+    return add(n, &table);
 }
 
 uint32_t number_unsigned(Numbers *n, uint32_t a, uint32_t bits)

@@ -9,6 +9,7 @@ enum {
     LEAST_IMMEDIATE = -4096,
     MOST_IMMEDIATE = 4095,
     IMMEDIATE_BITS = 13,
+    PARAMETER_BITS = 1 << SA_LOG2_PARAMETER_BITS,
     WORD_BITS = 24 /* of the lower part of a constant that no parameter holds */
 };
 
@@ -16,7 +17,7 @@ enum {
 typedef struct Instruction {
     const OpDef *def;
     uint32_t src[2]; /* instructions; NO_SOURCE: none, FROM_ZERO: the register that is 0 */
-    int64_t immediate, rounding, source;
+    int64_t immediate, rounding, source, log2_bits;
     uint32_t last_use, reg;
 } Instruction;
 
@@ -78,7 +79,7 @@ static uint32_t load_parameter(Writer *w, const Number *number, uint32_t shift, 
         int64_t value = number->values[number->count > 1 ? c : 0] >> shift;
         values[c] = bits ? low_part(value, bits) : value;
     }
-    const Type *type = type_tensor(type_i(w->lw->ctx, 32), &channels, 1, NULL);
+    const Type *type = type_tensor(type_i(w->lw->ctx, PARAMETER_BITS), &channels, 1, NULL);
     const Attr *attr = attr_dense_i64(type, values, (size_t)channels);
     Parameters *list = w->parameters;
     for (size_t i = 0; i < list->len; i++)
@@ -177,6 +178,41 @@ static uint32_t code_of_mod(Writer *w, const Number *number)
     return emit_registers(w, SA(PU_SUB), x, factor);
 }
 
+/* Vectors of a table's entries are parameters one behind the other. */
+static void add_table_vector(Writer *w, const Number *table, size_t vector)
+{
+    const int64_t channels = w->layer->extents.c;
+    int64_t *values = ARENA_ARRAY(w->lw->arena, int64_t, channels);
+    uint32_t bits = 1u << table->shift;
+    size_t per_vector = PARAMETER_BITS / bits, first = vector * per_vector;
+    for (int64_t c = 0; c < channels; c++) {
+        const int64_t *row = table->values + (table->count > 1 ? (size_t)c * table->length : 0);
+        uint64_t packed = 0;
+        for (size_t i = 0; i < per_vector && first + i < table->length; i++)
+            packed |= (uint64_t)row[first + i] << (i * bits);
+        values[c] = (int32_t)packed;
+    }
+    const Type *type = type_tensor(type_i(w->lw->ctx, PARAMETER_BITS), &channels, 1, NULL);
+    *vec_push(w->parameters) = attr_dense_i64(type, values, (size_t)channels);
+}
+
+/* What fills up a map's last word has indices that mean nothing, so a clamp is not left out there. */
+static uint32_t code_of_lookup(Writer *w, const Number *number)
+{
+    uint32_t index = code_of(w, number->a);
+    int64_t last = (int64_t)number->length - 1;
+    const Number most = {.values = &last, .count = 1, .lo = last, .hi = last};
+    if (number_at(w->n, number->a)->kind != NUMBER_MIN)
+        index = emit_registers(w, SA(PU_MIN), index, emit_constant(w, &most));
+    size_t bits = number->length << number->shift;
+    int64_t address = (int64_t)w->parameters->len;
+    for (size_t v = 0; v * PARAMETER_BITS < bits; v++) add_table_vector(w, number, v);
+    return emit(w, (Instruction){.def = SA(PU_LOOKUP),
+                                 .src = {index, NO_SOURCE},
+                                 .immediate = address,
+                                 .log2_bits = number->shift});
+}
+
 static uint32_t emit_number(Writer *w, const Number *number)
 {
     switch (number->kind) {
@@ -184,6 +220,7 @@ static uint32_t emit_number(Writer *w, const Number *number)
     case NUMBER_SUMS: return emit_load(w, SA_SOURCE_SUMS, 0);
     case NUMBER_OPERAND: return emit_load(w, SA_SOURCE_OPERAND, 0);
     case NUMBER_MOD: return code_of_mod(w, number);
+    case NUMBER_LOOKUP: return code_of_lookup(w, number);
     case NUMBER_ROUND_UP:
         return emit_shift(w, code_of(w, number->a), number->shift, SA_ROUND_HALF_UP);
     case NUMBER_ROUND_EVEN:
@@ -277,6 +314,9 @@ static void build_instruction(const Writer *w, Builder *b, const Instruction *in
     if (instruction->def == SA(PU_LOAD)) {
         attrs[count++] = number_attr(ctx, "source", instruction->source);
         attrs[count++] = number_attr(ctx, "address", instruction->immediate);
+    } else if (instruction->def == SA(PU_LOOKUP)) {
+        attrs[count++] = number_attr(ctx, "address", instruction->immediate);
+        attrs[count++] = number_attr(ctx, "log2_bits", instruction->log2_bits);
     } else if (instruction->def == SA(PU_RSHIFTI)) {
         attrs[count++] = number_attr(ctx, "shift", instruction->immediate);
         attrs[count++] = number_attr(ctx, "rounding", instruction->rounding);

@@ -1,8 +1,8 @@
-/* Reads of constant tables as arithmetic. The processing unit has no tables, but those of requantizers
- * mostly hold the same number but for a few places: halves that are rounded to even change with the
- * last bit, steps that lie off a line are some in each channel. Such a table is
+/* Reads of constant tables. Those of requantizers mostly hold the same number but for a few places:
+ * halves that are rounded to even change with the last bit, steps that lie off a line are some in each
+ * channel. Such a table is arithmetic,
  *   first + slope * (k mod 2) + sum of height_i * (k = place_i)
- * with places and heights for each channel.
+ * with places and heights for each channel. Others are parameters, which take more memory.
  * Tests: lit/lowering/linalg_to_sa/table.mir, test/e2e/overlay_check.py */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
@@ -10,7 +10,7 @@
 #include "ir/rewrite/rewrite.h"
 #include "lowering/linalg_to_sa/internal.h"
 
-enum { MOST_PLACES = 12 };
+enum { MOST_PLACES = 4, FLAG_BITS = 8 };
 
 /* A table of `length` numbers for each of `rows` channels, or for all. */
 typedef struct Table {
@@ -79,8 +79,8 @@ static bool fill_table(const Numbers *n, const Op *extract, const Read *read, Ta
         for (size_t k = 0; k < table->length; k++) {
             int64_t at = read->offset + (int64_t)c * read->channel_step + (int64_t)k * read->step;
             int64_t value = dense_i64(attr, at);
-            /* The least number that is equal modulo 2^N: bits are 0 and 1. */
-            if (width < 62 && value < 0) value += INT64_C(1) << width;
+            /* Of the numbers that are equal modulo 2^N that from 0 on: flags are 0 and 1. */
+            if (width <= FLAG_BITS && value < 0) value += INT64_C(1) << width;
             table->values[c * table->length + k] = value;
         }
     return true;
@@ -158,6 +158,21 @@ static uint32_t add_places(Numbers *n, const Table *t, uint32_t sum, uint32_t k,
     return sum;
 }
 
+/* A table of parameters holds numbers from 0 on. */
+static uint32_t look_up(Numbers *n, const Table *t, uint32_t k)
+{
+    size_t count = t->rows * t->length;
+    int64_t *entries = ARENA_ARRAY(n->arena, int64_t, count), least = t->values[0];
+    for (size_t i = 1; i < count; i++) least = i64_min(least, t->values[i]);
+    for (size_t i = 0; i < count; i++) {
+        entries[i] = t->values[i] - least;
+        if (entries[i] > UINT32_MAX)
+            return number_fail(n, "reads a table of numbers that are more than 32 bits apart");
+    }
+    return number_binary(n, NUMBER_ADD, number_lookup(n, k, entries, t->rows, t->length),
+                         number_const(n, least));
+}
+
 const Op *table_index(const Numbers *n, const Op *extract)
 {
     Read read;
@@ -175,11 +190,7 @@ uint32_t table_read(Numbers *n, const Op *extract, uint32_t k)
     const Number *number = number_at(n, k);
     if (number->lo < 0 || number->hi >= (int64_t)table.length)
         return number_fail(n, "reads a table outside of it");
-    if (choose_base(&table, &first, &slope) > MOST_PLACES)
-        return number_fail(n,
-                           "reads a table, which the processing unit has not, with more than %d "
-                           "places off a base",
-                           MOST_PLACES);
+    if (choose_base(&table, &first, &slope) > MOST_PLACES) return look_up(n, &table, k);
     uint32_t odd = number_mod(n, k, 1);
     uint32_t sum =
         number_binary(n, NUMBER_ADD, number_binary(n, NUMBER_MUL, odd, number_const(n, slope)),

@@ -198,7 +198,7 @@ static void copy_program(Writer *w, const Layer *layer, uint32_t region)
 {
     FOR_EACH_OP(inner, region_entry(op_region(layer->op, region))) {
         Op *copy = builder_insert(w->b, op_clone(inner, NULL));
-        if (inner->def == SA(PU_LOAD))
+        if (sa_reads_parameter(inner))
             op_set_attr(copy, "address",
                         attr_i64(w->b->ctx, to_program_parameter_place(layer, inner)));
     }
@@ -346,6 +346,14 @@ static void set_maps(Writer *w, const Tile *tile, const Rows *rows)
     set(w, SA_REG_PAD_T, rows->pad);
 }
 
+static bool has_table(const Layer *layer)
+{
+    for (uint32_t r = 0; r < layer->op->region_count; r++)
+        FOR_EACH_OP(inner, region_entry(op_region(layer->op, r)))
+            if (inner->def == SA(PU_LOOKUP)) return true;
+    return false;
+}
+
 /* index: which of the tiles with weights this one is. */
 static void run_rows(Writer *w, const Tile *tile, size_t index, const Rows *rows)
 {
@@ -357,6 +365,7 @@ static void run_rows(Writer *w, const Tile *tile, size_t index, const Rows *rows
     set(w, SA_REG_C_FIRST, tile->n == 0);
     set(w, SA_REG_C_LAST, tile->n_end == layer->n_blocks);
     set(w, SA_REG_P_BASE, layer->parameters + tile->m);
+    if (has_table(layer)) set(w, SA_REG_P_STRIDE, layer->m_blocks);
     set(w, SA_REG_W_BASE, 0);
     bool frees = layer->has_weights && index + 2 < w->loads.len && rows->is_last;
     array_command(w, SA(RUN),

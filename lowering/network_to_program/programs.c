@@ -16,16 +16,11 @@ int64_t to_program_parameter_place(const Layer *layer, const Op *load)
     return sa_int(load, "address", 0) * layer->m_blocks;
 }
 
-static bool loads_parameter(const Op *op)
-{
-    return op->def == SA(PU_LOAD) && sa_int(op, "source", 0) == SA_SOURCE_PARAMETER;
-}
-
 bool to_program_check_programs(const Layer *layer)
 {
     for (uint32_t r = 0; r < layer->op->region_count; r++)
         FOR_EACH_OP(inner, region_entry(op_region(layer->op, r)))
-            if (loads_parameter(inner) && to_program_parameter_place(layer, inner) > MAX_PLACE)
+            if (sa_reads_parameter(inner) && to_program_parameter_place(layer, inner) > MAX_PLACE)
                 return op_error(inner,
                                 "loads a vector %lld behind the layer's first, more than an "
                                 "instruction counts",
@@ -39,7 +34,7 @@ bool to_program_check_programs(const Layer *layer)
 static uint32_t word_of(const Layer *layer, const Op *op)
 {
     uint32_t word = sa_encode(op);
-    if (!loads_parameter(op)) return word;
+    if (!sa_reads_parameter(op)) return word;
     return (word & ~(uint32_t)MAX_PLACE) | (uint32_t)to_program_parameter_place(layer, op);
 }
 

@@ -103,6 +103,34 @@ static bool run_load(Engine *e, const PuPlace *at, const Op *op)
     }
 }
 
+/* Field number `entry` of the lane's table. */
+static bool look_up(Engine *e, const PuPlace *at, const Op *op, uint32_t lane, int64_t *dest)
+{
+    uint32_t log2_bits = (uint32_t)sa_int(op, "log2_bits", 0), per_word = 32u >> log2_bits;
+    uint64_t entry = (uint64_t)(*dest > 0 ? *dest : 0), vector = entry / per_word;
+    uint64_t first =
+        (uint64_t)at->cmd->regs[SA_REG_P_BASE] + (uint64_t)sa_int(op, "address", 0) + at->m;
+    if (vector > e->params.words) vector = e->params.words; /* so that products have room */
+    const int64_t *lanes = engine_memory_read(
+        &e->params, at->cmd, first + vector * (uint64_t)at->cmd->regs[SA_REG_P_STRIDE], 0);
+    if (!lanes) return false;
+    uint64_t field = (uint32_t)lanes[lane] >> ((entry % per_word) << log2_bits);
+    *dest = (int64_t)(field & ((UINT64_C(1) << (1u << log2_bits)) - 1));
+    return engine_pu_fits(e, *dest) ||
+           op_error(op, "reads a number of more than %u bits in lane %u", e->size.acc, lane);
+}
+
+static bool run_lookup(Engine *e, const PuPlace *at, const Op *op)
+{
+    int64_t *dest = reg(e, op, "dest");
+    const int64_t *entries = reg(e, op, "src0");
+    for (uint32_t j = 0; j < e->size.rows; j++) {
+        dest[j] = entries[j];
+        if (!look_up(e, at, op, j, &dest[j])) return false;
+    }
+    return true;
+}
+
 static int64_t saturate(const Engine *e, int64_t value)
 {
     int64_t limit = INT64_C(1) << (e->size.act_bits - 1);
@@ -132,6 +160,7 @@ static bool run_store(Engine *e, const PuPlace *at, const Op *op)
 static bool run_one(Engine *e, const PuPlace *at, const Op *op, uint32_t *emitted)
 {
     if (op->def == SA(PU_LOAD)) return run_load(e, at, op);
+    if (op->def == SA(PU_LOOKUP)) return run_lookup(e, at, op);
     if (op->def == SA(PU_RSHIFTI)) return run_shift(e, op);
     if (op->def == SA(PU_MVHI)) return run_mvhi(e, op);
     if (op->def != SA(PU_STORE)) return run_arithmetic(e, op);

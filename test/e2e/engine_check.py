@@ -32,7 +32,7 @@ UNIT_OF = {"load_a": 0, "load_w": 1, "load_p": 1, "fill": 2, "run": 3, "store": 
 REGISTERS = ("in_h in_w in_cblk out_h out_w out_cblk k_h k_w stride_y stride_x dil_y dil_x pad_t pad_l pad_value "
              "row_stride rows beats c_first c_last mode pu_pc pu_tap pu_tap_length pu_out pu_out_length act_page "
              "act_base act_pixel act_row act2_page act2_base act2_pixel act2_row out_page out_base out_pixel "
-             "out_row w_base wb_base fill_count p_base").split()
+             "out_row w_base wb_base fill_count p_base p_stride").split()
 BUFFERS = ["activations", "weights", "output", "parameters"]
 MODES = ["dense", "depthwise", "pool", "eltwise"]
 SOURCES = ["sums", "operand", "parameter"]
@@ -41,6 +41,7 @@ OPCODES = {"nop": 0, "load_a": 1, "load_w": 2, "load_p": 3, "fill": 4, "run": 5,
 PU_REGS = {"add": 1, "sub": 2, "mul": 3, "max": 5, "rshift": 7}
 PU_IMMEDIATE = {"addi": 1, "subi": 2, "muli": 3, "maxi": 5}
 LATENCY, RESTART = 64, 4
+TABLE_VECTORS = 8   # of a random table at most
 
 
 class Failure(Exception):
@@ -115,6 +116,8 @@ class Program:
                  for i, arg in enumerate(args)]
         if name in PU_IMMEDIATE or name == "rshifti":
             words[1] = f"r{args[1]}"
+        if name == "lookup":
+            return f"sa.pu.{name} {words[0]}, r{args[1]}, {args[2]} log2_bits({args[3]})"
         if name == "rshifti":
             return f"sa.pu.{name} {words[0]}, {words[1]}, {args[2]} {args[3]}"
         return f"sa.pu.{name} " + ", ".join(words)
@@ -169,6 +172,8 @@ def encode_pu(name, dest, *args):
     word |= 1 << 25 | dest << 21
     if name == "load":
         return word | SOURCES.index(args[0]) << 17 | args[1]
+    if name == "lookup":
+        return word | 1 << 26 | args[0] << 17 | args[2] << 14 | args[1]
     if name == "mvhi":
         return word | 4 << 27 | 1 << 26 | args[0] & 0x1FFF
     if name == "rshifti":
@@ -215,6 +220,21 @@ class Layer:
         self.weights = values.integers(-wide, wide, shape)
         self.bias = values.integers(-1000, 1000, self.cout)
         self.gain = values.integers(1, 100, self.cout)
+        self.table_bits = rng.choice([None, None, 0, 1, 2, 3, 4, 5])
+        if self.table_bits is not None:
+            length = rng.randint(1, TABLE_VECTORS * 32 >> self.table_bits)
+            most = 1 << (1 << self.table_bits)
+            self.table = values.integers(0, most, (self.cout, length))
+
+    def table_vectors(self):
+        """The tables' entries in words of 32 bits: vectors x channels."""
+        if self.table_bits is None:
+            return np.zeros((0, self.cout), np.int64)
+        bits = 1 << self.table_bits
+        size = up(self.table.shape[1], 32 // bits) * (32 // bits)
+        padded = np.pad(self.table, [(0, 0), (0, size - self.table.shape[1])])
+        fields = padded.reshape(self.cout, -1, 32 // bits) << (np.arange(32 // bits) * bits)
+        return fields.sum(axis=2).T
 
     # What numpy says.
 
@@ -263,6 +283,9 @@ class Layer:
             floor = floor + self.operand
         if self.relu:
             floor = np.maximum(floor, 0)
+        if self.table_bits is not None:
+            index = np.clip(floor, 0, self.table.shape[1] - 1)
+            floor = self.table[np.arange(self.cout), index]
         limit = 1 << (self.overlay.act_bits - 1)
         return np.clip(floor, -limit, limit - 1)
 
@@ -325,6 +348,10 @@ def pu_program(layer, blocks):
         yield ("add", 3, 3, 4)
     if layer.relu:
         yield ("maxi", 3, 3, 0)
+    if layer.table_bits is not None:
+        yield ("addi", 5, 15, layer.table.shape[1] - 1)
+        yield ("min", 3, 3, 5)
+        yield ("lookup", 3, 3, 2 * blocks, layer.table_bits)
     yield ("store", 3)
 
 
@@ -359,8 +386,8 @@ class Builder:
             p.set(act_page=2, act_base=0)
             self.load("activations", 0, layer.elements(layer.operand, bits), "load_a", signal=7)
         p.set(p_base=0)
-        params = np.stack([layer.bias, layer.gain])
-        self.load("parameters", 1, layer.elements(params, 32), "load_p", signal=6)
+        params = np.concatenate([np.stack([layer.bias, layer.gain]), layer.table_vectors()])
+        self.load("parameters", 1, (params & 0xFFFFFFFF).astype("<u4").tobytes(), "load_p", signal=6)
 
     def set_programs(self):
         p, layer = self.program, self.layer
@@ -376,6 +403,8 @@ class Builder:
     def set_shapes(self):
         p, layer, o = self.program, self.layer, self.layer.overlay
         pixel_in, pixel_out = layer.cin // o.cols, layer.cout // o.cols
+        if layer.table_bits is not None:
+            p.set(p_stride=self.blocks)
         p.set(in_h=layer.in_h, in_w=layer.in_w, out_h=layer.out[0], out_w=layer.out[1],
               k_h=layer.kernel[0], k_w=layer.kernel[1], stride_y=layer.stride[0],
               stride_x=layer.stride[1], dil_y=layer.dilation[0], dil_x=layer.dilation[1],
