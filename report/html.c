@@ -1,5 +1,6 @@
 /* Text of the page. What comes from a model or a file goes through html_add_text.
  * Tests: test/e2e/report_check.py (hostile names) */
+#include <math.h>
 #include <string.h>
 
 #include "report/internal.h"
@@ -71,6 +72,14 @@ void html_add_count(StrBuf *out, int64_t value)
         if (i > 0 && (length - i) % 3 == 0) strbuf_add_char(out, ',');
         strbuf_add_char(out, digits[i]);
     }
+}
+
+void html_add_real(StrBuf *out, double value)
+{
+    if (value >= 1000)
+        html_add_count(out, llround(value));
+    else
+        strbuf_printf(out, value >= 100 ? "%.4g" : "%.3g", value);
 }
 
 void html_add_cell(StrBuf *out, int64_t value)

@@ -2,6 +2,7 @@
 #ifndef MING_REPORT_INTERNAL_H
 #define MING_REPORT_INTERNAL_H
 
+#include "driver/roofline/roofline.h"
 #include "report/report.h"
 #include "sim/hls/hls.h"
 
@@ -87,6 +88,8 @@ void html_add_short(StrBuf *out, Str text, size_t most);
 void html_add_name(StrBuf *out, Str name);
 /* A number with commas, or a dash for one that is not known. */
 void html_add_count(StrBuf *out, int64_t value);
+/* A number that is not negative, to three digits or more. */
+void html_add_real(StrBuf *out, double value);
 /* <th> or <td> with a count to the right. */
 void html_add_cell(StrBuf *out, int64_t value);
 /* "12.3 %" of a whole; nothing if that is not known. */
@@ -130,11 +133,35 @@ void report_layout_place(Layout *layout);
 bool report_layout_by_dot(Layout *layout);
 void report_layout_free(Layout *layout);
 
+/* The roofline of a design: rates are 10^9 operations a second. */
+
+/* A layer that multiplies. */
+typedef struct ReportPoint {
+    uint32_t layer;
+    Precision precision; /* of most of its products */
+    double ceiling;      /* of that precision */
+    int64_t macs, most_macs;
+    int64_t cycles;         /* of its slowest process that multiplies */
+    double bytes;           /* a frame: what the layer reads and writes, and its weights */
+    double gops, busy_gops; /* over the design's interval; while it works */
+} ReportPoint;
+
+typedef struct ReportRoofline {
+    Roofline roof; /* its memory's figures are those of the ports */
+    VEC(ReportPoint) points;
+    double port_gbytes; /* GB/s, a word of each port in every cycle */
+    double gops;        /* that the design reaches */
+} ReportRoofline;
+
+/* The chart of it. */
+void report_add_roofline_chart(const ReportModel *model, const ReportRoofline *r, StrBuf *out);
+
 /* Sections of the page. */
 bool report_add_graph(const ReportModel *model, StrBuf *out, StrBuf *why) MUST_CHECK;
 void report_add_frames(const ReportModel *model, StrBuf *out);
 void report_add_layers(const ReportModel *model, StrBuf *out);
 void report_add_fifos(const ReportModel *model, StrBuf *out);
+void report_add_roofline(const ReportModel *model, StrBuf *out);
 void report_add_resources(const ReportModel *model, StrBuf *out);
 void report_add_precision(const ReportModel *model, StrBuf *out);
 void report_add_search(const ReportModel *model, StrBuf *out);

@@ -127,7 +127,7 @@ static void find_keys(Rows *rows, bool from_above, bool from_below)
 }
 
 /* Puts a row's places side by side around the middle of the keys. */
-static void set_row(Rows *rows, uint32_t rank)
+static void take_row(Rows *rows, uint32_t rank)
 {
     Place *places = rows->places.data;
     uint32_t begin = rows->begins[rank], end = rows->begins[rank + 1];
@@ -156,17 +156,17 @@ static void sort_row(Rows *rows, uint32_t rank)
 
 static void order_rows(Rows *rows)
 {
-    for (uint32_t r = 0; r < rows->rank_count; r++) set_row(rows, r);
+    for (uint32_t r = 0; r < rows->rank_count; r++) take_row(rows, r);
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         find_keys(rows, sweep % 2 == 0, sweep % 2 != 0);
         for (uint32_t r = 0; r < rows->rank_count; r++) {
             sort_row(rows, r);
-            set_row(rows, r);
+            take_row(rows, r);
         }
     }
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         find_keys(rows, true, true);
-        for (uint32_t r = 0; r < rows->rank_count; r++) set_row(rows, r);
+        for (uint32_t r = 0; r < rows->rank_count; r++) take_row(rows, r);
     }
 }
 

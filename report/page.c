@@ -8,13 +8,9 @@
 static const struct {
     const char *id, *title;
 } sections[] = {
-    {"graph", "Layers and FIFOs"},
-    {"frames", "Frames over time"},
-    {"resources", "Resources"},
-    {"layers", "Layers"},
-    {"fifos", "FIFOs"},
-    {"precision", "Bit widths"},
-    {"search", "Search"},
+    {"graph", "Layers and FIFOs"}, {"frames", "Frames over time"}, {"resources", "Resources"},
+    {"roofline", "Roofline"},      {"layers", "Layers"},           {"fifos", "FIFOs"},
+    {"precision", "Bit widths"},   {"search", "Search"},
 };
 
 static int64_t total_number(const ReportModel *m, const char *key)
@@ -205,6 +201,7 @@ static bool add_page(const ReportModel *m, StrBuf *out, StrBuf *why)
     bool ok = report_add_graph(m, out, why);
     report_add_frames(m, out);
     report_add_resources(m, out);
+    report_add_roofline(m, out);
     report_add_layers(m, out);
     report_add_fifos(m, out);
     report_add_precision(m, out);

@@ -52,6 +52,10 @@ const char html_style[] =
     ".k0{fill:var(--k0)}.k1{fill:var(--k1)}.k2{fill:var(--k2)}.k3{fill:var(--k3)}"
     ".k4{fill:var(--k4)}.k5{fill:var(--k5)}.k6{fill:var(--k6)}.k7{fill:var(--k7)}\n"
     ".f0{fill:var(--f0)}.f1{fill:var(--f1)}.f2{fill:var(--f2)}.f3{fill:var(--f3)}\n"
+    ".roof{stroke:var(--k0);stroke-width:1.5}.bank{stroke:var(--e2);stroke-width:1.5}"
+    ".wires{stroke:var(--k3);stroke-width:1.5;stroke-dasharray:6 4}.stem{stroke:var(--dim)}"
+    ".pt{fill:var(--bar)}.pt.slow{fill:var(--slow)}"
+    ".net{fill:var(--bg);stroke:var(--fg);stroke-width:2}\n"
     ".limit{stroke:var(--fg);stroke-width:1.5}\n"
     ".key{display:inline-block;width:12px;height:12px;margin:0 4px 0 12px;vertical-align:-1px}\n"
     "ul.keys{list-style:none;padding:0;margin:6px 0;display:flex;flex-wrap:wrap}\n"
@@ -59,5 +63,5 @@ const char html_style[] =
     "vertical-align:-1px}ul.keys li{margin-right:16px}\n"
     "@media print{:root{--bg:#fff;--fg:#000}body{font-size:11px}nav{display:none}"
     "h2{break-after:avoid}tr{break-inside:avoid}pre{max-height:none;white-space:pre-wrap}"
-    ".scroll{overflow:visible}table{font-size:9px}"
+    ".scroll{overflow:visible}table{font-size:9px}th.n{white-space:normal}"
     "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}@page{margin:14mm}}\n";

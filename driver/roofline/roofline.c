@@ -70,14 +70,21 @@ static bool is_weight(const Op *generic, const Value *value)
            is_constant(op_operand(generic, value->index));
 }
 
+bool roofline_add_products(Roofline *r, Precision precision, int64_t macs)
+{
+    RooflinePeak *peak = peak_of(r, precision);
+    int64_t ops;
+    return i64_add(peak->macs, macs, &peak->macs) && i64_mul(macs, 2, &ops) &&
+           i64_add(r->ops, ops, &r->ops);
+}
+
 static void take_product(Measure *m, const Op *generic, const Op *product, int64_t macs)
 {
     const Value *a = op_operand(product, 0), *b = op_operand(product, 1);
     Precision precision = {source_bits(b), source_bits(a), product->def == ARITH(MULF)};
     if (is_weight(generic, a))
         precision = (Precision){source_bits(a), source_bits(b), precision.is_float};
-    RooflinePeak *peak = peak_of(m->out, precision);
-    m->overflows |= !i64_add(peak->macs, macs, &peak->macs);
+    m->overflows |= !roofline_add_products(m->out, precision, macs);
 }
 
 static bool take_generic(Measure *m, const Op *generic)
@@ -195,10 +202,11 @@ static double device_bandwidth(const Device *device)
     return (double)mbps / 1e3;
 }
 
-static int64_t share(int64_t limit, int64_t total, int64_t utilization, int64_t percent)
+/* What the options say of a resource, in place of its share. */
+static void take_share(int64_t limit, int64_t total, int64_t utilization, int64_t *share)
 {
-    if (limit != LIMIT_NOT_GIVEN) return limit;
-    return total * (utilization != LIMIT_NOT_GIVEN ? utilization : percent) / 100;
+    if (utilization != LIMIT_NOT_GIVEN) *share = total * utilization / 100;
+    if (limit != LIMIT_NOT_GIVEN) *share = limit;
 }
 
 static void limit(Roofline *r)
@@ -216,34 +224,39 @@ static void limit(Roofline *r)
     r->fps = 1e9 * r->gops / (double)r->ops;
 }
 
+void roofline_begin(const Device *device, int64_t clock, Roofline *out)
+{
+    *out = (Roofline){.clock = clock,
+                      .lut = device->total.lut * LUT_PERCENT / 100,
+                      .dsp = device->total.dsp * DSP_PERCENT / 100,
+                      .bandwidth = device_bandwidth(device)};
+}
+
+const char *roofline_finish(const Device *device, Roofline *r)
+{
+    enum { E1_WIDE = 25, E2_WIDE = 27, NARROW = 18, ACCUMULATOR = 48 };
+    const DspShape dsp = {str_eq_c(device->dsp_kind, "DSP48E1") ? E1_WIDE : E2_WIDE, NARROW,
+                          ACCUMULATOR};
+    if (r->ops == 0) return "nothing in the network multiplies and adds";
+    if (r->lut + r->dsp == 0) return "there are no LUTs and no DSP slices";
+    add_references(r);
+    for (uint32_t i = 0; i < r->peak_count; i++) rate(r, &dsp, &r->peaks[i]);
+    limit(r);
+    return NULL;
+}
+
 bool roofline_measure(const Op *module, const DeviceTarget *target, const DeviceOptions *options,
                       double bandwidth, DriverErrors errors, Roofline *out)
 {
     const Device *device = &target->device;
-    enum { E1_WIDE = 25, E2_WIDE = 27, NARROW = 18, ACCUMULATOR = 48 };
-    const DspShape dsp = {str_eq_c(device->dsp_kind, "DSP48E1") ? E1_WIDE : E2_WIDE, NARROW,
-                          ACCUMULATOR};
-    *out = (Roofline){
-        .clock = target->clock,
-        .lut = share(options->limits.lut, device->total.lut, options->utilization, LUT_PERCENT),
-        .dsp = share(options->limits.dsp, device->total.dsp, options->utilization, DSP_PERCENT),
-        .bandwidth = bandwidth > 0 ? bandwidth : device_bandwidth(device),
-        .memory_bits = target->budget.bram18 * BRAM18_BITS + target->budget.uram * URAM_BITS,
-    };
     Measure m = {.out = out};
+    roofline_begin(device, target->clock, out);
+    take_share(options->limits.lut, device->total.lut, options->utilization, &out->lut);
+    take_share(options->limits.dsp, device->total.dsp, options->utilization, &out->dsp);
+    if (bandwidth > 0) out->bandwidth = bandwidth;
+    out->memory_bits = target->budget.bram18 * BRAM18_BITS + target->budget.uram * URAM_BITS;
     op_walk((Op *)(uintptr_t)module, take_op, &m);
-    for (uint32_t i = 0; i < out->peak_count; i++)
-        m.overflows |= !i64_add(out->ops, out->peaks[i].macs, &out->ops);
-    m.overflows |= !i64_mul(out->ops, 2, &out->ops);
-    if (m.overflows)
-        return driver_error(errors, DRIVER_ERROR_OTHER, "has more operations than can be counted");
-    if (out->ops == 0)
-        return driver_error(errors, DRIVER_ERROR_OTHER,
-                            "nothing in the network multiplies and adds");
-    if (out->lut + out->dsp == 0)
-        return driver_error(errors, DRIVER_ERROR_OTHER, "there are no LUTs and no DSP slices");
-    add_references(out);
-    for (uint32_t i = 0; i < out->peak_count; i++) rate(out, &dsp, &out->peaks[i]);
-    limit(out);
-    return true;
+    const char *reason =
+        m.overflows ? "has more operations than can be counted" : roofline_finish(device, out);
+    return !reason || driver_error(errors, DRIVER_ERROR_OTHER, "%s", reason);
 }

@@ -4,7 +4,11 @@
  *
  *   driver_load_model ─▶ driver_run_front ─▶ roofline_measure ─▶ roofline_print_*
  *
- * `ming roofline` builds on it. docs/roofline.md derives the figures.
+ * The page of a design builds one from the design's products instead:
+ *
+ *   roofline_begin ─▶ roofline_add_products, port_bits, … ─▶ roofline_finish
+ *
+ * `ming roofline` and report/ build on it. docs/roofline.md derives the figures.
  * Tests: lit/tools/ming-roofline.test, lit/tools/ming-roofline-invalid.test */
 #ifndef MING_DRIVER_ROOFLINE_ROOFLINE_H
 #define MING_DRIVER_ROOFLINE_ROOFLINE_H
@@ -49,6 +53,14 @@ typedef struct Roofline {
  * False: reported, because nothing multiplies or the sums are too large. */
 bool roofline_measure(const Op *module, const DeviceTarget *target, const DeviceOptions *options,
                       double bandwidth, DriverErrors errors, Roofline *out) MUST_CHECK;
+
+/* A roofline of no products yet. What computes are FINN-R's shares of the device, the bandwidth is
+ * that of its banks. */
+void roofline_begin(const Device *device, int64_t clock, Roofline *out);
+/* False: there are more than can be counted. */
+bool roofline_add_products(Roofline *roofline, Precision precision, int64_t macs) MUST_CHECK;
+/* Finds peaks and limits. NULL, or why there are none. */
+const char *roofline_finish(const Device *device, Roofline *roofline) MUST_CHECK;
 
 /* Append a table for people, a JSON object for programs, a chart. docs/roofline.md explains keys. */
 void roofline_print_text(const Roofline *roofline, Str network, Str device, StrBuf *out);

@@ -9,6 +9,8 @@ Designs are two U-Nets and a network of two convolutions, with streams, memories
 - the page is well-formed: tags match, ids are unique, every link leads to one of them, nothing is
   loaded and no script is there; all layers, processes and FIFOs are in it, with their figures; boxes
   of the graph do not overlap; bars of frames lie as `ming sim` says; a second run gives the same;
+- the roofline has the lines of `ming roofline`, and a dot per layer that multiplies, at what follows
+  from report.json;
 - names that are attacks are text, in elements, attributes and drawings.
 
 With Graphviz the layout of `dot` is checked, too, and what stands in for it when it fails; with
@@ -18,6 +20,7 @@ The last line counts the cases.
 import argparse
 import html.parser
 import json
+import math
 import os
 import pathlib
 import re
@@ -44,6 +47,11 @@ ATTACKS = [
     "]]></style><script>1</script>", "a\u202egnp.exe\u202c \u2066b", "</title></text></a>&amp;&lt;",
     "javascript:alert(1)", "\u0645\u0631\u062d\u0628\u0627 \u200fabc", "tab\tnew\nline", "x" * 300,
 ]
+
+
+# Of two-layers: 16 x 16 pixels of 3, 4 and 4 channels of a byte, 3 x 3 x 3 x 4 and 3 x 3 x 4 x 4
+# weights of 4 bits.
+TWO_BYTES = {"conv_10": 768 + 1024 + 54, "conv_20": 1024 + 1024 + 72}
 
 
 class Failure(Exception):
@@ -220,6 +228,51 @@ def check_frames(page, layers, sim):
                f"frames end {ends}")
 
 
+def axis(page, css, at, label_at):
+    """The least and the largest label of a logarithmic axis, and where they are."""
+    ticks = [(float(e["text"].replace(",", "")), float(e["attrs"][at])) for e in page.inside("text", "roofline")
+             if e["attrs"].get("class") == css and float(e["attrs"][label_at[0]]) == label_at[1]]
+    (low, begin), (high, end) = min(ticks), max(ticks)
+    return lambda value: begin + (end - begin) * math.log(value / low) / math.log(high / low)
+
+
+def check_roofline(page, report, roofline):
+    """The lines are those of `ming roofline`, products and ports those of report.json, and dots where
+    the table says."""
+    rows = [cells(row, page) for row in page.inside("tr", "points")[1:]]
+    macs = {}
+    for process in report["processes"]:
+        if process.get("macs"):
+            name = shown(process["source"] or process["name"])
+            macs[name] = macs.get(name, 0) + process["macs"]
+    expect([row[1] for row in rows[:-1]] == list(macs), f"points of {[row[1] for row in rows]}")
+    rate = report["clock_mhz"] / report["totals"]["interval_cycles"] / 1e3
+    peaks = {("f32" if p["float"] else f"{p['weight_bits']} x {p['input_bits']} bits"): p["peak_gops"]
+             for p in roofline["peaks"]}
+    near = lambda text, value: math.isclose(float(text.replace(",", "")), value, rel_tol=0.006)
+    for row in rows[:-1]:
+        ops = 2 * macs[row[1]]
+        expect(near(row[3], ops) and near(row[6], ops * rate), f"{row[1]}: {row}, {ops} at {ops * rate}")
+        expect(near(row[8], peaks[row[2]]), f"{row[1]} has a ceiling of {row[8]}, not {peaks[row[2]]}")
+        expect(near(row[5], ops / float(row[4].replace(",", ""))), f"{row[1]}: operations per byte")
+        expect(float(row[7].replace(",", "")) >= 0.99 * float(row[6].replace(",", "")), f"{row[1]} never rests")
+    last = rows[-1]
+    expect(near(last[3], roofline["ops_per_frame"]) and near(last[4], roofline["port_bits"] / 8)
+           and near(last[8], roofline["compute_gops"]), f"{last} is not {roofline}")
+    dots = [e for e in page.inside("circle", "roofline") if "cx" in e["attrs"] and e["attrs"]["cx"] != "6"]
+    bottom = max(float(e["attrs"]["y"]) for e in page.inside("text", "roofline") if e["attrs"].get("class") == "d h")
+    left = [e for e in page.inside("text", "roofline") if e["attrs"].get("class") == "d r"][0]["attrs"]["x"]
+    x_of, y_of = axis(page, "d h", "x", ("y", bottom)), axis(page, "d r", "y", ("x", float(left)))
+    expect(len(dots) == len(rows) - 1, f"{len(dots)} dots")
+    for dot, row in zip(dots, rows):
+        x, y = x_of(float(row[5].replace(",", ""))), y_of(float(row[6].replace(",", ""))) - 4
+        expect(abs(float(dot["attrs"]["cx"]) - x) < 2 and abs(float(dot["attrs"]["cy"]) - y) < 2,
+               f"the dot of {row[1]} is at {dot['attrs']}, not at {x:.1f}, {y:.1f}")
+    slopes = {e["attrs"]["class"] for e in page.inside("line", "roofline")} & {"bank", "wires"}
+    expect(("bank" in slopes) == (roofline["bandwidth_gbytes"] is not None) and "wires" in slopes, f"slopes {slopes}")
+    return {row[1]: float(row[4].replace(",", "")) for row in rows[:-1]}
+
+
 class Checker:
     def __init__(self, tools, folder):
         self.tools, self.folder = tools, folder
@@ -248,6 +301,8 @@ class Checker:
         found = list(json_schema.problems(report, self.schema))
         expect(not found, "; ".join(found[:3]))
         sim = json.loads(self.must("sim", out, "--json=-"))
+        device = [option for option in options if option.startswith("--device=")]
+        roofline = json.loads(self.must("roofline", model, "--json", f"--clock={report['clock_mhz']}", *device))
         layouts = ["own"] + (["dot"] if shutil.which("dot") else [])
         for layout in layouts:
             text, page = self.page(out, f"--layout={layout}")
@@ -256,6 +311,9 @@ class Checker:
             check_resources(page, report)
             check_graph(page, layers, report)
             check_frames(page, layers, sim)
+            moved = check_roofline(page, report, roofline)
+            if model.name == "two.onnx":
+                expect(moved == TWO_BYTES, f"{moved} bytes are moved")
             expect(self.page(out, f"--layout={layout}")[0] == text, "a second page differs")
         expect(f"{len(report['processes'])} processes" in page.all("header")[0]["text"], "no head")
         expect("folding.json" in text and page.all("pre")[0]["text"] ==
