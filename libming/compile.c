@@ -15,11 +15,11 @@ static bool quantize(ming_context *owner, const ming_options *options, Op *op, c
     return ok;
 }
 
-/* The text of the project's report. */
-static char *find_report(const EmittedProject *project)
+/* The text of a file of the project; NULL: there is none. */
+static char *find_file(const EmittedProject *project, const char *name)
 {
     for (size_t i = 0; i < project->files.len; i++)
-        if (str_eq_c(strbuf_str(&project->files.data[i].name), "report.json"))
+        if (str_eq_c(strbuf_str(&project->files.data[i].name), name))
             return lib_text(strbuf_str(&project->files.data[i].text));
     return NULL;
 }
@@ -73,10 +73,12 @@ static ming_module *compile(const ming_module *model, const ming_options *option
     Op *op = op_clone(model->op, NULL);
     bool ok = make_design(owner, &settled, folder, &op, &project);
     ming_module *design = ok ? lib_module(owner, op) : NULL;
-    if (design)
-        design->report = find_report(&project);
-    else
+    if (design) {
+        design->report = find_file(&project, "report.json");
+        design->folding = find_file(&project, "folding.json");
+    } else {
         op_erase(op);
+    }
     emitted_project_free(&project);
     return design;
 }
@@ -91,14 +93,4 @@ ming_module *ming_compile(const ming_module *model, const ming_options *options,
     lib_leave(owner);
     ming_options_destroy(defaults);
     return design;
-}
-
-char *ming_report(const ming_module *design)
-{
-    if (!design) return NULL;
-    if (design->report) return lib_text(str_from(design->report));
-    lib_enter(design->owner);
-    lib_error(design->owner, "the module is no design: neither compiled nor read from a project");
-    lib_leave(design->owner);
-    return NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "driver/simulate/simulate.h"
 #include "options/options.h"
+#include "report/report.h"
 
 struct ming_context {
     Context *ctx;
@@ -29,14 +30,22 @@ struct ming_diagnostic {
 struct ming_module {
     ming_context *owner;
     Op *op;
-    char *report; /* of a design; NULL: of a model */
+    char *report;  /* of a design; NULL: of a model */
+    char *folding; /* folding.json of a design; NULL: it has none */
 };
 
 struct ming_array {
     Npy npy;
 };
 
-typedef enum Command { COMMAND_COMPILE, COMMAND_RUN, COMMAND_SIM, COMMAND_CHECK, COMMANDS } Command;
+typedef enum Command {
+    COMMAND_COMPILE,
+    COMMAND_RUN,
+    COMMAND_SIM,
+    COMMAND_CHECK,
+    COMMAND_REPORT,
+    COMMANDS
+} Command;
 
 typedef struct RunSettings {
     const char *function, *pipeline;
@@ -51,6 +60,7 @@ struct ming_options {
     CompileFlags compile; /* model and quantization are of other commands, too */
     RunSettings run;
     SimulationSettings sim;
+    const char *layout; /* of a page; NULL: the default */
 };
 
 void lib_enter(ming_context *owner);

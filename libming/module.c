@@ -25,6 +25,7 @@ void ming_module_destroy(ming_module *module)
     op_erase(module->op);
     lib_leave(module->owner);
     free(module->report);
+    free(module->folding);
     free(module);
 }
 
@@ -33,6 +34,7 @@ ming_module *ming_module_clone(const ming_module *module)
     if (!module) return NULL;
     ming_module *clone = lib_module(module->owner, op_clone(module->op, NULL));
     if (module->report) clone->report = lib_text(str_from(module->report));
+    if (module->folding) clone->folding = lib_text(str_from(module->folding));
     return clone;
 }
 
@@ -100,19 +102,20 @@ ming_module *ming_parse(ming_context *ctx, const char *text, size_t size, const 
     return lib_module(ctx, op);
 }
 
-static char *read_report(ming_context *owner, const char *folder)
+/* NULL: there is none; an error if it is needed. */
+static char *read_text(ming_context *owner, const char *folder, const char *name, bool is_needed)
 {
     StrBuf path = {0}, text = {0};
     const char *reason = NULL;
-    char *report = NULL;
-    strbuf_printf(&path, "%s/report.json", folder);
+    char *found = NULL;
+    strbuf_printf(&path, "%s/%s", folder, name);
     if (file_read(&text, path.data, &reason))
-        report = lib_text(strbuf_str(&text));
-    else
+        found = lib_text(strbuf_str(&text));
+    else if (is_needed)
         lib_error(owner, "cannot open '%s': %s", path.data, reason);
     strbuf_free(&path);
     strbuf_free(&text);
-    return report;
+    return found;
 }
 
 ming_module *ming_load_design(ming_context *ctx, const char *folder)
@@ -121,16 +124,18 @@ ming_module *ming_load_design(ming_context *ctx, const char *folder)
     Op *op = NULL;
     Str bytes;
     lib_enter(ctx);
-    char *report = read_report(ctx, folder);
+    char *report = read_text(ctx, folder, "report.json", true);
     if (report && simulation_design_path(folder, lib_errors(ctx), &path) &&
         read_file(ctx, path.data, &bytes))
         op = driver_load_model(ctx->ctx, path.data, bytes, model_options(NULL));
     lib_leave(ctx);
     ming_module *module = lib_module(ctx, op);
-    if (module)
+    if (module) {
         module->report = report;
-    else
+        module->folding = read_text(ctx, folder, "folding.json", false);
+    } else {
         free(report);
+    }
     strbuf_free(&path);
     return module;
 }

@@ -6,7 +6,7 @@
 #include "libming/internal.h"
 #include "sim/interp/interp.h"
 
-static const char *const command_names[COMMANDS] = {"compile", "run", "sim", "check"};
+static const char *const command_names[COMMANDS] = {"compile", "run", "sim", "check", "report"};
 
 static void add_run(Flags *flags, RunSettings *run)
 {
@@ -41,6 +41,9 @@ static void add_flags(ming_options *options)
         flags_add_quantize(flags, &options->compile.quantize);
         break;
     case COMMAND_CHECK: flags_add_model(flags, &options->compile.model); break;
+    case COMMAND_REPORT:
+        FLAGS_ADD(flags, {"layout", FLAG_CHOICE, &options->layout, REPORT_LAYOUTS, "Places", NULL});
+        break;
     case COMMAND_SIM:
     case COMMANDS: add_sim(flags, &options->sim); break;
     }
@@ -129,6 +132,7 @@ bool lib_check_command(ming_context *owner, const ming_options *options, Command
 
 bool lib_check_model_options(ming_context *owner, const ming_options *options)
 {
-    return !options || options->command != COMMAND_SIM ||
-           lib_error(owner, "options of 'sim' are given where those of models are taken");
+    return !options || (options->command != COMMAND_SIM && options->command != COMMAND_REPORT) ||
+           lib_error(owner, "options of '%s' are given where those of models are taken",
+                     command_names[options->command]);
 }

@@ -47,24 +47,38 @@ static Op *load_module(Context *ctx, const char *dir, StrBuf *bytes, StrBuf *why
     return module;
 }
 
+bool report_print_module(const Op *module, ReportOptions options, StrBuf *out, StrBuf *why)
+{
+    DeviceTarget target;
+    HlsDesign *design = design_create(module, clock_of_module(module, design_clock_mhz(module)));
+    bool ok = design != NULL;
+    if (ok) {
+        options.design = design;
+        options.device = find_device(module->ctx, options.json, &target);
+        ok = report_print_html(&options, out, why);
+    }
+    design_free(design);
+    return ok;
+}
+
+ReportLayout report_layout(const char *name)
+{
+    if (!name || strcmp(name, "auto") == 0) return REPORT_LAYOUT_AUTO;
+    return strcmp(name, "dot") == 0 ? REPORT_LAYOUT_DOT : REPORT_LAYOUT_OWN;
+}
+
 bool report_print_project(Context *ctx, const char *dir, ReportOptions options, StrBuf *out,
                           StrBuf *why)
 {
     StrBuf folding = {0}, bytes = {0};
-    DeviceTarget target;
     Op *module = load_module(ctx, dir, &bytes, why);
-    HlsDesign *design = NULL;
-    if (module) design = design_create(module, clock_of_module(module, design_clock_mhz(module)));
-    bool ok = design != NULL;
+    bool ok = module != NULL;
     if (ok) {
         read_folding(dir, &folding);
         options.folding = strbuf_str(&folding);
-        options.design = design;
-        options.device = find_device(ctx, options.json, &target);
-        ok = report_print_html(&options, out, why);
+        ok = report_print_module(module, options, out, why);
+        op_erase(module);
     }
-    design_free(design);
-    if (module) op_erase(module);
     strbuf_free(&bytes);
     strbuf_free(&folding);
     return ok;

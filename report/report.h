@@ -31,15 +31,25 @@ typedef struct ReportOptions {
     ReportLayout layout;
     int64_t max_events; /* reads and writes that are simulated at most */
 } ReportOptions;
+enum { REPORT_MAX_EVENTS = 1 << 29 };
 
 /* Appends the page. False: appended to *why, and the page is not complete. */
 bool report_print_html(const ReportOptions *options, StrBuf *out, StrBuf *why) MUST_CHECK;
+
+/* The same for the module of a design: of the options, the design and the device are found. False:
+ * diagnosed, or appended to *why. */
+bool report_print_module(const Op *module, ReportOptions options, StrBuf *out, StrBuf *why)
+    MUST_CHECK;
 
 /* The same for the project in a directory, whose report.json is read already: of the options, the
  * folding file, the design and the device are found. The context knows all dialects. False: diagnosed,
  * or appended to *why. */
 bool report_print_project(Context *ctx, const char *dir, ReportOptions options, StrBuf *out,
                           StrBuf *why) MUST_CHECK;
+
+/* By the name that --layout takes; NULL: REPORT_LAYOUT_AUTO. */
+ReportLayout report_layout(const char *name);
+#define REPORT_LAYOUTS "auto|dot|own"
 
 /* Resources in the order in which they are printed. */
 typedef enum ReportResource {

@@ -285,12 +285,6 @@ static bool print_report(const Tool *tool, const char *dir, const ReportFlags *f
     return ok;
 }
 
-static ReportLayout layout_of(const char *name)
-{
-    if (!name || strcmp(name, "auto") == 0) return REPORT_LAYOUT_AUTO;
-    return strcmp(name, "dot") == 0 ? REPORT_LAYOUT_DOT : REPORT_LAYOUT_OWN;
-}
-
 /* Into the file that was asked for, else beside the report. */
 static bool write_page(const Tool *tool, const char *dir, const char *wanted, const StrBuf *text)
 {
@@ -311,12 +305,11 @@ static bool write_page(const Tool *tool, const char *dir, const char *wanted, co
 
 static bool print_page(const Tool *tool, const char *dir, const ReportFlags *flags)
 {
-    enum { MAX_EVENTS = 1 << 29 };
     Context *ctx = context_create();
     StrBuf text = {0}, why = {0};
     json_t *design = load_design(tool, dir);
     const ReportOptions options = {
-        .json = design, .layout = layout_of(flags->layout), .max_events = MAX_EVENTS};
+        .json = design, .layout = report_layout(flags->layout), .max_events = REPORT_MAX_EVENTS};
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
     bool ok = design && report_print_project(ctx, dir, options, &text, &why);
@@ -353,7 +346,7 @@ int command_report(int argc, char **argv)
     const Flag flags[] = {
         {"html", FLAG_TEXT, &given.html, "file",
          "Where the page is written, default DIR/report.html; - is standard output", NULL},
-        {"layout", FLAG_CHOICE, &given.layout, "auto|dot|own",
+        {"layout", FLAG_CHOICE, &given.layout, REPORT_LAYOUTS,
          "What places the layers: Graphviz where it is installed (auto, default), or without it",
          NULL},
         {"csynth", FLAG_TEXT, &given.csynth, "file", "csynth.xml of Vitis HLS for the design",

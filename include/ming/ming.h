@@ -6,6 +6,7 @@
  *   ming_module *model = ming_load(ctx, "model.onnx", options);
  *   ming_module *design = ming_compile(model, options, "project");
  *   char *report = ming_report(design);
+ *   char *page = ming_report_page(design, NULL, "project/report.html");
  *
  * Errors. What is wrong with a model or a request is told to the context's handler as diagnostics,
  * and the function returns NULL or false. Nothing is printed, and no function ends the process, but
@@ -82,7 +83,7 @@ MING_API const ming_diagnostic *ming_diagnostic_note(const ming_diagnostic *diag
 /* All of it with its notes as the command line shows it, the source's line and a caret included. */
 MING_API const char *ming_diagnostic_text(const ming_diagnostic *diagnostic);
 
-/* Options. A command is "compile", "run", "sim" or "check"; its options have the names and the
+/* Options. A command is "compile", "run", "sim", "check" or "report"; its options have the names and the
  * values that `ming COMMAND --help` lists, but for those of what is printed or written, and of
  * inputs and outputs. Options of models (from, to, input-shape, …) are those of ming_load, too. */
 
@@ -130,6 +131,10 @@ MING_API ming_module *ming_compile(const ming_module *model, const ming_options 
                                    const char *folder);
 /* The design's report.json. NULL: diagnosed, the module is no design. */
 MING_API char *ming_report(const ming_module *design);
+/* A page about the design, of one HTML file that needs nothing else: what `ming report` writes, byte
+ * for byte. path: where it is written, or NULL. options: of "report", or NULL. NULL: diagnosed. */
+MING_API char *ming_report_page(const ming_module *design, const ming_options *options,
+                                const char *path);
 
 /* Arrays. kind and item: 'b' 1, 'i' or 'u' 1 to 8, 'f' 2 to 8 bytes; little-endian. */
 

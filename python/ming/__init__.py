@@ -4,7 +4,7 @@
     config = ming.Config(device="zcu102")
     design = ming.compile("model.onnx", "project", config)
     scores = design.predict(numpy.load("input.npy"))
-    print(design.report["totals"]["fps"])
+    print(design.report["totals"]["fps"], design.write_page())
 
 Options have the names of the command line, with _ in place of -: `ming compile --help`. What is wrong
 raises ming.Error, which carries the diagnostics; warnings are Python's, of ming.Warning.
@@ -199,6 +199,24 @@ class Design:
             settings.set(name, str(value))
         outputs, report = self._module.simulate(settings, arrays)
         return Simulation(_frames(outputs) if arrays else None, json.loads(report))
+
+    def page(self, **options):
+        """The page about the design, as a text of HTML. Options are those of `ming report`."""
+        return self._page(options, None)
+
+    def write_page(self, path=None, **options):
+        """Writes it, as report.html of the design's folder by default; gives its path."""
+        if path is None and not self.folder:
+            raise ValueError("the design has no folder, so a path is needed")
+        path = pathlib.Path(path) if path is not None else self.folder / "report.html"
+        self._page(options, str(path))
+        return path
+
+    def _page(self, options, path):
+        settings = self._context.options("report")
+        for name, value in options.items():
+            settings.set(name, str(value))
+        return self._module.page(settings, path)
 
     def text(self, generic=False):
         return self._module.print(generic)

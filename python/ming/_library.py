@@ -37,6 +37,7 @@ SIGNATURES = {
     "check": (c_void_p, c_void_p, c_char_p, c_void_p),
     "compile": (c_void_p, c_void_p, c_void_p, c_char_p),
     "report": (c_void_p, c_void_p),
+    "report_page": (c_void_p, c_void_p, c_void_p, c_char_p),
     "array_create": (c_void_p, c_char, c_uint32, POINTER(c_int64), c_uint32, c_void_p),
     "array_destroy": (None, c_void_p),
     "array_kind": (c_char, c_void_p),
@@ -255,6 +256,9 @@ class Module(_Handle):
 
     def report(self):
         return self._context.text("report", self._handle)
+
+    def page(self, options, path):
+        return self._context.text("report_page", self._handle, options._handle, _bytes(path))
 
     def run(self, options, arrays):
         return self._execute("run", options, arrays)

@@ -82,6 +82,9 @@ def check_projects(cases, program, tools, folder):
             different = same_folders(ours, theirs)
             cases.check(f"files of {options}", not different, " ".join(different))
             cases.check(f"diagnostics of {options}", made.stdout == wanted.stderr, detail)
+            page = run([tools / "ming", "report", theirs, "--html=-", "--layout=own"]).stdout
+            cases.check(f"page of {options}", len(page) > 1000 and
+                        page == ours.with_name(ours.name + ".html").read_bytes())
 
 
 def check_execution(cases, program, tools, folder):
@@ -112,7 +115,10 @@ def check_page(cases, installed, folder):
     source = folder / "page.c"
     source.write_text(re.search(r"```c\n(.*?)```", (ROOT / "docs/library.md").read_text(), re.S)[1])
     installed.compile_program(source, folder / "page")
-    made = run([folder / "page", EXAMPLE / "model.onnx", folder / "page-project"])
+    made = run([folder / "page", EXAMPLE / "model.onnx", folder / "page-project"], cwd=folder)
+    page = folder / "page.html"
+    cases.check("page of docs/library.md", page.exists() and page.read_bytes() ==
+                run([installed.prefix / "bin/ming", "report", folder / "page-project", "--html=-"]).stdout)
     report = folder / "page-project/report.json"
     cases.check("docs/library.md", made.returncode == 0 and
                 json.loads(made.stdout) == json.loads(report.read_text()), made.stderr.decode())

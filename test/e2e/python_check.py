@@ -53,6 +53,12 @@ for by in ("interpreter", "simulator", "csim"):
 case("again by csim", (design.predict(x[:1], by="csim").reshape(-1) == want[:1].reshape(-1)).all())
 case("report", design.report["top"] == "net" and design.report["totals"]["fps"] > 0)
 opened = ming.open_design("project2")
+page = design.page(layout="own")
+case("page", page.startswith("<!DOCTYPE html>") and page == opened.page(layout="own") and
+     design.write_page(layout="own").read_text() == page and
+     opened.write_page("elsewhere.html", layout="own").read_text() == page)
+refuses("page without a folder", "a path is needed", model.compile().write_page, ValueError)
+refuses("layout", "one of auto, dot, own", lambda: design.page(layout="neat"))
 case("opened", opened.report == design.report and
      (opened.predict(x[:1]).reshape(-1) == want[:1].reshape(-1)).all())
 case("simulated", design.simulate(frames=3).outputs is None and
@@ -165,8 +171,9 @@ def check_page(cases, env, folder):
     lines = re.search(r"```python\n(.*?)```", page, re.S)[1]
     more = "\nwant = numpy.load('output.npy')\nassert (scores.reshape(-1) == want.reshape(-1)).all()\n"
     run = subprocess.run([PYTHON, "-c", lines + more], cwd=folder, env=env, capture_output=True, text=True)
-    fps = run.stdout.strip()
-    cases.check("docs/python.md", run.returncode == 0 and re.fullmatch(r"[0-9.]+", fps), run.stdout + run.stderr)
+    said = re.fullmatch(r"[0-9.]+ project/report.html", run.stdout.strip())
+    cases.check("docs/python.md", run.returncode == 0 and said, run.stdout + run.stderr)
+    cases.check("its page", (folder / "project/report.html").read_text().startswith("<!DOCTYPE html>"))
     cases.check("five lines", len(lines.splitlines()) == 5)
 
 

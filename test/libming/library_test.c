@@ -43,6 +43,24 @@ static bool set_option(ming_options *options, const char *text)
     return ming_options_set(options, name, equals ? equals + 1 : NULL);
 }
 
+/* The page of a design beside the project: written, given, and the same of a copy. */
+static bool write_page(ming_context *ctx, const ming_module *design, const char *folder)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s.html", folder);
+    ming_options *options = ming_options_create(ctx, "report");
+    ming_module *copy = ming_module_clone(design);
+    bool is_set = ming_options_set(options, "layout", "own");
+    char *page = is_set ? ming_report_page(design, options, path) : NULL,
+         *again = is_set ? ming_report_page(copy, options, NULL) : NULL;
+    bool ok = page && again && strcmp(page, again) == 0;
+    ming_free(page);
+    ming_free(again);
+    ming_module_destroy(copy);
+    ming_options_destroy(options);
+    return ok;
+}
+
 static bool compile(const char *path, const char *folder, char **settings, int count, bool prints)
 {
     Heard heard = {.prints = prints};
@@ -54,7 +72,7 @@ static bool compile(const char *path, const char *folder, char **settings, int c
     ming_module *model = ok ? ming_load(ctx, path, options) : NULL;
     ming_module *design = model ? ming_compile(model, options, folder) : NULL;
     char *report = design ? ming_report(design) : NULL;
-    ok = report && report[0] == '{';
+    ok = report && report[0] == '{' && (!folder || write_page(ctx, design, folder));
     if (ok == (heard.errors > 0)) printf("%zu errors, and success is %d\n", heard.errors, ok);
     ming_free(report);
     ming_module_destroy(design);
@@ -171,6 +189,14 @@ static void misuse_options(ming_context *ctx, Heard *heard)
     ming_options_destroy(options);
 }
 
+static void misuse_page(Heard *heard, const ming_module *model, const ming_options *sim)
+{
+    ming_module *design = ming_compile(model, NULL, NULL);
+    expect(heard, !ming_report_page(design, sim, NULL), "options of 'sim' are given");
+    expect(heard, !ming_report_page(design, NULL, "/dev/null/x"), "cannot write '/dev/null/x'");
+    ming_module_destroy(design);
+}
+
 static void misuse_compile(ming_context *ctx, Heard *heard, const ming_module *model)
 {
     static const char *const wrong[][3] = {
@@ -188,6 +214,13 @@ static void misuse_compile(ming_context *ctx, Heard *heard, const ming_module *m
     }
     ming_options *sim = ming_options_create(ctx, "sim");
     expect(heard, !ming_compile(model, sim, NULL), "options of 'sim' are given");
+    ming_options *report = ming_options_create(ctx, "report");
+    expect(heard, !ming_options_set(report, "layout", "neat"), "one of auto, dot, own");
+    expect(heard, !ming_compile(model, report, NULL), "options of 'report' are given");
+    expect(heard, !ming_load(ctx, "x.onnx", report), "options of 'report' are given");
+    expect(heard, !ming_report_page(model, report, NULL), "the module is no design");
+    ming_options_destroy(report);
+    misuse_page(heard, model, sim);
     expect(heard, !ming_load(ctx, "x.onnx", sim), "options of 'sim' are given");
     ming_options_destroy(sim);
     expect(heard, !ming_compile(model, NULL, "/dev/null/x"), "/dev/null");
@@ -234,9 +267,10 @@ static void check_nothing(void)
     size_t size = 0;
     bool none = !ming_module_clone(NULL) && !ming_run_passes(NULL, "") && !ming_ports(NULL, NULL) &&
                 !ming_print(NULL, false, &size) && !ming_compile(NULL, NULL, NULL) &&
-                !ming_report(NULL) && !ming_run(NULL, NULL, NULL, 0) &&
-                !ming_simulate(NULL, NULL, NULL, 0) && !ming_options_set(NULL, "clock", "100") &&
-                !ming_array_data(NULL) && ming_array_size(NULL) == 0 && !ming_array_shape(NULL) &&
+                !ming_report(NULL) && !ming_report_page(NULL, NULL, NULL) &&
+                !ming_run(NULL, NULL, NULL, 0) && !ming_simulate(NULL, NULL, NULL, 0) &&
+                !ming_options_set(NULL, "clock", "100") && !ming_array_data(NULL) &&
+                ming_array_size(NULL) == 0 && !ming_array_shape(NULL) &&
                 ming_array_rank(NULL) == 0 && !ming_array_kind(NULL) && !ming_array_item(NULL) &&
                 ming_result_count(NULL) == 0 && !ming_result_array(NULL, 0) &&
                 !ming_result_name(NULL, 0) && !ming_result_report(NULL);
