@@ -32,6 +32,7 @@ typedef struct EngineJob {
     EngineBank banks[ENGINE_MAX_BANKS];
     size_t bank_count;
     EnginePorts inputs, outputs; /* that have files */
+    EngineHost host;             /* gives the outputs in place of ports, if it has a function */
     int64_t frames;
     EngineResult result; /* of the last frame */
 } EngineJob;
@@ -183,11 +184,22 @@ static bool open_ports(EngineJob *job, const char *flag, const Texts *files, int
     return true;
 }
 
+/* Outputs are those of the host's function, or the program's. */
+static bool open_outputs(EngineJob *job)
+{
+    const Texts *files = &job->flags->outputs;
+    if (files->len == 0) return true;
+    if (!engine_host_init(&job->host, job->module)) return false;
+    if (!job->host.func) return open_ports(job, "output", files, PORT_OUTPUT, &job->outputs);
+    return files->len <= job->host.results.len ||
+           tool_error(job->tool, "error: --output has %zu files; the host's function gives %zu",
+                      files->len, job->host.results.len);
+}
+
 static bool open_all_ports(EngineJob *job)
 {
     const EngineFlags *flags = job->flags;
-    if (!open_ports(job, "input", &flags->inputs, PORT_INPUT, &job->inputs) ||
-        !open_ports(job, "output", &flags->outputs, PORT_OUTPUT, &job->outputs))
+    if (!open_ports(job, "input", &flags->inputs, PORT_INPUT, &job->inputs) || !open_outputs(job))
         return false;
     for (size_t i = 0; i < job->inputs.len; i++)
         if (!read_input(job, &job->inputs.data[i], flags->inputs.data[i])) return false;
@@ -210,7 +222,8 @@ static bool enter_frame(EngineJob *job, int64_t frame)
 static bool leave_frame(EngineJob *job, int64_t frame)
 {
     StrBuf why = {0};
-    bool ok = true;
+    bool ok = !job->host.func || engine_host_run(&job->host, job->banks, frame, job->frames, &why);
+    if (!ok && why.len > 0) op_error(job->host.func, "%s", why.data);
     for (size_t i = 0; ok && i < job->outputs.len; i++) {
         EnginePort *port = &job->outputs.data[i];
         ok = engine_port_leave(port, frame, job->frames, place(job, port->op), &why) ||
@@ -256,9 +269,10 @@ static bool save_outputs(const EngineJob *job)
 {
     StrBuf text = {0};
     bool ok = true;
-    for (size_t i = 0; ok && i < job->outputs.len; i++) {
+    for (size_t i = 0; ok && i < job->flags->outputs.len; i++) {
         strbuf_clear(&text);
-        npy_print(&job->outputs.data[i].npy, &text);
+        npy_print(job->host.func ? &job->host.results.data[i].npy : &job->outputs.data[i].npy,
+                  &text);
         ok = write_file(job->tool, job->flags->outputs.data[i], strbuf_str(&text));
     }
     strbuf_free(&text);
@@ -366,6 +380,7 @@ static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *p
     for (size_t i = 0; i < job->bank_count; i++) free(job->banks[i].bytes);
     for (size_t i = 0; i < job->inputs.len; i++) engine_port_free(&job->inputs.data[i]);
     for (size_t i = 0; i < job->outputs.len; i++) engine_port_free(&job->outputs.data[i]);
+    engine_host_free(&job->host);
     vec_free(&job->inputs);
     vec_free(&job->outputs);
     engine_result_free(&job->result);

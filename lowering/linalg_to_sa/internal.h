@@ -7,6 +7,7 @@
  *   table.c     its reads of constant tables
  *   numbers.c   that arithmetic: ranges, constants, rounding shifts
  *   program.c   numbers as instructions of the processing unit
+ *   host.c      what is left to the host behind the last layer
  */
 #ifndef MING_LOWERING_LINALG_TO_SA_INTERNAL_H
 #define MING_LOWERING_LINALG_TO_SA_INTERNAL_H
@@ -133,6 +134,8 @@ typedef struct Lowering {
     PtrMap tensors;      /* Value* -> Tensor* */
     PtrMap channel_dims; /* Value* -> number of its dimensions that are channels; absent: 1 */
     VEC(Layer *) layers;
+    PtrMap host;   /* Op* that the host runs -> itself */
+    Op *host_func; /* NULL: nothing is left to it */
 } Lowering;
 
 /* Tells why the kernel cannot be a layer. */
@@ -154,6 +157,23 @@ bool to_sa_insert(Lowering *lw, const Op *op) MUST_CHECK;
 bool to_sa_extract(Lowering *lw, const Op *op) MUST_CHECK;
 /* Lets a tensor be a map, whose layer is built if it is not. False: diagnosed. */
 bool to_sa_materialize(Lowering *lw, Tensor *tensor) MUST_CHECK;
+/* Whether the elements of a map hold such numbers. */
+bool to_sa_fits_map(const Lowering *lw, int64_t lo, int64_t hi);
+/* Builds a layer that gives another of its numbers. NULL: diagnosed. */
+Value *to_sa_build_number(Lowering *lw, Layer *layer, uint32_t number) MUST_CHECK;
+/* The tensor as a map that has no port yet. NULL: diagnosed. */
+Value *to_sa_output_map(Lowering *lw, Tensor *tensor) MUST_CHECK;
+/* An input or output of the network with the type and attributes (NULL: none) that a function has for
+ * it. An input gives a map of the type's extents. */
+Op *to_sa_build_port(Lowering *lw, const OpDef *def, Str name, const Type *type, Value *map,
+                     const Attr *attrs);
+/* host.c: finds the ops that the host runs: all that compute in floats, and what reads these. False:
+ * one of them is none for a host, diagnosed. */
+bool to_sa_mark_host(Lowering *lw) MUST_CHECK;
+bool to_sa_is_host(const Lowering *lw, const Op *op);
+/* Where maps are not what the function gives, builds outputs of the network and the function of the
+ * host that reads them, lw->host_func. False: diagnosed. */
+bool to_sa_build_host(Lowering *lw) MUST_CHECK;
 /* window.c: a layer of a reduction. NULL: diagnosed. */
 Layer *to_sa_window(Lowering *lw, const Op *generic);
 /* fold.c: where the layer is the only reader of an input of the network and its windows, or their

@@ -95,10 +95,15 @@ Tensor *to_sa_give(Lowering *lw, const Value *value, Layer *layer)
                                       .extents = layer->extents});
 }
 
-static bool check_numbers(const Lowering *lw, const Op *op, int64_t lo, int64_t hi)
+bool to_sa_fits_map(const Lowering *lw, int64_t lo, int64_t hi)
 {
     int64_t limit = INT64_C(1) << (lw->size.act_bits - 1);
-    return (lo >= -limit && hi < limit) ||
+    return lo >= -limit && hi < limit;
+}
+
+static bool check_numbers(const Lowering *lw, const Op *op, int64_t lo, int64_t hi)
+{
+    return to_sa_fits_map(lw, lo, hi) ||
            to_sa_refuse(op,
                         "gives numbers from %lld to %lld, which do not fit the overlay's "
                         "activations of %u bits",
@@ -143,6 +148,16 @@ bool to_sa_materialize(Lowering *lw, Tensor *tensor)
     if (!part_operands(lw, tensor->layer)) return false;
     tensor->map = to_sa_build(lw, tensor->layer);
     return tensor->map != NULL;
+}
+
+Value *to_sa_build_number(Lowering *lw, Layer *layer, uint32_t number)
+{
+    uint32_t result = layer->result;
+    if (!part_operands(lw, layer)) return NULL;
+    layer->result = number;
+    Value *map = to_sa_build(lw, layer);
+    layer->result = result;
+    return map;
 }
 
 Tensor *to_sa_tensor(Lowering *lw, const Value *value)

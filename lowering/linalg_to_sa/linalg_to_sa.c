@@ -2,7 +2,8 @@
  *
  * Requires: a module with one public function, whose kernels are linalg.generic with channels last
  * (normalize-layout).  Changes: the function becomes a sa.network of its name for the overlay that
- * the options say; other functions are erased.
+ * the options say; other functions are erased. What computes in floats behind it becomes a private
+ * function for the host.
  * Tests: lit/lowering/linalg_to_sa, test/e2e/overlay_check.py */
 #include <string.h>
 
@@ -39,23 +40,20 @@ static Str port_name(const Attr *attrs, const char *what, uint32_t index, StrBuf
 
 /* What the function says about an argument or result goes with the port, so that whoever runs the
  * program can quantize and reorder arrays. */
-static Op *build_port(Lowering *lw, const OpDef *def, const Value *value, Value *map,
-                      const Attr *attrs, uint32_t index)
+Op *to_sa_build_port(Lowering *lw, const OpDef *def, Str name, const Type *type, Value *map,
+                     const Attr *attrs)
 {
-    StrBuf scratch = {0};
     Context *ctx = lw->ctx;
-    Str name = port_name(attrs, def == SA(INPUT) ? "input" : "output", index, &scratch);
     NamedAttr named[] = {build_named_attr(ctx, "name", attr_string(ctx, name))};
     Extents extents;
-    const Type *type = NULL;
-    if (extents_of(value->type, to_sa_channel_dims(lw, value), &extents)) {
+    const Type *own = NULL;
+    if (!map && extents_of(type, 1, &extents)) {
         const int64_t dims[] = {extents.h, extents.w, extents.c};
-        type = type_tensor(type_i(ctx, lw->size.act_bits), dims, 3, NULL);
+        own = type_tensor(type_i(ctx, lw->size.act_bits), dims, 3, NULL);
     }
-    Op *op = build(&lw->b, def, &map, map != NULL, &type, map == NULL, named, COUNT_OF(named));
-    op_set_attr(op, SA_ATTR_TYPE, attr_type(value->type));
+    Op *op = build(&lw->b, def, &map, map != NULL, &own, map == NULL, named, COUNT_OF(named));
+    op_set_attr(op, SA_ATTR_TYPE, attr_type(type));
     op_set_attr(op, SA_ATTR_PORT, attrs ? attrs : attr_dict_empty(ctx));
-    strbuf_free(&scratch);
     return op;
 }
 
@@ -94,7 +92,10 @@ static bool add_argument(Lowering *lw, uint32_t index)
                         "has argument #%u with numbers from %lld to %lld, which do not fit the "
                         "overlay's activations of %u bits",
                         index, (long long)tensor.lo, (long long)tensor.hi, lw->size.act_bits);
-    tensor.map = op_result(build_port(lw, SA(INPUT), arg, NULL, attrs, index), 0);
+    StrBuf scratch = {0};
+    Str name = port_name(attrs, "input", index, &scratch);
+    tensor.map = op_result(to_sa_build_port(lw, SA(INPUT), name, arg->type, NULL, attrs), 0);
+    strbuf_free(&scratch);
     to_sa_new_tensor(lw, arg, &tensor);
     return true;
 }
@@ -108,16 +109,33 @@ static bool has_port(const Value *map)
     return false;
 }
 
+Value *to_sa_output_map(Lowering *lw, Tensor *tensor)
+{
+    if (!to_sa_materialize(lw, tensor)) return NULL;
+    if (!tensor->is_padded && !has_port(tensor->map)) return tensor->map;
+    return to_sa_build(lw, to_sa_copy(lw, tensor, func_entry(lw->func)->last));
+}
+
 static bool add_result(Lowering *lw, const Op *ret, uint32_t index)
 {
+    StrBuf scratch = {0};
     const Value *value = op_operand(ret, index);
+    const Attr *attrs = func_result_attrs(lw->func, index);
     Tensor *tensor = to_sa_tensor(lw, value);
-    if (!tensor || !to_sa_materialize(lw, tensor)) return false;
-    Value *map = tensor->map;
-    if (tensor->is_padded || has_port(map)) map = to_sa_build(lw, to_sa_copy(lw, tensor, ret));
+    Value *map = tensor ? to_sa_output_map(lw, tensor) : NULL;
     if (!map) return false;
-    Op *port = build_port(lw, SA(OUTPUT), value, map, func_result_attrs(lw->func, index), index);
-    (void)port;
+    to_sa_build_port(lw, SA(OUTPUT), port_name(attrs, "output", index, &scratch), value->type, map,
+                     attrs);
+    strbuf_free(&scratch);
+    return true;
+}
+
+static bool add_results(Lowering *lw)
+{
+    const Op *ret = func_entry(lw->func)->last;
+    if (!to_sa_build_host(lw)) return false;
+    for (uint32_t i = 0; !lw->host_func && i < ret->operand_count; i++)
+        if (!add_result(lw, ret, i)) return false;
     return true;
 }
 
@@ -126,17 +144,14 @@ static bool convert_body(Lowering *lw)
     const Block *body = func_entry(lw->func);
     for (uint32_t i = 0; i < body->arg_count; i++)
         if (!add_argument(lw, i)) return false;
-    FOR_EACH_OP(op, body) {
-        if (op == body->last) break;
-        if (!to_sa_add_op(lw, op)) return false;
-    }
-    for (uint32_t i = 0; i < body->last->operand_count; i++)
-        if (!add_result(lw, body->last, i)) return false;
-    return true;
+    if (!to_sa_mark_host(lw)) return false;
+    FOR_EACH_OP(op, body)
+        if (op != body->last && !to_sa_is_host(lw, op) && !to_sa_add_op(lw, op)) return false;
+    return add_results(lw);
 }
 
 /* Results of types that no layer gives are told at the layer, those of arguments at the function. */
-static bool convert(Pass *pass, Op *func, const SaOverlay *size, const Attr *overlay)
+static bool convert(Pass *pass, Op *func, const SaOverlay *size, const Attr *overlay, Op **host)
 {
     Lowering lw = {.arena = &pass->scratch, .ctx = pass->ctx, .func = func, .size = *size};
     Builder b = builder_before(func);
@@ -152,6 +167,8 @@ static bool convert(Pass *pass, Op *func, const SaOverlay *size, const Attr *ove
     vec_free(&lw.layers);
     ptrmap_free(&lw.tensors);
     ptrmap_free(&lw.channel_dims);
+    ptrmap_free(&lw.host);
+    *host = lw.host_func;
     if (!ok) op_erase(network);
     return ok;
 }
@@ -161,10 +178,10 @@ static uint32_t bits_of(const Pass *pass, const char *option)
     return str_eq_c(pass_string(pass, option), "i8") ? 8 : 16;
 }
 
-static void erase_functions(Op *module)
+static void erase_functions(Op *module, const Op *kept)
 {
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
-        if (op->def == FUNC(FUNC)) op_erase(op);
+        if (op->def == FUNC(FUNC) && op != kept) op_erase(op);
 }
 
 static uint32_t size_of(const Pass *pass, const char *option)
@@ -193,8 +210,9 @@ static bool run_convert(Pass *pass, Op *module)
     const SaOverlay size = read_sizes(pass);
     Op *func = find_network(module);
     const Attr *overlay = func ? sa_overlay_attr(pass->ctx, &size, func->loc) : NULL;
-    if (!overlay || !convert(pass, func, &size, overlay)) return false;
-    erase_functions(module);
+    Op *host = NULL;
+    if (!overlay || !convert(pass, func, &size, overlay, &host)) return false;
+    erase_functions(module, host);
     return true;
 }
 

@@ -77,20 +77,30 @@ static uint32_t shift_down(Payload *p, const Op *op, bool is_signed)
                          reading(p, op, 1, false));
 }
 
+static uint32_t literal(Payload *p, int64_t value)
+{
+    return number_const(p->n, value);
+}
+
+/* x ^ y of single bits: x + y - 2 x y */
+static uint32_t differ(Payload *p, const Op *op)
+{
+    uint32_t x = reading(p, op, 0, false), y = reading(p, op, 1, false);
+    uint32_t both = number_binary(p->n, NUMBER_MUL, x, y);
+    return number_binary(p->n, NUMBER_SUB, number_binary(p->n, NUMBER_ADD, x, y),
+                         number_binary(p->n, NUMBER_MUL, both, literal(p, 2)));
+}
+
 /* x ^ -1 = -1 - x */
 static uint32_t invert(Payload *p, const Op *op)
 {
     int64_t value;
+    if (type_width(op_result(op, 0)->type) == 1) return differ(p, op);
     uint32_t x = reading(p, op, 0, true), y = reading(p, op, 1, true);
     if (x == NO_NUMBER || y == NO_NUMBER) return NO_NUMBER;
     if (!number_is_const(p->n, y, &value) || value != -1)
         return number_fail(p->n, "has 'arith.xori' of other than all bits");
     return number_binary(p->n, NUMBER_SUB, y, x);
-}
-
-static uint32_t literal(Payload *p, int64_t value)
-{
-    return number_const(p->n, value);
 }
 
 /* 1 where a > b, else 0. */

@@ -7,6 +7,7 @@
 #define MING_SIM_ENGINE_ENGINE_H
 
 #include "dialects/sa/sa.h"
+#include "sim/interp/interp.h"
 #include "sim/io/io.h"
 
 enum { ENGINE_LA, ENGINE_LW, ENGINE_FL, ENGINE_CO, ENGINE_ST, ENGINE_UNITS };
@@ -78,5 +79,29 @@ bool engine_port_take(EnginePort *port, const Npy *npy, int64_t *frames, StrBuf 
 bool engine_port_enter(const EnginePort *port, int64_t frame, uint8_t *to, StrBuf *why) MUST_CHECK;
 bool engine_port_leave(EnginePort *port, int64_t frame, int64_t frames, const uint8_t *from,
                        StrBuf *why) MUST_CHECK;
+/* A frame of an output in the map's place, as the function's array: a new reference. NULL: *why
+ * tells. */
+Array *engine_port_read(const EnginePort *port, const uint8_t *from, StrBuf *why) MUST_CHECK;
+
+/* What the host computes behind a program: a function beside it, which takes the program's outputs in
+ * their order and gives the model's. Zeros before engine_host_init. */
+typedef struct EngineOutput {
+    Boundary boundary;
+    Npy npy; /* owned */
+} EngineOutput;
+
+typedef struct EngineHost {
+    const Op *func; /* NULL: there is none, ports are the model's */
+    Interp *interp;
+    VEC(EnginePort) maps;
+    VEC(EngineOutput) results;
+} EngineHost;
+
+/* False: diagnosed; engine_host_free is right anyway. */
+bool engine_host_init(EngineHost *host, const Op *module) MUST_CHECK;
+void engine_host_free(EngineHost *host);
+/* Runs the function on a frame of the maps in external memory. False: diagnosed, or *why tells. */
+bool engine_host_run(EngineHost *host, const EngineBank *banks, int64_t frame, int64_t frames,
+                     StrBuf *why) MUST_CHECK;
 
 #endif

@@ -143,19 +143,25 @@ bool engine_port_enter(const EnginePort *port, int64_t frame, uint8_t *to, StrBu
     return true;
 }
 
-bool engine_port_leave(EnginePort *port, int64_t frame, int64_t frames, const uint8_t *from,
-                       StrBuf *why)
+Array *engine_port_read(const EnginePort *port, const uint8_t *from, StrBuf *why)
 {
     uint32_t item = type_width(type_elem(map_of(port->op))) / 8;
     uint64_t sign = UINT64_C(1) << (8 * item - 1);
     Array *array = array_new(port->boundary.type);
-    if (!array) return strbuf_fail(why, "has more elements than memory holds");
-    for (int64_t i = 0; i < array->count; i++) {
+    if (!array) strbuf_add_c(why, "has more elements than memory holds");
+    for (int64_t i = 0; array && i < array->count; i++) {
         uint64_t bits = 0, at = place_of(port, i);
         for (uint32_t k = 0; k < item; k++) bits |= (uint64_t)from[at + k] << 8 * k;
         array_set_i64(array, i, (int64_t)((bits ^ sign) - sign));
     }
-    bool ok = boundary_leave(&port->boundary, array, frame, frames, &port->npy, why);
+    return array;
+}
+
+bool engine_port_leave(EnginePort *port, int64_t frame, int64_t frames, const uint8_t *from,
+                       StrBuf *why)
+{
+    Array *array = engine_port_read(port, from, why);
+    bool ok = array && boundary_leave(&port->boundary, array, frame, frames, &port->npy, why);
     array_unref(array);
     return ok;
 }
