@@ -42,8 +42,14 @@ const Mention *lsp_mention_at(const Document *document, size_t offset);
 
 /* position.c */
 size_t lsp_offset(Str text, const json_t *position);
-json_t *lsp_position(Str text, size_t offset);
 json_t *lsp_range(Str text, Span span);
+/* A place that was found before. The next one, if it is behind it, is found from there, so that many
+ * in a row take one walk through the text. */
+typedef struct Place {
+    size_t offset;
+    json_int_t line, column;
+} Place;
+json_t *lsp_range_from(Str text, Span span, Place *place);
 /* The offset of a line and column in bytes, both from 1. */
 size_t lsp_offset_of_line(Str text, uint32_t line, uint32_t column);
 /* The word around an offset: a name with its %, @, ^ or !, or the name of an op or keyword. */

@@ -2,10 +2,10 @@
  * Tests: test/e2e/lsp_check.py */
 #include "lsp/internal.h"
 
-static json_t *location(const Document *document, Span span)
+static json_t *location(const Document *document, Span span, Place *place)
 {
     return json_pack("{s:o, s:o}", "uri", lsp_string(str_from(document->uri)), "range",
-                     lsp_range(strbuf_str(&document->text), span));
+                     lsp_range_from(strbuf_str(&document->text), span, place));
 }
 
 /* The places that definition or references of one thing ask for. */
@@ -20,24 +20,26 @@ static bool is_wanted(Wanted wanted, bool defines)
 
 static void add_values(const Document *document, const Mention *of, Wanted wanted, json_t *out)
 {
+    Place place = {0};
     for (size_t i = 0; i < document->mentions.len; i++) {
         const Mention *mention = &document->mentions.data[i];
         if (mention->id == of->id && is_wanted(wanted, mention->defines))
-            json_array_append_new(out, location(document, mention->span));
+            json_array_append_new(out, location(document, mention->span, &place));
     }
 }
 
 static void add_symbols(const Document *document, Str name, Wanted wanted, json_t *out)
 {
-    SymbolPlaces places = {0};
+    SymbolPlaces symbols = {0};
+    Place place = {0};
     Str text = strbuf_str(&document->text);
-    lsp_symbols(document, &places);
-    for (size_t i = 0; i < places.len; i++) {
-        const SymbolPlace *place = &places.data[i];
-        if (str_eq(lsp_slice(text, place->span), name) && is_wanted(wanted, place->defines))
-            json_array_append_new(out, location(document, place->span));
+    lsp_symbols(document, &symbols);
+    for (size_t i = 0; i < symbols.len; i++) {
+        const SymbolPlace *symbol = &symbols.data[i];
+        if (str_eq(lsp_slice(text, symbol->span), name) && is_wanted(wanted, symbol->defines))
+            json_array_append_new(out, location(document, symbol->span, &place));
     }
-    vec_free(&places);
+    vec_free(&symbols);
 }
 
 static json_t *find(const Document *document, size_t offset, Wanted wanted)

@@ -50,24 +50,37 @@ size_t lsp_offset(Str text, const json_t *position)
     return offset < end ? offset : end;
 }
 
-json_t *lsp_position(Str text, size_t offset)
+static void move_place(Str text, size_t offset, Place *place)
 {
-    size_t begin = 0;
-    json_int_t line = 0, column = 0;
+    const char *newline;
     if (offset > text.len) offset = text.len;
-    for (size_t end; (end = line_end(text, begin)) < offset; begin = end + 1) line++;
-    while (begin < offset) {
+    if (offset < place->offset) *place = (Place){0};
+    while (place->offset < offset &&
+           (newline = memchr(text.data + place->offset, '\n', offset - place->offset)) != NULL)
+        *place = (Place){(size_t)(newline - text.data) + 1, place->line + 1, 0};
+    while (place->offset < offset) {
         uint32_t units;
-        begin += character(text, begin, &units);
-        column += units;
+        place->offset += character(text, place->offset, &units);
+        place->column += units;
     }
-    return json_pack("{s:I, s:I}", "line", line, "character", column);
+}
+
+static json_t *position(Str text, size_t offset, Place *place)
+{
+    move_place(text, offset, place);
+    return json_pack("{s:I, s:I}", "line", place->line, "character", place->column);
+}
+
+json_t *lsp_range_from(Str text, Span span, Place *place)
+{
+    json_t *start = position(text, span.begin, place);
+    return json_pack("{s:o, s:o}", "start", start, "end", position(text, span.end, place));
 }
 
 json_t *lsp_range(Str text, Span span)
 {
-    return json_pack("{s:o, s:o}", "start", lsp_position(text, span.begin), "end",
-                     lsp_position(text, span.end));
+    Place place = {0};
+    return lsp_range_from(text, span, &place);
 }
 
 size_t lsp_offset_of_line(Str text, uint32_t line, uint32_t column)

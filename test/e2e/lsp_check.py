@@ -21,6 +21,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 
 from installation import Cases
 
@@ -238,6 +239,23 @@ def check_diagnostics(cases, tools):
     cases.check("stop after diagnostics", status == 0 and errors == "", errors)
 
 
+def check_many_places(cases, tools):
+    """All places of a value are found in one walk: a walk for each took minutes on one line."""
+    for name, blank in (("of lines", "\n"), ("of one line", " ")):
+        text = "".join(f"%b{i} = arith.addi %a, %a : i64{blank}" for i in range(20000))
+        text = f'func.func @f(%a: i64 {{dfg.name = "ö🙂"}}) {{{blank}{text}return{blank}}}'
+        server = Server(tools)
+        server.start()
+        server.open(text)
+        begin = time.monotonic()
+        found = server.at("references", find(text, r"f\((%a)"), context={"includeDeclaration": True})
+        seconds = time.monotonic() - begin
+        cases.check(f"places {name}", len(found) == 40001, str(len(found)))
+        cases.check(f"time of places {name}", seconds < TIMEOUT / 3, str(seconds))
+        cases.check(f"words {name}", {word for _, word in words(text, found[::4999])} == {"%a"})
+        cases.check(f"stop after places {name}", server.stop()[0] == 0)
+
+
 def check_life(cases, tools):
     server = Server(tools)
     cases.check("before initialize", server.ask("textDocument/hover")["code"] == -32002)
@@ -354,6 +372,7 @@ def main():
     check_diagnostics(cases, tools)
     check_life(cases, tools)
     check_hostile(cases, tools)
+    check_many_places(cases, tools)
     check_edits(cases, tools, options.seed, options.count)
     return cases.finish()
 
