@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
@@ -468,8 +469,28 @@ static bool check_kernels(const Block *body, bool keeps_going)
     return ok;
 }
 
+/* A layout that a value at the function's boundary has already permutes that value's dimensions. */
+static bool check_recorded(Op *func, const char *name, const Type *const *types)
+{
+    const Attr *all = op_attr(func, name);
+    for (uint32_t i = 0; all && i < all->u.array.count; i++) {
+        const Attr *layout = attr_dict_get_c(all->u.array.items[i], DFG_ATTR_LAYOUT);
+        bool fits = !layout || (type_is_ranked(types[i]) &&
+                                layout->u.map->result_count == types[i]->u.shaped.rank);
+        if (!fits)
+            return op_error(func, "dfg.layout must permute the dimensions of '%s'",
+                            type_str(func->ctx, types[i]));
+    }
+    return true;
+}
+
 static bool normalize_layout(Pass *pass, Op *func)
 {
+    const Type *type = func_type(func);
+    if (!check_recorded(func, "arg_attrs", type->u.function.types) ||
+        !check_recorded(func, "res_attrs", type->u.function.types + type->u.function.input_count))
+        return false;
+
     Chooser c = {.arena = &pass->scratch};
     Block *body = func_entry(func);
     if (!body) return true;
