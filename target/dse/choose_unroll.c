@@ -238,7 +238,7 @@ static bool choose_unroll(Pass *pass, Op *module)
     bool ok = search(pass, module, &space, &state, &answer);
     if (ok) {
         dse_apply(module, region, &space, state.chosen);
-        folding_record(module);
+        folding_record(module, region);
         record_budget(pass, module, dse_interval(&space, state.chosen), &answer);
     }
     dse_free(&space);

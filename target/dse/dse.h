@@ -157,9 +157,9 @@ typedef VEC(FoldingMemory) FoldingMemories;
  * diagnosed (no streaming form). */
 bool folding_memories(Op *process, FoldingMemories *out) MUST_CHECK;
 
-/* Adds `folding`, what was chosen for a process, to the report of each process of the module. That
- * of a converter is empty. */
-void folding_record(Op *module);
+/* Adds `folding`, what was chosen for a process, to the report of each process of the region, which
+ * dse_apply has written. That of a converter is empty. */
+void folding_record(Op *module, const Op *region);
 
 /* Reads a folding file. A section is an object, or NULL if the file has none. False: diagnosed. */
 typedef struct FoldingFile {

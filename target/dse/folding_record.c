@@ -118,13 +118,17 @@ static const Attr *process_folding(Op *process)
     return dict;
 }
 
-void folding_record(Op *module)
+void folding_record(Op *module, const Op *region)
 {
-    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
-        const Attr *report = op->def == DFG(PROCESS) ? op_attr(op, DFG_ATTR_REPORT) : NULL;
-        if (report)
-            op_set_attr(op, DFG_ATTR_REPORT,
-                        attr_dict_set(report, ident_get_c(op->ctx, DFG_REPORT_FOLDING),
-                                      process_folding(op)));
+    SymbolTable symbols;
+    const Ident *name = ident_get_c(module->ctx, DFG_REPORT_FOLDING);
+    symtab_init(&symbols, module);
+    FOR_EACH_OP(op, region_entry(op_region(region, 0))) {
+        if (op->def != DFG(INSTANTIATE)) continue;
+        Op *process = symtab_get(&symbols, op_attr(op, "callee")->u.symbol.names[0]);
+        const Attr *report = op_attr(process, DFG_ATTR_REPORT);
+        op_set_attr(process, DFG_ATTR_REPORT,
+                    attr_dict_set(report, name, process_folding(process)));
     }
+    symtab_free(&symbols);
 }
