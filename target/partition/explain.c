@@ -88,7 +88,7 @@ static bool explain_totals(const PartitionModel *model, StrBuf *why)
 void partition_explain_steps(const PartitionModel *model, int64_t steps, StrBuf *why)
 {
     Tightest worst = {.limit = 1};
-    for (int k = 0; k < PARTITION_KINDS; k++) {
+    for (PartitionKind k = 0; k < PARTITION_KINDS; k++) {
         Tightest here = {.kind = k};
         for (size_t i = 0; i < model->nodes.len; i++)
             here.use += least_use(model, &model->nodes.data[i], k);
