@@ -140,14 +140,20 @@ typedef struct Sizes {
     bool has_large_constant, has_unknown_shape;
 } Sizes;
 
+/* An integer that is more, or a list of extents whose product is: one of ConstantOfShape, Expand. */
 static bool is_large(const Attr *value, int64_t most)
 {
     if (!value || (value->kind != ATTR_DENSE && value->kind != ATTR_INTEGER)) return false;
     if (!type_is_integer(type_elem(value->type)) && type_elem(value->type)->kind != TYPE_INDEX)
         return false;
     Array *array = array_from_attr(value);
-    bool found = false;
-    for (int64_t i = 0; array && i < array->count; i++) found |= array_get_i64(array, i) > most;
+    bool found = false, is_list = array && array->count <= ONNX_MAX_RANK;
+    int64_t product = 1;
+    for (int64_t i = 0; array && !found && i < array->count; i++) {
+        int64_t number = array_get_i64(array, i);
+        if (is_list && number > 0) found = !i64_mul(product, number, &product) || product > most;
+        found |= number > most;
+    }
     array_unref(array);
     return found;
 }
