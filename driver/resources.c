@@ -32,6 +32,7 @@ typedef VEC(StrBuf) Places;
 /* Where a build has the files of one kind, from its root. */
 static const char *const build_folders[][2] = {{"board", "emit/board"},
                                                {"csim", "emit/csim"},
+                                               {"engine", "emit/overlay/engine"},
                                                {"rtl", "emit/rtl"},
                                                {"devices", "target/devices"}};
 

@@ -103,6 +103,7 @@ emit/verilog                    verilog
 emit/dies                       dies
 emit                            cpp emit emitted
 emit/kernels                    kernels
+emit/overlay                    overlay_hls
 driver                          chart check compile device_options driver model ports search
 driver/roofline                 roofline
 driver/simulate                 simulation
@@ -140,7 +141,7 @@ RANK = {module: rank for rank, module in enumerate(PREFIXES)}
 
 # Folders that are a part of the module around them, with its rank, prefixes and header.
 ROOMS = {"driver/quantize": "driver", "emit/board": "emit", "target/partition/layers": "target/partition",
-         "tools/batch": "tools"}
+         "tools/batch": "tools", "tools/overlay": "tools"}
 
 
 def folder_of(path):
@@ -157,7 +158,7 @@ def listed_sources():
                              cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return sorted(name for name in listing.splitlines()
                   if (ROOT / name).is_file() and name.split("/")[0] not in UNCHECKED
-                  and not name.startswith(("emit/csim/", "emit/board/csim_xrt", "include/")))
+                  and not name.startswith(("emit/csim/", "emit/board/csim_xrt", "emit/overlay/engine/", "include/")))
 
 
 def check_folders(sources):

@@ -173,6 +173,7 @@ int command_compile(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_engine(int argc, char **argv);
 int command_explore(int argc, char **argv);
+int command_overlay(int argc, char **argv);
 int command_partition(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_roofline(int argc, char **argv);

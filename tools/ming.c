@@ -22,6 +22,7 @@ static const Command commands[] = {
     {"devices", "", "what --device names", command_devices},
     {"engine", "PROGRAM", "a program of an overlay", command_engine},
     {"explore", "MODEL", "throughput against resources", command_explore},
+    {"overlay", "-o DIR", "an engine for programs of an overlay", command_overlay},
     {"partition", "GRAPH.json", "tasks to the dies of cards", command_partition},
     {"report", "DIR", "a page about a design; predictions beside synthesis", command_report},
     {"roofline", "MODEL", "what a device can compute of it", command_roofline},

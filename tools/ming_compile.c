@@ -337,7 +337,7 @@ static bool run_overlay(const Tool *tool, OverlayTool *options, const Texts *inp
     return ok;
 }
 
-static int command_overlay(int argc, char **argv)
+static int compile_overlay(int argc, char **argv)
 {
     OverlayTool options = {0};
     Flags flags = {0};
@@ -373,7 +373,7 @@ static bool wants_overlay(int argc, char **argv)
 
 int command_compile(int argc, char **argv)
 {
-    if (wants_overlay(argc, argv)) return command_overlay(argc, argv);
+    if (wants_overlay(argc, argv)) return compile_overlay(argc, argv);
     CompileTool options = {0};
     compile_flags_init(&options.flags);
     Flags flags = {0};

@@ -1,10 +1,12 @@
 /* ming engine: runs a program of an overlay in the simulator, on arrays, or on memories that are
  * files.
  * Tests: test/e2e/engine_check.py, lit/sim/engine */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "dialects/dialects.h"
 #include "ir/asm/parse/parse.h"
@@ -17,7 +19,8 @@
 typedef struct EngineFlags {
     Texts memories, spaces, dumps; /* BANK:FILE, BANK:BYTES, BANK:FILE */
     Texts inputs, outputs;         /* .npy files, one for each port */
-    const char *json;
+    Texts after;                   /* BANK:FILE, of a run elsewhere */
+    const char *banks, *json;
     int64_t rate, latency, restart, max_cycles;
 } EngineFlags;
 
@@ -66,12 +69,12 @@ static EngineBank *grow_bank(EngineJob *job, size_t bank, size_t size)
     return b;
 }
 
-static bool load_bank(EngineJob *job, const char *text)
+static bool load_bank(EngineJob *job, const char *flag, const char *text)
 {
     StrBuf bytes = {0};
     const char *path, *reason = NULL;
     size_t bank;
-    if (!split_bank(job->tool, "memory", text, &bank, &path)) return false;
+    if (!split_bank(job->tool, flag, text, &bank, &path)) return false;
     bool ok = file_read(&bytes, path, &reason) ||
               tool_error(job->tool, "error: cannot read '%s': %s", path, reason);
     if (ok && bytes.len > 0) memcpy(grow_bank(job, bank, bytes.len)->bytes, bytes.data, bytes.len);
@@ -238,7 +241,7 @@ static bool fill_banks(EngineJob *job)
     const EngineFlags *flags = job->flags;
     if (!load_module(job)) return false;
     for (size_t i = 0; i < flags->memories.len; i++)
-        if (!load_bank(job, flags->memories.data[i])) return false;
+        if (!load_bank(job, "memory", flags->memories.data[i])) return false;
     for (size_t i = 0; i < flags->spaces.len; i++)
         if (!reserve_bank(job, flags->spaces.data[i])) return false;
     return open_all_ports(job);
@@ -347,6 +350,36 @@ static bool read_program(EngineJob *job, const char *path)
     return job->module != NULL;
 }
 
+/* The program's file and what each bank holds in front of the first frame, for an engine elsewhere. */
+static bool write_banks(EngineJob *job, const Op *program)
+{
+    enum { LEAST_BANKS = SA_BANK_PARAMETERS + 1 };
+    StrBuf path = {0}, text = {0};
+    const char *dir = job->flags->banks;
+    bool ok = mkdir(dir, 0777) == 0 || errno == EEXIST ||
+              tool_error(job->tool, "error: cannot make '%s': %s", dir, strerror(errno));
+    strbuf_printf(&path, "%s/program.bin", dir);
+    ok = ok && overlay_write_program(program, &text) &&
+         write_file(job->tool, path.data, strbuf_str(&text));
+    for (size_t i = 0; ok && (i < job->bank_count || i < LEAST_BANKS); i++) {
+        const EngineBank *bank = &job->banks[i];
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/bank%zu.bin", dir, i);
+        ok = write_file(job->tool, path.data, (Str){(const char *)bank->bytes, bank->size});
+    }
+    strbuf_free(&path);
+    strbuf_free(&text);
+    return ok;
+}
+
+/* Outputs of a run elsewhere. */
+static bool read_after(EngineJob *job)
+{
+    for (size_t i = 0; i < job->flags->after.len; i++)
+        if (!load_bank(job, "after", job->flags->after.data[i])) return false;
+    return leave_frame(job, 0) && save_outputs(job);
+}
+
 static bool simulate(EngineJob *job)
 {
     const EngineFlags *flags = job->flags;
@@ -356,6 +389,12 @@ static bool simulate(EngineJob *job)
                                    .restart = (uint64_t)flags->restart,
                                    .max_cycles = (uint64_t)flags->max_cycles};
     if (!program || !fill_banks(job)) return false;
+    if (flags->banks || flags->after.len > 0) {
+        if (job->frames > 1)
+            return tool_error(job->tool, "error: --banks and --after take one frame, not %lld",
+                              (long long)job->frames);
+        return flags->banks ? enter_frame(job, 0) && write_banks(job, program) : read_after(job);
+    }
     for (int64_t frame = 0; frame < job->frames; frame++) {
         engine_result_free(&job->result);
         if (!enter_frame(job, frame) ||
@@ -418,6 +457,12 @@ int command_engine(int argc, char **argv)
          NULL},
         {"dump", FLAG_TEXTS, &engine.dumps, "bank:file",
          "Write what a bank holds at the end; may be repeated", NULL},
+        {"banks", FLAG_TEXT, &engine.banks, "dir",
+         "In place of simulating, write program.bin and bank0.bin, bank1.bin, ... for an engine "
+         "of ming overlay",
+         NULL},
+        {"after", FLAG_TEXTS, &engine.after, "bank:file",
+         "In place of simulating, take the outputs from what a bank held after such a run", NULL},
         {"rate", FLAG_INT, &engine.rate, "n",
          "Bytes that a bank moves in 1,000 cycles, default 64000, a beat a cycle", NULL},
         {"latency", FLAG_INT, &engine.latency, "cycles",
@@ -443,6 +488,7 @@ int command_engine(int argc, char **argv)
     vec_free(&engine.memories);
     vec_free(&engine.spaces);
     vec_free(&engine.dumps);
+    vec_free(&engine.after);
     vec_free(&engine.inputs);
     vec_free(&engine.outputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -16,6 +16,12 @@ static const bool REGISTER_IS_SIGNED[] = {
 };
 #undef REG
 
+#define REG(ID, NAME, IS_SIGNED, SUMMARY) SUMMARY,
+static const char *const REGISTER_SUMMARIES[] = {
+#include "dialects/sa/sa_regs.def"
+};
+#undef REG
+
 static const char *const BUFFERS[] = {"activations", "weights", "output", "parameters", NULL};
 static const char *const SOURCES[] = {"sums", "operand", "parameter", NULL};
 static const char *const ROUNDINGS[] = {"floor", "half_up", "half_even", NULL};
@@ -27,6 +33,11 @@ static const char *const PU_REGS[] = {"r0", "r1",  "r2",  "r3",  "r4",  "r5",  "
 const char *sa_register_name(uint32_t number)
 {
     return sa_register_names[number];
+}
+
+const char *sa_register_summary(uint32_t number)
+{
+    return REGISTER_SUMMARIES[number];
 }
 
 bool sa_register_is_signed(uint32_t number)

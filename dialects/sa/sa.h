@@ -55,7 +55,11 @@ enum {
     SA_SEMAPHORES = 16,
     SA_BEAT_BYTES = 64,
     SA_LOG2_PARAMETER_BITS = 5,
+    SA_QUEUE = 4, /* commands that wait in front of a unit */
 };
+
+/* Banks of external memory, as the compiler uses them and the engine's ports are wired. */
+enum { SA_BANK_MAPS, SA_BANK_WEIGHTS, SA_BANK_PARAMETERS };
 
 enum { SA_MODE_DENSE, SA_MODE_DEPTHWISE, SA_MODE_POOL, SA_MODE_ELTWISE, SA_MODE_COUNT };
 
@@ -75,12 +79,22 @@ typedef struct SaOverlay {
 
 SaOverlay sa_overlay(const Attr *overlay);
 
+/* Rows of sa_overlay.def: where in SaOverlay a parameter is, and the numbers that it may be. */
+typedef struct SaParam {
+    const char *name, *summary;
+    size_t offset;
+    int64_t least, most;
+} SaParam;
+extern const SaParam sa_overlay_params[];
+
 /* The parameters as words of a file: those of sa_overlay.def in their order, then the bits of
  * activations and of weights. */
 #define PARAM(FIELD, LEAST, MOST, SUMMARY) +1
 enum {
-    SA_OVERLAY_WORDS = 2
+    SA_OVERLAY_PARAMS = 0
 #include "dialects/sa/sa_overlay.def"
+    ,
+    SA_OVERLAY_WORDS = SA_OVERLAY_PARAMS + 2
 };
 #undef PARAM
 void sa_overlay_to_words(const SaOverlay *overlay, uint32_t words[SA_OVERLAY_WORDS]);
@@ -90,6 +104,7 @@ SaOverlay sa_overlay_from_words(const uint32_t words[SA_OVERLAY_WORDS]);
 const Attr *sa_overlay_attr(Context *ctx, const SaOverlay *overlay, const Attr *loc) MUST_CHECK;
 
 const char *sa_register_name(uint32_t number);
+const char *sa_register_summary(uint32_t number);
 bool sa_register_is_signed(uint32_t number);
 
 /* A field of an instruction: bits high to low hold the attribute. Of an attribute that may be

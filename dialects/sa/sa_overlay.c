@@ -4,26 +4,22 @@
 #include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
 
-/* Rows of sa_overlay.def as a table. A parameter of the attribute is an i64 in this order, then the
- * widths of activations and weights. */
-typedef struct Param {
-    const char *name;
-    size_t offset;
-    int64_t least, most;
-} Param;
-
-#define PARAM(FIELD, LEAST, MOST, SUMMARY) {#FIELD, offsetof(SaOverlay, FIELD), LEAST, MOST},
-static const Param PARAMS[] = {
+/* A parameter of the attribute is an i64 in the order of this table, then the widths of activations and
+ * weights. */
+#define PARAM(FIELD, LEAST, MOST, SUMMARY)                                                         \
+    {#FIELD, SUMMARY, offsetof(SaOverlay, FIELD), LEAST, MOST},
+const SaParam sa_overlay_params[] = {
 #include "dialects/sa/sa_overlay.def"
 };
 #undef PARAM
 
-enum { PARAM_COUNT = COUNT_OF(PARAMS), ACT = PARAM_COUNT, WEIGHT, ALL_PARAMS, TYPES_BEHIND = 2 };
+enum { PARAM_COUNT = SA_OVERLAY_PARAMS, ACT = PARAM_COUNT, WEIGHT, ALL_PARAMS, TYPES_BEHIND = 2 };
 
 void sa_overlay_to_words(const SaOverlay *overlay, uint32_t words[SA_OVERLAY_WORDS])
 {
     for (size_t i = 0; i < PARAM_COUNT; i++)
-        words[i] = *(const uint32_t *)(const void *)((const char *)overlay + PARAMS[i].offset);
+        words[i] =
+            *(const uint32_t *)(const void *)((const char *)overlay + sa_overlay_params[i].offset);
     words[ACT] = overlay->act_bits;
     words[WEIGHT] = overlay->weight_bits;
 }
@@ -32,7 +28,7 @@ SaOverlay sa_overlay_from_words(const uint32_t words[SA_OVERLAY_WORDS])
 {
     SaOverlay overlay = {.act_bits = words[ACT], .weight_bits = words[WEIGHT]};
     for (size_t i = 0; i < PARAM_COUNT; i++)
-        *(uint32_t *)(void *)((char *)&overlay + PARAMS[i].offset) = words[i];
+        *(uint32_t *)(void *)((char *)&overlay + sa_overlay_params[i].offset) = words[i];
     return overlay;
 }
 
@@ -60,10 +56,10 @@ static const Attr *make(Context *ctx, const int64_t *values, const Attr *loc)
 {
     const Attr *params[ALL_PARAMS];
     for (size_t i = 0; i < PARAM_COUNT; i++) {
-        if (values[i] < PARAMS[i].least || values[i] > PARAMS[i].most) {
+        if (values[i] < sa_overlay_params[i].least || values[i] > sa_overlay_params[i].most) {
             diag_error(ctx, loc, "%s of an overlay must be from %lld to %lld, but is %lld",
-                       PARAMS[i].name, (long long)PARAMS[i].least, (long long)PARAMS[i].most,
-                       (long long)values[i]);
+                       sa_overlay_params[i].name, (long long)sa_overlay_params[i].least,
+                       (long long)sa_overlay_params[i].most, (long long)values[i]);
             return NULL;
         }
     }
@@ -124,7 +120,7 @@ static const Attr *parse_overlay(OpParser *p, const Type *type)
               parser_expect(p, ",") && parse_width(p, "weight", &values[WEIGHT])))
             return NULL;
         if (i > 0 && !parser_expect(p, ",")) return NULL;
-        if (!parse_number(p, PARAMS[i].name, &values[i])) return NULL;
+        if (!parse_number(p, sa_overlay_params[i].name, &values[i])) return NULL;
     }
     return parser_expect(p, ">") ? make(parser_ctx(p), values, loc) : NULL;
 }
@@ -138,7 +134,7 @@ static void print_overlay(StrBuf *out, const Attr *attr)
             strbuf_printf(out, ", act = i%lld, weight = i%lld",
                           (long long)attr_int_value(params[ACT]),
                           (long long)attr_int_value(params[WEIGHT]));
-        strbuf_printf(out, "%s%s = %lld", i > 0 ? ", " : "", PARAMS[i].name,
+        strbuf_printf(out, "%s%s = %lld", i > 0 ? ", " : "", sa_overlay_params[i].name,
                       (long long)attr_int_value(params[i]));
     }
     strbuf_add_char(out, '>');

@@ -119,7 +119,7 @@ static void clear_end(Writer *w, const Map *map)
     set(w, SA_REG_ACT_PAGE, map->page + last / SA_PAGE_WORDS);
     set(w, SA_REG_ACT_BASE, last % SA_PAGE_WORDS);
     address(w, SA_BUFFER_ACTIVATIONS, w->plan->zero_address);
-    command(w, SA(LOAD_A), FIELDS(.bank = there(BANK_MAPS)));
+    command(w, SA(LOAD_A), FIELDS(.bank = there(SA_BANK_MAPS)));
 }
 
 /* The layer that can begin before its input is there: the first one, of one tile. */
@@ -155,7 +155,7 @@ static bool load_rows(Writer *w, const Layer *layer, uint64_t y)
     set(w, SA_REG_ACT_PAGE, map->page + y * row_words / SA_PAGE_WORDS);
     set(w, SA_REG_ACT_BASE, y * row_words % SA_PAGE_WORDS);
     address(w, SA_BUFFER_ACTIVATIONS, map->address + begin);
-    command(w, SA(LOAD_A), FIELDS(.bank = there(BANK_MAPS), .signal = LOADED));
+    command(w, SA(LOAD_A), FIELDS(.bank = there(SA_BANK_MAPS), .signal = LOADED));
     return true;
 }
 
@@ -172,7 +172,7 @@ static bool load_maps(Writer *w)
         set(w, SA_REG_ACT_PAGE, map->page);
         set(w, SA_REG_ACT_BASE, 0);
         address(w, SA_BUFFER_ACTIVATIONS, map->address);
-        command(w, SA(LOAD_A), FIELDS(.bank = there(BANK_MAPS)));
+        command(w, SA(LOAD_A), FIELDS(.bank = there(SA_BANK_MAPS)));
     }
     command(w, SA(NOP), FIELDS(.unit = there(UNIT_LOAD_A), .signal = LOADED));
     array_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .wait = LOADED));
@@ -188,7 +188,7 @@ static bool load_parameters(Writer *w)
     if (!set_beats(w, beats, plan->network)) return false;
     set(w, SA_REG_P_BASE, 0);
     address(w, SA_BUFFER_PARAMETERS, 0);
-    command(w, SA(LOAD_P), FIELDS(.bank = there(BANK_PARAMETERS), .signal = PARAMETERS));
+    command(w, SA(LOAD_P), FIELDS(.bank = there(SA_BANK_PARAMETERS), .signal = PARAMETERS));
     array_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .wait = PARAMETERS));
     return true;
 }
@@ -231,7 +231,7 @@ static bool load_weights(Writer *w, size_t index)
     set(w, SA_REG_WB_BASE, load->base);
     address(w, SA_BUFFER_WEIGHTS, load->tile->address);
     command(w, SA(LOAD_W),
-            FIELDS(.half = there(load->half), .bank = there(BANK_WEIGHTS), .signal = IN_BUFFER,
+            FIELDS(.half = there(load->half), .bank = there(SA_BANK_WEIGHTS), .signal = IN_BUFFER,
                    .wait = waits > 0 ? BUFFER_FREE : NO_SEMAPHORE));
     return true;
 }
@@ -456,7 +456,7 @@ static bool store_maps(Writer *w)
         set(w, SA_REG_OUT_PAGE, map->page);
         set(w, SA_REG_OUT_BASE, 0);
         address(w, SA_BUFFER_OUTPUT, map->address);
-        command(w, SA(STORE), FIELDS(.bank = there(BANK_MAPS)));
+        command(w, SA(STORE), FIELDS(.bank = there(SA_BANK_MAPS)));
     }
     return true;
 }

@@ -8,9 +8,6 @@
 #include "ir/pass/pass.h"
 #include "lowering/network_to_program/network_to_program.h"
 
-/* Banks of external memory. */
-enum { BANK_MAPS, BANK_WEIGHTS, BANK_PARAMETERS };
-
 /* A map on the chip: pixels of `words` words, in consecutive pages; where it lies outside, if it
  * does. */
 typedef struct Map {
@@ -21,7 +18,7 @@ typedef struct Map {
     size_t made;     /* number of the layer that gives it */
     size_t last_use; /* number of the last layer that reads it; SIZE_MAX: kept to the end */
     const Op *input, *output;
-    uint64_t address; /* in BANK_MAPS, beats */
+    uint64_t address; /* in SA_BANK_MAPS, beats */
 } Map;
 typedef VEC(Map) Maps;
 
@@ -29,7 +26,7 @@ typedef VEC(Map) Maps;
 typedef struct Tile {
     size_t layer;
     uint32_t m, m_end, n, n_end;
-    uint64_t address; /* of its weights in BANK_WEIGHTS, beats */
+    uint64_t address; /* of its weights in SA_BANK_WEIGHTS, beats */
 } Tile;
 typedef VEC(Tile) Tiles;
 
@@ -55,9 +52,9 @@ typedef struct Plan {
     Tiles tiles;
     Bytes weights, parameters; /* images */
     uint32_t parameter_vectors;
-    uint64_t map_beats;    /* used in BANK_MAPS */
+    uint64_t map_beats;    /* used in SA_BANK_MAPS */
     Bytes zeros;           /* a beat of zeros, or nothing where no map ends within a beat */
-    uint64_t zero_address; /* where it is in BANK_MAPS */
+    uint64_t zero_address; /* where it is in SA_BANK_MAPS */
 } Plan;
 
 /* plan.c: false: diagnosed, something does not fit. */

@@ -30,7 +30,7 @@ static void add_port(Builder *b, const Plan *plan, const Map *map)
     const Op *op = map->input ? map->input : map->output;
     NamedAttr attrs[] = {number(ctx, "direction", map->input ? INPUT : OUTPUT),
                          build_named_attr(ctx, "name", op_attr(op, "name")),
-                         number(ctx, SA_ATTR_BANK, BANK_MAPS),
+                         number(ctx, SA_ATTR_BANK, SA_BANK_MAPS),
                          number(ctx, "address", (int64_t)map->address),
                          number(ctx, "lanes", (int64_t)map->words * plan->size.cols),
                          build_named_attr(ctx, "map", attr_type(map->value->type))};
@@ -61,9 +61,9 @@ static bool lower(Op *network)
             build_named_attr(b.ctx, "sym_name", op_attr(network, "sym_name")),
             build_named_attr(b.ctx, SA_ATTR_OVERLAY, op_attr(network, SA_ATTR_OVERLAY))};
         add_ports(&b, &plan);
-        add_image(&b, BANK_MAPS, plan.zero_address, &plan.zeros);
-        add_image(&b, BANK_WEIGHTS, 0, &plan.weights);
-        add_image(&b, BANK_PARAMETERS, 0, &plan.parameters);
+        add_image(&b, SA_BANK_MAPS, plan.zero_address, &plan.zeros);
+        add_image(&b, SA_BANK_WEIGHTS, 0, &plan.weights);
+        add_image(&b, SA_BANK_PARAMETERS, 0, &plan.parameters);
         Op *program = build(&b, SA(PROGRAM), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
         Builder body = builder_at_end(region_add_block(op_region(program, 0)), network->loc);
         ok = to_program_write(&plan, &body);

@@ -9,7 +9,7 @@
 
 /* A unit with the commands in front of it, the oldest first, and the one that it runs. */
 typedef struct Unit {
-    Command queue[ENGINE_QUEUE];
+    Command queue[SA_QUEUE];
     uint32_t count;
     Command active;
     bool is_active;
@@ -197,7 +197,7 @@ static bool can_fetch(const Sequencer *s)
 {
     if (!s->next) return false;
     if (s->next->def == SA(END)) return is_idle(s);
-    return !is_command(s->next) || s->units[unit_of(s->next)].count < ENGINE_QUEUE;
+    return !is_command(s->next) || s->units[unit_of(s->next)].count < SA_QUEUE;
 }
 
 static bool fetch(Sequencer *s)

@@ -13,7 +13,6 @@
 enum { ENGINE_LA, ENGINE_LW, ENGINE_FL, ENGINE_CO, ENGINE_ST, ENGINE_UNITS };
 
 enum {
-    ENGINE_QUEUE = 4, /* commands that wait in front of a unit */
     ENGINE_MAX_BANKS = 64,
     ENGINE_MAX_LANES = 1 << 26, /* numbers in all memories of an overlay that is simulated */
 };

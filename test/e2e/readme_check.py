@@ -113,6 +113,7 @@ def prepare(folder, page):
     if page.name in ("README.md", "overlay.md"):
         shutil.copy(EXAMPLE.parent / "overlay.mir", folder / "network.mir")
         np.save(folder / "map.npy", np.arange(48, dtype=np.int8).reshape(4, 4, 3))
+        np.save(folder / "frame.npy", np.load(EXAMPLE / "input.npy")[:1])
         (folder / "input.bin").write_bytes(bytes(4096))
         (folder / "weights.bin").write_bytes(bytes(4096))
     if page.name == "architecture.md":

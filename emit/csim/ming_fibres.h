@@ -1,0 +1,206 @@
+/* Runs the processes of a dataflow region beside each other in C simulation, where they wait for
+ * each other in circles, so that calling one after the other would not do. Each is a fibre: one that
+ * finds a stream empty or full sleeps until it is not. A process that polls its streams says in each
+ * iteration that it did (WAIT_FOR_OTHERS). If nobody can go on, an error says who waits for what.
+ * Streams whose type has no depth hold CAPACITY elements. No cycles are counted.
+ * Included in front of everything else (-include), where it defines what engine.h leaves empty.
+ * Tested by test/e2e/engine_csim_check.py. */
+#ifndef MING_FIBRES_H
+#define MING_FIBRES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <ucontext.h>
+#include <utility>
+#include <vector>
+
+namespace fibres {
+
+struct Fibre {
+    static constexpr std::size_t STACK_BYTES = std::size_t(1) << 21;
+
+    const char *name;
+    std::function<void()> body;
+    std::unique_ptr<char[]> stack;
+    ucontext_t context;
+    std::string awaited; /* the stream that it sleeps for */
+    bool is_writing = false, is_asleep = false, is_done = false;
+    std::uint64_t seen = 0; /* moves when it last said that it polls */
+    unsigned idle = 0;      /* times that it has said so in vain */
+};
+
+class Scheduler {
+public:
+    static Scheduler &the()
+    {
+        static Scheduler scheduler;
+        return scheduler;
+    }
+
+    void add(const char *name, std::function<void()> body)
+    {
+        auto fibre = std::make_unique<Fibre>();
+        fibre->name = name;
+        fibre->body = std::move(body);
+        fibres_.push_back(std::move(fibre));
+    }
+
+    /* All fibres to their ends. */
+    void run()
+    {
+        enum { VAIN_ROUNDS = 3 };
+        unsigned vain = 0;
+        while (!are_done()) {
+            const std::uint64_t before = moves_;
+            for (const auto &fibre : fibres_)
+                if (!fibre->is_done && !fibre->is_asleep)
+                    resume(*fibre);
+            vain = moves_ == before ? vain + 1 : 0;
+            if (vain == VAIN_ROUNDS)
+                throw std::runtime_error("deadlock:" + who_waits());
+        }
+        fibres_.clear();
+    }
+
+    Fibre *sleep(const std::string &stream, bool is_writing)
+    {
+        if (!current_)
+            throw std::runtime_error("stream '" + stream + "' blocks outside of all processes");
+        current_->awaited = stream;
+        current_->is_writing = is_writing;
+        current_->is_asleep = true;
+        return current_;
+    }
+
+    /* Back to the scheduler, until its turn comes again. */
+    void leave()
+    {
+        Fibre *self = current_;
+        swapcontext(&self->context, &main_);
+    }
+
+    void wake(Fibre *&fibre)
+    {
+        if (fibre)
+            fibre->is_asleep = false;
+        fibre = nullptr;
+    }
+
+    void move() { own_moves_++, moves_++; }
+
+    void poll()
+    {
+        enum { MOST_IDLE = 2 };
+        if (own_moves_ != current_->seen)
+            current_->idle = 0;
+        current_->seen = own_moves_;
+        if (++current_->idle > MOST_IDLE)
+            leave();
+    }
+
+private:
+    bool are_done() const
+    {
+        for (const auto &fibre : fibres_)
+            if (!fibre->is_done)
+                return false;
+        return true;
+    }
+
+    void resume(Fibre &fibre)
+    {
+        current_ = &fibre;
+        own_moves_ = fibre.seen;
+        if (!fibre.stack)
+            start(fibre);
+        swapcontext(&main_, &fibre.context);
+        current_ = nullptr;
+        if (failure_)
+            std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+
+    void start(Fibre &fibre)
+    {
+        fibre.stack.reset(new char[Fibre::STACK_BYTES]);
+        getcontext(&fibre.context);
+        fibre.context.uc_stack.ss_sp = fibre.stack.get();
+        fibre.context.uc_stack.ss_size = Fibre::STACK_BYTES;
+        fibre.context.uc_link = &main_;
+        makecontext(&fibre.context, &Scheduler::enter, 0);
+    }
+
+    static void enter()
+    {
+        Scheduler &self = the();
+        Fibre *fibre = self.current_;
+        try {
+            fibre->body();
+        } catch (...) {
+            self.failure_ = std::current_exception();
+        }
+        fibre->is_done = true;
+        self.moves_++;
+    }
+
+    std::string who_waits() const
+    {
+        std::string text;
+        for (const auto &fibre : fibres_)
+            if (fibre->is_asleep)
+                text += std::string("\n  ") + fibre->name + " waits to " +
+                        (fibre->is_writing ? "write" : "read") + " '" + fibre->awaited + "'";
+        return text;
+    }
+
+    std::vector<std::unique_ptr<Fibre>> fibres_;
+    Fibre *current_ = nullptr;
+    std::uint64_t moves_ = 0, own_moves_ = 0; /* of all streams' elements; of the current fibre */
+    ucontext_t main_;
+    std::exception_ptr failure_;
+};
+
+struct Bounded {
+    struct State {
+        Fibre *reader = nullptr, *writer = nullptr; /* asleep */
+    };
+
+    static constexpr std::size_t CAPACITY = 1024;
+    static constexpr std::size_t capacity(int depth) { return depth > 0 ? std::size_t(depth) : CAPACITY; }
+
+    static void on_empty(const std::string &name, State &state)
+    {
+        state.reader = Scheduler::the().sleep(name, false);
+        Scheduler::the().leave();
+    }
+    static void on_full(const std::string &name, State &state)
+    {
+        state.writer = Scheduler::the().sleep(name, true);
+        Scheduler::the().leave();
+    }
+    static void on_read(const std::string &, State &state, std::size_t)
+    {
+        Scheduler::the().wake(state.writer);
+        Scheduler::the().move();
+    }
+    static void on_write(const std::string &, State &state, std::size_t)
+    {
+        Scheduler::the().wake(state.reader);
+        Scheduler::the().move();
+    }
+};
+
+} // namespace fibres
+
+#define HLS_STREAM_POLICY fibres::Bounded
+#define PROCESS(FUNCTION, ...) fibres::Scheduler::the().add(#FUNCTION, [&] { FUNCTION(__VA_ARGS__); })
+#define RUN_PROCESSES() fibres::Scheduler::the().run()
+#define WAIT_FOR_OTHERS() fibres::Scheduler::the().poll()
+
+#endif

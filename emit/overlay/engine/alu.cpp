@@ -1,0 +1,273 @@
+/* The processing unit: a program for every vector of sums, and for every element of a pool's window.
+ * The second operand comes ahead, one vector for each result. */
+#include "engine.h"
+
+struct Place {
+    ap_uint<16> m, y, x;
+};
+
+/* value / 2^shift, rounded. */
+static acc_t shift_right(acc_t value, ap_uint<6> shift, ap_uint<2> rounding)
+{
+#pragma HLS inline
+    const acc_t floor = value >> int(shift);
+    if (shift == 0 || rounding == isa::ROUND_FLOOR)
+        return floor;
+    const acc_t low = value >> int(shift - 1);
+    const bool is_half = low[0];
+    const bool has_rest = acc_t(low << int(shift - 1)) != value;
+    const bool is_up = is_half && (has_rest || rounding == isa::ROUND_HALF_UP || floor[0]);
+    return floor + is_up;
+}
+
+static Vector arithmetic(isa::Opcode opcode, word_t word, const Vector &a, const Vector &b)
+{
+#pragma HLS inline
+    Vector r;
+lanes:
+    for (int j = 0; j < ROWS; j++) {
+#pragma HLS unroll
+        const acc_t x = a.lane[j], y = b.lane[j];
+        switch (opcode) {
+        case isa::PU_ADD:
+        case isa::PU_ADDI:
+            r.lane[j] = x + y;
+            break;
+        case isa::PU_SUB:
+        case isa::PU_SUBI:
+            r.lane[j] = x - y;
+            break;
+        case isa::PU_MUL:
+        case isa::PU_MULI:
+            r.lane[j] = x * y;
+            break;
+        case isa::PU_MAX:
+        case isa::PU_MAXI:
+            r.lane[j] = x > y ? x : y;
+            break;
+        case isa::PU_MIN:
+            r.lane[j] = x < y ? x : y;
+            break;
+        case isa::PU_RSHIFT:
+            r.lane[j] = shift_right(x, ap_uint<6>(y), isa::ROUND_FLOOR);
+            break;
+        default:
+            r.lane[j] = shift_right(x, isa::pu_rshifti::shift(word), isa::pu_rshifti::rounding(word));
+        }
+    }
+    return r;
+}
+
+static Vector all_lanes(acc_t value)
+{
+#pragma HLS inline
+    Vector r;
+    for (int j = 0; j < ROWS; j++)
+        r.lane[j] = value;
+    return r;
+}
+
+static Vector from_parameters(const param_t parameters[ROWS])
+{
+#pragma HLS inline
+    Vector r;
+    for (int j = 0; j < ROWS; j++)
+        r.lane[j] = parameters[j];
+    return r;
+}
+
+/* An entry of a table of 2^log2_bits bits each, which every lane has in its own parameters. */
+static Vector look_up(const Command &c, const Place &at, word_t word, const Vector &entries,
+                      const param_t vectors[PARAM_WORDS][ROWS])
+{
+#pragma HLS inline
+    const int log2_bits = int(isa::pu_lookup::log2_bits(word) % 6);
+    const ap_uint<33> mask = (ap_uint<33>(1) << (1 << log2_bits)) - 1;
+    const place_t first = c.regs.p_base + isa::pu_lookup::address(word) + at.m;
+    Vector r;
+lanes:
+    for (int j = 0; j < ROWS; j++) {
+#pragma HLS unroll
+        const acc_t entry = entries.lane[j] > 0 ? entries.lane[j] : acc_t(0);
+        const place_t vector = first + place_t(entry >> (5 - log2_bits)) * c.regs.p_stride;
+        const ap_uint<5> bit = entry << log2_bits;
+        const ap_uint<PARAM_BITS> bits = vectors[vector % PARAM_WORDS][j];
+        r.lane[j] = (bits >> int(bit)) & mask;
+    }
+    return r;
+}
+
+/* Whether the second source is a register. */
+static bool has_two_registers(isa::Opcode opcode)
+{
+#pragma HLS inline
+    return opcode == isa::PU_ADD || opcode == isa::PU_SUB || opcode == isa::PU_MUL || opcode == isa::PU_MAX ||
+           opcode == isa::PU_MIN || opcode == isa::PU_RSHIFT;
+}
+
+static act_t saturate(acc_t value)
+{
+#pragma HLS inline
+    const acc_t most = (acc_t(1) << (ACT_BITS - 1)) - 1, least = -most - 1;
+    return act_t(value < least ? least : value > most ? most : value);
+}
+
+/* Lanes m * ROWS and on of the pixel, which are words or a part of one. */
+static void store_vector(const Command &c, const Place &at, const Vector &vector,
+                         hls::stream<WriteRequest> &writes)
+{
+    const place_t first = place_t(at.m) * ROWS;
+    const place_t pixel = word_at(c.regs.out_page, c.regs.out_base) + place_t(at.y) * c.regs.out_row +
+                          place_t(at.x) * c.regs.out_pixel + first / COLS;
+words:
+    for (int n = 0; n < VECTOR_WORDS; n++) {
+#pragma HLS pipeline II = 1
+        const ReadRequest to = read_at(pixel + n);
+        const int lane = int(first % COLS);
+        WriteRequest request = {};
+        request.page = to.page;
+        request.word = to.word;
+        for (int i = 0; i < VECTOR_LANES; i++) {
+#pragma HLS unroll
+            request.enable[lane + i] = 1;
+            request.data.lane[lane + i] = saturate(vector.lane[n * VECTOR_LANES + i]);
+        }
+        writes.write(request);
+    }
+}
+
+/* Instructions first to first + length - 1. */
+static void execute(const Command &c, const Place &at, ap_uint<16> first, ap_uint<16> length,
+                    Vector regs[PU_REGS], const Vector &sums, const Vector &operand,
+                    const word_t pu_program[PU_WORDS], const param_t vectors[PARAM_WORDS][ROWS],
+                    hls::stream<WriteRequest> &writes)
+{
+instructions:
+    for (ap_uint<16> i = 0; i < length; i++) {
+#pragma HLS pipeline II = 1
+#pragma HLS unroll factor = PU_STAGES
+        const word_t word = pu_program[(first + i) % PU_WORDS];
+        const isa::Opcode opcode = isa::opcode(word);
+        if (opcode == isa::PU_STORE) {
+            store_vector(c, at, regs[isa::pu_store::src0(word)], writes);
+        } else if (opcode == isa::PU_MVHI) {
+            regs[isa::pu_mvhi::dest(word)] = all_lanes(acc_t(isa::pu_mvhi::immediate(word)) << 13);
+        } else if (opcode == isa::PU_LOOKUP) {
+            regs[isa::pu_lookup::dest(word)] =
+                look_up(c, at, word, regs[isa::pu_lookup::src0(word)], vectors);
+        } else if (opcode == isa::PU_LOAD) {
+            const int source = int(isa::pu_load::source(word));
+            const place_t parameter = c.regs.p_base + isa::pu_load::address(word) + at.m;
+            regs[isa::pu_load::dest(word)] = source == isa::SOURCE_OPERAND ? operand
+                                             : source == isa::SOURCE_PARAMETER
+                                                 ? from_parameters(vectors[parameter % PARAM_WORDS])
+                                                 : sums;
+        } else {
+            const Vector &a = regs[isa::pu_add::src0(word)];
+            const Vector b = has_two_registers(opcode) ? regs[isa::pu_add::src1(word)]
+                                                       : all_lanes(isa::pu_addi::immediate(word));
+            regs[isa::pu_add::dest(word)] = arithmetic(opcode, word, a, b);
+        }
+    }
+}
+
+static bool loads_operand(const word_t pu_program[PU_WORDS], ap_uint<16> first, ap_uint<16> length)
+{
+    bool found = false;
+instructions:
+    for (ap_uint<16> i = 0; i < length; i++) {
+#pragma HLS pipeline II = 1
+        const word_t word = pu_program[(first + i) % PU_WORDS];
+        found |= isa::opcode(word) == isa::PU_LOAD && isa::pu_load::source(word) == isa::SOURCE_OPERAND;
+    }
+    return found;
+}
+
+static void run(const Command &c, hls::stream<Vector> &sums, const word_t pu_program[PU_WORDS],
+                const param_t vectors[PARAM_WORDS][ROWS], CommandStream &to_operands,
+                hls::stream<Vector> &operands, hls::stream<WriteRequest> &writes)
+{
+    const bool is_pool = c.regs.mode == isa::MODE_POOL;
+    const ap_uint<16> taps = is_pool ? c.regs.pu_tap_length : ap_uint<16>(0);
+    const place_t window = is_pool ? place_t(place_t(c.regs.k_h) * c.regs.k_w) : place_t(1);
+    const bool has_operand = loads_operand(pu_program, c.regs.pu_out, c.regs.pu_out_length) ||
+                             loads_operand(pu_program, c.regs.pu_tap, taps);
+    if (has_operand)
+        to_operands.write(c);
+
+    Place at;
+blocks:
+    for (at.m = 0; at.m < c.regs.out_cblk; at.m++)
+    rows:
+        for (at.y = 0; at.y < c.regs.out_h; at.y++)
+        columns:
+            for (at.x = 0; at.x < c.regs.out_w; at.x++) {
+                Vector regs[PU_REGS] = {};
+#pragma HLS array_partition variable = regs complete
+                Vector lanes = {}, operand = {};
+                if (is_pool)
+                    regs[0] = all_lanes(c.regs.pad_value);
+                if (has_operand)
+                    operand = operands.read();
+            window:
+                for (place_t t = 0; t < window; t++) {
+                    lanes = sums.read();
+                    execute(c, at, c.regs.pu_tap, taps, regs, lanes, operand, pu_program, vectors, writes);
+                }
+                execute(c, at, c.regs.pu_out, c.regs.pu_out_length, regs, lanes, operand, pu_program, vectors,
+                        writes);
+            }
+}
+
+void alu(CommandStream &commands, hls::stream<Vector> &sums, const word_t pu_program[PU_WORDS],
+         const param_t vectors[PARAM_WORDS][ROWS], CommandStream &to_operands, hls::stream<Vector> &operands,
+         hls::stream<WriteRequest> &writes, DoneStream &flushed, DoneStream &done)
+{
+    WriteRequest request = {};
+    Command c;
+commands:
+    for (c = commands.read(); c.opcode != isa::END; c = commands.read()) {
+        run(c, sums, pu_program, vectors, to_operands, operands, writes);
+        request.is_flush = true;
+        writes.write(request);
+        flushed.read();
+        done.write(true);
+    }
+    request.is_flush = false;
+    request.is_end = true;
+    writes.write(request);
+    to_operands.write(c);
+}
+
+void operands(CommandStream &commands, hls::stream<ReadRequest> &reads, hls::stream<Word> &words,
+              hls::stream<Vector> &vectors)
+{
+commands:
+    for (Command c = commands.read(); c.opcode != isa::END; c = commands.read()) {
+        const place_t base = word_at(c.regs.act2_page, c.regs.act2_base);
+    blocks:
+        for (ap_uint<16> m = 0; m < c.regs.out_cblk; m++)
+        rows:
+            for (ap_uint<16> y = 0; y < c.regs.out_h; y++)
+            columns:
+                for (ap_uint<16> x = 0; x < c.regs.out_w; x++) {
+                    const place_t first = place_t(m) * ROWS;
+                    const place_t pixel =
+                        base + place_t(y) * c.regs.act2_row + place_t(x) * c.regs.act2_pixel + first / COLS;
+                    Vector vector;
+                requests:
+                    for (int n = 0; n < VECTOR_WORDS; n++)
+                        reads.write(read_at(pixel + n));
+                answers:
+                    for (int n = 0; n < VECTOR_WORDS; n++) {
+                        const Word word = words.read();
+                        for (int i = 0; i < VECTOR_LANES; i++)
+                            vector.lane[n * VECTOR_LANES + i] = word.lane[(int(first % COLS) + i) % COLS];
+                    }
+                    vectors.write(vector);
+                }
+    }
+    ReadRequest end = {};
+    end.is_end = true;
+    reads.write(end);
+}

@@ -1,0 +1,216 @@
+/* The project's files. Nothing in them is a model's; the part is a word of a device's description.
+ * Tests: lit/emit/overlay.test, test/e2e/engine_csim_check.py */
+#include <ctype.h>
+#include <string.h>
+
+#include "emit/emit.h"
+#include "emit/overlay/internal.h"
+#include "ir/asm/print/print.h"
+#include "target/overlay/overlay.h"
+
+#define TOP "engine"
+
+static const char *const SOURCES[] = {
+    "activations.cpp", "alu.cpp",   "array.cpp", "compute.cpp",    "engine.cpp",   "engine.h",
+    "engine_tb.cpp",   "fetch.cpp", "fill.cpp",  "semaphores.cpp", "transfers.cpp"};
+static const char *const CSIM[] = {"ap_int.h",  "ap_limbs.h",   "ap_ref.h",
+                                   "ap_text.h", "hls_stream.h", "ming_fibres.h"};
+
+static StrBuf *add_file(EmittedFiles *files, const char *folder, const char *name)
+{
+    EmittedFile *file = vec_push(files);
+    *file = (EmittedFile){0};
+    strbuf_printf(&file->name, "%s%s", folder, name);
+    return &file->text;
+}
+
+static bool add_copies(Context *ctx, EmittedFiles *files, const char *to, const char *from,
+                       const char *const *names, size_t count)
+{
+    StrBuf path = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        const char *reason;
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/%s", from, names[i]);
+        ok = file_read(add_file(files, to, names[i]), path.data, &reason) ||
+             diag_error(ctx, loc_unknown(ctx), "cannot read '%s': %s", path.data, reason);
+    }
+    strbuf_free(&path);
+    return ok;
+}
+
+/* constexpr int NAME = value; for each parameter, of which the words of a file are in their order */
+static void add_sizes(StrBuf *out, const SaOverlay *o)
+{
+    uint32_t words[SA_OVERLAY_WORDS];
+    sa_overlay_to_words(o, words);
+    for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
+        const SaParam *param = &sa_overlay_params[i];
+        strbuf_add_c(out, "constexpr int ");
+        for (const char *c = param->name; *c; c++)
+            strbuf_add_char(out, (char)toupper((unsigned char)*c));
+        strbuf_printf(out, "%s = %u; /* %s */\n", strcmp(param->name, "acc") == 0 ? "_BITS" : "",
+                      words[i], param->summary);
+    }
+    strbuf_printf(out, "constexpr int ACT_BITS = %u, WEIGHT_BITS = %u;\n\n", o->act_bits,
+                  o->weight_bits);
+}
+
+static void add_fingerprint(StrBuf *out, const Attr *overlay)
+{
+    uint8_t bytes[OVERLAY_FINGERPRINT_BYTES];
+    overlay_fingerprint(overlay, bytes);
+    strbuf_printf(out, "constexpr unsigned FINGERPRINT[FINGERPRINT_WORDS] = {");
+    for (size_t i = 0; i < sizeof bytes; i += 4)
+        strbuf_printf(out, "%s0x%02X%02X%02X%02Xu", i ? ", " : "", bytes[i + 3], bytes[i + 2],
+                      bytes[i + 1], bytes[i]);
+    strbuf_add_c(out, "};\nconstexpr const char *FINGERPRINT_TEXT = \"");
+    attr_print(out, overlay);
+    strbuf_add_c(out, "\";\n\n");
+}
+
+static void print_config(StrBuf *out, const Attr *attr)
+{
+    SaOverlay overlay = sa_overlay(attr);
+    strbuf_add_c(out, "/* What this engine is built with, generated. */\n"
+                      "#ifndef ENGINE_CONFIG_H\n#define ENGINE_CONFIG_H\n\n");
+    add_sizes(out, &overlay);
+    strbuf_printf(out,
+                  "constexpr int PARAM_BITS = 32, BEAT_BITS = %d;\n"
+                  "constexpr int PAGE_WORDS = %d, PU_WORDS = %d, PU_REGS = %d, SEMAPHORES = %d;\n"
+                  "constexpr int QUEUE = %d; /* commands that wait in front of a unit */\n",
+                  8 * SA_BEAT_BYTES, SA_PAGE_WORDS, SA_PU_WORDS, SA_PU_REGS, SA_SEMAPHORES,
+                  SA_QUEUE);
+    strbuf_printf(out,
+                  "/* Banks of external memory, a port for each. */\n"
+                  "constexpr int BANK_MAPS = %d, BANK_WEIGHTS = %d, BANK_PARAMETERS = %d;\n\n",
+                  SA_BANK_MAPS, SA_BANK_WEIGHTS, SA_BANK_PARAMETERS);
+    strbuf_add_c(out,
+                 "/* Words of the activations that a vector takes, and lanes of it in each. */\n"
+                 "constexpr int VECTOR_WORDS = ROWS > COLS ? ROWS / COLS : 1;\n"
+                 "constexpr int VECTOR_LANES = ROWS > COLS ? COLS : ROWS;\n\n");
+    strbuf_printf(out,
+                  "/* Of a program's file. */\n"
+                  "constexpr unsigned MAGIC = 0x3141534Du, VERSION = 1;\n"
+                  "constexpr int SIZE_WORDS = %d, FINGERPRINT_WORDS = %d;\n",
+                  SA_OVERLAY_WORDS + 2, OVERLAY_FINGERPRINT_BYTES / 4);
+    add_fingerprint(out, attr);
+    strbuf_add_c(out, "#endif\n");
+}
+
+static void print_makefile(StrBuf *out)
+{
+    strbuf_add_c(out,
+                 "# make csim PROGRAM=program.bin MAPS=bank0.bin WEIGHTS=bank1.bin "
+                 "PARAMETERS=bank2.bin OUTPUT=FILE\n"
+                 "#   runs a program with an ordinary C++ compiler; `ming engine --banks` writes "
+                 "the files;\n"
+                 "#   relative paths start where make was called, also with make -C\n"
+                 "# make synth\n"
+                 "#   synthesizes with Vitis HLS as run_hls.tcl says\n\n"
+                 "ifeq ($(origin CXX),default)\nCXX := g++\nendif\n"
+                 "CXXFLAGS ?= -std=c++17 -O3 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-label\n"
+                 "VITIS_RUN ?= vitis-run\n\n"
+                 "SOURCES := $(wildcard *.cpp)\n"
+                 "OBJECTS := $(SOURCES:.cpp=.o)\n"
+                 "HEADERS := $(wildcard *.h csim/*.h)\n"
+                 "FILES := PROGRAM MAPS WEIGHTS PARAMETERS OUTPUT\n"
+                 "unexport $(FILES)\n"
+                 "export MING_CALLER := $(or $(value PWD),$(CURDIR))\n"
+                 "export MING_PROJECT := $(CURDIR)\n");
+    static const char *const files[] = {"PROGRAM", "MAPS", "WEIGHTS", "PARAMETERS", "OUTPUT"};
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        strbuf_printf(out, "export MING_%s := $(value %s)\n", files[i], files[i]);
+    strbuf_add_c(out, "\n.PHONY: csim synth clean\n\n"
+                      "%.o: %.cpp $(HEADERS)\n"
+                      "\t$(CXX) $(CXXFLAGS) -Icsim -include csim/ming_fibres.h -c $< -o $@\n\n"
+                      "engine_csim: $(OBJECTS)\n"
+                      "\t$(CXX) $(CXXFLAGS) $(OBJECTS) -o $@\n\n"
+                      "csim: engine_csim\n");
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        strbuf_printf(out,
+                      "\t@test -n \"$$MING_%s\" || { echo \"error: give %s=FILE\" >&2; exit 2; }\n",
+                      files[i], files[i]);
+    strbuf_add_c(out, "\tcd \"$$MING_CALLER\" && \"$$MING_PROJECT/engine_csim\"");
+    for (size_t i = 0; i < COUNT_OF(files); i++) strbuf_printf(out, " \"$$MING_%s\"", files[i]);
+    strbuf_add_c(out, "\n\nsynth:\n\t$(VITIS_RUN) --mode hls --tcl run_hls.tcl\n\n"
+                      "clean:\n\trm -f $(OBJECTS) engine_csim\n");
+}
+
+static void print_tcl(StrBuf *out, const OverlayHlsOptions *options)
+{
+    strbuf_add_c(
+        out, "# Vitis HLS: vitis-run --mode hls --tcl run_hls.tcl (before 2024.2: vitis_hls -f).\n"
+             "# C simulation is the Makefile's, since processes wait for each other in circles.\n\n"
+             "open_project -reset engine_hls\nset_top " TOP "\n");
+    for (size_t i = 0; i < COUNT_OF(SOURCES); i++)
+        if (strstr(SOURCES[i], ".cpp") && strcmp(SOURCES[i], "engine_tb.cpp") != 0)
+            strbuf_printf(out, "add_files %s -cflags \"-std=c++17\"\n", SOURCES[i]);
+    int64_t picoseconds = 1000000 / options->clock;
+    strbuf_printf(out,
+                  "open_solution -reset solution1 -flow_target vitis\n"
+                  "set_part {%.*s}\ncreate_clock -period %lld.%03lld -name default\n"
+                  "csynth_design\nexport_design -format xo -output engine.xo\nexit\n",
+                  STR_ARG(options->part), (long long)(picoseconds / 1000),
+                  (long long)(picoseconds % 1000));
+}
+
+static void add_cost(JsonWriter *w, const char *name, const Cost *cost)
+{
+    static const CostKind kinds[] = {COST_DSP, COST_BRAM18, COST_URAM, COST_LUT, COST_FF};
+    json_write_line(w, 4);
+    json_member_object(w, name);
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        json_member_int(w, cost_names[kinds[i]].key, cost->items[kinds[i]]);
+    json_end_object(w);
+}
+
+/* Begins as reports of accelerators do, so that a project is known for one of ming's. */
+static void print_report(StrBuf *out, const Attr *overlay, const OverlayHlsOptions *options)
+{
+    OverlayHlsPart parts[OVERLAY_HLS_PARTS];
+    Cost total;
+    SaOverlay size = sa_overlay(overlay);
+    StrBuf text = {0};
+    JsonWriter w = {.out = out};
+    overlay_hls_cost(&size, parts, &total);
+    attr_print(&text, overlay);
+    json_begin_object(&w);
+    json_write_line(&w, 2);
+    json_member_string(&w, "generator", STR("ming"));
+    json_write_line(&w, 2);
+    json_member_string(&w, "top", STR(TOP));
+    json_write_line(&w, 2);
+    json_member_string(&w, "overlay", strbuf_str(&text));
+    json_write_line(&w, 2);
+    json_member_string(&w, "part", options->part);
+    json_member_int(&w, "clock_mhz", options->clock);
+    json_write_line(&w, 2);
+    json_member_object(&w, "predicted");
+    add_cost(&w, "total", &total);
+    for (size_t i = 0; i < OVERLAY_HLS_PARTS; i++) add_cost(&w, parts[i].name, &parts[i].cost);
+    json_end_object(&w);
+    json_end_object(&w);
+    strbuf_add_char(out, '\n');
+    strbuf_free(&text);
+}
+
+bool overlay_hls_write(Context *ctx, const Attr *overlay, const OverlayHlsOptions *options,
+                       StrBuf *why)
+{
+    EmittedProject project = {0};
+    EmittedFiles *files = &project.files;
+    bool ok = add_copies(ctx, files, "", options->engine_dir, SOURCES, COUNT_OF(SOURCES)) &&
+              add_copies(ctx, files, "csim/", options->csim_dir, CSIM, COUNT_OF(CSIM));
+    if (ok) {
+        print_config(add_file(files, "", "engine_config.h"), overlay);
+        overlay_hls_print_isa(add_file(files, "", "engine_isa.h"));
+        print_makefile(add_file(files, "", "Makefile"));
+        print_tcl(add_file(files, "", "run_hls.tcl"), options);
+        print_report(add_file(files, "", "report.json"), overlay, options);
+        ok = emit_write_project(options->output_dir, files, why);
+    }
+    emitted_project_free(&project);
+    return ok;
+}

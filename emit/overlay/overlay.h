@@ -1,0 +1,35 @@
+/* The engine that runs programs of an overlay, as an HLS project: processes in C++ that are the same
+ * for every size (engine/), what they are built with (engine_config.h), the instructions
+ * (engine_isa.h, from the rows of the sa dialect), a testbench, build files.
+ *
+ *   files.c   the project     isa.c   decoder and registers     cost.c   predicted resources
+ *
+ * docs/overlay.md. Tests: lit/emit/overlay.test, test/e2e/engine_csim_check.py */
+#ifndef MING_EMIT_OVERLAY_OVERLAY_H
+#define MING_EMIT_OVERLAY_OVERLAY_H
+
+#include "dialects/sa/sa.h"
+#include "target/cost/cost.h"
+
+typedef struct OverlayHlsOptions {
+    const char *output_dir;
+    const char *csim_dir, *engine_dir; /* where the simulation headers and the engine's C++ are */
+    Str part;
+    int64_t clock; /* MHz */
+} OverlayHlsOptions;
+
+/* Writes the project of an #sa.overlay as emit_write_project does. False: diagnosed, or what the
+ * directory lacks is appended to *why. */
+bool overlay_hls_write(Context *ctx, const Attr *overlay, const OverlayHlsOptions *options,
+                       StrBuf *why) MUST_CHECK;
+
+/* Parts of the engine with their resources, as the cost model predicts them. */
+typedef struct OverlayHlsPart {
+    const char *name;
+    Cost cost;
+} OverlayHlsPart;
+enum { OVERLAY_HLS_PARTS = 7 };
+void overlay_hls_cost(const SaOverlay *overlay, OverlayHlsPart parts[OVERLAY_HLS_PARTS],
+                      Cost *total);
+
+#endif

@@ -1,0 +1,212 @@
+/* ming overlay: writes the HLS project of an engine of the sizes that are given.
+ * Tests: lit/emit/overlay.test, test/e2e/engine_csim_check.py */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/dialects.h"
+#include "emit/overlay/overlay.h"
+#include "lowering/linalg_to_sa/linalg_to_sa.h"
+#include "tools/internal.h"
+
+/* A parameter of an overlay, as a flag. */
+typedef struct Size {
+    char name[16]; /* with hyphens */
+    int64_t value;
+} Size;
+
+typedef struct OverlayFlags {
+    const char *output, *act, *weight, *device;
+    Size sizes[SA_OVERLAY_PARAMS];
+    int64_t clock;
+} OverlayFlags;
+
+/* What `ming compile --architecture=overlay` takes where nothing is said. */
+static const char *default_of(const char *name)
+{
+    const OptionDef *option = pass_convert_linalg_to_sa.options;
+    while (strcmp(option->name, name) != 0) option++;
+    return option->fallback;
+}
+
+static void init_flags(OverlayFlags *flags)
+{
+    *flags = (OverlayFlags){
+        .act = default_of("act"), .weight = default_of("weight"), .clock = LIMIT_NOT_GIVEN};
+    for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
+        const char *name = sa_overlay_params[i].name;
+        Size *size = &flags->sizes[i];
+        for (size_t k = 0; name[k] && k + 1 < sizeof size->name; k++)
+            size->name[k] = name[k] == '_' ? '-' : name[k];
+        size->value = strtoll(default_of(name), NULL, 10);
+    }
+}
+
+static uint32_t bits_of(const char *type)
+{
+    return strcmp(type, "i8") == 0 ? 8 : 16;
+}
+
+/* NULL: diagnosed. */
+static const Attr *read_overlay(Context *ctx, const OverlayFlags *flags)
+{
+    uint32_t words[SA_OVERLAY_WORDS] = {0};
+    for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
+        int64_t value = flags->sizes[i].value;
+        words[i] = value >= 0 && value <= UINT32_MAX ? (uint32_t)value : 0; /* 0 is refused */
+    }
+    SaOverlay overlay = sa_overlay_from_words(words);
+    overlay.act_bits = bits_of(flags->act);
+    overlay.weight_bits = bits_of(flags->weight);
+    return sa_overlay_attr(ctx, &overlay, loc_unknown(ctx));
+}
+
+static void add_row(TextTable *table, const char *name, const Cost *cost)
+{
+    text_table_add(table, name);
+    text_table_add_int(table, cost->dsp);
+    text_table_add_int(table, cost->bram18);
+    text_table_add_int(table, cost->uram);
+    text_table_add_int(table, cost->lut);
+    text_table_add_int(table, cost->ff);
+}
+
+static Cost cost_of_device(const DeviceTarget *target)
+{
+    const Resources *all = &target->device.total;
+    return (Cost){
+        .dsp = all->dsp, .bram18 = all->bram18, .uram = all->uram, .lut = all->lut, .ff = all->ff};
+}
+
+static void print_cost(const SaOverlay *size, const DeviceTarget *target)
+{
+    static const char *const titles[] = {"predicted", "DSP", "BRAM18", "URAM", "LUT", "FF"};
+    OverlayHlsPart parts[OVERLAY_HLS_PARTS];
+    Cost total, device = target ? cost_of_device(target) : (Cost){0};
+    StrBuf text = {0};
+    TextTable table = {.columns = COUNT_OF(titles), .first_number = 1};
+    overlay_hls_cost(size, parts, &total);
+    for (size_t i = 0; i < COUNT_OF(titles); i++) text_table_add(&table, titles[i]);
+    for (size_t i = 0; i < OVERLAY_HLS_PARTS; i++) add_row(&table, parts[i].name, &parts[i].cost);
+    add_row(&table, "total", &total);
+    if (target) add_row(&table, target->device.name.data, &device);
+    text_table_print(&table, &text);
+    fwrite(text.data, 1, text.len, stdout);
+    text_table_free(&table);
+    strbuf_free(&text);
+}
+
+/* Whether the device has what the engine is predicted to take. */
+static bool fits_device(const Tool *tool, const SaOverlay *size, const DeviceTarget *target)
+{
+    static const CostKind kinds[] = {COST_DSP, COST_BRAM18, COST_URAM, COST_LUT, COST_FF};
+    OverlayHlsPart parts[OVERLAY_HLS_PARTS];
+    Cost total, device = cost_of_device(target);
+    overlay_hls_cost(size, parts, &total);
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (total.items[kinds[i]] > device.items[kinds[i]])
+            return tool_error(tool, "error: the engine needs %lld %s by our model, and %s has %lld",
+                              (long long)total.items[kinds[i]], cost_names[kinds[i]].title,
+                              target->device.name.data, (long long)device.items[kinds[i]]);
+    return true;
+}
+
+static bool write_project(const Tool *tool, Context *ctx, const OverlayFlags *flags,
+                          const Attr *overlay, const DeviceTarget *target)
+{
+    StrBuf csim = {0}, engine = {0}, why = {0};
+    OverlayHlsOptions options = {.output_dir = flags->output,
+                                 .part = target ? target->device.part : STR(DEVICE_DEFAULT_PART),
+                                 .clock = target ? target->clock : flags->clock};
+    if (options.clock == LIMIT_NOT_GIVEN) options.clock = CLOCK_DEFAULT_MHZ;
+    bool ok =
+        driver_resource_dir("csim", &csim) ||
+        tool_error(tool, "error: the simulation headers are not installed: none of %s is there",
+                   csim.data);
+    ok = ok && (driver_resource_dir("engine", &engine) ||
+                tool_error(tool, "error: the engine's C++ is not installed: none of %s is there",
+                           engine.data));
+    options.csim_dir = csim.data;
+    options.engine_dir = engine.data;
+    ok = ok && overlay_hls_write(ctx, overlay, &options, &why);
+    if (why.len > 0) tool_error(tool, "error: %s", why.data);
+    strbuf_free(&csim);
+    strbuf_free(&engine);
+    strbuf_free(&why);
+    return ok;
+}
+
+static bool build_engine(const Tool *tool, const OverlayFlags *flags, Context *ctx,
+                         DeviceTarget *target)
+{
+    DeviceOptions device = DEVICE_OPTIONS_DEFAULTS;
+    device.device = flags->device;
+    device.clock = flags->clock;
+    const Attr *overlay = read_overlay(ctx, flags);
+    if (!overlay ||
+        (flags->device && !driver_resolve_device(ctx, &device, tool_errors(tool), target)))
+        return false;
+    SaOverlay size = sa_overlay(overlay);
+    if (flags->device && !fits_device(tool, &size, target)) return false;
+    if (!write_project(tool, ctx, flags, overlay, flags->device ? target : NULL)) return false;
+    print_cost(&size, flags->device ? target : NULL);
+    return true;
+}
+
+static bool run_overlay(const Tool *tool, const OverlayFlags *flags, const Texts *inputs)
+{
+    enum { MOST_MHZ = 2000 };
+    if (inputs->len > 0) return tool_error(tool, "error: takes no file, as '%s'", inputs->data[0]);
+    if (!flags->output) return tool_error(tool, "error: -o needs the directory to write");
+    if (flags->clock != LIMIT_NOT_GIVEN && (flags->clock < 1 || flags->clock > MOST_MHZ))
+        return tool_error(tool, "error: --clock takes 1 to %d MHz", MOST_MHZ);
+    Context *ctx = context_create();
+    DeviceTarget *target = xcalloc(1, sizeof *target);
+    dialects_register_all(ctx);
+    bool ok = build_engine(tool, flags, ctx, target);
+    diag_flush(ctx);
+    free(target);
+    context_destroy(ctx);
+    return ok;
+}
+
+static void add_flags(OverlayFlags *overlay, Flags *flags)
+{
+    FLAGS_ADD(flags, {"o", FLAG_TEXT, &overlay->output, "dir", "Directory of the project", NULL});
+    for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
+        const SaParam *param = &sa_overlay_params[i];
+        Size *size = &overlay->sizes[i];
+        FLAGS_ADD(flags, {size->name, FLAG_INT, &size->value, default_of(param->name),
+                          param->summary, NULL});
+    }
+    FLAGS_ADD(flags,
+              {"act", FLAG_CHOICE, &overlay->act, "i8|i16", "Elements of maps, default i16", NULL},
+              {"weight", FLAG_CHOICE, &overlay->weight, "i8|i16",
+               "Elements of weights, default i16", NULL},
+              {"device", FLAG_TEXT, &overlay->device, "name",
+               "A device that must have what the engine is predicted to take", NULL},
+              {"clock", FLAG_INT, &overlay->clock, "MHz",
+               "Clock for synthesis, default the device's", NULL});
+}
+
+int command_overlay(int argc, char **argv)
+{
+    OverlayFlags overlay;
+    Flags flags = {0};
+    Texts inputs = {0};
+    init_flags(&overlay);
+    add_flags(&overlay, &flags);
+    const Tool tool = {
+        .name = "ming overlay",
+        .summary =
+            "ming overlay: writes an engine that runs programs of an overlay as an HLS project",
+        .usage = "-o DIR [options]",
+        .flags = flags.data,
+        .flag_count = flags.len,
+    };
+    ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
+    bool ok = args == ARGS_DONE || (args == ARGS_RUN && run_overlay(&tool, &overlay, &inputs));
+    vec_free(&inputs);
+    vec_free(&flags);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
