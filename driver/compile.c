@@ -62,13 +62,24 @@ static int64_t value_of(const Op *design)
     return attr_dict_int(op_attr(design, DFG_ATTR_BUDGET), DFG_BUDGET_VALUE, 0);
 }
 
+/* Whether FIFOs make frames come slower than is asked for. */
+static bool misses_rate(const Op *module, const CompileOptions *options)
+{
+    int64_t interval = top_number(module, EMITHLS_ATTR_TIMING, EMITHLS_TIMING_INTERVAL);
+    int64_t clock = attr_dict_int(op_attr(module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, 0);
+    return options->search.fps > 0 && interval > clock * 1000000 / options->search.fps;
+}
+
 /* Whether one design is to be preferred to another. */
 static bool is_better(const Op *module, const Op *other, const CompileOptions *options)
 {
     const char *objective = options->search.objective;
-    bool is_latency = objective && strcmp(objective, "latency") == 0;
+    bool is_latency = objective && (strcmp(objective, "latency") == 0 ||
+                                    strcmp(objective, "pipeline-latency") == 0);
     const char *name = is_latency ? EMITHLS_TIMING_LATENCY : EMITHLS_TIMING_INTERVAL;
     if (exceeds_budget(module) != exceeds_budget(other)) return exceeds_budget(other);
+    if (misses_rate(module, options) != misses_rate(other, options))
+        return misses_rate(other, options);
     int64_t cycles = top_number(module, EMITHLS_ATTR_TIMING, name);
     int64_t others = top_number(other, EMITHLS_ATTR_TIMING, name);
     if (cycles == others) return driver_luts(module) < driver_luts(other);

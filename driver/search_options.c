@@ -20,7 +20,9 @@ const DriverOption driver_search_options[] = {
      "What the design is best at, default throughput; fps is what --fps=n asks for"},
     {"epilogues", DRIVER_CHOICE, SEARCH_FIELD(epilogues), "auto|fused",
      "fused: keep requantizers in the process of their sums; auto: or in one of fewer lanes"},
-    {"fps", DRIVER_NUMBER, SEARCH_FIELD(fps), "n", "Frames per second, with least resources"},
+    {"fps", DRIVER_NUMBER, SEARCH_FIELD(fps), "n",
+     "Frames per second, with least resources; with --objective=pipeline-latency the fewest that "
+     "a design may give"},
     {"time-limit", DRIVER_NUMBER, SEARCH_FIELD(time_limit), "seconds",
      "Search that long; without, the answer does not depend on the machine"},
     {"dump-lp", DRIVER_TEXT, SEARCH_FIELD(dump_lp), "file.lp|file.mps",

@@ -81,7 +81,8 @@ bool flags_check_search(const SearchOptions *options, StrBuf *why)
         return flags_wrong(why,
                            "--time-limit and --reserve-bram take numbers that are not negative");
     if (wants_fps && !gives_fps) return flags_wrong(why, "--objective=fps needs --fps=N");
-    if (gives_fps && options->objective && !wants_fps)
+    bool keeps_fps = options->objective && strcmp(options->objective, "pipeline-latency") == 0;
+    if (gives_fps && options->objective && !wants_fps && !keeps_fps)
         return flags_wrong(why,
                            "--fps has an objective of its own, it does not go with "
                            "--objective=%s",

@@ -120,6 +120,11 @@ static const DseNode *configs_of_word(DseEpilogue *e, const Type *sums)
     return &word->node;
 }
 
+static int64_t output_lanes(const DseEpilogue *e, const Config *epilogue)
+{
+    return dfg_word_elems(e->space->words.data[epilogue->word[e->base.output_port]]);
+}
+
 /* The words of the ports of both: joined streams and the result are the epilogue's. main's own are
  * those of its ports once it is split. */
 static void add_split(const DseEpilogue *e, DseNode *node, const Config *main,
@@ -128,7 +133,8 @@ static void add_split(const DseEpilogue *e, DseNode *node, const Config *main,
     DseSpace *space = e->space;
     const size_t bytes = node->port_count * sizeof(*main->word);
     Split *split = ARENA_NEW(space->arena, Split);
-    *split = (Split){*main, *epilogue, e->from};
+    *split = (Split){*main, *epilogue, e->from,
+                     burst * (dfg_word_elems(sums) / output_lanes(e, epilogue) - 1)};
     Config config = *main;
     config.word = arena_copy(space->arena, main->word, bytes);
     split->main.word = arena_copy(space->arena, main->word, bytes);
@@ -144,11 +150,6 @@ static void add_split(const DseEpilogue *e, DseNode *node, const Config *main,
     cost_add(&config.cost, &epilogue->cost);
     dse_add_fifo(sums, burst, &config.cost);
     *vec_push(&node->configs) = config;
-}
-
-static int64_t output_lanes(const DseEpilogue *e, const Config *epilogue)
-{
-    return dfg_word_elems(e->space->words.data[epilogue->word[e->base.output_port]]);
 }
 
 /* Of the epilogues that take no longer than their sums, those of fewest lanes. */

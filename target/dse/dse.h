@@ -37,27 +37,38 @@ void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *ch
  * else is in the pipeline. docs/cost-model.md has the model.
  * Tests: test/unit/target/dse/objective_test.c, lit/target/dse/choose-unroll-objective.mir */
 
-/* How far a process overlaps with those before and behind it, whatever its configuration. */
+/* How far a process overlaps with those before and behind it. */
 typedef struct DseOverlap {
-    double wait; /* share of its input that it must have before its first word out */
-    double rest; /* share of its work that is left when its last word is in */
+    double wait; /* share of its input that it must have before its first word out, at least */
+    const double *waits; /* the same of each configuration; NULL: it is that of all */
+    double rest;         /* share of its work that is left when its last word is in */
+    double
+        burst; /* share of its work on what the window in front gives behind its own last word in */
+    bool is_window; /* gives a burst of words as soon as its last word is in */
+    bool hands_on;  /* gives words as they come, so bursts as well */
 } DseOverlap;
 
 /* Per node, in the space's arena. NULL: diagnosed. */
 DseOverlap *dse_overlaps(const DseSpace *space);
 
-/* A linear function of the chosen configurations that is a lower bound of every design's pipeline
- * latency: weights, per node, of a configuration's fill, interval and hand-over. */
+/* A linear function of the chosen configurations, as a rule a lower bound of every design's pipeline
+ * latency: weights, per node, of a configuration's fill, interval, hand-over and wait. */
 typedef struct DseCut {
-    double *fill, *interval, *handover;
+    double *fill, *interval, *handover, *wait;
+    const DseOverlap *overlaps; /* that waits are taken from */
 } DseCut;
 
 DseCut dse_cut(const DseSpace *space);
-/* Pipeline latency of a design in cycles; sets the cut to one that is tight at this design. */
+/* Pipeline latency of a design in cycles. cut: gets a bound that is tight at this design, but where
+ * other configurations wait for less of their input. estimate: gets a function that is equal at this
+ * design and near it elsewhere, which is no bound; or NULL. */
 double dse_pipeline_latency(const DseSpace *space, const uint32_t *chosen,
-                            const DseOverlap *overlaps, DseCut *cut);
-/* What a configuration adds to the cut's sum. */
-double dse_cut_value(const DseCut *cut, uint32_t node, const Config *config);
+                            const DseOverlap *overlaps, DseCut *cut, DseCut *estimate);
+/* What configuration number `config` of a node adds to the cut's sum. */
+double dse_cut_value(const DseCut *cut, const DseSpace *space, uint32_t node, uint32_t config);
+/* Whether a configuration makes no time later than another one of the node. */
+bool dse_is_no_later(const DseSpace *space, const DseOverlap *overlaps, uint32_t node,
+                     uint32_t config, uint32_t other);
 
 /* Objectives: what a design is to be best at. Each is searched by a few problems. Among designs
  * that are equally good, one of least resources is taken: of the least sum of shares of the limits.
@@ -73,7 +84,7 @@ typedef enum DseObjective {
 typedef struct DseTask {
     DseObjective objective;
     Cost limits;                /* < 0: none */
-    int64_t interval;           /* S of DSE_FPS, cycles */
+    int64_t interval;           /* S of DSE_FPS, cycles; of DSE_PIPELINE_LATENCY the most, 0: any */
     int64_t clock;              /* MHz, for messages; 0: they tell cycles only */
     const DseOverlap *overlaps; /* per node, of DSE_PIPELINE_LATENCY */
     double deadline;            /* as of a problem */

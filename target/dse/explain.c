@@ -96,6 +96,13 @@ static bool explain_kind(Shortage *s, CostKind kind,
     return false;
 }
 
+/* Whether the task is given how long a frame may take. */
+static bool has_rate(const DseTask *task)
+{
+    return task->objective == DSE_FPS ||
+           (task->objective == DSE_PIPELINE_LATENCY && task->interval > 0);
+}
+
 static bool explain_limits(const DseSpace *space, const DseTask *task, DseState *state,
                            const char *rate, DseNeed *need)
 {
@@ -105,7 +112,7 @@ static bool explain_limits(const DseSpace *space, const DseTask *task, DseState 
                   .problem = dse_least(COST_CYCLES),
                   .rate = rate,
                   .need = need};
-    if (task->objective == DSE_FPS) s.problem.longest = dse_equal_intervals(space, task->interval);
+    if (has_rate(task)) s.problem.longest = dse_equal_intervals(space, task->interval);
     for (CostKind k = 0; k < COST_KINDS; k++)
         if (task->limits.items[k] >= 0 && !explain_kind(&s, k, report_alone)) return false;
     for (CostKind k = COST_KINDS; k-- > 0;) {
@@ -202,6 +209,6 @@ bool dse_explain(const DseSpace *space, const DseTask *task, const DseAnswer *an
     *need = (DseNeed){.least = 0};
     if (dse_found_design(answer->status)) return true;
     if (answer->status == DSE_FAILED) return gave_up(space->region);
-    return task->objective == DSE_FPS ? explain_rate(space, task, state, need)
-                                      : explain_limits(space, task, state, "", need);
+    return has_rate(task) ? explain_rate(space, task, state, need)
+                          : explain_limits(space, task, state, "", need);
 }

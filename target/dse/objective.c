@@ -293,22 +293,24 @@ static DseAnswer least_interval(const DseSpace *space, const DseTask *task, DseS
 
 /* Rounds, labels for each, and parts of a cycle that sums are counted in. Sums are rounded down, so
  * they stay lower bounds. */
-enum { LATENCY_ROUNDS = 16, LATENCY_LABELS = 100000, LATENCY_UNIT = 256 };
+enum { LATENCY_ROUNDS = 16, LATENCY_LABELS = 1000000, LATENCY_UNIT = 256 };
 
 /* Every cut is a lower bound of the latency, so any convex combination of cuts is one too, and the
- * best design under a combination gives a bound. Two combinations alternate: the one under which
- * the shortest design seen is as long as possible, which raises the bound, and equal parts of all
- * cuts, which leads to good designs. */
+ * best design under a combination gives a bound. Two combinations alternate: that of cuts under which
+ * the shortest design seen is as long as possible, which raises the bound, and one of the estimates
+ * of designs near the best, in equal parts or with half of it from the best, which leads to good
+ * designs. */
 typedef struct LatencySearch {
     const DseSpace *space;
     const DseTask *task;
     DseState *state;
-    DseCut cuts[LATENCY_ROUNDS + 1], aggregate;
+    DseCut cuts[LATENCY_ROUNDS + 1], estimates[LATENCY_ROUNDS + 1], aggregate;
     double sums[LATENCY_ROUNDS + 1][LATENCY_ROUNDS + 1]; /* of a design under a cut */
     uint32_t *designs[LATENCY_ROUNDS + 1];
     uint32_t count;  /* of both */
     int64_t **extra; /* what the aggregate cut gives for each configuration */
     uint32_t best;   /* design */
+    double latencies[LATENCY_ROUNDS + 1];
     double latency, bound;
 } LatencySearch;
 
@@ -316,7 +318,7 @@ static double sum_under(const LatencySearch *f, const DseCut *cut, const uint32_
 {
     double sum = 0;
     for (uint32_t n = 0; n < f->space->nodes.len; n++)
-        sum += dse_cut_value(cut, n, &f->space->nodes.data[n].configs.data[design[n]]);
+        sum += dse_cut_value(cut, f->space, n, design[n]);
     return sum;
 }
 
@@ -326,14 +328,16 @@ static void add_design(LatencySearch *f)
     uint32_t last = f->count++;
     size_t nodes = f->space->nodes.len;
     f->cuts[last] = dse_cut(f->space);
-    double latency =
-        dse_pipeline_latency(f->space, f->state->chosen, f->task->overlaps, &f->cuts[last]);
+    f->estimates[last] = dse_cut(f->space);
+    double latency = dse_pipeline_latency(f->space, f->state->chosen, f->task->overlaps,
+                                          &f->cuts[last], &f->estimates[last]);
     f->designs[last] = ARENA_ARRAY(f->space->arena, uint32_t, nodes + 1);
     memcpy(f->designs[last], f->state->chosen, nodes * sizeof(uint32_t));
     for (uint32_t i = 0; i <= last; i++) {
         f->sums[i][last] = sum_under(f, &f->cuts[last], f->designs[i]);
         f->sums[last][i] = sum_under(f, &f->cuts[i], f->designs[last]);
     }
+    f->latencies[last] = latency;
     if (latency < f->latency) {
         f->latency = latency;
         f->best = last;
@@ -346,13 +350,27 @@ static void add_cut(LatencySearch *f, const DseCut *cut, double share)
         f->aggregate.fill[n] += share * cut->fill[n];
         f->aggregate.interval[n] += share * cut->interval[n];
         f->aggregate.handover[n] += share * cut->handover[n];
+        f->aggregate.wait[n] += share * cut->wait[n];
     }
+}
+
+/* Whether it is a round of estimates. */
+static bool wants_design(const LatencySearch *f)
+{
+    return f->count % 2 == 0;
 }
 
 static void find_shares(const LatencySearch *f, double *shares)
 {
-    for (uint32_t i = 0; i < f->count; i++) shares[i] = 1.0 / f->count;
-    if (f->count % 2 == 0) return;
+    const double near = 1.02 * f->latency;
+    double sum = 0;
+    for (uint32_t i = 0; i < f->count; i++) {
+        shares[i] = f->latencies[i] <= near ? 1 : 0;
+        if (i == f->best && f->count % 4 == 0) shares[i] = f->count;
+        sum += shares[i];
+    }
+    for (uint32_t i = 0; i < f->count; i++) shares[i] /= sum;
+    if (wants_design(f)) return;
     DseCuttingPlanes *planes = dse_cutting_plane_create(f->count, 1, 1);
     for (uint32_t i = 0; i < f->count; i++) dse_cutting_plane_add(planes, 0, f->sums[i]);
     (void)dse_cutting_plane_solve(planes, shares);
@@ -364,12 +382,13 @@ static void aggregate_cuts(LatencySearch *f)
     double shares[LATENCY_ROUNDS + 1];
     find_shares(f, shares);
     f->aggregate = dse_cut(f->space);
-    for (uint32_t i = 0; i < f->count; i++) add_cut(f, &f->cuts[i], shares[i]);
+    f->aggregate.overlaps = f->task->overlaps;
+    for (uint32_t i = 0; i < f->count; i++)
+        add_cut(f, wants_design(f) ? &f->estimates[i] : &f->cuts[i], shares[i]);
     for (uint32_t n = 0; n < f->space->nodes.len; n++) {
         const DseNode *node = &f->space->nodes.data[n];
-        for (size_t c = 0; c < node->configs.len; c++)
-            f->extra[n][c] =
-                (int64_t)(LATENCY_UNIT * dse_cut_value(&f->aggregate, n, &node->configs.data[c]));
+        for (uint32_t c = 0; c < node->configs.len; c++)
+            f->extra[n][c] = (int64_t)(LATENCY_UNIT * dse_cut_value(&f->aggregate, f->space, n, c));
     }
 }
 
@@ -382,10 +401,12 @@ static void choose_best(LatencySearch *f)
  * design are. False: there is nothing more to gain. */
 static bool search_latency(LatencySearch *f)
 {
+    const bool is_bound = !wants_design(f);
+    int64_t most = (int64_t)ceil(f->latency) - 1;
+    if (f->task->interval > 0 && f->task->interval < most) most = f->task->interval;
     const DseProblem problem = {.extra = f->extra,
                                 .limits = f->task->limits,
-                                .longest =
-                                    dse_equal_intervals(f->space, (int64_t)ceil(f->latency) - 1),
+                                .longest = dse_equal_intervals(f->space, most),
                                 .max_labels = LATENCY_LABELS,
                                 .deadline = f->task->deadline};
     int64_t value;
@@ -393,7 +414,7 @@ static bool search_latency(LatencySearch *f)
     DseStatus status = dse_solve(f->space, &problem, f->state, &value);
     if (status == DSE_INFEASIBLE) f->bound = f->latency;
     if (!dse_found_design(status)) return false;
-    f->bound = fmax(f->bound, (double)f->state->bound / LATENCY_UNIT);
+    if (is_bound) f->bound = fmax(f->bound, (double)f->state->bound / LATENCY_UNIT);
     add_design(f);
     return ceil(f->bound) < ceil(f->latency);
 }
@@ -410,21 +431,31 @@ static void add_first_designs(LatencySearch *f, int64_t interval)
     int64_t value;
     add_design(f);
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
-        problem.longest = dse_equal_intervals(f->space, interval * eighths[i] / 8);
+        int64_t longest = interval * eighths[i] / 8;
+        if (f->task->interval > 0 && longest > f->task->interval) break;
+        problem.longest = dse_equal_intervals(f->space, longest);
         if (dse_found_design(dse_solve(f->space, &problem, f->state, &value))) add_design(f);
     }
 }
 
-/* Least resources at intervals that are no longer, as long as the latency stays. */
+/* Least resources of configurations that make no time of the best design later: the times grow with
+ * each configuration's fill, work, wait and hand-over. */
 static void save_at_latency(LatencySearch *f)
 {
-    int64_t *longest = ARENA_ARRAY(f->space->arena, int64_t, f->space->nodes.len + 1);
+    enum { FORBIDDEN = 1000000000 };
+    const DseProblem problem = {.weights = share_weights(&f->task->limits),
+                                .extra = f->extra,
+                                .limits = f->task->limits,
+                                .max_labels = SAVING_LABELS,
+                                .deadline = f->task->deadline};
+    int64_t value;
     choose_best(f);
-    for (size_t n = 0; n < f->space->nodes.len; n++)
-        longest[n] = f->space->nodes.data[n].configs.data[f->state->chosen[n]].interval;
-    save_resources(f->space, f->task, f->state, &f->task->limits, longest, SAVING_LABELS);
-    if (ceil(dse_pipeline_latency(f->space, f->state->chosen, f->task->overlaps, &f->aggregate)) >
-        ceil(f->latency))
+    for (uint32_t n = 0; n < f->space->nodes.len; n++)
+        for (uint32_t c = 0; c < f->space->nodes.data[n].configs.len; c++)
+            f->extra[n][c] = dse_is_no_later(f->space, f->task->overlaps, n, c, f->state->chosen[n])
+                                 ? 0
+                                 : FORBIDDEN;
+    if (!dse_found_design(dse_solve(f->space, &problem, f->state, &value)) || value >= FORBIDDEN)
         choose_best(f);
 }
 
@@ -434,6 +465,10 @@ static DseAnswer least_pipeline_latency(const DseSpace *space, const DseTask *ta
 {
     DseAnswer answer = least_interval(space, task, state);
     if (!dse_found_design(answer.status) || space->nodes.len == 0) return answer;
+    if (task->interval > 0 && answer.value > task->interval) {
+        answer.status = answer.bound > task->interval ? DSE_INFEASIBLE : DSE_FAILED;
+        return answer;
+    }
     LatencySearch *f = ARENA_NEW(space->arena, LatencySearch);
     *f = (LatencySearch){.space = space,
                          .task = task,
@@ -462,7 +497,7 @@ int64_t dse_value(const DseSpace *space, const DseTask *task, const uint32_t *ch
     case DSE_FPS: return dse_measure(&total, &weights);
     case DSE_PIPELINE_LATENCY:
         cut = dse_cut(space);
-        return (int64_t)ceil(dse_pipeline_latency(space, chosen, task->overlaps, &cut));
+        return (int64_t)ceil(dse_pipeline_latency(space, chosen, task->overlaps, &cut, NULL));
     }
     return 0;
 }

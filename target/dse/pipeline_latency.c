@@ -2,7 +2,8 @@
  * to sinks. Then the critical path is followed back from the last sink along what decided each
  * time, which gives the cut's weights.
  *   first out = max(first in + fill, first in + wait (last in - first in) + handover)
- *   last out  = max(first in + interval, last in + rest * interval + handover)
+ *   last out  = max(first in + interval, last in + rest * interval + handover,
+ *                   last word into the window in front + burst * interval + handover)
  * Tests: test/unit/target/dse/objective_test.c */
 #include <string.h>
 
@@ -15,32 +16,44 @@ enum { HANDOVER = 8 };
 typedef struct Times {
     double first, last; /* of the words out */
     double first_in, last_in;
+    double burst,
+        burst_in; /* when the burst of a window begins in the words out, and in those in */
     uint32_t first_source, last_source; /* nodes that decide the words in; UINT32_MAX: the input */
+    uint32_t burst_source; /* the one that gives a window the word behind which its burst comes */
+    bool has_burst;        /* among the words out */
 } Times;
+
+/* What decides a time. */
+typedef enum FirstBy { FIRST_BY_FILL, FIRST_BY_WAIT } FirstBy;
+typedef enum LastBy { LAST_BY_WORK, LAST_BY_REST, LAST_BY_BURST } LastBy;
 
 typedef struct TimingGraph {
     const DseSpace *space;
     const uint32_t *chosen;
     const DseOverlap *overlaps;
+    bool is_bound;   /* whether weights are to make a bound, so that waits count at their least */
     Times *times;    /* per node */
     uint32_t *order; /* nodes, sources first */
 } TimingGraph;
 
 /* A word of a stream is read where the counters that do not choose it are 0; the first result is
- * there when all reduction counters are at their ends. */
+ * there when all reduction counters are at their ends. What is read in the last step of a reduction
+ * comes at once, as the channels of a pixel do. */
 static DseOverlap stream_overlap(const ComputeSchedule *sched, uint32_t stream)
 {
-    double reads = 1, before = 0, trips = 1, last = 0;
+    double reads = 1, before = 0, together = 0, trips = 1, last = 0;
     for (uint32_t i = sched->loop_count; i-- > 0;) {
         double trip = (double)sched->loops[i].trip;
         if (sched_chooses_word(sched, stream, i)) {
+            if (sched->loops[i].is_reduction && together == 0) together = reads;
             before += sched->loops[i].is_reduction ? (trip - 1) * reads : 0;
             reads *= trip;
             last += (trip - 1) * trips;
         }
         trips *= trip;
     }
-    return (DseOverlap){.wait = (before + 1) / reads, .rest = (trips - 1 - last) / trips};
+    return (DseOverlap){.wait = (before + (together > 0 ? together : 1)) / reads,
+                        .rest = (trips - 1 - last) / trips};
 }
 
 /* Of several streams the one that is waited for longest, and the one behind which most is left. */
@@ -61,8 +74,44 @@ static DseOverlap window_overlap(const WindowSchedule *sched)
 {
     int64_t last = sched->dim[0].in * sched_window_row_words(sched, 0) - sched->shift;
     double scan = (double)(sched->end - sched->begin);
-    DseOverlap overlap = {.rest = last < sched->end ? (double)(sched->end - last) / scan : 0};
-    return overlap;
+    return (DseOverlap){.rest = last < sched->end ? (double)(sched->end - last) / scan : 0,
+                        .is_window = true};
+}
+
+/* The share of its input that a window needs for its first word out. */
+static double window_wait(const WindowSchedule *sched)
+{
+    int64_t row = sched_window_row_words(sched, 0), in = sched->dim[0].in * row;
+    int64_t needed = sched->lead * row + sched->shift * sched->inner_words + 1;
+    return (double)(needed < 1 ? 1 : needed > in ? in : needed) / (double)(in * sched->outer);
+}
+
+/* The share of a window's words out that are rows for which the last row in is not the last one that
+ * they reach: padding is, or they have it in common with rows before. */
+static double burst_share(const WindowSchedule *sched)
+{
+    const WindowDim *dim = &sched->dim[0];
+    int64_t rows = 0;
+    for (int64_t row = dim->out; row-- > 0 && row * dim->stride + dim->reach >= dim->in;) rows++;
+    return (double)rows / (double)(dim->out * sched->outer);
+}
+
+/* Waits of a window's configurations, which have words of more or fewer pixels. */
+static bool find_waits(const DseSpace *space, const DseNode *node, DseOverlap *overlap)
+{
+    WindowSchedule sched;
+    double *waits = ARENA_ARRAY(space->arena, double, node->configs.len + 1);
+    overlap->wait = 1;
+    for (size_t c = 0; c < node->configs.len; c++) {
+        const int64_t *word = node->configs.data[c].word;
+        const Type *ends[2 + SCHED_MAX_PARTS] = {NULL};
+        for (uint32_t i = 0; i < node->port_count; i++) ends[i] = space->words.data[word[i]];
+        if (!sched_window(node->process, ends, &sched)) return false;
+        waits[c] = window_wait(&sched);
+        if (waits[c] < overlap->wait) overlap->wait = waits[c];
+    }
+    overlap->waits = waits;
+    return true;
 }
 
 /* The share of its time that the slowest configuration takes until it is filled. */
@@ -74,11 +123,11 @@ static double share_of_fill(const DseNode *node)
     return slowest->interval ? (double)slowest->cost.fill / (double)slowest->interval : 0;
 }
 
-static bool find_overlap(const DseNode *node, DseOverlap *out)
+static bool find_overlap(const DseSpace *space, const DseNode *node, DseOverlap *out)
 {
     ComputeSchedule compute;
     WindowSchedule window;
-    *out = (DseOverlap){.wait = 0};
+    *out = (DseOverlap){.hands_on = !node->process};
     if (!node->process) return true;
     switch (node->kind) {
     case PROCESS_COMPUTE:
@@ -88,13 +137,31 @@ static bool find_overlap(const DseNode *node, DseOverlap *out)
     case PROCESS_WINDOW:
         if (!sched_window(node->process, NULL, &window)) return false;
         *out = window_overlap(&window);
-        break;
+        return find_waits(space, node, out);
     case PROCESS_REORDER:
-    case PROCESS_MERGE: break;
+    case PROCESS_MERGE: out->wait = share_of_fill(node); return true;
     case PROCESS_CONVERTER:
-    case PROCESS_FORK: return true; /* they hand words on as they come */
+    case PROCESS_FORK: out->hands_on = true; return true; /* they hand words on as they come */
     }
-    out->wait = share_of_fill(node);
+    return true;
+}
+
+/* The largest burst that comes to a node, from windows in front of it. */
+static bool find_burst(const DseSpace *space, const DseOverlap *overlaps, uint32_t node,
+                       double *burst)
+{
+    WindowSchedule sched;
+    for (size_t e = 0; e < space->edges.len; e++) {
+        const DseEdge *edge = &space->edges.data[e];
+        const DseNode *from = &space->nodes.data[edge->from];
+        if (edge->to != node) continue;
+        if (overlaps[edge->from].hands_on && !find_burst(space, overlaps, edge->from, burst))
+            return false;
+        if (!overlaps[edge->from].is_window) continue;
+        if (!sched_window(from->process, NULL, &sched)) return false;
+        double share = burst_share(&sched);
+        *burst = share > *burst ? share : *burst;
+    }
     return true;
 }
 
@@ -102,7 +169,10 @@ DseOverlap *dse_overlaps(const DseSpace *space)
 {
     DseOverlap *overlaps = ARENA_ARRAY(space->arena, DseOverlap, space->nodes.len + 1);
     for (size_t n = 0; n < space->nodes.len; n++)
-        if (!find_overlap(&space->nodes.data[n], &overlaps[n])) return NULL;
+        if (!find_overlap(space, &space->nodes.data[n], &overlaps[n])) return NULL;
+    for (uint32_t n = 0; n < space->nodes.len; n++)
+        if (!overlaps[n].hands_on && !find_burst(space, overlaps, n, &overlaps[n].burst))
+            return NULL;
     return overlaps;
 }
 
@@ -111,52 +181,91 @@ static const Config *config_of(const TimingGraph *f, uint32_t node)
     return &f->space->nodes.data[node].configs.data[f->chosen[node]];
 }
 
+static double drain(const Config *config)
+{
+    return config->split ? (double)config->split->drain : 0;
+}
+
 /* Where words need no conversion, nothing is handed over. An epilogue that is split off hands
  * over once more. */
 static double handover(const Config *config)
 {
     int64_t most = config->split ? 2 * HANDOVER : HANDOVER;
-    return config->cost.fill < most ? (double)config->cost.fill : (double)most;
+    return (double)(config->cost.fill < most ? config->cost.fill : most) + drain(config);
 }
 
-static double first_out(const Times *t, const DseOverlap *overlap, const Config *config,
-                        bool *fills)
+/* Cycles from the first word in to the last one out, if nothing is waited for. */
+static double work_of(const Config *config)
 {
+    return (double)config->interval + drain(config);
+}
+
+static double wait_of(const TimingGraph *f, uint32_t node)
+{
+    const DseOverlap *overlap = &f->overlaps[node];
+    return overlap->waits && !f->is_bound ? overlap->waits[f->chosen[node]] : overlap->wait;
+}
+
+static double first_out(const TimingGraph *f, uint32_t node, FirstBy *by)
+{
+    const Times *t = &f->times[node];
+    const Config *config = config_of(f, node);
     double filled = t->first_in + (double)config->cost.fill;
-    double handed = t->first_in + overlap->wait * (t->last_in - t->first_in) + handover(config);
-    *fills = filled >= handed;
-    return *fills ? filled : handed;
+    double handed = t->first_in + wait_of(f, node) * (t->last_in - t->first_in) + handover(config);
+    *by = filled >= handed ? FIRST_BY_FILL : FIRST_BY_WAIT;
+    return filled >= handed ? filled : handed;
 }
 
-static double last_out(const Times *t, const DseOverlap *overlap, const Config *config, bool *works)
+static double last_out(const TimingGraph *f, uint32_t node, LastBy *by)
 {
-    double worked = t->first_in + (double)config->interval;
-    double handed = t->last_in + overlap->rest * (double)config->interval + handover(config);
-    *works = worked >= handed;
-    return *works ? worked : handed;
+    const Times *t = &f->times[node];
+    const Config *config = config_of(f, node);
+    double work = work_of(config), worked = t->first_in + work;
+    double rest = t->last_in + f->overlaps[node].rest * work + handover(config);
+    double burst = t->burst_in + f->overlaps[node].burst * work + handover(config);
+    *by = worked >= rest ? LAST_BY_WORK : LAST_BY_REST;
+    double last = worked >= rest ? worked : rest;
+    if (!t->has_burst || burst <= last) return last;
+    *by = LAST_BY_BURST;
+    return burst;
+}
+
+static void take_source(Times *t, uint32_t node, const Times *source)
+{
+    if (source->first > t->first_in) {
+        t->first_in = source->first;
+        t->first_source = node;
+    }
+    if (source->last > t->last_in) {
+        t->last_in = source->last;
+        t->last_source = node;
+    }
+    if (source->has_burst && (!t->has_burst || source->burst > t->burst_in)) {
+        t->has_burst = true;
+        t->burst_in = source->burst;
+        t->burst_source = source->burst_source;
+    }
 }
 
 static void find_times(TimingGraph *f, uint32_t node)
 {
-    bool decides;
+    FirstBy first_by;
+    LastBy last_by;
     Times *t = &f->times[node];
-    const Config *config = config_of(f, node);
-    *t = (Times){.first_source = UINT32_MAX, .last_source = UINT32_MAX};
+    const DseOverlap *overlap = &f->overlaps[node];
+    *t = (Times){.first_source = UINT32_MAX, .last_source = UINT32_MAX, .burst_source = UINT32_MAX};
     for (size_t e = 0; e < f->space->edges.len; e++) {
         const DseEdge *edge = &f->space->edges.data[e];
-        if (edge->to != node) continue;
-        const Times *source = &f->times[edge->from];
-        if (source->first > t->first_in) {
-            t->first_in = source->first;
-            t->first_source = edge->from;
-        }
-        if (source->last > t->last_in) {
-            t->last_in = source->last;
-            t->last_source = edge->from;
-        }
+        if (edge->to == node) take_source(t, edge->from, &f->times[edge->from]);
     }
-    t->first = first_out(t, &f->overlaps[node], config, &decides);
-    t->last = last_out(t, &f->overlaps[node], config, &decides);
+    t->first = first_out(f, node, &first_by);
+    t->last = last_out(f, node, &last_by);
+    t->burst = t->burst_in;
+    if (overlap->is_window) {
+        t->burst = t->last_in;
+        t->burst_source = t->last_source;
+    }
+    t->has_burst = overlap->is_window || (overlap->hands_on && t->has_burst);
 }
 
 /* Sorts the nodes topologically, sources first; the graph has no cycles. */
@@ -185,38 +294,99 @@ static void pass_on(PathWeights *weights, const Times *t, double first, double l
     if (t->last_source != UINT32_MAX) weights[t->last_source].last += last;
 }
 
-static void weigh(const TimingGraph *f, uint32_t node, PathWeights *weights, DseCut *cut)
+static void weigh_first(const TimingGraph *f, uint32_t node, PathWeights *weights, DseCut *cut)
 {
-    bool fills, works;
+    FirstBy by;
     const Times *t = &f->times[node];
-    const DseOverlap *overlap = &f->overlaps[node];
-    double first = weights[node].first, last = weights[node].last;
-    first_out(t, overlap, config_of(f, node), &fills);
-    last_out(t, overlap, config_of(f, node), &works);
-    cut->fill[node] = fills ? first : 0;
-    cut->interval[node] = works ? last : last * overlap->rest;
-    cut->handover[node] = (fills ? 0 : first) + (works ? 0 : last);
-    pass_on(weights, t, fills ? first : first * (1 - overlap->wait), 0);
-    pass_on(weights, t, 0, fills ? 0 : first * overlap->wait);
-    pass_on(weights, t, works ? last : 0, works ? 0 : last);
+    double weight = weights[node].first, wait = wait_of(f, node);
+    first_out(f, node, &by);
+    cut->fill[node] = by == FIRST_BY_FILL ? weight : 0;
+    if (by == FIRST_BY_FILL) {
+        pass_on(weights, t, weight, 0);
+        return;
+    }
+    cut->handover[node] += weight;
+    cut->wait[node] = f->is_bound ? 0 : weight * (t->last_in - t->first_in);
+    pass_on(weights, t, weight * (1 - wait), weight * wait);
+}
+
+static void weigh_last(const TimingGraph *f, uint32_t node, PathWeights *weights, DseCut *cut)
+{
+    LastBy by;
+    const Times *t = &f->times[node];
+    double weight = weights[node].last;
+    last_out(f, node, &by);
+    if (by != LAST_BY_WORK) cut->handover[node] += weight;
+    switch (by) {
+    case LAST_BY_WORK:
+        cut->interval[node] = weight;
+        pass_on(weights, t, weight, 0);
+        break;
+    case LAST_BY_REST:
+        cut->interval[node] = weight * f->overlaps[node].rest;
+        pass_on(weights, t, 0, weight);
+        break;
+    case LAST_BY_BURST:
+        cut->interval[node] = weight * f->overlaps[node].burst;
+        if (t->burst_source != UINT32_MAX) weights[t->burst_source].last += weight;
+        break;
+    }
 }
 
 DseCut dse_cut(const DseSpace *space)
 {
     size_t count = space->nodes.len + 1;
-    return (DseCut){ARENA_ARRAY(space->arena, double, count),
-                    ARENA_ARRAY(space->arena, double, count),
-                    ARENA_ARRAY(space->arena, double, count)};
+    return (DseCut){.fill = ARENA_ARRAY(space->arena, double, count),
+                    .interval = ARENA_ARRAY(space->arena, double, count),
+                    .handover = ARENA_ARRAY(space->arena, double, count),
+                    .wait = ARENA_ARRAY(space->arena, double, count)};
 }
 
-double dse_cut_value(const DseCut *cut, uint32_t node, const Config *config)
+double dse_cut_value(const DseCut *cut, const DseSpace *space, uint32_t node, uint32_t config)
 {
-    return cut->fill[node] * (double)config->cost.fill +
-           cut->interval[node] * (double)config->interval + cut->handover[node] * handover(config);
+    const Config *chosen = &space->nodes.data[node].configs.data[config];
+    const double *waits = cut->overlaps ? cut->overlaps[node].waits : NULL;
+    return cut->fill[node] * (double)chosen->cost.fill + cut->interval[node] * work_of(chosen) +
+           cut->handover[node] * handover(chosen) + (waits ? cut->wait[node] * waits[config] : 0);
+}
+
+bool dse_is_no_later(const DseSpace *space, const DseOverlap *overlaps, uint32_t node,
+                     uint32_t config, uint32_t other)
+{
+    const Config *a = &space->nodes.data[node].configs.data[config];
+    const Config *b = &space->nodes.data[node].configs.data[other];
+    const double *waits = overlaps[node].waits;
+    return a->cost.fill <= b->cost.fill && a->interval <= b->interval && work_of(a) <= work_of(b) &&
+           handover(a) <= handover(b) && (!waits || waits[config] <= waits[other]);
+}
+
+/* Follows the critical path back from node `end`. */
+static void weigh(const TimingGraph *f, uint32_t end, DseCut *cut)
+{
+    size_t count = f->space->nodes.len;
+    PathWeights *weights = xcalloc(count + 1, sizeof(*weights));
+    cut->overlaps = f->overlaps;
+    weights[end].last = 1;
+    for (size_t i = count; i-- > 0;) {
+        weigh_first(f, f->order[i], weights, cut);
+        weigh_last(f, f->order[i], weights, cut);
+    }
+    free_ptr((void **)&weights);
+}
+
+/* Gives the node whose last word out is the last of all. */
+static uint32_t find_all_times(TimingGraph *f)
+{
+    uint32_t end = 0;
+    for (size_t i = 0; i < f->space->nodes.len; i++) {
+        find_times(f, f->order[i]);
+        if (f->times[f->order[i]].last > f->times[end].last) end = f->order[i];
+    }
+    return end;
 }
 
 double dse_pipeline_latency(const DseSpace *space, const uint32_t *chosen,
-                            const DseOverlap *overlaps, DseCut *cut)
+                            const DseOverlap *overlaps, DseCut *cut, DseCut *estimate)
 {
     size_t count = space->nodes.len;
     TimingGraph f = {.space = space,
@@ -224,18 +394,13 @@ double dse_pipeline_latency(const DseSpace *space, const uint32_t *chosen,
                      .overlaps = overlaps,
                      .times = xcalloc(count + 1, sizeof(Times)),
                      .order = xcalloc(count + 1, sizeof(uint32_t))};
-    PathWeights *weights = xcalloc(count + 1, sizeof(*weights));
-    uint32_t end = 0;
     sort_nodes(&f);
-    for (size_t i = 0; i < count; i++) {
-        find_times(&f, f.order[i]);
-        if (f.times[f.order[i]].last > f.times[end].last) end = f.order[i];
-    }
+    uint32_t end = find_all_times(&f);
     double latency = f.times[end].last;
-    weights[end].last = 1;
-    for (size_t i = count; i-- > 0;) weigh(&f, f.order[i], weights, cut);
+    if (estimate) weigh(&f, end, estimate);
+    f.is_bound = true;
+    weigh(&f, find_all_times(&f), cut);
     free_ptr((void **)&f.times);
     free_ptr((void **)&f.order);
-    free_ptr((void **)&weights);
     return latency;
 }

@@ -32,6 +32,8 @@ typedef struct Config {
 typedef struct Split {
     Config main, epilogue;
     uint32_t from; /* the stage that the epilogue begins with */
+    int64_t
+        drain; /* cycles that the epilogue takes longer for the sums of a pixel than they come in */
 } Split;
 
 /* A process, or the conversion of words on a channel between two processes. */
