@@ -436,6 +436,13 @@ static bool check_flags(const Tool *tool, const EngineFlags *flags)
         return tool_error(tool, "error: --rate takes 1 to %d bytes in 1,000 cycles", MOST);
     if (flags->latency < 0 || flags->latency > MOST || flags->restart < 0 || flags->restart > MOST)
         return tool_error(tool, "error: --latency and --restart take 0 to %d cycles", MOST);
+    bool runs = !flags->banks && flags->after.len == 0;
+    if (!runs && (flags->json || flags->dumps.len > 0))
+        return tool_error(tool, "error: --json and --dump are of a simulation, which --banks and "
+                                "--after leave out");
+    if (flags->banks && (flags->outputs.len > 0 || flags->after.len > 0))
+        return tool_error(tool, "error: --banks is in front of a run; --output and --after are "
+                                "behind it");
     return flags->max_cycles >= 0 || tool_error(tool, "error: --max-cycles takes cycles, or 0");
 }
 
