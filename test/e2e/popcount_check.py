@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs layers of few bits, whose products may be counts of bits, at every level.
 
-    popcount_check.py --tools=DIR [--seed=N] [--count=N] [--quick] [--filter=REGEX]
+    popcount_check.py --tools=DIR [--seed=N] [--count=N] [--quick] [--cpp-every=N] [--filter=REGEX]
 
 A layer is a dense one or a convolution, strided, padded, grouped or depthwise, of
 activations and weights that are bipolar, ternary or integers of one to three bits,
@@ -9,7 +9,7 @@ signed or not. numpy says what its sums are. The design that the search finds, a
 one of its folding file with other multipliers, must give just these in `ming sim`,
 csim and cosim, the network in `ming run`, and the processes take the cycles that are
 predicted. What counts in synthesis is compared with the bits one by one. --quick
-leaves cosim out.
+leaves cosim out; --cpp-every=N builds the C++ of one layer in N only, for many layers.
 """
 import argparse
 import json
@@ -129,8 +129,8 @@ class Layer:
                                   group=groups))
 
 
-def execute(tools, work, design, want, with_cosim):
-    """The design's results in each simulation, and its cycles."""
+def execute(tools, work, design, want, targets):
+    """The design's results in `ming sim` and these simulations of its C++, and its cycles."""
     predicted, simulated = cost_check.read_design(tools, design)
     for name, cycles in simulated.items():
         if cost_check.deviates(predicted[name], cycles):
@@ -138,7 +138,7 @@ def execute(tools, work, design, want, with_cosim):
     networks_check.run(tools / "ming", "sim", design, f"--input={work / 'x.npy'}",
                        f"--output={work / 'y.npy'}")
     compare("sim", want, work)
-    for target in ("csim", "cosim")[:1 + with_cosim]:
+    for target in targets:
         (work / "y.npy").unlink()
         networks_check.run("make", "-s", "-C", design, target, f"INPUT={work / 'x.npy'}",
                            f"OUTPUT={work / 'y.npy'}", "CXXFLAGS=-O0 -std=c++17")
@@ -185,8 +185,8 @@ def other_multipliers(rng, design, path):
     return len(pinned)
 
 
-def check(tools, work, layer, with_cosim):
-    """How many kernels had another multiplier the second time."""
+def check(tools, work, layer, targets):
+    """How many kernels had another multiplier the second time; it is not simulated in cosim."""
     rng, net = layer.rng, layer.net
     want = net.result.array
     (work / "model.onnx").write_bytes(net.encode())
@@ -197,11 +197,11 @@ def check(tools, work, layer, with_cosim):
     budget = rng.choice([(), (), ("--rewind=on",), ("--fps=50000",), ("--weights=load",)])
     design = compile_model(tools, work, "design", *budget)
     others = other_multipliers(rng, design, work / "folding.json")
-    execute(tools, work, design, want, with_cosim)
+    execute(tools, work, design, want, targets)
     if others:
         design = compile_model(tools, work, "other", f"--folding={work / 'folding.json'}",
-                               "--lut=1000000", "--dsp=100000", *budget)
-        execute(tools, work, design, want, False)
+                               "--lut=1000000", "--dsp=100000", "--bram=100000", *budget)
+        execute(tools, work, design, want, targets[:1])
     return others
 
 
@@ -211,8 +211,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--cpp-every", type=int, default=1)
     parser.add_argument("--filter", default="")
     args = parser.parse_args()
+    simulations = ("csim",) if args.quick else ("csim", "cosim")
     passed = failed = counted = 0
     has_tree = False
     with tempfile.TemporaryDirectory(prefix="ming-popcount-") as name:
@@ -221,8 +223,9 @@ def main():
             title = f"{index}: {', '.join(layer.words)}"
             if not re.search(args.filter, title):
                 continue
+            targets = () if index % args.cpp_every else simulations
             try:
-                counted += check(args.tools.resolve(), pathlib.Path(name), layer, not args.quick)
+                counted += check(args.tools.resolve(), pathlib.Path(name), layer, targets)
                 has_tree = has_tree or check_tree(pathlib.Path(name))
             except networks_check.Failure as why:
                 print(f"FAIL {title}: {why}", flush=True)
