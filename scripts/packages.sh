@@ -12,12 +12,12 @@ build_packages="gcc g++ make meson ninja-build pkg-config python3
 # the emitted C++; iverilog, verilator and yosys the Verilog; cbc solves what places tasks on dies; tcl runs
 # floor plans. libxrt-dev has the headers that hosts of cards are built with. parallel and
 # slurm run sweeps.
-# man, groff and mandoc check the manual pages, zsh its completion;
+# man, groff and mandoc check the manual pages, zsh its completion; mkdocs makes the site;
 # python3-build and its fellows make and install the wheel.
 test_packages="libcmocka-dev llvm-19-tools mlir-19-tools libmlir-19 protobuf-compiler python3-numpy
     libonnx-testdata locales clang-14 clang-format-14 iverilog verilator yosys coinor-cbc graphviz
     tcl libxrt-dev parallel slurmctld slurmd
-    man-db groff-base mandoc zsh
+    man-db groff-base mandoc zsh mkdocs
     python3-build python3-installer python3-setuptools python3-wheel"
 
 # ONNX Runtime, an oracle of the tests: the package of npm for Node.js.
