@@ -18,9 +18,19 @@ static double element(const Npy *npy, int64_t i)
     return npy->kind == 'u' ? (double)(uint64_t)bits : (double)bits;
 }
 
+/* csim and simulations write float64, the interpreter float32: the wider float is rounded then. */
+static void narrow(const Npy *a, const Npy *b, double *x, double *y)
+{
+    enum { FLOAT = 4, DOUBLE = 8 };
+    if (a->kind != 'f' || b->kind != 'f') return;
+    if (a->item == DOUBLE && b->item == FLOAT) *x = (float)*x;
+    if (a->item == FLOAT && b->item == DOUBLE) *y = (float)*y;
+}
+
 static bool is_equal(const Npy *a, const Npy *b, int64_t i)
 {
     double x = element(a, i), y = element(b, i);
+    narrow(a, b, &x, &y);
     bool are_integers = a->kind != 'f' && b->kind != 'f';
     if (are_integers && npy_get_i64(a, i) != npy_get_i64(b, i)) return false;
     return x == y || (isnan(x) && isnan(y));

@@ -4,6 +4,9 @@ import json
 import pathlib
 import subprocess
 
+import json_schema
+
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "emit/report.schema.json"
 STRICT = "-std=c++17 -O1 -Wall -Wextra -Werror -Wno-unknown-pragmas"
 
 PACKER = """#include "{top}_host.h"
@@ -67,7 +70,11 @@ def must_make(project, *targets):
 
 
 def load_report(project):
-    return json.loads((project / "report.json").read_text(encoding="utf-8"))
+    """report.json, which must be as its schema says."""
+    report = json.loads((project / "report.json").read_text(encoding="utf-8"))
+    found = list(json_schema.problems(report, json.loads(SCHEMA.read_text(encoding="utf-8"))))
+    expect(not found, "; ".join(found[:3]))
+    return report
 
 
 class Packer:
