@@ -123,7 +123,9 @@ zpty -d z
 
 def check_zsh(cases, prefix, folder):
     env = dict(os.environ, PATH=f"{prefix}/bin:{os.environ['PATH']}", TERM="dumb", COLUMNS="200")
-    folder_of_script = prefix / "share/zsh/vendor-completions"
+    # where zsh looks: packages have a folder of their own
+    name = "vendor-completions" if prefix.name == "usr" else "site-functions"
+    folder_of_script = prefix / "share/zsh" / name
     for line, wanted in (("ming compi", "ming compile"), ("ming compile --devi", "--device="),
                          ("ming compile --interface=m", "--interface=m_axi"),
                          ("ming-opt --canonicali", "--canonicalize")):
