@@ -21,6 +21,7 @@ typedef struct EngineFlags {
     Texts inputs, outputs;         /* .npy files, one for each port */
     Texts after;                   /* BANK:FILE, of a run elsewhere */
     const char *banks, *json;
+    bool is_timed_only;
     int64_t rate, latency, restart, max_cycles;
 } EngineFlags;
 
@@ -387,7 +388,8 @@ static bool simulate(EngineJob *job)
     const EngineOptions options = {.rate = (uint64_t)flags->rate,
                                    .latency = (uint64_t)flags->latency,
                                    .restart = (uint64_t)flags->restart,
-                                   .max_cycles = (uint64_t)flags->max_cycles};
+                                   .max_cycles = (uint64_t)flags->max_cycles,
+                                   .is_timed_only = flags->is_timed_only};
     if (!program || !fill_banks(job)) return false;
     if (flags->banks || flags->after.len > 0) {
         if (job->frames > 1)
@@ -429,13 +431,9 @@ static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *p
     return ok;
 }
 
-static bool check_flags(const Tool *tool, const EngineFlags *flags)
+/* Whether options that leave out a simulation, or its numbers, ask for nothing of it. */
+static bool check_modes(const Tool *tool, const EngineFlags *flags)
 {
-    enum { MOST = 1000000000 };
-    if (flags->rate < 1 || flags->rate > MOST)
-        return tool_error(tool, "error: --rate takes 1 to %d bytes in 1,000 cycles", MOST);
-    if (flags->latency < 0 || flags->latency > MOST || flags->restart < 0 || flags->restart > MOST)
-        return tool_error(tool, "error: --latency and --restart take 0 to %d cycles", MOST);
     bool runs = !flags->banks && flags->after.len == 0;
     if (!runs && (flags->json || flags->dumps.len > 0))
         return tool_error(tool, "error: --json and --dump are of a simulation, which --banks and "
@@ -443,7 +441,20 @@ static bool check_flags(const Tool *tool, const EngineFlags *flags)
     if (flags->banks && (flags->outputs.len > 0 || flags->after.len > 0))
         return tool_error(tool, "error: --banks is in front of a run; --output and --after are "
                                 "behind it");
-    return flags->max_cycles >= 0 || tool_error(tool, "error: --max-cycles takes cycles, or 0");
+    bool has_arrays = flags->inputs.len + flags->outputs.len + flags->dumps.len > 0;
+    return !flags->is_timed_only || (runs && !has_arrays) ||
+           tool_error(tool, "error: --cycles-only computes nothing, so it takes no arrays");
+}
+
+static bool check_flags(const Tool *tool, const EngineFlags *flags)
+{
+    enum { MOST = 1000000000 };
+    if (flags->rate < 1 || flags->rate > MOST)
+        return tool_error(tool, "error: --rate takes 1 to %d bytes in 1,000 cycles", MOST);
+    if (flags->latency < 0 || flags->latency > MOST || flags->restart < 0 || flags->restart > MOST)
+        return tool_error(tool, "error: --latency and --restart take 0 to %d cycles", MOST);
+    if (flags->max_cycles < 0) return tool_error(tool, "error: --max-cycles takes cycles, or 0");
+    return check_modes(tool, flags);
 }
 
 int command_engine(int argc, char **argv)
@@ -478,6 +489,8 @@ int command_engine(int argc, char **argv)
          "What each further run of a command costs, default 4", NULL},
         {"max-cycles", FLAG_INT, &engine.max_cycles, "n",
          "Cycles that are simulated at most, default 268435456; 0: no limit", NULL},
+        {"cycles-only", FLAG_SWITCH, &engine.is_timed_only, NULL,
+         "Count cycles and bytes, and compute nothing: no outputs, no products, no hazards", NULL},
         {"json", FLAG_TEXT, &engine.json, "file",
          "Write cycles and all commands as JSON; - is standard output, in place of the text", NULL},
     };

@@ -140,6 +140,7 @@ static const OpDef *immediate_form(NumberKind kind)
     case NUMBER_ADD: return SA(PU_ADDI);
     case NUMBER_MUL: return SA(PU_MULI);
     case NUMBER_MAX: return SA(PU_MAXI);
+    case NUMBER_MIN: return SA(PU_MINI);
     default: return NULL;
     }
 }
@@ -202,7 +203,10 @@ static uint32_t code_of_lookup(Writer *w, const Number *number)
     uint32_t index = code_of(w, number->a);
     int64_t last = (int64_t)number->length - 1;
     const Number most = {.values = &last, .count = 1, .lo = last, .hi = last};
-    if (number_at(w->n, number->a)->kind != NUMBER_MIN)
+    bool is_clamped = number_at(w->n, number->a)->kind == NUMBER_MIN;
+    if (!is_clamped && is_immediate(last))
+        index = emit_immediate(w, SA(PU_MINI), index, last);
+    else if (!is_clamped)
         index = emit_registers(w, SA(PU_MIN), index, emit_constant(w, &most));
     size_t bits = number->length << number->shift;
     int64_t address = (int64_t)w->parameters->len;

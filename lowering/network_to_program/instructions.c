@@ -30,6 +30,7 @@ typedef struct Writer {
     uint64_t array_commands;
     WeightLoads loads;
     size_t loaded; /* of them queued */
+    TileWeightsList weights;
     uint64_t rows; /* of the first layer's input that are loaded at a time; 0: it comes whole */
 } Writer;
 
@@ -227,9 +228,9 @@ static bool load_weights(Writer *w, size_t index)
     size_t waits = load->after - (index > 0 ? w->loads.data[index - 1].after : 0);
     for (; waits > 1; waits--)
         command(w, SA(NOP), FIELDS(.unit = there(UNIT_LOAD_W), .wait = BUFFER_FREE));
-    if (!set_beats(w, load->beats, w->plan->layers.data[load->tile->layer].op)) return false;
+    if (!set_beats(w, load->beats, w->plan->layers.data[load->first->layer].op)) return false;
     set(w, SA_REG_WB_BASE, load->base);
-    address(w, SA_BUFFER_WEIGHTS, load->tile->address);
+    address(w, SA_BUFFER_WEIGHTS, load->first->address);
     command(w, SA(LOAD_W),
             FIELDS(.half = there(load->half), .bank = there(SA_BANK_WEIGHTS), .signal = IN_BUFFER,
                    .wait = waits > 0 ? BUFFER_FREE : NO_SEMAPHORE));
@@ -240,7 +241,7 @@ static bool load_weights(Writer *w, size_t index)
  * whose fills are not queued yet would stop the fetch unit for ever. */
 enum { LOADS_AHEAD = 4 };
 
-/* Loads that can be queued in front of the fill of tile number `index`. */
+/* Loads that can be queued in front of the first fill from load number `index`. */
 static bool load_ahead(Writer *w, size_t index)
 {
     while (w->loaded < w->loads.len && w->loaded <= index + LOADS_AHEAD &&
@@ -251,16 +252,17 @@ static bool load_ahead(Writer *w, size_t index)
 
 static bool fill_weights(Writer *w, size_t index)
 {
-    const WeightLoad *load = &w->loads.data[index], *last = &w->loads.data[w->loads.len - 1];
-    if (!load_ahead(w, index)) return false;
+    const TileWeights *tile = &w->weights.data[index];
+    const WeightLoad *load = &w->loads.data[tile->load], *last = &w->loads.data[w->loads.len - 1];
+    if (!load_ahead(w, tile->load)) return false;
     if (index >= 2) command(w, SA(NOP), FIELDS(.unit = there(UNIT_FILL), .wait = ARRAY_FREE));
-    set(w, SA_REG_WB_BASE, load->base);
+    set(w, SA_REG_WB_BASE, tile->base);
     set(w, SA_REG_W_BASE, 0);
-    set(w, SA_REG_FILL_COUNT, load->weights);
+    set(w, SA_REG_FILL_COUNT, tile->count);
     command(w, SA(FILL),
             FIELDS(.half = there((int64_t)(index % 2)), .source = there(load->half),
-                   .wait = IN_BUFFER, .signal = IN_ARRAY));
-    if (index < last->after)
+                   .wait = tile->is_first ? IN_BUFFER : NO_SEMAPHORE, .signal = IN_ARRAY));
+    if (tile->is_last && tile->load < last->after)
         command(w, SA(NOP), FIELDS(.unit = there(UNIT_FILL), .signal = BUFFER_FREE));
     return true;
 }
@@ -367,7 +369,7 @@ static void run_rows(Writer *w, const Tile *tile, size_t index, const Rows *rows
     set(w, SA_REG_P_BASE, layer->parameters + tile->m);
     if (has_table(layer)) set(w, SA_REG_P_STRIDE, layer->m_blocks);
     set(w, SA_REG_W_BASE, 0);
-    bool frees = layer->has_weights && index + 2 < w->loads.len && rows->is_last;
+    bool frees = layer->has_weights && index + 2 < w->weights.len && rows->is_last;
     array_command(w, SA(RUN),
                   FIELDS(.half = there(layer->has_weights ? (int64_t)(index % 2) : 0),
                          .wait = layer->has_weights && rows->is_first ? IN_ARRAY : NO_SEMAPHORE,
@@ -431,7 +433,7 @@ static bool write_tiles(Writer *w)
     const Plan *plan = w->plan;
     const Layer *early = early_layer(plan);
     size_t index = 0;
-    to_program_place_weights(plan, &w->loads);
+    to_program_place_weights(plan, &w->loads, &w->weights);
     for (size_t i = 0; i < plan->tiles.len; i++) {
         const Tile *tile = &plan->tiles.data[i];
         bool has_weights = plan->layers.data[tile->layer].has_weights;
@@ -467,6 +469,7 @@ bool to_program_write(const Plan *plan, Builder *b)
     bool ok = load_maps(w) && load_parameters(w) && write_tiles(w) && store_maps(w);
     to_program_free_memory(&w->memory);
     vec_free(&w->loads);
+    vec_free(&w->weights);
     if (ok) build(b, SA(END), NULL, 0, NULL, 0, NULL, 0);
     return ok;
 }

@@ -68,17 +68,27 @@ bool to_program_has_end(const Plan *plan, const Map *map);
 void to_program_add_weights(Plan *plan, const Tile *tile);
 void to_program_add_parameters(Plan *plan, const Layer *layer);
 
-/* weights.c: where the weights of a tile are in the buffer, in the order of the tiles. */
+/* weights.c: what a command loads, the weights of tiles that follow each other; where they are in the
+ * buffer, in the order of the tiles. */
 typedef struct WeightLoad {
-    const Tile *tile;
-    uint64_t weights; /* of each processing element */
+    const Tile *first;
     uint64_t beats, words, base;
     uint32_t half;
     size_t after; /* so many of the first loads must have left the buffer before */
 } WeightLoad;
 typedef VEC(WeightLoad) WeightLoads;
 
-void to_program_place_weights(const Plan *plan, WeightLoads *out);
+/* Of a tile with weights. */
+typedef struct TileWeights {
+    uint64_t count; /* of each processing element */
+    uint64_t words; /* in the buffer, in whole beats */
+    uint64_t base;  /* in the half of its load */
+    size_t load;
+    bool is_first, is_last; /* of the load's tiles */
+} TileWeights;
+typedef VEC(TileWeights) TileWeightsList;
+
+void to_program_place_weights(const Plan *plan, WeightLoads *loads, TileWeightsList *tiles);
 
 /* instructions.c: fills the body of the program. */
 bool to_program_write(const Plan *plan, Builder *b) MUST_CHECK;

@@ -1,24 +1,32 @@
 /* Where the weights of tiles lie in the buffer. They go one behind the other through its two halves and
  * take the place of those that were there first, so that as many tiles as the buffer holds can be
  * loaded ahead, whatever their sizes: layers that are short of bandwidth are loaded while the ones
- * before compute.
+ * before compute. Only so many commands wait in front of the unit that loads, so tiles that follow each
+ * other are loaded by one, as long as they are small beside the buffer, and beside the weights before
+ * them, which their load is hidden behind, and those to come, whose loads would come later.
  * Tests: lit/lowering/network_to_program/tiles.mir, test/e2e/engine_check.py */
 #include "lowering/network_to_program/internal.h"
 
-static WeightLoad load_of(const Plan *plan, const Tile *tile)
+enum { LOADS_OF_HALF = 4, MOST_BEATS = UINT16_MAX };
+
+static TileWeights weights_of(const Plan *plan, const Tile *tile)
 {
     const Layer *layer = &plan->layers.data[tile->layer];
     const SaOverlay *size = &plan->size;
     int64_t kernel[2];
     sa_kernel(layer->op, kernel);
-    WeightLoad load = {.tile = tile};
-    load.weights =
+    uint64_t count =
         (uint64_t)(kernel[0] * kernel[1]) * (tile->m_end - tile->m) * (tile->n_end - tile->n);
     uint64_t word_bytes = (uint64_t)size->rows * size->weight_bits / 8;
-    uint64_t bytes = load.weights * size->cols * word_bytes;
-    load.beats = bytes / SA_BEAT_BYTES + (bytes % SA_BEAT_BYTES != 0);
-    load.words = (load.beats * SA_BEAT_BYTES + word_bytes - 1) / word_bytes;
-    return load;
+    uint64_t bytes = count * size->cols * word_bytes;
+    uint64_t beats = bytes / SA_BEAT_BYTES + (bytes % SA_BEAT_BYTES != 0);
+    return (TileWeights){.count = count,
+                         .words = (beats * SA_BEAT_BYTES + word_bytes - 1) / word_bytes};
+}
+
+static uint64_t beats_of(const Plan *plan, uint64_t words)
+{
+    return words * plan->size.rows * plan->size.weight_bits / 8 / SA_BEAT_BYTES;
 }
 
 static bool overlaps(const WeightLoad *a, const WeightLoad *b)
@@ -26,26 +34,73 @@ static bool overlaps(const WeightLoad *a, const WeightLoad *b)
     return a->half == b->half && a->base < b->base + b->words && b->base < a->base + a->words;
 }
 
-void to_program_place_weights(const Plan *plan, WeightLoads *out)
+/* Behind the load before, or in the other half. */
+static void place(const Plan *plan, const WeightLoads *loads, WeightLoad *load)
 {
-    uint64_t base = 0;
-    uint32_t half = 0;
-    for (size_t i = 0; i < plan->tiles.len; i++) {
-        if (!plan->layers.data[plan->tiles.data[i].layer].has_weights) continue;
-        WeightLoad load = load_of(plan, &plan->tiles.data[i]);
-        if (base + load.words > plan->size.w_words) {
-            half = 1 - half;
-            base = 0;
-        }
-        load.half = half;
-        load.base = base;
-        base += load.words;
-        load.after = out->len > 0 ? out->data[out->len - 1].after : 0;
-        for (size_t k = out->len; k-- > load.after;) {
-            if (!overlaps(&out->data[k], &load)) continue;
-            load.after = k + 1;
-            break;
-        }
-        *vec_push(out) = load;
+    const WeightLoad *last = loads->len > 0 ? &loads->data[loads->len - 1] : NULL;
+    load->half = last ? last->half : 0;
+    load->base = last ? last->base + last->words : 0;
+    if (load->base + load->words > plan->size.w_words) {
+        load->half = 1 - load->half;
+        load->base = 0;
     }
+    load->after = last ? last->after : 0;
+    for (size_t k = loads->len; k-- > load->after;) {
+        if (!overlaps(&loads->data[k], load)) continue;
+        load->after = k + 1;
+        return;
+    }
+}
+
+/* How many tiles from `first` on one command loads. `before` and `rest` are words in front of them and
+ * from them on. */
+static size_t tiles_of_load(const Plan *plan, const TileWeightsList *tiles, size_t first,
+                            uint64_t before, uint64_t rest)
+{
+    uint64_t most = plan->size.w_words / LOADS_OF_HALF, words = tiles->data[first].words;
+    if (most > before) most = before;
+    size_t i = first + 1;
+    for (; i < tiles->len; i++) {
+        words += tiles->data[i].words;
+        if (words > most || words > rest - words || beats_of(plan, words) > MOST_BEATS) break;
+    }
+    return i - first;
+}
+
+static void add_load(const Plan *plan, WeightLoads *loads, TileWeights *tiles, size_t count,
+                     const Tile *first)
+{
+    WeightLoad load = {.first = first};
+    for (size_t i = 0; i < count; i++) load.words += tiles[i].words;
+    load.beats = beats_of(plan, load.words);
+    place(plan, loads, &load);
+    uint64_t base = load.base;
+    for (size_t i = 0; i < count; i++) {
+        tiles[i].base = base;
+        tiles[i].load = loads->len;
+        tiles[i].is_first = i == 0;
+        tiles[i].is_last = i + 1 == count;
+        base += tiles[i].words;
+    }
+    *vec_push(loads) = load;
+}
+
+void to_program_place_weights(const Plan *plan, WeightLoads *loads, TileWeightsList *tiles)
+{
+    VEC(const Tile *) from = {0};
+    uint64_t before = 0, rest = 0;
+    for (size_t i = 0; i < plan->tiles.len; i++) {
+        const Tile *tile = &plan->tiles.data[i];
+        if (!plan->layers.data[tile->layer].has_weights) continue;
+        *vec_push(tiles) = weights_of(plan, tile);
+        *vec_push(&from) = tile;
+        rest += tiles->data[tiles->len - 1].words;
+    }
+    for (size_t i = 0, count; i < tiles->len; i += count) {
+        count = tiles_of_load(plan, tiles, i, before, rest);
+        add_load(plan, loads, &tiles->data[i], count, from.data[i]);
+        before += loads->data[loads->len - 1].words;
+        rest -= loads->data[loads->len - 1].words;
+    }
+    vec_free(&from);
 }

@@ -64,6 +64,10 @@ static bool command_check(Engine *e, const Command *cmd)
 static bool command_run(Engine *e, const Command *cmd)
 {
     if (cmd->op->def == SA(NOP)) return true;
+    if (e->options->is_timed_only) {
+        if (uses_bank(cmd)) engine_count_bytes(e, cmd);
+        return true;
+    }
     return cmd->op->def == SA(RUN) ? engine_array_run(e, cmd) : engine_transfer_run(e, cmd);
 }
 

@@ -27,6 +27,7 @@ typedef struct EngineBank {
 typedef struct EngineOptions {
     uint64_t rate, latency, restart;
     uint64_t max_cycles; /* 0: no limit */
+    bool is_timed_only;  /* nothing is moved or computed; products are not counted */
 } EngineOptions;
 
 #define ENGINE_DEFAULTS                                                                            \

@@ -68,6 +68,7 @@ int64_t *engine_memory_write(const Memory *memory, const Command *cmd, uint64_t 
 uint64_t engine_transfer_cycles(const Engine *engine, const Command *cmd);
 bool engine_transfer_check(Engine *engine, const Command *cmd);
 bool engine_transfer_run(Engine *engine, const Command *cmd);
+void engine_count_bytes(Engine *engine, const Command *cmd);
 
 /* array.c */
 uint64_t engine_array_cycles(const Engine *engine, const Command *cmd);

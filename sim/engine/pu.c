@@ -31,7 +31,7 @@ static bool compute(const OpDef *def, int64_t a, int64_t b, int64_t *out)
     if (def == SA(PU_MUL) || def == SA(PU_MULI)) return !__builtin_mul_overflow(a, b, out);
     if (def == SA(PU_MAX) || def == SA(PU_MAXI))
         *out = a > b ? a : b;
-    else if (def == SA(PU_MIN))
+    else if (def == SA(PU_MIN) || def == SA(PU_MINI))
         *out = a < b ? a : b;
     else
         *out = shift_right(a, (uint32_t)b & 63, SA_ROUND_FLOOR); /* PU_RSHIFT */

@@ -150,7 +150,7 @@ static bool fill(Engine *e, const Command *cmd)
     return true;
 }
 
-static void count_bytes(Engine *e, const Command *cmd)
+void engine_count_bytes(Engine *e, const Command *cmd)
 {
     uint64_t bytes =
         (uint64_t)cmd->regs[SA_REG_ROWS] * (uint64_t)cmd->regs[SA_REG_BEATS] * SA_BEAT_BYTES;
@@ -160,6 +160,6 @@ static void count_bytes(Engine *e, const Command *cmd)
 bool engine_transfer_run(Engine *e, const Command *cmd)
 {
     if (cmd->op->def == SA(FILL)) return fill(e, cmd);
-    count_bytes(e, cmd);
+    engine_count_bytes(e, cmd);
     return move_runs(e, cmd);
 }

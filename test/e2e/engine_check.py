@@ -39,7 +39,7 @@ SOURCES = ["sums", "operand", "parameter"]
 ROUNDINGS = ["floor", "half_up", "half_even"]
 OPCODES = {"nop": 0, "load_a": 1, "load_w": 2, "load_p": 3, "fill": 4, "run": 5, "store": 6}
 PU_REGS = {"add": 1, "sub": 2, "mul": 3, "max": 5, "rshift": 7}
-PU_IMMEDIATE = {"addi": 1, "subi": 2, "muli": 3, "maxi": 5}
+PU_IMMEDIATE = {"addi": 1, "subi": 2, "muli": 3, "mini": 4, "maxi": 5}
 LATENCY, RESTART = 64, 4
 TABLE_VECTORS = 8   # of a random table at most
 
@@ -349,8 +349,11 @@ def pu_program(layer, blocks):
     if layer.relu:
         yield ("maxi", 3, 3, 0)
     if layer.table_bits is not None:
-        yield ("addi", 5, 15, layer.table.shape[1] - 1)
-        yield ("min", 3, 3, 5)
+        if layer.table_bits % 2:
+            yield ("mini", 3, 3, layer.table.shape[1] - 1)
+        else:
+            yield ("addi", 5, 15, layer.table.shape[1] - 1)
+            yield ("min", 3, 3, 5)
         yield ("lookup", 3, 3, 2 * blocks, layer.table_bits)
     yield ("store", 3)
 

@@ -46,6 +46,7 @@ lanes:
             r.lane[j] = x > y ? x : y;
             break;
         case isa::PU_MIN:
+        case isa::PU_MINI:
             r.lane[j] = x < y ? x : y;
             break;
         case isa::PU_RSHIFT:
