@@ -122,8 +122,10 @@ static void add_head(const Emitter *e, StrBuf *out)
              "# make cosim, with the same files\n"
              "#   runs all processes at once against FIFOs of the depths in the stream pragmas,\n"
              "#   or of MING_DEPTHS='name=2 other=0' (0: unbounded); says who waits for whom\n"
-             "#   if they deadlock, else how many cycles the frames take\n"
-             "# make libcsim.so\n"
+             "#   if they deadlock, else how many cycles the frames take\n");
+    if (emit_has_emulation(e)) emit_emulation_usage(out);
+    strbuf_add_c(
+        out, "# make libcsim.so\n"
              "#   makes a shared library of what csim runs; csim/ming_libcsim.h is its interface\n"
              "# make synth\n"
              "#   synthesizes with Vitis HLS as hls_config.cfg says\n"
@@ -222,6 +224,7 @@ static void add_vitis(const Emitter *e, StrBuf *out)
         "clean:\n"
         "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp libcsim.so $(OBJECTS) TOP_data.cfg TOP_hls");
     emit_template(e, out, e->options->rtl ? " TOP_rtlsim TOP_rtl synth.json synth.log" : "");
+    emit_template(e, out, emit_has_emulation(e) ? " TOP_emulate TOP_cards.cpp" : "");
     strbuf_add_c(out, is_kernel(e) ? " board/host\n" : "\n");
 }
 
@@ -229,6 +232,7 @@ void emit_makefile(Emitter *e, StrBuf *out)
 {
     add_head(e, out);
     add_csim(e, out);
+    if (emit_has_emulation(e)) emit_emulation_targets(e, out);
     if (e->options->rtl) emit_rtl_targets(e, out);
     emit_board_targets(e, out);
     add_vitis(e, out);

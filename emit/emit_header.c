@@ -66,21 +66,29 @@ static void add_aliases(Emitter *e, StrBuf *out)
     if (e->words.len) strbuf_add_char(out, '\n');
 }
 
-static void add_prototype(Emitter *e, StrBuf *out)
+void emit_prototype(Emitter *e, StrBuf *out, const char *const *names, const char *frames)
 {
     Block *body = region_entry(op_region(e->top, 0));
     VEC(const char *) parameters = {0};
     for (uint32_t i = 0; i < body->arg_count; i++) {
         StrBuf text = {0};
-        emit_parameter(e, &text, body->args[i], e->ports.data[i].name);
+        emit_parameter(e, &text, body->args[i], names[i]);
         *vec_push(&parameters) = emit_arena_printf(&e->arena, "%s", text.data);
         strbuf_free(&text);
     }
-    if (e->has_memories) *vec_push(&parameters) = "int frames";
+    if (e->has_memories) *vec_push(&parameters) = emit_arena_printf(&e->arena, "int %s", frames);
     emit_signature(out, emit_arena_printf(&e->arena, "void %s(", e->top_name), parameters.data,
                    parameters.len);
-    strbuf_add_c(out, ";\n");
     vec_free(&parameters);
+}
+
+static void add_prototype(Emitter *e, StrBuf *out)
+{
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < e->ports.len; i++) *vec_push(&names) = e->ports.data[i].name;
+    emit_prototype(e, out, names.data, "frames");
+    strbuf_add_c(out, ";\n");
+    vec_free(&names);
 }
 
 static void add_guard(const Emitter *e, StrBuf *out, const char *suffix)

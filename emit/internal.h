@@ -202,6 +202,8 @@ void emit_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name)
 /* start, the parameters on as many lines as they take, ")". */
 void emit_signature(StrBuf *out, const char *start, const char *const *parameters, size_t count);
 void emit_header(Emitter *e, StrBuf *out);
+/* "void TOP(hls::stream<T> &x)", with these names of arguments, and of the number of frames. */
+void emit_prototype(Emitter *e, StrBuf *out, const char *const *names, const char *frames);
 /* #ifndef and #define of <TOP><suffix>. */
 /* Streams of DMAs (emit_dma.c): names, the type of a beat, and functions between beats and words. */
 bool emit_dma_ports(Emitter *e) MUST_CHECK; /* False: diagnosed */
@@ -232,6 +234,12 @@ void emit_clock_constraint(Emitter *e, StrBuf *out); /* rtl/clock.xdc */
 bool emit_add_rtl(const EmitOptions *options, TextBudget *budget, Op *rtl, const char *folder,
                   EmittedFiles *files) MUST_CHECK;
 void emit_makefile(Emitter *e, StrBuf *out);
+/* <top>_emulate.cpp, of a design on cards whose cycles cosim can follow, and its targets of the
+ * Makefile (emit/cards). False: diagnosed. */
+bool emit_has_emulation(const Emitter *e);
+bool emit_emulation(Emitter *e, StrBuf *out) MUST_CHECK;
+void emit_emulation_usage(StrBuf *out);
+void emit_emulation_targets(const Emitter *e, StrBuf *out);
 /* Appends a template with its words replaced: PERIOD by the clock's period, TOP by the top
  * function's name, PART by the device's part, FLOW and FORMAT by what the platform makes HLS aim at. */
 void emit_template(const Emitter *e, StrBuf *out, const char *text);

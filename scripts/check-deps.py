@@ -140,8 +140,8 @@ RANK = {module: rank for rank, module in enumerate(PREFIXES)}
 
 
 # Folders that are a part of the module around them, with its rank, prefixes and header.
-ROOMS = {"driver/quantize": "driver", "emit/board": "emit", "target/partition/layers": "target/partition",
-         "tools/batch": "tools", "tools/overlay": "tools"}
+ROOMS = {"driver/quantize": "driver", "emit/board": "emit", "emit/cards": "emit",
+         "target/partition/layers": "target/partition", "tools/batch": "tools", "tools/overlay": "tools"}
 
 
 def folder_of(path):

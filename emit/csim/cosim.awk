@@ -1,9 +1,12 @@
 # Turns the dataflow region of an emitted source into one that ming_cosim.h runs: calls of processes
 # become fibres, depths are taken from the stream pragmas, and iterations of pipelined loops are
 # marked. Everything else stays as it is.
-#     awk [-v schedule=top_schedule.h] -f cosim.awk top.cpp > top_cosim.cpp
+#     awk [-v schedule=top_schedule.h] [-v space=emulate] -f cosim.awk top.cpp > top_cosim.cpp
+# space: whose bind, process and run are called.
 
 BEGIN {
+    if (space == "")
+        space = "cosim"
     if (schedule != "")
         print "#include \"" schedule "\"\n"
 }
@@ -23,7 +26,7 @@ BEGIN {
 { previous = $0 }
 
 in_region && $0 == end {
-    print "    cosim::run(" (schedule != "" ? "schedule" : "") ");"
+    print "    " space "::run(" (schedule != "" ? "schedule" : "") ");"
     in_region = 0
     print
     next
@@ -41,7 +44,7 @@ in_region && /^#pragma HLS stream / {
             depth = item[2]
     }
     if (name != "" && depth != "")
-        print "    cosim::bind(" name ", \"" name "\", " depth ");"
+        print "    " space "::bind(" name ", \"" name "\", " depth ");"
     next
 }
 
@@ -58,8 +61,8 @@ in_region && !/^#/ {
         sub(/^[ \t]+/, "", statement)
         count = split(arguments, words, " ")
         for (i = 1; i <= count; i++)
-            print "    cosim::bind(" words[i] ", \"" words[i] "\", 0);"
-        print "    cosim::process(\"" name "\", \"" arguments "\", [&] { " statement " });"
+            print "    " space "::bind(" words[i] ", \"" words[i] "\", 0);"
+        print "    " space "::process(\"" name "\", \"" arguments "\", [&] { " statement " });"
     } else {
         print statement
     }

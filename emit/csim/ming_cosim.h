@@ -40,12 +40,43 @@ struct Fibre {
     std::string name;
     std::vector<std::string> arguments;
     std::function<void()> body;
+    std::size_t number; /* of its call in the region; NO_CALL: it takes no time, as ends of links */
     std::unique_ptr<char[]> stack;
     ucontext_t context;
-    Timeline *timeline = nullptr;
+    Timeline *timeline = nullptr; /* NULL without a call */
     Fifo *empty = nullptr; /* what it sleeps for */
     bool is_done = false, is_listed = false; /* is_listed: seen while a circle is looked for */
 };
+
+constexpr std::size_t NO_CALL = SIZE_MAX;
+
+/* Other cards (ming_emulate.h). */
+struct Outside {
+    virtual ~Outside() = default;
+    virtual bool has_port(const std::string &name) const = 0; /* whether it is on this card */
+    virtual void flush() = 0; /* gives them what was made for them */
+    virtual void wait() = 0;  /* until something came from them, which has been made */
+};
+
+/* A process that cannot go on. */
+struct Waiting {
+    std::string process, stream;
+    bool is_writing;
+};
+
+/* When a frame entered, left, and all was done; INT64_MAX and 0 where that was on another card. */
+struct FrameTimes {
+    std::int64_t begin, end, done;
+};
+
+inline void print_times(const std::vector<FrameTimes> &frames, const std::string &who)
+{
+    std::printf("%s: latency of the first frame: %lld cycles\n", who.c_str(),
+                static_cast<long long>(std::max(frames[0].end - frames[0].begin, std::int64_t(0))));
+    if (frames.size() > 1)
+        std::printf("%s: interval between the last two frames: %lld cycles\n", who.c_str(),
+                    static_cast<long long>(frames.back().done - frames[frames.size() - 2].done));
+}
 
 /* All FIFOs and timelines, which outlive a frame; the fibres of one frame. Those
  * that can go on stand in a queue. */
@@ -59,17 +90,29 @@ public:
 
     ~Scheduler()
     {
-        for (const auto &one : timelines_)
-            one->finish();
-        for (const auto &one : timelines_)
-            advance(one.get());
+        finish();
         const std::string why = plan_ ? describe_deadlock() : std::string();
         if (!why.empty()) {
             std::fprintf(stderr, "error: deadlock: %s\n", why.c_str());
             std::fflush(nullptr);
             std::_Exit(EXIT_FAILURE);
         }
-        print_times();
+        if (plan_ && plan_->flushes)
+            std::puts("cosim: pipelines of the design flush; here they stall, so it is no later");
+        const std::vector<FrameTimes> frames = times();
+        if (!frames.empty())
+            print_times(frames, "cosim");
+    }
+
+    void set_outside(Outside *outside) { outside_ = outside; }
+
+    /* No other frame follows. */
+    void finish()
+    {
+        for (const auto &one : timelines_)
+            one->finish();
+        for (const auto &one : timelines_)
+            advance(one.get());
     }
 
     /* A stream of the region under the name that it has there; depth 0: a port. */
@@ -86,17 +129,23 @@ public:
         return &fifo;
     }
 
-    void add(std::string name, const std::string &arguments, std::function<void()> body)
+    /* A call of the region that is on another card. */
+    void skip()
     {
-        if (is_over_)
-            fibres_.clear();
-        is_over_ = false;
+        begin_calls();
+        calls_++;
+    }
+
+    void add(std::string name, const std::string &arguments, std::function<void()> body, bool is_call = true)
+    {
+        begin_calls();
         auto fibre = std::make_unique<Fibre>();
         std::istringstream words(arguments);
         for (std::string word; words >> word;)
             fibre->arguments.push_back(word);
         fibre->name = std::move(name);
         fibre->body = std::move(body);
+        fibre->number = is_call ? calls_++ : NO_CALL;
         ready_.push_back(fibre.get());
         fibres_.push_back(std::move(fibre));
     }
@@ -105,19 +154,13 @@ public:
     void run(const Plan *plan)
     {
         begin_frame(plan);
-        while (!ready_.empty()) {
-            current_ = ready_.front();
-            ready_.pop_front();
-            if (!current_->stack)
-                start(*current_);
-            swapcontext(&main_, &current_->context);
-            if (failure_)
-                std::rethrow_exception(std::exchange(failure_, nullptr));
-            advance(current_->timeline);
+        run_ready();
+        while (outside_ && !are_done()) {
+            outside_->wait();
+            run_ready();
         }
-        current_ = nullptr;
-        const std::string why = describe_deadlock();
         is_over_ = true;
+        const std::string why = outside_ ? std::string() : describe_deadlock();
         if (!why.empty()) {
             plan_ = nullptr;
             throw std::runtime_error("deadlock: " + why);
@@ -131,6 +174,8 @@ public:
     {
         enum { MAX_AHEAD = 1 << 16 };
         Timeline *timeline = current_->timeline;
+        if (!timeline)
+            return;
         timeline->access(fifo, is_write);
         if (timeline->pending() > 0 && timeline->pending() % MAX_AHEAD == 0) {
             ready_.push_back(current_); /* the others' turn */
@@ -151,6 +196,38 @@ public:
         ready_.push_back(fibre);
     }
 
+    /* Words or places of the FIFO have come from elsewhere. */
+    void moved(Fifo *fifo) { advance(std::exchange(fifo->waiting, nullptr)); }
+
+    /* Whether all reads and writes have been made, once no frame follows. */
+    bool is_made() const
+    {
+        return std::all_of(timelines_.begin(), timelines_.end(), [](const auto &one) { return one->pending() == 0; });
+    }
+
+    std::vector<Waiting> waiting() const
+    {
+        std::vector<Waiting> all;
+        for (const auto &one : fibres_)
+            if (awaited(one.get()))
+                all.push_back({one->name, awaited(one.get())->name, is_writing(one.get())});
+        return all;
+    }
+
+    /* Of the frames that all processes here are done with. */
+    std::vector<FrameTimes> times() const
+    {
+        std::size_t frames = SIZE_MAX;
+        for (const auto &one : timelines_)
+            frames = one->is_left_out ? frames : std::min(frames, one->ends.size());
+        std::vector<FrameTimes> all(plan_ && frames != SIZE_MAX ? frames : 0);
+        for (std::size_t i = 0; i < all.size(); i++) {
+            const auto [begin, end] = bounds(i);
+            all[i] = {begin, end, done(i)};
+        }
+        return all;
+    }
+
 private:
     static std::int64_t given_depth(const std::string &name, std::int64_t depth)
     {
@@ -166,6 +243,37 @@ private:
     {
         const char *given = std::getenv("MING_FIFO_LATENCY");
         return given ? std::strtoll(given, nullptr, 10) : 1;
+    }
+
+    void begin_calls()
+    {
+        if (!is_over_)
+            return;
+        fibres_.clear();
+        calls_ = 0;
+        is_over_ = false;
+    }
+
+    void run_ready()
+    {
+        while (!ready_.empty()) {
+            current_ = ready_.front();
+            ready_.pop_front();
+            if (!current_->stack)
+                start(*current_);
+            swapcontext(&main_, &current_->context);
+            if (failure_)
+                std::rethrow_exception(std::exchange(failure_, nullptr));
+            advance(current_->timeline);
+            if (outside_)
+                outside_->flush();
+        }
+        current_ = nullptr;
+    }
+
+    bool are_done() const
+    {
+        return std::all_of(fibres_.begin(), fibres_.end(), [](const auto &one) { return one->is_done; });
     }
 
     void leave()
@@ -189,18 +297,21 @@ private:
         Scheduler &self = the();
         Fibre *fibre = self.current_;
         try {
-            fibre->timeline->begin_frame();
+            if (fibre->timeline)
+                fibre->timeline->begin_frame();
             fibre->body();
-            fibre->timeline->end_frame();
+            if (fibre->timeline)
+                fibre->timeline->end_frame();
         } catch (...) {
             self.failure_ = std::current_exception();
         }
         fibre->is_done = true;
     }
 
+    /* first: may be NULL */
     void advance(Timeline *first)
     {
-        std::vector<Timeline *> todo{first};
+        std::vector<Timeline *> todo(first ? 1 : 0, first);
         while (!todo.empty()) {
             Timeline *timeline = todo.back();
             todo.pop_back();
@@ -213,11 +324,13 @@ private:
     {
         if (timelines_.empty())
             make_timelines(plan);
-        for (std::size_t i = 0; i < fibres_.size(); i++)
-            fibres_[i]->timeline = timelines_[i].get();
+        for (const auto &fibre : fibres_)
+            fibre->timeline = fibre->number == NO_CALL ? nullptr : timelines_[fibre->number].get();
         for (std::size_t i = 0; plan && i < plan->ports.size(); i++) {
             const Port &port = plan->ports[i];
-            Timeline *world = timelines_[fibres_.size() + i].get();
+            Timeline *world = timelines_[calls_ + i].get();
+            if (world->is_left_out && !port.is_once)
+                continue;
             if (!port.is_once || world->ends.empty())
                 world->pass_words(bind(port.name, 0), port.is_input, port.words);
             advance(world);
@@ -227,15 +340,22 @@ private:
     void make_timelines(const Plan *plan)
     {
         plan_ = plan;
-        for (std::size_t i = 0; i < fibres_.size(); i++) {
+        for (std::size_t i = 0; i < calls_; i++) {
+            timelines_.push_back(std::make_unique<Timeline>());
+            timelines_.back()->is_left_out = true; /* until it is found among those here */
+        }
+        for (const auto &fibre : fibres_) {
+            if (fibre->number == NO_CALL)
+                continue;
             std::vector<Fifo *> arguments;
-            for (const std::string &name : fibres_[i]->arguments) {
+            for (const std::string &name : fibre->arguments) {
                 const auto fifo = fifos_.find(name);
                 arguments.push_back(fifo == fifos_.end() ? nullptr : &fifo->second);
             }
-            timelines_.push_back(std::make_unique<Timeline>());
-            timelines_.back()->name = fibres_[i]->name;
-            timelines_.back()->plan(plan ? &plan->processes[i] : nullptr, std::move(arguments));
+            Timeline &timeline = *timelines_[fibre->number];
+            timeline.name = fibre->name;
+            timeline.is_left_out = false;
+            timeline.plan(plan ? &plan->processes[fibre->number] : nullptr, std::move(arguments));
         }
         for (std::size_t i = 0; plan && i < plan->crossings.size(); i++)
             fifos_[plan->crossings[i].name].latency = plan->crossings[i].latency + given_latency() - 1;
@@ -245,7 +365,8 @@ private:
             fifo->set_depth(Fifo::PORT_DEPTH);
             timelines_.push_back(std::make_unique<Timeline>());
             timelines_.back()->name = plan->ports[i].name;
-            timelines_.back()->is_once = plan->ports[i].is_once;
+            timelines_.back()->is_left_out =
+                plan->ports[i].is_once || (outside_ && !outside_->has_port(plan->ports[i].name));
         }
     }
 
@@ -253,13 +374,13 @@ private:
 
     static const Fifo *awaited(const Fibre *fibre)
     {
-        const Fifo *fifo = fibre->timeline->blocked();
+        const Fifo *fifo = fibre->timeline ? fibre->timeline->blocked() : nullptr;
         return fifo ? fifo : fibre->empty;
     }
 
     static bool is_writing(const Fibre *fibre)
     {
-        return fibre->timeline->blocked() && fibre->timeline->is_writing();
+        return fibre->timeline && fibre->timeline->blocked() && fibre->timeline->is_writing();
     }
 
     /* Who must move before the fibre can: the other process on its stream. */
@@ -327,7 +448,7 @@ private:
             const Timeline &one = *timelines_[i];
             const bool is_input = i >= calls && plan_->ports[i - calls].is_input;
             const bool is_output = i >= calls && !is_input;
-            if (one.is_once)
+            if (one.is_left_out)
                 continue;
             if (enters[1] ? is_input : i < calls)
                 begin = std::min(begin, enters[1] ? one.begins[frame] : frame ? one.ends[frame - 1] : 0);
@@ -342,32 +463,17 @@ private:
     {
         std::int64_t end = 0;
         for (const auto &one : timelines_)
-            end = one->is_once ? end : std::max(end, one->ends[frame]);
+            end = one->is_left_out ? end : std::max(end, one->ends[frame]);
         return end;
-    }
-
-    void print_times() const
-    {
-        std::size_t frames = SIZE_MAX;
-        for (const auto &one : timelines_)
-            frames = one->is_once ? frames : std::min(frames, one->ends.size());
-        if (!plan_ || timelines_.empty() || frames == 0)
-            return;
-        const auto [begin, end] = bounds(0);
-        if (plan_->flushes)
-            std::puts("cosim: pipelines of the design flush; here they stall, so it is no later");
-        std::printf("cosim: latency of the first frame: %lld cycles\n",
-                    static_cast<long long>(std::max(end - begin, std::int64_t(0))));
-        if (frames > 1)
-            std::printf("cosim: interval between the last two frames: %lld cycles\n",
-                        static_cast<long long>(done(frames - 1) - done(frames - 2)));
     }
 
     std::map<std::string, Fifo> fifos_;
     std::vector<std::unique_ptr<Timeline>> timelines_;
     std::vector<std::unique_ptr<Fibre>> fibres_;
     std::deque<Fibre *> ready_;
+    std::size_t calls_ = 0; /* of the region */
     const Plan *plan_ = nullptr;
+    Outside *outside_ = nullptr;
     Fibre *current_ = nullptr;
     bool is_over_ = false; /* the frame that the fibres ran */
     ucontext_t main_;
@@ -434,7 +540,8 @@ inline void process(const char *name, const char *arguments, std::function<void(
 /* An iteration of a pipelined loop begins. */
 inline void iterate()
 {
-    if (Fibre *fibre = Scheduler::the().current())
+    Fibre *fibre = Scheduler::the().current();
+    if (fibre && fibre->timeline)
         fibre->timeline->iterate();
 }
 

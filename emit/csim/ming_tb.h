@@ -379,6 +379,7 @@ public:
     }
 
     Bus *data() { return words_.data(); }
+    std::size_t size() const { return words_.size(); }
 
     void put(const std::vector<std::uint8_t> &bytes, std::size_t frame)
     {

@@ -119,7 +119,7 @@ class Timeline {
 public:
     std::string name;
     std::vector<std::int64_t> begins, ends; /* of frames: first access, last cycle + 1 */
-    bool is_once = false;
+    bool is_left_out = false; /* frames are not timed by it: a port that is read once, or it is on another card */
 
     /* steps: NULL where there is no plan, then an access takes a cycle. */
     void plan(const std::vector<Step> *steps, std::vector<Fifo *> arguments)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "target/fifo/fifo.h"
 #include "target/fifo/internal.h"
 
@@ -124,16 +125,21 @@ static bool is_over(const DepthSearch *s)
     return fifo_periodic_steps(s->sched) >= s->limit;
 }
 
-static int64_t floor_of(const int64_t *floors, uint32_t stream)
+/* What a FIFO holds at least: the end of a link between cards takes packets as a whole. */
+static int64_t floor_of(const HlsDesign *design, const int64_t *floors, uint32_t stream)
 {
-    return floors && floors[stream] > HLS_MIN_DEPTH ? floors[stream] : HLS_MIN_DEPTH;
+    const Op *op = design->streams.data[stream].op;
+    const Attr *link = op ? op_attr(op, SYS_ATTR_LINK) : NULL;
+    int64_t least = link ? attr_int_value(attr_dict_get_c(link, SYS_ATTR_PACKET)) : 0;
+    least = i64_max(least, HLS_MIN_DEPTH);
+    return floors ? i64_max(least, floors[stream]) : least;
 }
 
 /* Depth with which the present times are possible. */
 static int64_t least_depth(const DepthSearch *s, uint32_t stream)
 {
     int64_t needed = fifo_periodic_needed(s->sched, stream);
-    return i64_max(needed, floor_of(s->floors, stream));
+    return i64_max(needed, floor_of(s->design, s->floors, stream));
 }
 
 /* The smallest depth beside the others' that tries of the present effort find. Times that were
@@ -223,7 +229,7 @@ static SizingOutcome take_needed(const HlsDesign *design, int64_t interval, int6
     for (uint32_t i = 0; i < design->streams.len; i++)
         depths[i] = i < design->port_count
                         ? PORT_DEPTH
-                        : i64_max(depths[i] + early_words(design, i), floor_of(floors, i));
+                        : i64_max(depths[i] + early_words(design, i), floor_of(design, floors, i));
     free(unbounded);
     return outcome == SIZING_PERIODIC && steady.interval > interval ? SIZING_UNDECIDED : outcome;
 }
@@ -334,13 +340,13 @@ SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *even
     s.low = xcalloc(design->streams.len, sizeof *s.low);
     for (uint32_t i = 0; i < design->streams.len; i++) {
         depths[i] = i < design->port_count ? PORT_DEPTH : 0;
-        s.low[i] = floor_of(floors, i) - 1;
+        s.low[i] = floor_of(design, floors, i) - 1;
     }
     bool ok = size_all(&s, interval, events);
     free(s.order);
     free(s.low);
     if (!ok) return take_needed(design, interval, events, floors, depths);
     for (uint32_t i = 0; i < design->streams.len; i++)
-        if (depths[i] == 0) depths[i] = floor_of(floors, i); /* of the first frame alone */
+        if (depths[i] == 0) depths[i] = floor_of(design, floors, i); /* of the first frame alone */
     return SIZING_PERIODIC;
 }

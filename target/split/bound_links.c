@@ -1,13 +1,13 @@
-/* bound-links: room at the end of links without back-pressure (`udp`), where what comes to a full
- * receiver is lost.
+/* bound-links: room at the end of links. With back-pressure (`credit`) it is that of a packet at
+ * least, for a packet is sent as a whole. Without (`udp`), what comes to a full receiver is lost.
  *
- * The design is simulated with these links unbounded, to its periodic state. What they hold at most,
+ * For these the design is simulated with these links unbounded, to its periodic state. What they hold at most,
  * a packet more, and the words that come while the news of a free place would travel, which a
  * simulation of the depth waits for, become their depth, if fit-fifos has not given them more. So no
  * word ever waits for room, as long as the design runs as predicted and outputs are taken as fast as
  * they come; another simulation with these depths makes sure that it is as fast.
  * Requires: depths of all other streams, as fit-fifos chooses them.
- * Changes: depth of streams with sys.link and protocol "udp", which lose what they were to be built of.
+ * Changes: depth of streams with sys.link, which lose what they were to be built of.
  * Tests: lit/target/split/connect-cards.mir, test/e2e/system_check.py */
 #include <stdlib.h>
 
@@ -20,20 +20,27 @@
 /* Reads and writes that are simulated at most. */
 #define MAX_EVENTS (INT64_C(1) << 30)
 
-/* The attributes of a stream that is a link without back-pressure, or NULL. */
-static const Attr *udp_link(const HlsStream *stream)
+/* The attributes of a stream that is a link, or NULL. */
+static const Attr *link_of(const HlsStream *stream)
 {
-    const Attr *link = stream->op ? op_attr(stream->op, SYS_ATTR_LINK) : NULL;
-    return link && str_eq_c(attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string, "udp") ? link
-                                                                                       : NULL;
+    return stream->op ? op_attr(stream->op, SYS_ATTR_LINK) : NULL;
+}
+
+static bool is_udp(const HlsStream *stream)
+{
+    const Attr *link = link_of(stream);
+    return link && str_eq_c(attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string, "udp");
+}
+
+static int64_t packet_of(const HlsStream *stream)
+{
+    return attr_int_value(attr_dict_get_c(link_of(stream), SYS_ATTR_PACKET));
 }
 
 /* The depth that is set. */
-static int64_t set_depth(const HlsStream *stream, const Attr *link, int64_t needed)
+static int64_t set_depth(const HlsStream *stream, int64_t depth)
 {
     Op *op = (Op *)(uintptr_t)stream->op; /* of the module that the pass changes */
-    int64_t packet = attr_int_value(attr_dict_get_c(link, SYS_ATTR_PACKET));
-    int64_t depth = needed + packet + i64_min(stream->latency, stream->words);
     if (depth <= stream->depth) return stream->depth;
     op_set_attr(op, DFG_ATTR_DEPTH, attr_i64(op->ctx, depth));
     op_set_attr(op, EMITHLS_ATTR_IMPL, NULL);
@@ -58,9 +65,11 @@ static bool bound(const HlsDesign *design)
     SteadyState state = {0}, bounded = {0};
     bool has_links = false, ok = true;
     for (size_t i = 0; i < design->streams.len; i++) {
-        const bool is_link = udp_link(&design->streams.data[i]) != NULL;
-        depths[i] = is_link ? 0 : design->streams.data[i].depth;
-        has_links |= is_link;
+        const HlsStream *stream = &design->streams.data[i];
+        depths[i] = !link_of(stream) ? stream->depth
+                    : is_udp(stream) ? 0
+                                     : set_depth(stream, packet_of(stream));
+        has_links |= depths[i] != stream->depth;
     }
     if (has_links)
         ok = fifo_steady_state(design, depths, &events, &state, needed) == SIZING_PERIODIC ||
@@ -69,8 +78,10 @@ static bool bound(const HlsDesign *design)
                       "is not known what links without back-pressure must hold",
                       (long long)MAX_EVENTS);
     for (size_t i = 0; ok && i < design->streams.len; i++) {
-        const Attr *link = udp_link(&design->streams.data[i]);
-        if (link) depths[i] = set_depth(&design->streams.data[i], link, needed[i]);
+        const HlsStream *stream = &design->streams.data[i];
+        if (is_udp(stream))
+            depths[i] = set_depth(stream, needed[i] + packet_of(stream) +
+                                              i64_min(stream->latency, stream->words));
     }
     if (ok && has_links)
         ok = fifo_steady_state(design, depths, &events, &bounded, NULL) == SIZING_PERIODIC &&
@@ -98,7 +109,8 @@ static bool bound_links(Pass *pass, Op *module)
 
 const PassDef pass_bound_links = {
     .name = "bound-links",
-    .summary = "Give links without back-pressure room for all that they ever hold",
+    .summary =
+        "Give links room for a packet, and those without back-pressure for all that they hold",
     .anchor = "builtin.module",
     .run = bound_links,
 };

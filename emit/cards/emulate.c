@@ -1,0 +1,240 @@
+/* <top>_emulate.cpp, for designs on several cards: which process, port and link is on which card, and
+ * the top function as the host of a process of the operating system for each of them
+ * (csim/ming_emulate.h).
+ * Tests: lit/driver/cards.test, test/e2e/emulate_check.py */
+#include "dialects/dfg/dfg.h"
+#include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
+#include "emit/internal.h"
+#include "ir/asm/print/print.h"
+#include "sim/design/design.h"
+
+/* What the file calls things: names that the design does not have. */
+typedef struct Names {
+    const char *inner;                /* the top function, as cards run it */
+    const char *system, *frame;       /* the table and a card's frame */
+    const char *card, *host, *frames; /* arguments and variables */
+    VEC(const char *) ports;          /* likewise */
+} Names;
+
+bool emit_has_emulation(const Emitter *e)
+{
+    return op_attr(e->module, SYS_ATTR_CARDS) && e->has_schedule;
+}
+
+static bool is_replicated(const Emitter *e)
+{
+    const Attr *mode = op_attr(e->module, SYS_ATTR_MODE);
+    return mode && str_eq_c(mode->u.string, "dp");
+}
+
+static void choose_names(Emitter *e, Names *names)
+{
+    names->inner = cpp_file_name(e, emit_arena_printf(&e->arena, "%s_cards", e->top_name));
+    names->system = cpp_file_name(e, "the_system");
+    names->frame = cpp_file_name(e, "run_frame");
+    VEC(const char *) used = {0};
+    const char **others[] = {&names->card, &names->host, &names->frames};
+    static const char *const stems[] = {"card", "host", "frames"};
+    for (size_t i = 0; i < e->ports.len; i++) {
+        const char *name = cpp_fresh_name(e, str_from(e->ports.data[i].name), used.data, used.len);
+        *vec_push(&used) = name;
+        *vec_push(&names->ports) = name;
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        *others[i] = cpp_fresh_name(e, str_from(stems[i]), used.data, used.len);
+        *vec_push(&used) = *others[i];
+    }
+    vec_free(&used);
+}
+
+/* The names of the cards; each of them several times where it has several designs. */
+static void add_cards(const Emitter *e, StrBuf *out)
+{
+    const Attr *cards = op_attr(e->module, SYS_ATTR_CARDS);
+    const Attr *instances = op_attr(e->module, SYS_ATTR_INSTANCES);
+    int64_t count = is_replicated(e) && instances ? attr_int_value(instances) : 1;
+    for (uint32_t i = 0; i < cards->u.array.count; i++)
+        for (int64_t n = 0; n < count; n++) {
+            StrBuf name = {0};
+            strbuf_add_str(&name,
+                           attr_dict_get_c(cards->u.array.items[i], SYS_CARD_NAME)->u.string);
+            if (count > 1) strbuf_printf(&name, " (%lld)", (long long)n);
+            strbuf_add_c(out, i || n ? ", " : "    {");
+            emit_string_literal(out, strbuf_str(&name));
+            strbuf_free(&name);
+        }
+    strbuf_add_c(out, "},\n");
+}
+
+static int64_t card_of(const Emitter *e, const HlsDesign *design, uint32_t process)
+{
+    const HlsProcess *p = &design->processes.data[process];
+    SysPlace place = {0};
+    return !is_replicated(e) && p->func && sys_place(p->func, &place) ? place.card : 0;
+}
+
+static void add_places(const Emitter *e, const HlsDesign *design, StrBuf *out)
+{
+    PtrMap seen = {0};
+    strbuf_add_c(out, "    {");
+    for (uint32_t p = 0; p < design->processes.len; p++) {
+        const Op *func = design->processes.data[p].func;
+        if (!func || ptrmap_has(&seen, func)) continue;
+        ptrmap_put(&seen, func, (void *)(uintptr_t)1);
+        strbuf_printf(out, "\n        {\"%s\", %lld},", cpp_global(e, symbol_name(func)),
+                      (long long)card_of(e, design, p));
+    }
+    strbuf_add_c(out, "\n    },\n    {");
+    ptrmap_free(&seen);
+}
+
+/* The process that a port belongs to: the one that is called with it. */
+static uint32_t process_at(const Emitter *e, const HlsDesign *design, uint32_t port)
+{
+    const Value *arg = region_entry(op_region(e->top, 0))->args[port];
+    FOR_EACH_USE(use, arg) {
+        if (use->owner->def != EMITHLS(CALL)) continue;
+        const Op *func = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
+        for (uint32_t p = 0; p < design->processes.len; p++)
+            if (design->processes.data[p].func == func) return p;
+    }
+    return 0;
+}
+
+static void add_links(const Emitter *e, const HlsDesign *design, StrBuf *out)
+{
+    strbuf_add_c(out, "    {");
+    for (uint32_t i = design->port_count; i < design->streams.len; i++) {
+        const HlsStream *stream = &design->streams.data[i];
+        const Attr *link = op_attr(stream->op, SYS_ATTR_LINK);
+        if (!link) continue;
+        Str protocol = attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string;
+        strbuf_printf(out, "\n        {\"%s\", %lld, %lld, %lld, %lld, %s},",
+                      (const char *)ptrmap_get(&e->fifos, stream->op),
+                      (long long)card_of(e, design, stream->writer),
+                      (long long)card_of(e, design, stream->reader), (long long)stream->words,
+                      (long long)attr_int_value(attr_dict_get_c(link, SYS_ATTR_PACKET)),
+                      str_eq_c(protocol, "credit") ? "true" : "false");
+    }
+    strbuf_add_c(out, "\n    },\n");
+}
+
+static void add_system(const Emitter *e, const HlsDesign *design, const Names *names, StrBuf *out)
+{
+    strbuf_printf(
+        out,
+        "// Cards; of processes and ports the card; links with its two cards, words of a\n"
+        "// frame and of a packet, and whether it gives credits; whether each card has\n"
+        "// the whole design.\n"
+        "static const emulate::System %s{\n",
+        names->system);
+    add_cards(e, out);
+    add_places(e, design, out);
+    for (uint32_t i = 0; i < e->ports.len; i++)
+        strbuf_printf(out, "\n        {\"%s\", %lld},", e->ports.data[i].name,
+                      (long long)card_of(e, design, process_at(e, design, i)));
+    strbuf_add_c(out, "\n    },\n");
+    add_links(e, design, out);
+    strbuf_printf(out, "    %s,\n};\n\n", is_replicated(e) ? "true" : "false");
+}
+
+/* Calls of `who` for all inputs or outputs: who.verb("x", TOP_host::x(), x); */
+static void move_frames(const Emitter *e, StrBuf *out, const Names *names, const char *who,
+                        const char *verb, bool is_input)
+{
+    for (size_t i = 0; i < e->ports.len; i++) {
+        const EmitPort *port = &e->ports.data[i];
+        if (port->is_input != is_input) continue;
+        strbuf_printf(out, "    %s.%s(\"%s\", %s_host::%s(), %s", who, verb, port->name,
+                      e->top_name, port->name, names->ports.data[i]);
+        strbuf_printf(out, port->bus ? ", %s);\n" : ");\n", names->frames);
+    }
+}
+
+/* What a card does for each frame: ports that are elsewhere stay empty. */
+static void add_card(Emitter *e, const Names *names, StrBuf *out)
+{
+    strbuf_printf(out, "static void %s(emulate::Card &%s, int %s)\n{\n", names->frame, names->card,
+                  names->frames);
+    if (!e->has_memories) strbuf_printf(out, "    (void)%s;\n", names->frames);
+    for (size_t i = 0; i < e->ports.len; i++) {
+        const EmitPort *port = &e->ports.data[i];
+        if (port->bus)
+            strbuf_printf(out, "    ming::Memory<%s> %s(%s_host::%s(), %s);\n",
+                          cpp_type(e, port->bus), names->ports.data[i], e->top_name, port->name,
+                          names->frames);
+        else
+            strbuf_printf(out, "    hls::stream<%s> %s(\"%s\");\n", cpp_type(e, port->word),
+                          names->ports.data[i], port->name);
+    }
+    move_frames(e, out, names, names->card, "receive", true);
+    strbuf_printf(out, "    %s(", names->inner);
+    for (size_t i = 0; i < e->ports.len; i++)
+        strbuf_printf(out, "%s%s%s", i ? ", " : "", names->ports.data[i],
+                      e->ports.data[i].bus ? ".data()" : "");
+    if (e->has_memories) strbuf_printf(out, ", %s", names->frames);
+    strbuf_add_c(out, ");\n");
+    move_frames(e, out, names, names->card, "send", false);
+    strbuf_add_c(out, "}\n\n");
+}
+
+static void add_host(Emitter *e, const Names *names, StrBuf *out)
+{
+    emit_prototype(e, out, names->ports.data, names->frames);
+    strbuf_printf(out,
+                  "\n{\n    emulate::Host &%s = emulate::Host::the(%s, %s);\n"
+                  "    %s.begin_frame(%s);\n",
+                  names->host, names->system, names->frame, names->host,
+                  e->has_memories ? names->frames : "1");
+    move_frames(e, out, names, names->host, "send", true);
+    move_frames(e, out, names, names->host, "receive", false);
+    strbuf_add_c(out, "}\n");
+}
+
+bool emit_emulation(Emitter *e, StrBuf *out)
+{
+    Names names = {0};
+    HlsDesign *design =
+        design_create(e->module, clock_of_module(e->module, design_clock_mhz(e->module)));
+    if (!design) return false;
+    choose_names(e, &names);
+    emit_template(e, out,
+                  "// The cards of TOP as processes, for make emulate; their code is in\n"
+                  "// TOP_cards.cpp, which make makes of TOP.cpp.\n"
+                  "#include \"TOP_host.h\"\n\n");
+    strbuf_printf(out, "#define %s %s\n#include \"%s_cards.cpp\"\n#undef %s\n\n", e->top_name,
+                  names.inner, e->top_name, e->top_name);
+    add_system(e, design, &names, out);
+    add_card(e, &names, out);
+    add_host(e, &names, out);
+    vec_free(&names.ports);
+    design_free(design);
+    return true;
+}
+
+void emit_emulation_usage(StrBuf *out)
+{
+    strbuf_add_c(out, "# make emulate, with the same files [LOSS=SHARE [SEED=N]]\n"
+                      "#   runs a process for each card; LOSS=0.01 loses one in a hundred packets\n"
+                      "#   of links\n");
+}
+
+void emit_emulation_targets(const Emitter *e, StrBuf *out)
+{
+    emit_template(e, out,
+                  ".PHONY: emulate\n\n"
+                  "emulate: export MING_LOSS := $(value LOSS)\n"
+                  "emulate: export MING_SEED := $(value SEED)\n"
+                  "emulate: arguments TOP_emulate\n"
+                  "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_emulate\"");
+    emit_file_arguments(e, out);
+    emit_template(e, out,
+                  "\n\n"
+                  "TOP_emulate: TOP_emulate.cpp TOP_cards.cpp TOP_tb.cpp $(HEADERS)\n"
+                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_emulate.h "
+                  "TOP_emulate.cpp TOP_tb.cpp -o $@\n\n"
+                  "TOP_cards.cpp: TOP.cpp csim/cosim.awk TOP_schedule.h\n"
+                  "\tawk -v schedule=TOP_schedule.h -v space=emulate -f csim/cosim.awk TOP.cpp "
+                  "> $@\n\n");
+}

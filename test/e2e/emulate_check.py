@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+"""Checks `make emulate`: a process for each card, with links between them.
+
+    emulate_check.py --tools=DIR [--seed=N] [--count=N] [--first=N] [--networks=N]
+
+- Networks on two and three cards: exact frames, cycles as `ming sim` has them; losses under
+  `credit` are made good and counted, the same ones for the same seed; under `udp` they end in an
+  error that names link and packet, with no output, as does a receiver that is too small; processes of
+  cards end with their host, and the host with an error when one of them is killed; a deadlock is told.
+- Random graphs (gen_sizing.py), whose processes are given to up to three cards at random, with links
+  of 1 to 2,000 cycles: `ming sim` and `make emulate` agree in values, deadlocks, latency and interval,
+  with the sized and with random depths; the interval is that of unbounded FIFOs, and no FIFO can be
+  one shallower (but those of links, which hold a packet at least and without back-pressure all that
+  comes, and all where processes rewind).
+
+--all runs everything under ASan and UBSan, too. Ends in `N passed, N failed`.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+import gen_linalg
+import gen_sizing
+import sizing_check
+from design_cases import REFUSED, compile_exactly, judge
+from run_check import Failure, command
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MODELS = ROOT / "../shared/models"
+FLAGS = "-std=c++17 -O0 -Wall -Wextra -Werror -Wno-unknown-pragmas"
+SANITIZE = "-std=c++17 -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+SYSTEM = """<system name="pair"><card name="left" device="u280"/><card name="right" device="u280"/>
+<link from="left.eth0" to="right.eth1" gbps="10" latency-ns="1376" protocol="credit"/></system>
+"""
+MAX_CYCLES = 2000                       # of a link
+MAX_REFUSED = 0.2                       # of the graphs
+FUNCTION = re.compile(r"(emithls\.func @([\w.$-]+)\([^\n]*? attributes \{)(?!top)")
+AT_LINKS = re.compile(r'emithls\.stream "(\w+)" depth\((\d+)\)[^\n]*sys\.link = '
+                      r'\{packet = (\d+) : i64, protocol = "(\w+)"')
+TIMES = re.compile(r"^emulate: (?:latency|interval).*: (\d+) cycles$", re.M)
+LINKS = re.compile(r"^emulate: link '(\w+)': (\d+) packets, (\d+) lost$", re.M)
+
+
+def expect(condition, *what):
+    if not condition:
+        raise Failure(" ".join(str(part) for part in what)[:400])
+
+
+def emulate(project, inputs, outputs, flags=FLAGS, depths="", **variables):
+    for path in outputs:
+        path.unlink(missing_ok=True)
+    return subprocess.run(
+        ["make", "-s", "-C", project, "emulate", f"CXXFLAGS={flags}",
+         *(f"INPUT{i + 1 if i else ''}={path}" for i, path in enumerate(inputs)),
+         *(f"OUTPUT{i + 1 if i else ''}={path}" for i, path in enumerate(outputs)),
+         *(f"{name}={value}" for name, value in variables.items())],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=600,
+        env={**os.environ, "MING_DEPTHS": depths})
+
+
+# Networks.
+
+class Network:
+    """A compiled network, with its frames."""
+
+    def __init__(self, args, name, work, *options):
+        folder = ROOT / "examples" / name
+        folder = folder if folder.exists() else MODELS / name
+        self.tools, self.work, self.project = args.tools, work, work / "project"
+        self.inputs, self.outputs = [folder / "input.npy"], [work / "out.npy"]
+        self.wanted = np.load(folder / "output.npy")
+        command(args.tools / "ming", "compile", folder / "model.onnx", "-o", self.project, *options)
+
+    def run(self, **variables):
+        return emulate(self.project, self.inputs, self.outputs, **variables)
+
+    def check_exact(self, result):
+        expect(result.returncode == 0, "emulate:", result.stderr[-300:])
+        got = np.load(self.outputs[0])
+        expect(np.array_equal(got.reshape(-1), self.wanted.reshape(-1)), "the frames differ")
+
+    def check_fails(self, result, *texts):
+        expect(result.returncode != 0, "no error with", texts)
+        for text in texts:
+            expect(re.search(text, result.stderr), "no", text, "in", result.stderr[-300:])
+        expect(not self.outputs[0].exists(), "an output in spite of", texts)
+
+    def simulated(self):
+        table = self.work / "sim.json"
+        command(self.tools / "ming", "sim", self.project, "--timing-only", f"--json={table}",
+                 f"--frames={len(np.load(self.inputs[0]))}")
+        found = json.loads(table.read_text(encoding="utf-8"))
+        return [found["latency_cycles"], found["last_interval_cycles"]]
+
+    def check_times(self, result):
+        got = [int(cycles) for cycles in TIMES.findall(result.stdout)]
+        expect(got == self.simulated(), "emulate takes", got, "ming sim", self.simulated())
+
+
+def children(pid):
+    path = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
+    try:
+        return [int(child) for child in path.read_text(encoding="utf-8").split()]
+    except OSError:
+        return []
+
+
+def is_alive(pid):
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return state.rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
+def wait_until(condition, seconds, what):
+    end = time.monotonic() + seconds
+    while not condition():
+        expect(time.monotonic() < end, what)
+        time.sleep(0.002)
+
+
+def start_stopped(network):
+    """A run of many frames that stands still in its midst, and the processes of its cards."""
+    frames = network.work / "frames.npy"
+    np.save(frames, np.concatenate([np.load(network.inputs[0])] * 64))
+    program, = network.project.glob("*_emulate")
+    host = subprocess.Popen([program, frames, network.outputs[0]], stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: len(children(host.pid)) == 3, 30, "there are no three processes")
+    host.send_signal(signal.SIGSTOP)
+    return host, children(host.pid)
+
+
+def check_ends(network):
+    network.outputs[0].unlink(missing_ok=True)
+    host, cards = start_stopped(network)
+    host.kill()
+    host.communicate()
+    wait_until(lambda: not any(is_alive(card) for card in cards), 20, "cards outlive their host")
+    host, cards = start_stopped(network)
+    os.kill(cards[1], signal.SIGKILL)
+    host.send_signal(signal.SIGCONT)
+    errors = host.communicate(timeout=60)[1]
+    expect(host.returncode == 1 and re.search(r"process of card c\d ended by signal 9", errors),
+           "a card was killed, but", errors[-200:])
+    wait_until(lambda: not any(is_alive(card) for card in cards), 20, "cards outlive their host")
+    expect(not network.outputs[0].exists(), "an output though a card was killed")
+
+
+def check_udp(args, work):
+    network = Network(args, "two_layers", work, "--device=u280", "--cards=3", "--mode=tmp")
+    result = network.run(flags=args.flags)
+    network.check_exact(result)
+    network.check_times(result)
+    links = LINKS.findall(result.stdout)
+    expect(len(links) == 4 and all(lost == "0" for _, _, lost in links), "other links:", links)
+    lossy = network.run(flags=args.flags, LOSS=0.05, SEED=1)
+    network.check_fails(lossy, r"link '\w+' from card \d to card \d: packet \d+ was lost")
+    small = network.run(flags=args.flags, depths=f"{links[0][0]}=40")
+    network.check_fails(small, rf"link '{links[0][0]}' .*: packet \d+ finds the receiver full, "
+                        "which holds 40 words")
+    for value in ("1", "-0.1", "x", "nan"):
+        network.check_fails(network.run(flags=args.flags, LOSS=value), "MING_LOSS is")
+    check_ends(network)
+
+
+def check_credit(args, work, *options):
+    system = work / "pair.xml"
+    system.write_text(SYSTEM, encoding="utf-8")
+    network = Network(args, "two_layers", work, f"--system={system}", *options)
+    result = network.run(flags=args.flags)
+    network.check_exact(result)
+    network.check_times(result)
+    counted = set()
+    for seed in (1, 1, 2, 3):
+        lossy = network.run(flags=args.flags, LOSS=0.4, SEED=seed)
+        network.check_exact(lossy)
+        counted.add((seed, lossy.stdout.split("\n", 1)[1]))
+        lost = [int(count) for _, _, count in LINKS.findall(lossy.stdout)]
+        expect(sum(lost) > 0, "nothing is lost")
+        later = [int(cycles) for cycles in TIMES.findall(lossy.stdout)][0]
+        expect(later >= network.simulated()[0], "with losses, frames are earlier")
+    expect(len(counted) == 3, "a seed does not say what is lost")
+    if not options:
+        link, = re.findall(r"\w+_link", " ".join(name for name, _, _ in LINKS.findall(result.stdout)))
+        text = (network.project / f"{network.project.glob('*_tb.cpp').__next__().stem[:-3]}.cpp")
+        expect(link in text.read_text(encoding="utf-8"), link, "is not in the C++")
+
+
+def check_replicas(args, work):
+    network = Network(args, "small_cnn", work, "--device=u280", "--cards=2", "--mode=dp",
+                      "--instances=2", "--dsp=60")
+    result = network.run(flags=args.flags)
+    network.check_exact(result)
+    got = re.findall(r"^emulate: c\d \(\d\): latency of the first frame: (\d+) cycles$",
+                     result.stdout, re.M)
+    expect([int(cycles) for cycles in got] == 4 * network.simulated()[:1], "latencies:", got)
+
+
+def check_memory(args, work):
+    network = Network(args, "small_cnn", work, "--device=u280", "--cards=3", "--interface=m_axi")
+    result = network.run(flags=args.flags)
+    network.check_exact(result)
+    network.check_times(result)
+
+
+NETWORKS = (("two_layers udp", check_udp), ("two_layers credit", check_credit),
+            ("two_layers credit rewinds",
+             lambda args, work: check_credit(args, work, "--control=none")),
+            ("small_cnn dp", check_replicas), ("small_cnn m_axi", check_memory))
+
+
+# Random graphs.
+
+class Emulation(sizing_check.Cosim):
+    """The cards of a design, built once, run with other depths."""
+
+    flags = FLAGS
+
+    def run(self, depths):
+        given = " ".join(f"{name}={depth}" for name, depth in depths.items())
+        result = emulate(self.design.hls, list(self.arguments.values())[:len(self.model.inputs)],
+                         self.outputs, self.flags, given)
+        if result.returncode and "error: deadlock:" in result.stderr:
+            return sizing_check.Outcome()
+        if result.returncode:
+            raise Failure(f"emulate: {(result.stdout + result.stderr)[-300:]}")
+        self.check_outputs()
+        found = TIMES.findall(result.stdout)
+        if len(found) != 2:
+            raise Failure(f"emulate counts no cycles: {result.stdout[-300:]}")
+        return sizing_check.Outcome(*map(int, found))
+
+
+def place(text, rng):
+    """Gives the processes to cards, and the module its cards."""
+    cards = rng.choice((2, 2, 3))
+    places = [0]
+    while len(set(places)) < 2:
+        places = [rng.randrange(cards)]
+        for _ in FUNCTION.findall(text)[1:]:
+            places.append(rng.randrange(cards) if rng.random() < 0.35 else places[-1])
+    left = iter(places)
+    text = FUNCTION.sub(
+        lambda match: f"{match[1]}sys.place = #sys.place<card = {next(left)}, die = 0>, ", text)
+    names = ", ".join(f'{{device = "u280", name = "c{i}"}}' for i in range(cards))
+    text, count = re.subn(r"(?m)^module attributes \{", f'module attributes {{sys.cards = [{names}], '
+                          'sys.mode = "hwmp", ', text)
+    expect(count == 1, "there is no module with attributes")
+    links = ",".join(f"{a}.0-{b}.0:{rng.choice((1, 10, 100, 400))}:"
+                     f"{max(4, int(4 * MAX_CYCLES ** rng.random()))}:{64 * rng.randint(1, 4)}:66:"
+                     f"{rng.choice(('udp', 'credit'))}"
+                     for a in range(cards) for b in range(a))
+    return text, links
+
+
+def cut(args, folder, rng):
+    """Puts the processes of a design on cards; its streams between them become links."""
+    hls = folder / "hls"
+    module, = hls.glob("*.mir")
+    text, links = place(module.read_text(encoding="utf-8"), rng)
+    cut_module, sized, bounded = (folder / f"{name}.mir" for name in ("cut", "sized", "bounded"))
+    cut_module.write_text(text, encoding="utf-8")
+    command(args.tools / "ming-opt", "--pass-pipeline=builtin.module(connect-cards{links=\"" + links +
+            "\"},schedule-hls,fit-fifos{slack=exact})", cut_module, "-o", sized)
+    command(args.tools / "ming-opt", "--pass-pipeline=builtin.module(bound-links)", sized,
+            "-o", bounded)
+    shutil.rmtree(hls)
+    command(args.tools / "ming-translate", "--emit-hls", bounded, f"--output-dir={hls}")
+    if not (hls / module.name).exists():
+        shutil.copy(bounded, hls / module.name)
+
+
+def check_least(design, module, packets):
+    """Before links without back-pressure get more: no FIFO can be one shallower, but for links that hold
+    a packet."""
+    sized = sizing_check.Design.__new__(sizing_check.Design)
+    vars(sized).update(vars(design), text=module.read_text(encoding="utf-8"))
+    depths = sizing_check.STREAM.findall(sized.text)
+    sized.depths = {name: int(depth) for _, name, depth in depths if int(depth) != packets.get(name)}
+    sizing_check.check_least(sized, sized.sim())
+
+
+def check_graph(args, index, folder):
+    """The number of links."""
+    model = gen_sizing.generate(args.seed, index)
+    rng = random.Random(f"cards/{args.seed}/{index}")
+    gen_linalg.write_model(model, folder)
+    rewinds = index % 3 == 2
+    compile_exactly(args.tools, folder, rng.choice(sizing_check.BUDGETS),
+                    f"--rewind={'on' if rewinds else 'off'}")
+    cut(args, folder, rng)
+    design = sizing_check.Design(folder, args.tools)
+    links = AT_LINKS.findall(design.text)
+    packets = {name: int(packet) for name, _, packet, _ in links}
+    sized = design.sim()
+    sizing_check.check_interval(design, sized)
+    sizing_check.check_values(design, model, folder)
+    if not rewinds:
+        check_least(design, folder / "sized.mir", packets)
+    for name, _, _, protocol in links:
+        if protocol == "udp":
+            del design.depths[name]
+    emulation = Emulation(design, model, folder)
+    emulation.flags = args.flags
+    emulation.compare({})
+    emulation.compare(dict.fromkeys(design.depths, 0))
+    for _ in range(3):
+        depths = sizing_check.random_depths(design, rng)
+        emulation.compare({name: max(depth, packets.get(name, 1)) for name, depth in depths.items()})
+    return len(links)
+
+
+def run_graph(args, index, folder):
+    name = gen_sizing.generate(args.seed, index).name
+    return judge(f"graph {name}", lambda: check_graph(args, index, folder / name))
+
+
+def run_network(args, title, check):
+    def checked():
+        with tempfile.TemporaryDirectory() as work:
+            check(args, pathlib.Path(work))
+        return 0
+    return judge(title, checked)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--tools", type=pathlib.Path, required=True, help="folder of ming")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=2, help="number of graphs")
+    parser.add_argument("--first", type=int, default=0, help="number of the first one")
+    parser.add_argument("--networks", type=int, default=1, help="number of networks")
+    parser.add_argument("--all", action="store_true", help="all networks, also under ASan")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="leave graphs there")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
+    args = parser.parse_args()
+    args.tools, args.flags = args.tools.resolve(), FLAGS
+    sanitized = argparse.Namespace(**{**vars(args), "flags": SANITIZE})
+    with tempfile.TemporaryDirectory(prefix="ming-emulate-") as scratch, \
+         concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        works = [pool.submit(run_network, args, title, check)
+                 for title, check in NETWORKS[:len(NETWORKS) if args.all else args.networks]]
+        works += [pool.submit(run_network, sanitized, f"{title}, ASan", check)
+                  for title, check in NETWORKS if args.all]
+        folder = args.keep.resolve() if args.keep else pathlib.Path(scratch)
+        works += [pool.submit(run_graph, args, index, folder)
+                  for index in range(args.first, args.first + args.count)]
+        found = [work.result() for work in works]
+    failed, refused = found.count(None), found.count(REFUSED)
+    links = sum(count for count in found if count not in (None, REFUSED))
+    print(f"{links} links of random graphs, {refused} graphs refused")
+    if refused > MAX_REFUSED * args.count or (args.count and links < args.count // 2):
+        print("FAIL graphs: too few to say anything")
+        failed += 1
+    print(f"{len(found) - found.count(None)} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
