@@ -162,23 +162,39 @@ static bool run_locked(Running *r, StrBuf *why)
 }
 
 /* What the job starts has the lock's file open, too: a compiler whose job was killed keeps another one
- * out of its folder. */
+ * out of its folder. The folder's full path goes to the compiler, which runs in that of the plan. */
 bool sweep_run_job(const char *folder, const char *program, StrBuf *why)
 {
     StrBuf path = {0};
     SweepStatus status;
     int lock = open(join(&path, folder, "lock"), O_RDWR | O_CREAT, 0666);
     bool ok = lock >= 0 && flock(lock, LOCK_EX) == 0;
+    char *full = ok ? realpath(folder, NULL) : NULL;
+    ok = full != NULL;
     if (!ok) strbuf_printf(why, "cannot lock '%s': %s", path.data, strerror(errno));
     if (ok) {
-        sweep_status_read(folder, &status);
+        sweep_status_read(full, &status);
         ok = status.state != SWEEP_MISSING ||
-             run_locked(&(Running){.folder = folder, .program = program}, why);
+             run_locked(&(Running){.folder = full, .program = program}, why);
         sweep_status_free(&status);
     }
     if (lock >= 0) close(lock);
+    free(full);
     strbuf_free(&path);
     return ok;
+}
+
+/* DIR/lists/NAME -> DIR/jobs/ID */
+static void job_of_list(const char *list, Str id, StrBuf *out)
+{
+    static const char *const above[] = {"..", "."}; /* of a list without a slash, and with one */
+    size_t length = strlen(list);
+    int slashes = 0;
+    for (; length > 0 && slashes < 2; length--) slashes += list[length - 1] == '/';
+    if (slashes < 2)
+        strbuf_printf(out, "%s/jobs/%.*s", above[slashes], STR_ARG(id));
+    else
+        strbuf_printf(out, "%.*s/jobs/%.*s", (int)length, list, STR_ARG(id));
 }
 
 bool sweep_run_line(const char *list, int64_t line, const char *program, StrBuf *why)
@@ -192,9 +208,7 @@ bool sweep_run_line(const char *list, int64_t line, const char *program, StrBuf 
     size_t length = at ? strcspn(at, "\n") : 0;
     bool ok = length > 0 || strbuf_fail(why, "'%s' has no line %lld", list, (long long)line);
     if (ok) {
-        size_t base = strlen(list); /* DIR/lists/NAME -> DIR/jobs/ID */
-        for (int slashes = 0; base > 0 && slashes < 2; base--) slashes += list[base - 1] == '/';
-        strbuf_printf(&folder, "%.*s/jobs/%.*s", (int)base, list, (int)length, at);
+        job_of_list(list, (Str){at, length}, &folder);
         ok = sweep_run_job(folder.data, program, why);
     }
     strbuf_free(&text);

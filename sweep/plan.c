@@ -279,7 +279,8 @@ static void add_job(SweepPlan *plan, const PlanModel *model, const json_t *devic
                     .objective = objective ? json_string_value(objective) : objectives[0],
                     .clock = json_integer_value(clock),
                     .arguments = json_array()};
-    add_argument(job.arguments, "%s", model->file);
+    /* a name is no option */
+    add_argument(job.arguments, model->file[0] == '-' ? "./%s" : "%s", model->file);
     add_argument(job.arguments, "--device=%s", job.device);
     if (clock) add_argument(job.arguments, "--clock=%lld", (long long)job.clock);
     add_argument(job.arguments, strncmp(job.objective, "fps=", 4) == 0 ? "--%s" : "--objective=%s",
