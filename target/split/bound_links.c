@@ -17,8 +17,18 @@
 #include "target/fifo/fifo.h"
 #include "target/split/internal.h"
 
-/* Reads and writes that are simulated at most. */
-#define MAX_EVENTS (INT64_C(1) << 30)
+/* Reads and writes that are simulated at most: those of some frames, of a small design more. Where the
+ * reader of a link is slower than what comes there is no periodic state, and the words that wait take
+ * memory. */
+enum { FRAMES = 64, LEAST_EVENTS = 1 << 22, MOST_EVENTS = 1 << 30 };
+
+static int64_t most_events(const HlsDesign *design)
+{
+    int64_t frame = 0;
+    for (size_t i = 0; i < design->streams.len && frame < MOST_EVENTS; i++)
+        frame += 2 * i64_min(design->streams.data[i].words, MOST_EVENTS);
+    return i64_max(LEAST_EVENTS, FRAMES * i64_min(frame, MOST_EVENTS / FRAMES));
+}
 
 /* The attributes of a stream that is a link, or NULL. */
 static const Attr *link_of(const HlsStream *stream)
@@ -61,7 +71,9 @@ static void set_latency(const HlsDesign *design, int64_t latency)
 static bool bound(const HlsDesign *design)
 {
     int64_t *depths = xcalloc(design->streams.len + 1, sizeof *depths),
-            *needed = xcalloc(design->streams.len + 1, sizeof *needed), events = MAX_EVENTS;
+            *needed = xcalloc(design->streams.len + 1, sizeof *needed);
+    const int64_t most = most_events(design);
+    int64_t events = most;
     SteadyState state = {0}, bounded = {0};
     bool has_links = false, ok = true;
     for (size_t i = 0; i < design->streams.len; i++) {
@@ -76,7 +88,7 @@ static bool bound(const HlsDesign *design)
              op_error(design->top,
                       "has no periodic state within %lld reads and writes, so that it "
                       "is not known what links without back-pressure must hold",
-                      (long long)MAX_EVENTS);
+                      (long long)most);
     for (size_t i = 0; ok && i < design->streams.len; i++) {
         const HlsStream *stream = &design->streams.data[i];
         if (is_udp(stream))
