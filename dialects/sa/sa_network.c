@@ -87,6 +87,14 @@ static bool verify_weights(Op *op)
            op_error(op, "has weights without their elements");
 }
 
+static bool is_operand_of(const Value *operand, const Value *result)
+{
+    const int64_t *dims = sa_map_dims(operand);
+    bool is_pixel = dims[0] == 1 && dims[1] == 1 && dims[2] == sa_map_dims(result)[2];
+    return operand->type == result->type ||
+           (is_pixel && type_elem(operand->type) == type_elem(result->type));
+}
+
 /* Layers without weights, and depthwise ones, keep their channels; without padding nothing lies
  * outside. */
 static bool verify_shapes(Op *op)
@@ -97,8 +105,8 @@ static bool verify_shapes(Op *op)
     if (type_elem(op_result(op, 0)->type) != elem)
         return op_error(op, "must give elements of its input's type");
     if (!is_dense && in[2] != out[2]) return op_error(op, "must keep the number of channels");
-    if (sa_operand(op) && sa_operand(op)->type != op_result(op, 0)->type)
-        return op_error(op, "operand must be of the result's type");
+    if (sa_operand(op) && !is_operand_of(sa_operand(op), op_result(op, 0)))
+        return op_error(op, "operand must be of the result's type, or one pixel of it");
     for (size_t i = 0; op->def == SA(ELTWISE) && i < 2; i++)
         if ((out[i] - 1) * sa_item(op, "strides", i) >= in[i])
             return op_error(op, "goes beyond its input");

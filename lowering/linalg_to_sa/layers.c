@@ -273,7 +273,8 @@ typedef struct MapKernel {
     int channel; /* the loop that counts channels, or -1 */
     uint32_t channel_dims;
     Extents extents;
-    Tensor *inputs[2]; /* that differ */
+    Tensor *inputs[2];    /* that differ */
+    bool is_broadcast[2]; /* one pixel for all */
     uint32_t count;
     Layer *base; /* that it runs behind; of inputs[base_input] */
     uint32_t base_input;
@@ -308,11 +309,25 @@ static bool is_in_place(const Lowering *lw, const MapKernel *k, uint32_t operand
     return true;
 }
 
-static bool add_input(MapKernel *k, Tensor *tensor)
+/* Whether an operand is a number for each channel, which is read at the result's channel. */
+static bool is_broadcast(const Lowering *lw, const MapKernel *k, uint32_t operand)
+{
+    const AffineMap *in = linalg_operand_map(k->op, operand);
+    Extents extents;
+    const Value *value = op_operand(k->op, operand);
+    if (!extents_of(value->type, 1, &extents) || to_sa_channel_dims(lw, value) != 1) return false;
+    if (extents.h != 1 || extents.w != 1 || extents.c != k->extents.c) return false;
+    if (extents.c == 1) return true;
+    const AffineExpr *last = in->results[in->result_count - 1];
+    return last->kind == AFFINE_DIM && (int)last->value == k->channel;
+}
+
+static bool add_input(MapKernel *k, Tensor *tensor, bool is_broadcast)
 {
     for (uint32_t i = 0; i < k->count; i++)
-        if (k->inputs[i] == tensor) return true;
+        if (k->inputs[i] == tensor && k->is_broadcast[i] == is_broadcast) return true;
     if (k->count == COUNT_OF(k->inputs)) return to_sa_refuse(k->op, "reads more than two maps");
+    k->is_broadcast[k->count] = is_broadcast;
     k->inputs[k->count++] = tensor;
     return true;
 }
@@ -333,7 +348,8 @@ static bool is_other_map(const MapKernel *k, const Layer *layer, const Tensor *o
 static void choose_base(MapKernel *k, uint32_t operand, uint32_t input)
 {
     Tensor *tensor = k->inputs[input];
-    if (tensor->map || !has_one_reader(op_operand(k->op, operand))) return;
+    if (tensor->map || k->is_broadcast[input] || !has_one_reader(op_operand(k->op, operand)))
+        return;
     if (is_other_map(k, tensor->layer, tensor)) return;
     if (k->base && k->base->order > tensor->layer->order) return;
     k->base = tensor->layer;
@@ -351,14 +367,17 @@ static bool read_inputs(Lowering *lw, MapKernel *k)
         if (!linalg_reads_operand(k->op, i) || is_constant_operand(k->op, i)) continue;
         Tensor *tensor = to_sa_tensor(lw, op_operand(k->op, i));
         if (!tensor) return false;
-        if (!is_in_place(lw, k, i))
+        bool is_pixel = !is_in_place(lw, k, i) && is_broadcast(lw, k, i);
+        if (!is_pixel && !is_in_place(lw, k, i))
             return to_sa_refuse(k->op, "reads a map at other places than it writes one");
         if (tensor->is_padded) { /* elements around the map become some of one */
             tensor = to_sa_give(lw, op_operand(k->op, i), to_sa_copy(lw, tensor, k->op));
             if (!to_sa_materialize(lw, tensor)) return false;
         }
-        if (!add_input(k, tensor)) return false;
+        if (!add_input(k, tensor, is_pixel)) return false;
     }
+    if (k->count > 0 && k->is_broadcast[0] && (k->count == 1 || k->is_broadcast[1]))
+        return to_sa_refuse(k->op, "makes a map of one pixel");
     return k->count > 0 || to_sa_refuse(k->op, "reads no map");
 }
 
@@ -376,8 +395,8 @@ static Layer *enter_layer(Lowering *lw, MapKernel *k, uint32_t numbers[2])
         if (!(k->base && k->base_input == i) && !to_sa_materialize(lw, k->inputs[i])) return NULL;
     Layer *layer = k->base;
     if (!layer) {
-        layer = to_sa_copy(lw, k->inputs[0], k->op);
-        k->base_input = 0;
+        k->base_input = k->is_broadcast[0];
+        layer = to_sa_copy(lw, k->inputs[k->base_input], k->op);
     }
     numbers[k->base_input] = layer->result;
     if (k->count == 1) return layer;

@@ -310,6 +310,17 @@ static void set_map(Writer *w, const Map *map, uint32_t page_reg, uint64_t row, 
     set(w, page_reg + 3, row_words);
 }
 
+/* A pixel that is every pixel's is read again and again. */
+static void set_operand(Writer *w, const Layer *layer, uint64_t row, uint64_t word)
+{
+    const Map *map = &w->plan->maps.data[layer->operand];
+    bool is_pixel = map->value->type != op_result(layer->op, 0)->type;
+    set_map(w, map, SA_REG_ACT2_PAGE, is_pixel ? 0 : row, word);
+    if (!is_pixel) return;
+    set(w, SA_REG_ACT2_PIXEL, 0);
+    set(w, SA_REG_ACT2_ROW, 0);
+}
+
 static void set_layer(Writer *w, const Layer *layer)
 {
     const Plan *plan = w->plan;
@@ -340,8 +351,7 @@ static void set_maps(Writer *w, const Tile *tile, const Rows *rows)
     set_map(w, &plan->maps.data[layer->input], SA_REG_ACT_PAGE, rows->input,
             is_dense ? tile->n : out_word);
     set_map(w, &plan->maps.data[layer->result], SA_REG_OUT_PAGE, rows->begin, out_word);
-    if (layer->operand != SIZE_MAX)
-        set_map(w, &plan->maps.data[layer->operand], SA_REG_ACT2_PAGE, rows->begin, out_word);
+    if (layer->operand != SIZE_MAX) set_operand(w, layer, rows->begin, out_word);
     set(w, SA_REG_IN_H,
         (uint64_t)sa_map_dims(plan->maps.data[layer->input].value)[0] - rows->input);
     set(w, SA_REG_OUT_H, rows->end - rows->begin);

@@ -270,21 +270,55 @@ static void collect_wishes(Chooser *c, Block *body)
     }
 }
 
-/* The streamed operand among the first `count` that the others follow: the first one that is
- * reordered, else the first. */
-static const Value *leading_input(const Chooser *c, const Op *op, uint32_t count, uint32_t *operand)
+/* Loops of more than one turn that walk an operand. */
+static uint32_t count_walking_loops(const Kernel *kernel, const AffineMap *map)
 {
-    const Value *first = NULL;
+    bool walks[KERNEL_MAX_LOOPS] = {false};
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        int loop = loop_of_index(kernel, map->results[r]);
+        if (loop < 0 || walks[loop] || kernel->extents[loop] == 1) continue;
+        walks[loop] = true;
+        count++;
+    }
+    return count;
+}
+
+/* How much of a kernel's order an operand tells; what is broadcast, as a number for each channel, tells
+ * less than the others. Operands of a move (no kernel) tell as much as each other. */
+static uint32_t weight_of_input(const Op *op, const Kernel *kernel, uint32_t operand)
+{
+    return kernel ? 1 + count_walking_loops(kernel, linalg_operand_map(op, operand)) : 1;
+}
+
+/* The streamed operand among the first `count` that the others follow: of those of most weight the
+ * first one that is reordered, else the first. */
+static const Value *leading_input(const Chooser *c, const Op *op, const Kernel *kernel,
+                                  uint32_t count, uint32_t *operand)
+{
+    const Value *leader = NULL;
+    bool is_reordered = false;
+    uint32_t most = 0;
     for (uint32_t i = 0; i < count; i++) {
         const Value *input = op_operand(op, i);
+        if (!is_streamed(input)) continue;
         const Layout *layout = ptrmap_get(&c->layouts, input);
         bool leads = layout && !layout_is_identity(layout);
-        if (!is_streamed(input) || (first && !leads)) continue;
+        uint32_t weight = weight_of_input(op, kernel, i);
+        if (weight < most || (weight == most && (is_reordered || !leads))) continue;
+        leader = input;
+        is_reordered = leads;
+        most = weight;
         *operand = i;
-        if (leads) return input;
-        first = input;
     }
-    return first;
+    return leader;
+}
+
+static bool reads_streams(const Op *op)
+{
+    for (uint32_t i = 0; i < linalg_input_count(op); i++)
+        if (is_streamed(op_operand(op, i))) return true;
+    return false;
 }
 
 /* The result's loops run in the order in which the input arrives. */
@@ -293,8 +327,8 @@ static void choose_generic(Chooser *c, const Op *op)
     Kernel kernel;
     Layout layout;
     uint32_t operand = 0, order[KERNEL_MAX_LOOPS];
-    const Value *input = leading_input(c, op, linalg_input_count(op), &operand);
-    if (!input || !kernel_analyze(op, &kernel) || !has_layout(op_result(op, 0))) return;
+    if (!reads_streams(op) || !has_layout(op_result(op, 0)) || !kernel_analyze(op, &kernel)) return;
+    const Value *input = leading_input(c, op, &kernel, linalg_input_count(op), &operand);
     Layout in = layout_of(c, input);
     uint32_t count = loop_order(&kernel, linalg_operand_map(op, operand), &in, order);
     layout_in_order(&kernel, output_map(op), order, count, &layout);
@@ -316,7 +350,7 @@ static void choose_move(Chooser *c, const Op *op)
 {
     uint32_t operand = 0;
     Layout result, layout;
-    const Value *input = leading_input(c, op, op->operand_count, &operand);
+    const Value *input = leading_input(c, op, NULL, op->operand_count, &operand);
     if (!input) return;
     layout = layout_of(c, input);
     if (!layout_of_moved(op, operand, &layout, &result)) return;

@@ -4,8 +4,8 @@
     overlay_check.py --tools=DIR [--models=DIR] [--seed=N] [--count=N] [--families=N] [--large]
 
 Random networks of everything that an engine has (convolutions with strides,
-dilations, pads and groups, products, pools, sums, parts of channels, roundings)
-must all compile, and give numpy's outputs on engines of several sizes and
+dilations, pads and groups, products, pools, sums, products with a pixel, parts
+of channels, roundings) must all compile, and give numpy's outputs on engines of several sizes and
 widths: exactly, where scales are powers of two. The families of gen_networks.py
 must give numpy's outputs, or be refused with the layer's name; so many of them
 must compile. Models with stored outputs run on three engines.
@@ -43,14 +43,16 @@ def run(*command):
 # Random networks.
 
 def activation(net, x):
-    """Back to few bits, by a rectifier or not, with any rounding."""
+    """Back to few bits, by a rectifier or not, with any rounding. CEIL and FLOOR take up what float32
+    adds to sums that are 0 where scales are no powers of two."""
     rng, bits = net.rng, net.rng.randint(3, 8)
     kind = rng.choice(["relu", "clip", "none"])
     if kind == "relu":
         x = net.relu(x)
     elif kind == "clip":
         x = net.clip(x, 0, 6)
-    rounding = rng.choice(["ROUND", "ROUND", "FLOOR", "CEIL", "HALF_UP", "HALF_DOWN"])
+    rounding = rng.choice(["ROUND", "ROUND", "HALF_UP", "HALF_DOWN",
+                           *(["FLOOR", "CEIL"] if net.dyadic else [])])
     return net.quant(x, bits, signed=kind == "none", rounding=rounding)
 
 
@@ -106,8 +108,20 @@ def side_by_side(net, x):
     return net.concat([net.quant_by(y, scale, 8), net.quant_by(z, scale, 8)])
 
 
+def excitation(net, x):
+    """Every pixel of a layer times a number for its channel, made of the whole map."""
+    x = activation(net, convolution(net, x, keep=True))
+    gate = net.quant(net.global_average(x), 8)
+    channels = x.array.shape[1]
+    gate = net.quant(net.conv(gate, weight_of(net, (channels, channels, 1, 1))), 4, signed=False)
+    pair = (x, gate) if net.rng.random() < 0.5 else (gate, x)
+    return activation(net, net.binary("Mul", *pair))
+
+
 def block(net, x):
-    kind = net.rng.choice(["conv", "conv", "conv", "pool", "residual", "concat"])
+    kind = net.rng.choice(["conv", "conv", "conv", "pool", "residual", "concat", "excitation"])
+    if kind == "excitation":
+        return excitation(net, x)
     if kind == "residual":
         return residual(net, x)
     if kind == "concat" and x.array.shape[1] < 8:
