@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Projects for boards (--platform=pynq) and cards (--platform=xrt). driver.py, emulated and with DMAs that
-behave as those of a board, or kernels as those of a card, gives what csim gives, and so does host.cpp,
-which is also built with XRT's own headers where they are installed; what driver.py packs and unpacks is
+behave as those of a board, or kernels as those of a card, gives what csim gives, and so do a driver of the
+tests' own, written from report.json alone, and host.cpp, which is also built with XRT's own headers where they are installed; what driver.py packs and unpacks is
 compared with the C++ at random ports; vivado.tcl runs in tclsh against commands that check every
 argument, and so that each of some changes of it is found, and so do v++'s. With --models=DIR also networks
 there. Ends in `N passed, N failed`."""
@@ -18,6 +18,7 @@ import tempfile
 import numpy as np
 
 import board_tools
+import report_driver
 from board_tools import expect, load_report, must_make, must_run, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -61,7 +62,14 @@ class Project:
             got = np.load(y)
             expect(got.dtype == expected.dtype and np.array_equal(got, expected), "differs from csim")
         self.check_labels(x, expected)
+        self.check_from_report(x, expected)
         return expected
+
+    def check_from_report(self, x, expected):
+        """A driver that knows nothing but report.json."""
+        weights = [np.load(path) for path in sorted(self.path.glob("*_weights.npy"))]
+        got, = report_driver.drive(self.path, self.report, [np.load(x)], weights)
+        expect(np.array_equal(got.reshape(expected.shape), expected), "a driver from report.json differs from csim")
 
     def check_labels(self, x, scores):
         scores = scores.reshape(len(scores), -1)

@@ -81,7 +81,7 @@ class Packer:
     """pack and unpack of a project's own C++."""
 
     def __init__(self, project):
-        report = load_report(project)
+        report = json.loads((project / "report.json").read_text(encoding="utf-8")) # of ports alone, perhaps
         top = report["top"]
         rows = "".join(
             f'    if (port == "{port["argument"]}")\n        '

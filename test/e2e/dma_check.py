@@ -2,7 +2,7 @@
 """Streams of DMAs (--interface=dma): results equal those of plain streams, in the C++, with every
 process on its own, in ming sim and in Verilog with a DMA that pauses at random; TKEEP and TLAST are
 right, and found wrong where they are made wrong; bytes are packed as report.json says, by a packer
-of this file's own. Ends in `N passed, N failed`."""
+of the tests' own. Ends in `N passed, N failed`."""
 import argparse
 import os
 import pathlib
@@ -15,6 +15,7 @@ import numpy as np
 import board_tools
 from board_tools import expect, load_report, must_run, run
 import library_check
+from report_driver import pack
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SMALL = ROOT / "examples/small_cnn/model.onnx"
@@ -39,30 +40,6 @@ FLOATS = """func.func @f(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
   return %y : tensor<3x5xf32>
 }
 """
-
-
-def words_of(port, frame):
-    """The elements of a frame as they follow each other, by the keys of report.json."""
-    stream = np.transpose(frame.reshape(port["shape"]), port["order"])
-    split, outer, inner = [], [], []
-    for d, (extent, word) in enumerate(zip(stream.shape, port["word"], strict=True)):
-        split += [extent // word, word]
-        outer.append(2 * d)
-        inner.append(2 * d + 1)
-    return stream.reshape(split).transpose(outer + inner).reshape(port["words_per_frame"], -1)
-
-
-def pack(port, integers):
-    """Frames of integers as bytes, a bit at a time: slow, and nothing like the C++."""
-    data = bytearray()
-    for frame in integers.reshape(-1, *port["shape"]):
-        for word in words_of(port, frame):
-            number = 0
-            for lane, element in enumerate(word):
-                stride = port["element_bits"]
-                number |= (int(element) & (2 ** stride - 1)) << lane * stride
-            data += number.to_bytes(port["padded_bits"] // 8, "little")
-    return bytes(data)
 
 
 class Case:
