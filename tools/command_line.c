@@ -289,3 +289,14 @@ bool tool_check_output(const Tool *tool, const char *dir)
     strbuf_free(&why);
     return ok;
 }
+
+bool tool_wants_overlay(int argc, char **argv)
+{
+    bool found = false;
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i] + (argv[i][0] == '-') + (strncmp(argv[i], "--", 2) == 0);
+        if (strcmp(arg, "architecture=overlay") == 0 && arg != argv[i]) found = true;
+        if (strcmp(arg, "architecture=dataflow") == 0 && arg != argv[i]) found = false;
+    }
+    return found;
+}

@@ -165,6 +165,12 @@ typedef struct OutputChecks {
 bool tool_check_outputs(const Tool *tool, const PortFiles *results, int64_t frames,
                         const OutputChecks *checks) MUST_CHECK;
 
+/* Of commands that compile for both: whether the last --architecture is the overlay. */
+#define TOOL_ARCHITECTURES "dataflow|overlay"
+bool tool_wants_overlay(int argc, char **argv);
+/* What `ming check` does then. */
+int tool_check_overlay(int argc, char **argv);
+
 /* The commands of ming, each with its own argv[0]. They return an exit status.
  * Tests: lit/driver/ming-*, lit/tools/ming-*, lit/tools/devices.mir */
 int command_check(int argc, char **argv);

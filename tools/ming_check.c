@@ -33,6 +33,7 @@ typedef struct CheckFlags {
     ModelOptions model;
     bool as_json, shows_requantizers;
     const char *partition; /* file to write, or NULL */
+    const char *architecture;
 } CheckFlags;
 
 /* Writes the part that compiles. False: said why. */
@@ -99,10 +100,15 @@ static bool check_file(const Tool *tool, const CheckFlags *flags, const char *pa
 
 int command_check(int argc, char **argv)
 {
+    if (tool_wants_overlay(argc, argv)) return tool_check_overlay(argc, argv);
     CheckFlags check = {0};
     Flags flags = {0};
     flags_add_model(&flags, &check.model);
     FLAGS_ADD(&flags,
+              {"architecture", FLAG_CHOICE, &check.architecture, TOOL_ARCHITECTURES,
+               "An accelerator of processes, or layers of an overlay, with options of their own "
+               "(--architecture=overlay --help)",
+               NULL},
               {"json", FLAG_SWITCH, &check.as_json, NULL, "Print JSON instead of a table", NULL},
               {"streamlining", FLAG_SWITCH, &check.shows_requantizers, NULL,
                "Tell what each quantizer became, and which nodes are part of it", NULL},

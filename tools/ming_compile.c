@@ -202,12 +202,10 @@ static bool check_options(const Tool *tool, CompileTool *options, const Texts *i
     return ok;
 }
 
-#define ARCHITECTURES "dataflow|overlay"
-
 static void add_flags(CompileTool *options, Flags *flags)
 {
     FLAGS_ADD(flags,
-              {"architecture", FLAG_CHOICE, &options->architecture, ARCHITECTURES,
+              {"architecture", FLAG_CHOICE, &options->architecture, TOOL_ARCHITECTURES,
                "An accelerator of processes (default), or a program of an engine that runs layer "
                "after layer, with options of its own (--architecture=overlay --help)",
                NULL},
@@ -302,7 +300,7 @@ static void add_overlay_flags(OverlayTool *options, Flags *flags)
 {
     FLAGS_ADD(
         flags,
-        {"architecture", FLAG_CHOICE, &options->architecture, ARCHITECTURES,
+        {"architecture", FLAG_CHOICE, &options->architecture, TOOL_ARCHITECTURES,
          "An accelerator of processes (ming compile --help), or a program of an overlay", NULL},
         {"o", FLAG_TEXT, &options->output, "file", "File of the program, for ming engine", NULL},
         {"overlay", FLAG_TEXT, &options->overlay, "name=value,...",
@@ -360,20 +358,9 @@ static int compile_overlay(int argc, char **argv)
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static bool wants_overlay(int argc, char **argv)
-{
-    bool found = false;
-    for (int i = 1; i < argc; i++) {
-        const char *arg = argv[i] + (argv[i][0] == '-') + (strncmp(argv[i], "--", 2) == 0);
-        if (strcmp(arg, "architecture=overlay") == 0 && arg != argv[i]) found = true;
-        if (strcmp(arg, "architecture=dataflow") == 0 && arg != argv[i]) found = false;
-    }
-    return found;
-}
-
 int command_compile(int argc, char **argv)
 {
-    if (wants_overlay(argc, argv)) return compile_overlay(argc, argv);
+    if (tool_wants_overlay(argc, argv)) return compile_overlay(argc, argv);
     CompileTool options = {0};
     compile_flags_init(&options.flags);
     Flags flags = {0};

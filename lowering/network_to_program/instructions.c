@@ -447,6 +447,7 @@ static bool write_tiles(Writer *w)
     for (size_t i = 0; i < plan->tiles.len; i++) {
         const Tile *tile = &plan->tiles.data[i];
         bool has_weights = plan->layers.data[tile->layer].has_weights;
+        w->b->loc = plan->layers.data[tile->layer].op->loc;
         if (has_weights && !fill_weights(w, index)) return false;
         if (i > 0 || !early)
             run_tile(w, tile, index);
@@ -454,6 +455,7 @@ static bool write_tiles(Writer *w)
             return false;
         index += has_weights;
     }
+    w->b->loc = plan->network->loc;
     array_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .signal = COMPUTED));
     return true;
 }

@@ -1,0 +1,288 @@
+/* ming check --architecture=overlay: compiles a model to a program of an overlay, counts its cycles in the
+ * simulator without computing anything, and says for each layer what it takes and what limits it.
+ * Tests: lit/tools/ming-check-overlay.test */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/dialects.h"
+#include "sim/engine/engine.h"
+#include "target/overlay/overlay.h"
+#include "tools/internal.h"
+
+typedef struct CheckOverlay {
+    const char *architecture, *overlay;
+    int64_t rate, latency;
+    bool as_json;
+    CompileOptions compile;
+    ModelOptions model;
+    QuantizeOptions quantize;
+} CheckOverlay;
+
+/* Layers that come from one operator and follow each other. */
+typedef struct LayerRow {
+    const Op *layer;      /* the first */
+    const Value *map;     /* the last one's result */
+    uint64_t macs, bytes; /* of weights in external memory */
+    uint64_t busy, end;   /* cycles of the array; when the last of its runs is over */
+} LayerRow;
+typedef VEC(LayerRow) LayerRows;
+
+static uint64_t blocks(int64_t channels, uint32_t of)
+{
+    return ((uint64_t)channels + of - 1) / of;
+}
+
+/* Products of a layer, and its weights as the array takes them. */
+static void add_weights(LayerRow *row, const Op *layer, const SaOverlay *size)
+{
+    const int64_t *in = sa_map_dims(op_operand(layer, 0)), *out = sa_map_dims(op_result(layer, 0));
+    int64_t kernel[2];
+    bool is_depthwise = op_attr(layer, "depthwise") != NULL;
+    if (layer->def != SA(CONV)) return;
+    sa_kernel(layer, kernel);
+    uint64_t taps = (uint64_t)(kernel[0] * kernel[1]), columns = is_depthwise ? 1 : (uint64_t)in[2];
+    uint32_t lanes = size->rows > size->cols ? size->rows : size->cols;
+    uint64_t outputs = blocks(out[2], lanes) * lanes;
+    uint64_t inputs = is_depthwise ? size->cols : blocks(in[2], lanes) * lanes;
+    row->macs += (uint64_t)(out[0] * out[1] * out[2]) * taps * columns;
+    row->bytes += outputs * inputs * taps * size->weight_bits / 8;
+}
+
+static void list_layers(const Op *network, const SaOverlay *size, LayerRows *rows)
+{
+    FOR_EACH_INNER(op, network) {
+        if (!sa_is_layer(op)) continue;
+        bool is_new = rows->len == 0 || rows->data[rows->len - 1].layer->loc != op->loc;
+        if (is_new) *vec_push(rows) = (LayerRow){.layer = op};
+        LayerRow *row = &rows->data[rows->len - 1];
+        row->map = op_result(op, 0);
+        add_weights(row, op, size);
+    }
+}
+
+/* Runs are in the order of the layers, and have their places. */
+static void take_events(const EngineResult *result, LayerRows *rows)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < result->events.len; i++) {
+        const EngineEvent *event = &result->events.data[i];
+        if (event->op->def != SA(RUN)) continue;
+        while (at + 1 < rows->len && rows->data[at].layer->loc != event->op->loc) at++;
+        rows->data[at].busy += event->end - event->start;
+        rows->data[at].end = event->end;
+    }
+}
+
+static Str name_of(const Op *layer)
+{
+    const Attr *name = op_attr(layer, SA_ATTR_NAME);
+    return name && name->kind == ATTR_STRING ? name->u.string : STR("");
+}
+
+/* Cycles from the end of the layer before. */
+static uint64_t span(const LayerRows *rows, size_t i)
+{
+    return rows->data[i].end - (i > 0 ? rows->data[i - 1].end : 0);
+}
+
+/* Percent of the products that the array could make in those cycles. */
+static double use(const LayerRow *row, uint64_t cycles, const SaOverlay *size)
+{
+    double most = (double)cycles * size->rows * size->cols;
+    return most > 0 ? 100 * (double)row->macs / most : 0;
+}
+
+/* What takes longer by itself. */
+static const char *side_of(const LayerRow *row, const CheckOverlay *options)
+{
+    int64_t most = 1000 * SA_BEAT_BYTES, rate = options->rate < most ? options->rate : most;
+    return (double)row->bytes * 1000 / (double)rate > (double)row->busy ? "memory" : "array";
+}
+
+static void print_table(const CheckOverlay *options, const SaOverlay *size, const LayerRows *rows)
+{
+    static const char *const titles[] = {"layer", "result", "MMAC",          "cycles",
+                                         "array", "use %",  "kB of weights", "limit"};
+    StrBuf text = {0};
+    TextTable table = {.columns = COUNT_OF(titles), .first_number = 2};
+    for (size_t i = 0; i < COUNT_OF(titles); i++) text_table_add(&table, titles[i]);
+    for (size_t i = 0; i < rows->len; i++) {
+        const LayerRow *row = &rows->data[i];
+        const int64_t *dims = sa_map_dims(row->map);
+        strbuf_add_str(text_table_cell(&table), name_of(row->layer));
+        strbuf_printf(text_table_cell(&table), "%lldx%lldx%lld", (long long)dims[0],
+                      (long long)dims[1], (long long)dims[2]);
+        strbuf_printf(text_table_cell(&table), "%.2f", (double)row->macs / 1e6);
+        text_table_add_int(&table, (int64_t)span(rows, i));
+        text_table_add_int(&table, (int64_t)row->busy);
+        strbuf_printf(text_table_cell(&table), "%.1f", use(row, span(rows, i), size));
+        strbuf_printf(text_table_cell(&table), "%.1f", (double)row->bytes / 1e3);
+        text_table_add(&table, side_of(row, options));
+    }
+    text_table_print(&table, &text);
+    fwrite(text.data, 1, text.len, stdout);
+    text_table_free(&table);
+    strbuf_free(&text);
+}
+
+static void print_json(const CheckOverlay *options, const SaOverlay *size, const LayerRows *rows,
+                       const EngineResult *result)
+{
+    StrBuf text = {0};
+    JsonWriter json = {.out = &text};
+    json_begin_object(&json);
+    json_member_int(&json, "cycles", (int64_t)result->cycles);
+    json_member_int(&json, "loaded_bytes", (int64_t)result->loaded);
+    json_member_int(&json, "stored_bytes", (int64_t)result->stored);
+    json_member_array(&json, "layers");
+    for (size_t i = 0; i < rows->len; i++) {
+        const LayerRow *row = &rows->data[i];
+        json_write_line(&json, 2);
+        json_begin_object(&json);
+        json_member_string(&json, "layer", name_of(row->layer));
+        json_member_string(&json, "kind", op_name(row->layer));
+        json_member_int(&json, "macs", (int64_t)row->macs);
+        json_member_int(&json, "cycles", (int64_t)span(rows, i));
+        json_member_int(&json, "array_cycles", (int64_t)row->busy);
+        json_member_int(&json, "weight_bytes", (int64_t)row->bytes);
+        json_write_key(&json, STR("use_percent"));
+        json_write_number(&json, "%.2f", use(row, span(rows, i), size));
+        json_member_string(&json, "limit", str_from(side_of(row, options)));
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    fwrite(text.data, 1, text.len, stdout);
+    putchar('\n');
+    strbuf_free(&text);
+}
+
+/* Banks as large as what lies in them. */
+static size_t size_banks(const Op *program, EngineBank banks[ENGINE_MAX_BANKS])
+{
+    FOR_EACH_INNER(op, program) {
+        bool is_image = op->def == SA(IMAGE);
+        if (!is_image && op->def != SA(PORT)) continue;
+        uint64_t bytes =
+            is_image ? (uint64_t)dense_count(op_attr(op, "value")) : engine_port_bytes(op);
+        uint64_t end = (uint64_t)sa_int(op, "address", 0) * SA_BEAT_BYTES + bytes;
+        EngineBank *bank = &banks[sa_int(op, SA_ATTR_BANK, 0)];
+        end = (end + SA_BEAT_BYTES - 1) / SA_BEAT_BYTES * SA_BEAT_BYTES;
+        if (end > bank->size) bank->size = end;
+    }
+    return ENGINE_MAX_BANKS;
+}
+
+static bool count_cycles(const CheckOverlay *options, const Op *module, const Op *lowered)
+{
+    EngineBank banks[ENGINE_MAX_BANKS] = {0};
+    EngineOptions engine = ENGINE_DEFAULTS;
+    EngineResult result = {0};
+    LayerRows rows = {0};
+    const Op *program = overlay_find_program(lowered);
+    engine.rate = (uint64_t)options->rate;
+    engine.latency = (uint64_t)options->latency;
+    engine.max_cycles = 0;
+    engine.is_timed_only = true;
+    bool ok = program && engine_run(program, &engine, banks, size_banks(lowered, banks), &result);
+    if (ok) {
+        SaOverlay size = sa_overlay(op_attr(program, SA_ATTR_OVERLAY));
+        FOR_EACH_INNER(op, module)
+            if (op->def == SA(NETWORK)) list_layers(op, &size, &rows);
+        take_events(&result, &rows);
+        if (options->as_json) print_json(options, &size, &rows, &result);
+        if (!options->as_json) {
+            print_table(options, &size, &rows);
+            printf("%llu cycles, simulated, with inputs and outputs\n",
+                   (unsigned long long)result.cycles);
+        }
+    }
+    vec_free(&rows);
+    engine_result_free(&result);
+    return ok;
+}
+
+static bool check_model(const Tool *tool, const CheckOverlay *options, const char *path, Str bytes)
+{
+    Op *program = NULL;
+    Context *ctx = context_create();
+    dialects_register_all(ctx);
+    diag_show_op(ctx, false);
+    Op *module = driver_load_model(ctx, path, bytes, &options->model);
+    bool ok = module && tool_quantize(tool, &options->quantize, module, NULL) &&
+              driver_compile_overlay(module, &options->compile, &program, NULL) &&
+              count_cycles(options, module, program);
+    diag_flush(ctx);
+    if (program) op_erase(program);
+    if (module) op_erase(module);
+    context_destroy(ctx);
+    return ok;
+}
+
+static bool run_check(const Tool *tool, CheckOverlay *options, const char *path)
+{
+    enum { MOST = 1000000000 };
+    StrBuf bytes = {0}, overlay = {0}, why = {0};
+    const char *reason = NULL;
+    bool ok = !options->overlay || driver_overlay_options(options->overlay, &overlay, &why) ||
+              tool_error(tool, "error: --overlay: %s", why.data);
+    options->compile.overlay = overlay.data;
+    if (ok && options->compile.head && !driver_head_is_valid(options->compile.head))
+        ok = tool_error(tool, "error: --head takes integers, argmax or topk=K with K above 0");
+    if (ok && (options->rate < 1 || options->rate > MOST))
+        ok = tool_error(tool, "error: --rate takes 1 to %d bytes in 1,000 cycles", MOST);
+    if (ok && (options->latency < 0 || options->latency > MOST))
+        ok = tool_error(tool, "error: --latency takes 0 to %d cycles", MOST);
+    ok = ok && (file_read(&bytes, path, &reason) ||
+                tool_error(tool, "error: cannot open '%s': %s", path, reason));
+    ok = ok && check_model(tool, options, path, strbuf_str(&bytes));
+    strbuf_free(&bytes);
+    strbuf_free(&overlay);
+    strbuf_free(&why);
+    return ok;
+}
+
+static void add_flags(CheckOverlay *options, Flags *flags)
+{
+    FLAGS_ADD(
+        flags,
+        {"architecture", FLAG_CHOICE, &options->architecture, TOOL_ARCHITECTURES,
+         "What compiles to an accelerator (ming check --help), or to a program of an overlay",
+         NULL},
+        {"overlay", FLAG_TEXT, &options->overlay, "name=value,...",
+         "Sizes of the overlay, as rows=16,cols=16,act=i8; default 64 rows and columns, i16", NULL},
+        {"rate", FLAG_INT, &options->rate, "n",
+         "Bytes that a bank moves in 1,000 cycles, default 64000, a beat a cycle", NULL},
+        {"latency", FLAG_INT, &options->latency, "cycles",
+         "From a command's request to the first beat, default 64", NULL},
+        {"head", FLAG_TEXT, &options->compile.head, "integers|argmax|topk=K",
+         "What the program gives, as ming compile takes it", NULL},
+        {"json", FLAG_SWITCH, &options->as_json, NULL, "Print JSON instead of a table", NULL});
+    flags_add_model(flags, &options->model);
+    flags_add_quantize(flags, &options->quantize);
+}
+
+int tool_check_overlay(int argc, char **argv)
+{
+    const EngineOptions defaults = ENGINE_DEFAULTS;
+    CheckOverlay options = {.rate = (int64_t)defaults.rate, .latency = (int64_t)defaults.latency};
+    Flags flags = {0};
+    add_flags(&options, &flags);
+    const Tool tool = {
+        .name = "ming check",
+        .summary =
+            "ming check --architecture=overlay: what each layer takes of an engine that runs "
+            "layer after layer, and what limits it",
+        .usage = "--architecture=overlay MODEL(.onnx|.mir|.mlir) [options]",
+        .flags = flags.data,
+        .flag_count = flags.len,
+    };
+    const char *path = NULL;
+    ArgsResult args = tool_parse_one(&tool, argc, argv, "model", &path);
+    bool ok = args == ARGS_DONE || (args == ARGS_RUN && run_check(&tool, &options, path));
+    driver_model_options_free(&options.model);
+    driver_quantize_options_free(&options.quantize);
+    vec_free(&flags);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
