@@ -31,9 +31,20 @@ const char *onnx_operand_name(const Op *op, uint32_t index)
     return row->name;
 }
 
+/* ONNX has no number of more than 64 bits. */
+static bool is_float(const Type *elem)
+{
+    return type_is_float(elem) && type_width(elem) <= 64;
+}
+
+static bool is_integer(const Type *elem)
+{
+    return type_is_integer(elem) && type_width(elem) <= 64;
+}
+
 bool onnx_elem_is_numeric(const Type *elem)
 {
-    return type_is_float(elem) || (type_is_integer(elem) && type_width(elem) >= 8);
+    return is_float(elem) || (is_integer(elem) && type_width(elem) >= 8);
 }
 
 static bool elem_is(const Type *elem, ElemClass want)
@@ -41,8 +52,8 @@ static bool elem_is(const Type *elem, ElemClass want)
     uint32_t width = type_width(elem);
     switch (want) {
     case ELEM_NUMERIC: return onnx_elem_is_numeric(elem);
-    case ELEM_FLOAT: return type_is_float(elem);
-    case ELEM_INTEGER: return type_is_integer(elem);
+    case ELEM_FLOAT: return is_float(elem);
+    case ELEM_INTEGER: return is_integer(elem);
     case ELEM_INDEX: return type_is_int_width(elem, 32) || type_is_int_width(elem, 64);
     case ELEM_BYTE: return type_is_integer(elem) && width == 8;
     case ELEM_BOOL: return type_is_int_width(elem, 1);
