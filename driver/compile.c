@@ -369,6 +369,82 @@ static Op *design_for_cards(Compile *compile, const Op *module, SearchOptions *c
     return design;
 }
 
+/* A card for several designs, and the options of one of them. */
+typedef struct Tiling {
+    CompileOptions options;
+    DriverCards cards;
+    DeviceTarget target;
+} Tiling;
+
+static void divide_card(Compile *compile, Tiling *tiling, const Compile *whole, int64_t designs)
+{
+    tiling->options = *whole->options;
+    tiling->cards = *whole->options->cards;
+    tiling->target = *whole->target;
+    tiling->options.cards = &tiling->cards;
+    tiling->cards.instances = designs;
+    driver_divide(&tiling->target, designs);
+    compile->options = &tiling->options;
+    compile->target = &tiling->target;
+}
+
+/* Percent of what a design may use, of the kind that it uses the most of. */
+static int64_t utilization(const Op *design)
+{
+    const Attr *budget = op_attr(design, DFG_ATTR_BUDGET);
+    int64_t most = 0;
+    for (CostKind k = 0; k < COST_KINDS; k++) {
+        int64_t limit = attr_dict_int(budget, cost_names[k].key, 0);
+        if (limit > 0) most = i64_max(most, driver_use(design, k) * 100 / limit);
+    }
+    return most;
+}
+
+/* Whether so many designs give more frames a second than others do. */
+static bool is_faster(const Op *design, int64_t designs, const Op *other, int64_t others)
+{
+    return !other || designs * top_number(other, EMITHLS_ATTR_TIMING, EMITHLS_TIMING_INTERVAL) >
+                         others * top_number(design, EMITHLS_ATTR_TIMING, EMITHLS_TIMING_INTERVAL);
+}
+
+/* Elastic-DF's algorithm 1 for cards that each hold whole designs: one more until they use as much of
+ * a card as is asked for, none fits, or several times no more frames come of it. The number with the
+ * most frames is taken. NULL: diagnosed. */
+static Op *design_in_copies(Compile *compile, Tiling *tiling, const Op *module,
+                            SearchOptions *chosen)
+{
+    enum { MAX_DESIGNS = 64, MAX_WORSE = 3 };
+    const Compile whole = *compile;
+    DiagHold kept = {0};
+    Op *best = NULL;
+    int64_t taken = 1, used = 0;
+    for (int64_t designs = 1, worse = 0; designs <= MAX_DESIGNS && worse < MAX_WORSE; designs++) {
+        SearchOptions search = *chosen;
+        DiagHold messages;
+        divide_card(compile, tiling, &whole, designs);
+        diag_hold_begin(&messages, module->ctx);
+        Op *design = best_design(compile, module, &search);
+        diag_hold_end(&messages);
+        int64_t share = design ? utilization(design) : 100;
+        bool is_taken = design ? is_faster(design, designs, best, taken) : designs == 1;
+        worse = is_taken ? 0 : worse + 1;
+        DiagHold *dropped = is_taken ? &kept : &messages;
+        diag_hold_free(dropped);
+        if (is_taken) kept = messages;
+        Op *erased = is_taken ? best : design;
+        if (erased) op_erase(erased);
+        if (is_taken) best = design, taken = designs, used = share, *chosen = search;
+        if (!design || share >= whole.options->cards->min_utilization) break;
+    }
+    diag_hold_report(&kept);
+    diag_hold_free(&kept);
+    divide_card(compile, tiling, &whole, taken);
+    if (best)
+        op_remark(emithls_top(best), "%lld designs on each card use %lld %% of it",
+                  (long long)taken, (long long)used);
+    return best;
+}
+
 bool driver_is_spread(const CompileOptions *options)
 {
     return options->cards && strcmp(options->cards->mode, "dp") != 0;
@@ -455,8 +531,11 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
     if (is_network) driver_notes_end(notes, *module);
     if (is_network) driver_notes_record(notes, *module);
     driver_notes_free(notes);
+    Tiling *tiling = xcalloc(1, sizeof *tiling);
+    const bool is_tiled = options->cards && options->cards->min_utilization > 0;
     Op *design = !is_network                 ? NULL
                  : driver_is_spread(options) ? design_for_cards(&compile, *module, &chosen)
+                 : is_tiled                  ? design_in_copies(&compile, tiling, *module, &chosen)
                                              : best_design(&compile, *module, &chosen);
     verify_semantics_free(compile.semantics);
     if (design) remark_reserve(design, &options->search, &chosen);
@@ -464,6 +543,7 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
         driver_advise(*module, options, target, need.kind, need.least);
     if (pipeline) print_pipeline(&compile, &chosen, has_tosa, pipeline);
     free(compile.part);
+    free(tiling);
     if (!design) return false;
     op_erase(*module);
     *module = design;

@@ -136,13 +136,17 @@ typedef struct CardOptions {
     int64_t cards;      /* LIMIT_NOT_GIVEN: none are asked for, unless there is a file */
     const char *mode;   /* "dp", "hwmp" or "tmp"; NULL: "hwmp" */
     int64_t instances;  /* of the design on each card, with "dp"; LIMIT_NOT_GIVEN: 1 */
+    int64_t
+        min_utilization; /* percent: that many designs on each card, with "dp", as use it or give
+                                the most frames; LIMIT_NOT_GIVEN: `instances` says how many */
 } CardOptions;
 
 /* What they are. Its texts live in the context. */
 typedef struct DriverCards {
     System system;
     const char *mode;
-    int64_t instances; /* on each card */
+    int64_t instances;       /* on each card */
+    int64_t min_utilization; /* percent, for which driver_compile chooses them; 0: they are given */
 } DriverCards;
 
 bool driver_wants_cards(const CardOptions *options);

@@ -44,6 +44,10 @@ bool driver_run_stages(Op *module, unsigned stages, const StageOptions *options,
 
 /* LUTs of all processes and FIFOs of a design. */
 int64_t driver_luts(const Op *design);
+/* And of any kind. */
+int64_t driver_use(const Op *design, CostKind kind);
+/* What one of so many designs on a card may use, from what the card has for them. */
+void driver_divide(DeviceTarget *target, int64_t designs);
 
 /* Options of choose-unroll, as a pipeline has them in braces. */
 void driver_add_search_options(StrBuf *out, const StageOptions *options);

@@ -34,9 +34,14 @@ static Figures figures(const Op *design, const char *name)
     return out;
 }
 
+int64_t driver_use(const Op *design, CostKind kind)
+{
+    return figures(design, cost_names[kind].key).sum;
+}
+
 int64_t driver_luts(const Op *design)
 {
-    return figures(design, cost_names[COST_LUT].key).sum;
+    return driver_use(design, COST_LUT);
 }
 
 /* To the nanosecond where it matters. */

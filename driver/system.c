@@ -103,13 +103,20 @@ static Resources times(const Resources *r, int64_t by, int64_t of)
                        r->dsp * by / of};
 }
 
+void driver_divide(DeviceTarget *target, int64_t designs)
+{
+    target->budget = times(&target->budget, 1, designs);
+    for (uint32_t i = 0; i < target->device.die_count; i++)
+        target->dies[i] = times(&target->dies[i], 1, designs);
+}
+
 /* What one design may use: of all cards together, or its part of one. */
 static void set_budget(const DriverCards *cards, bool is_split, DeviceTarget *target)
 {
-    target->budget = is_split ? times(&target->budget, cards->system.card_count, 1)
-                              : times(&target->budget, 1, cards->instances);
-    for (uint32_t i = 0; !is_split && i < target->device.die_count; i++)
-        target->dies[i] = times(&target->dies[i], 1, cards->instances);
+    if (is_split)
+        target->budget = times(&target->budget, cards->system.card_count, 1);
+    else
+        driver_divide(target, cards->instances);
 }
 
 /* The list of controllers, with that of the links. */
@@ -131,7 +138,8 @@ static bool resolve_system(Context *ctx, const CardOptions *options, const Devic
 {
     *out =
         (DriverCards){.mode = options->mode ? options->mode : "hwmp",
-                      .instances = options->instances == LIMIT_NOT_GIVEN ? 1 : options->instances};
+                      .instances = options->instances == LIMIT_NOT_GIVEN ? 1 : options->instances,
+                      .min_utilization = i64_max(options->min_utilization, 0)};
     return (options->system
                 ? driver_resolve_system(ctx, options->system, errors, &out->system)
                 : driver_chain_cards(ctx, device->device, options->cards, errors, &out->system)) &&

@@ -9,7 +9,9 @@
 void compile_flags_init(CompileFlags *options)
 {
     *options = (CompileFlags){.device = DEVICE_OPTIONS_DEFAULTS,
-                              .cards = {.cards = LIMIT_NOT_GIVEN, .instances = LIMIT_NOT_GIVEN},
+                              .cards = {.cards = LIMIT_NOT_GIVEN,
+                                        .instances = LIMIT_NOT_GIVEN,
+                                        .min_utilization = LIMIT_NOT_GIVEN},
                               .platform = "none",
                               .interface = "axis",
                               .weights = "rom",
@@ -42,7 +44,11 @@ static void add_cards(Flags *flags, CardOptions *cards)
                "first card to the last one (hwmp, default) or come back to the first (tmp)",
                NULL},
               {"instances", FLAG_INT, &cards->instances, "n",
-               "With --mode=dp, designs on each card, default 1", NULL});
+               "With --mode=dp, designs on each card, default 1", NULL},
+              {"min-utilization", FLAG_INT, &cards->min_utilization, "percent",
+               "With --mode=dp, as many designs on each card as use that part of what they may of "
+               "some resource, or of fewer those that give the most frames",
+               NULL});
 }
 
 void compile_flags_add(Flags *flags, CompileFlags *options)
@@ -194,6 +200,7 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
     const CompileOptions *compile = &options->compile;
     bool has_count = cards->cards != LIMIT_NOT_GIVEN;
     bool has_instances = cards->instances != LIMIT_NOT_GIVEN;
+    bool is_sized = cards->min_utilization != LIMIT_NOT_GIVEN;
     bool is_dp = cards->mode && strcmp(cards->mode, "dp") == 0;
     if (has_count && (cards->cards < 1 || cards->cards > SYSTEM_MAX_CARDS))
         return flags_wrong(why, "--cards takes a number from 1 to %d", SYSTEM_MAX_CARDS);
@@ -204,6 +211,11 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
                            cards->mode ? "mode" : "instances");
     if (has_instances && (!is_dp || cards->instances < 1 || cards->instances > 64))
         return flags_wrong(why, "--instances takes a number from 1 to 64, with --mode=dp");
+    if (is_sized &&
+        (!is_dp || has_instances || cards->min_utilization < 1 || cards->min_utilization > 100))
+        return flags_wrong(why,
+                           "--min-utilization takes a percentage from 1 to 100, with --mode=dp "
+                           "and without --instances");
     if (!driver_wants_cards(cards)) return true;
     if (has_platform(options))
         return flags_wrong(why,
