@@ -35,6 +35,7 @@ NOT_RUN = {
     ("docs/rtl.md", "make synth-yosys"): "takes minutes",
     ("docs/boards.md", "make -C DIR synth export bitstream"): "needs Vitis and Vivado",
     ("docs/rtl.md", "make vivado"): "needs Vivado",
+    ("docs/emitted-code.md", "make emulate …"): "test/e2e/emulate_check.py does",
     ("docs/boards.md", "make -C DIR xo"): "needs Vitis",
     ("docs/boards.md", "make -C DIR link PLATFORM=xilinx_u250_gen3x16_xdma_4_1_202210_1"): "needs Vitis",
     ("docs/boards.md", "make -C DIR host"): "test/e2e/board_check.py does",
