@@ -99,7 +99,11 @@ Resources device_budget(const Device *device, int64_t percent);
 
 enum { SYSTEM_MAX_CARDS = 16 };
 
-typedef enum LinkProtocol { LINK_UDP, LINK_CREDIT } LinkProtocol;
+typedef enum LinkProtocol {
+    LINK_EITHER, /* udp, where nothing is lost without back-pressure, else credit */
+    LINK_UDP,
+    LINK_CREDIT
+} LinkProtocol;
 
 typedef struct SystemCard {
     Str name, device_name; /* the second: what --device takes */
@@ -140,7 +144,7 @@ bool system_check(Context *ctx, System *system, const Attr *loc) MUST_CHECK;
 void system_chain(Context *ctx, const Device *device, uint32_t count, System *out);
 /* Whether the device has that Ethernet port on some die. */
 bool device_has_port(const Device *device, uint32_t port);
-/* "udp" or "credit", as in system files. */
+/* "either", "udp" or "credit", as in system files. */
 Str system_protocol_name(LinkProtocol protocol);
 
 /* Synthesis reports of Vitis HLS (csynth.xml): what the vendor's tool estimates for each function.

@@ -20,7 +20,8 @@ enum {
     DEFAULT_TRANSFER_US = 30
 };
 
-static const char *const protocols[] = {[LINK_UDP] = "udp", [LINK_CREDIT] = "credit"};
+static const char *const protocols[] = {
+    [LINK_EITHER] = "either", [LINK_UDP] = "udp", [LINK_CREDIT] = "credit"};
 
 Str system_protocol_name(LinkProtocol protocol)
 {
@@ -98,8 +99,9 @@ static bool read_link(const XmlFile *file, const xmlNode *node, System *out, uin
                        .payload = xml_count(file, node, "payload", DEFAULT_PAYLOAD),
                        .overhead = xml_count(file, node, "overhead", DEFAULT_OVERHEAD),
                        .loc = xml_loc(file, xmlGetLineNo(node))};
-    bool has_credit = str_eq_c(xml_attribute(file, node, "protocol"), protocols[LINK_CREDIT]);
-    link.protocol = has_credit ? LINK_CREDIT : LINK_UDP;
+    for (uint32_t i = LINK_UDP; i <= LINK_CREDIT; i++)
+        if (str_eq_c(xml_attribute(file, node, "protocol"), protocols[i]))
+            link.protocol = (LinkProtocol)i;
     return find_end(file->ctx, out, link.loc, xml_attribute(file, node, "from"), &link.from,
                     &link.from_port) &&
            find_end(file->ctx, out, link.loc, xml_attribute(file, node, "to"), &link.to,
@@ -151,7 +153,8 @@ static bool check_port(Context *ctx, const SystemCard *card, uint32_t port, cons
                       STR_ARG(card->name), port, STR_ARG(card->device.name));
 }
 
-static bool check_link(Context *ctx, const System *system, const SystemLink *link, const Attr *loc)
+/* A link between clocks that may be either is one that holds words back. */
+static bool check_link(Context *ctx, const System *system, SystemLink *link, const Attr *loc)
 {
     const SystemCard *from = &system->cards[link->from], *to = &system->cards[link->to];
     int64_t most = i64_min(from->device.ethernet, to->device.ethernet);
@@ -160,6 +163,7 @@ static bool check_link(Context *ctx, const System *system, const SystemLink *lin
     if (link->gbps > most)
         return diag_error(ctx, loc, "a link has %lld Gb/s, but its cards have %lld",
                           (long long)link->gbps, (long long)most);
+    if (link->protocol == LINK_EITHER && from->clock != to->clock) link->protocol = LINK_CREDIT;
     return link->protocol != LINK_UDP || from->clock == to->clock ||
            diag_error(ctx, loc,
                       "cards '%.*s' and '%.*s' have %lld and %lld MHz, but udp does not hold "
@@ -179,7 +183,7 @@ bool system_check(Context *ctx, System *system, const Attr *loc)
                               STR_ARG(card->device.name), (long long)card->device.clock_maximum);
     }
     for (uint32_t i = 0; i < system->link_count; i++) {
-        const SystemLink *link = &system->links[i];
+        SystemLink *link = &system->links[i];
         if (!check_link(ctx, system, link, link->loc ? link->loc : loc)) return false;
     }
     return true;

@@ -33,7 +33,7 @@ static bool take_protocol(Reader *r, Str *out)
     const char *first = r->at;
     while (r->at < r->end && *r->at != ',') r->at++;
     *out = (Str){first, (size_t)(r->at - first)};
-    return str_eq_c(*out, "udp") || str_eq_c(*out, "credit");
+    return str_eq_c(*out, "udp") || str_eq_c(*out, "credit") || str_eq_c(*out, "either");
 }
 
 static bool take_link(Reader *r, SplitLink *out)

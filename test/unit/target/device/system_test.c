@@ -46,7 +46,7 @@ static void reads_cards_and_links(void **state)
     assert_int_equal(system.links[0].from, 1);
     assert_int_equal(system.links[0].from_port, 7);
     assert_int_equal(system.links[0].payload, 1408);
-    assert_int_equal(system.links[0].protocol, LINK_UDP);
+    assert_int_equal(system.links[0].protocol, LINK_EITHER);
     assert_int_equal(system.pcie_gbytes, 12);
 }
 
