@@ -57,6 +57,8 @@ bool emithls_verify_intervals(Op *loop)
     const Attr *ii = op_attr(loop, EMITHLS_ATTR_II);
     const Attr *interval = op_attr(loop, EMITHLS_ATTR_INTERVAL);
     const Attr *depth = op_attr(loop, EMITHLS_ATTR_SCHEDULE_DEPTH);
+    if (ii && attr_int_value(ii) > MOST_CYCLES)
+        return op_error(loop, "initiation interval must be at most %d", MOST_CYCLES);
     if (!interval && !depth) return true;
     if (!interval || !depth) return op_error(loop, "needs both an interval and a depth, or none");
     if (op_attr(loop, EMITHLS_ATTR_UNROLL))

@@ -12,6 +12,7 @@
 #include "sim/design/internal.h"
 
 #define MOST_ITERATIONS (INT64_C(1) << 48)
+#define MOST_CYCLES (INT64_C(1) << 50) /* of a loop in a frame, so that sums of many fit */
 
 int design_counter_of(const HlsLoop *loop, const Value *value)
 {
@@ -50,6 +51,16 @@ static bool holds_steps(const Op *op)
     return false;
 }
 
+static bool check_cycles(const HlsLoop *loop)
+{
+    int64_t cycles;
+    bool fits = i64_mul(loop->trips - 1, loop->ii, &cycles) &&
+                i64_add(cycles, loop->depth + LOOP_START, &cycles) &&
+                i64_mul(cycles, loop->executions, &cycles) && cycles <= MOST_CYCLES;
+    return fits || op_error(loop->op ? loop->op : loop->first,
+                            "cannot be simulated: more than %lld cycles", (long long)MOST_CYCLES);
+}
+
 static bool add_loop(LoopBuilder *b, HlsLoop *loop)
 {
     uint32_t index = (uint32_t)b->process->loops.len;
@@ -58,7 +69,8 @@ static bool add_loop(LoopBuilder *b, HlsLoop *loop)
     *vec_push(&b->process->steps) = (HlsStep){.kind = STEP_LOOP, .loop = index};
     *vec_push(&b->process->loops) = *loop;
     loop = &b->process->loops.data[index];
-    return design_find_accesses(loop, &b->ports) && design_schedule(b->design, loop);
+    return design_find_accesses(loop, &b->ports) && design_schedule(b->design, loop) &&
+           check_cycles(loop);
 }
 
 static HlsLoop loop_here(const LoopBuilder *b)
