@@ -142,6 +142,32 @@ typedef int64_t PartitionLinkBounds[PARTITION_MAX_DIES * 2][2];
  * for dies that take no more. at: not behind the last unit. */
 int64_t partition_bound_left(const PartitionBound *bound, uint32_t at, const int64_t *left,
                              PartitionLinkBounds *by_link);
+/* Cuts of the units by a link that parts the dies, as far as the measures let each side hold its part.
+ * They are told apart by where the first and the last unit of the order are: 2 * first + last, with 1
+ * for the side of the link's first die. */
+enum { PARTITION_ENDS = 4 };
+typedef struct PartitionCutQuery {
+    uint32_t link;
+    const int64_t *weights;
+    int64_t least_size, most_size; /* of the first side, by the first measure */
+    /* What a cut may weigh that has unit u on the side: most[side][ends * units + u]. */
+    const int64_t *most[2];
+    int64_t *steps, max_steps; /* the first is counted up */
+    void (*visit)(void *data, const uint64_t *first,
+                  int64_t weight); /* first: a bit per unit on the
+                                                                         side of the first die */
+    void *data;
+} PartitionCutQuery;
+
+/* False: the steps did not suffice. The state is empty. */
+bool partition_bound_list_cuts(const PartitionBound *bound, const PartitionCutQuery *query);
+/* The least weights where the first side has such a size; INT64_MAX: there is no such cut. */
+void partition_bound_ends(const PartitionBound *bound, uint32_t link, int64_t least_size,
+                          int64_t most_size, int64_t least[PARTITION_ENDS]);
+/* The least weights of cuts that have a unit on one side, by the first measure: with[side][ends *
+ * units + unit]. */
+void partition_bound_units(const PartitionBound *bound, uint32_t link, const int64_t *weights,
+                           int64_t *with[2]);
 /* An order of the units in which few have neighbours both in front and behind. */
 void partition_search_order(const PartitionState *state, uint32_t *order);
 
@@ -186,6 +212,30 @@ typedef struct PartitionLayerSearch {
 /* The lightest placement; not is_cut: there is no lighter one, or none. dies: gets the die per place
  * of the order. */
 void partition_search_layers(PartitionLayerSearch *s, uint32_t *dies);
+
+/* A search die by die (cuts/search.c). */
+typedef struct PartitionCutSearch {
+    PartitionState *state; /* empty */
+    const uint32_t *order;
+    const PartitionBound *bound;
+    const int64_t *weights;
+    uint64_t dies;
+    int64_t upper; /* the most that a placement may weigh */
+    bool is_over;  /* set: steps or room ran out */
+    bool is_found;
+    int64_t cost, next; /* of the best one found; if there is none, nothing weighs less */
+} PartitionCutSearch;
+
+/* What one search may leave to the next one, with another `upper`. */
+typedef struct PartitionCuts PartitionCuts;
+PartitionCuts *partition_cuts_new(PartitionCutSearch *s);
+void partition_cuts_free(PartitionCuts *cuts);
+
+/* Whether it knows all that limits placements. */
+bool partition_can_search_cuts(const PartitionState *state);
+/* The lightest placement; not is_over: there is no lighter one, or none. dies: gets the die per place
+ * of the order. */
+void partition_search_cuts(PartitionCuts *cuts, uint32_t *dies);
 
 /* The model's values of goals. */
 void partition_values(const PartitionModel *model, const PartitionOptions *options,

@@ -198,10 +198,45 @@ static bool search_layers(Search *s, uint32_t width, uint32_t most_width)
     return is_done || (s->stops && s->is_found);
 }
 
-/* Raises the threshold from the bound on until there is a placement. depth-first: by search_from,
- * which has the steps that the state says; else by layers. */
-static void deepen(Search *s, int64_t upper, bool rises, bool depth_first, Outcome *out)
+/* The search die by die, with the same meaning. */
+static bool search_cuts(Search *s, PartitionCuts *cuts, PartitionCutSearch *search)
 {
+    uint32_t *dies = xcalloc(s->state.units.count, sizeof *dies);
+    search->upper = s->upper;
+    partition_search_cuts(cuts, dies);
+    bool is_done = !search->is_over && (!search->is_found || replay(s, dies, search->cost));
+    if (!search->is_found) s->next = search->next;
+    free(dies);
+    return is_done;
+}
+
+/* Whether the weights are small multiples of the least one. Sets are listed by their weight, and there
+ * are too many of them where goals such as wires tell all apart, or where a link weighs nothing. */
+static bool has_few_weights(const Search *s)
+{
+    enum { MOST_MULTIPLE = 32 };
+    const PartitionModel *model = s->state.model;
+    size_t count = model->platform->links.len * model->edges.len;
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < count; i++) least = i64_min(least, s->weights[i]);
+    if (least == 0) return false;
+    for (size_t i = 0; i < count; i++)
+        if (s->weights[i] % least != 0 || s->weights[i] / least > MOST_MULTIPLE) return false;
+    return true;
+}
+
+typedef enum Method { DEPTH_FIRST, BY_LAYERS, BY_CUTS } Method;
+
+/* Raises the threshold from the bound on until there is a placement. Depth first has the steps that
+ * the state says. */
+static void deepen(Search *s, int64_t upper, bool rises, Method method, Outcome *out)
+{
+    PartitionCutSearch search = {.state = &s->state,
+                                 .order = s->order,
+                                 .bound = s->bound,
+                                 .weights = s->weights,
+                                 .dies = s->dies};
+    PartitionCuts *cuts = method == BY_CUTS ? partition_cuts_new(&search) : NULL;
     out->is_over = false;
     s->is_found = false;
     for (int64_t step = 0; out->bound <= upper && out->bound < INT64_MAX;
@@ -209,10 +244,12 @@ static void deepen(Search *s, int64_t upper, bool rises, bool depth_first, Outco
         bool is_done = true;
         s->upper = rises ? i64_min(upper, out->bound + step) : upper;
         s->next = INT64_MAX;
-        if (depth_first)
+        if (method == DEPTH_FIRST)
             search_from(s, 0);
-        else
+        else if (method == BY_LAYERS)
             is_done = search_layers(s, s->width, MOST_WIDTH);
+        else
+            is_done = search_cuts(s, cuts, &search);
         /* Below the bound there is nothing to look for. */
         is_done |= s->is_found && s->upper < out->bound;
         out->is_over = !is_done || (is_stopped(s) && !(s->stops && s->is_found));
@@ -220,6 +257,7 @@ static void deepen(Search *s, int64_t upper, bool rises, bool depth_first, Outco
         if (s->is_found || out->is_over) break;
         out->bound = s->next;
     }
+    if (cuts) partition_cuts_free(cuts);
 }
 
 /* When few steps have not sufficed: layers, then depth first. */
@@ -238,7 +276,7 @@ static void go_on(Search *s, int64_t upper, bool rises, Outcome *out)
     if (!is_found) s->upper = upper;
     for (int depth_first = 0; depth_first < 2 && (!is_found || !s->stops); depth_first++) {
         if (is_found) upper = s->found - 1;
-        deepen(s, upper, rises, depth_first, out);
+        deepen(s, upper, rises, depth_first ? DEPTH_FIRST : BY_LAYERS, out);
         is_found |= s->is_found;
         if (!out->is_over || is_stopped(s)) break;
     }
@@ -246,8 +284,8 @@ static void go_on(Search *s, int64_t upper, bool rises, Outcome *out)
 }
 
 /* The best placement on some dies whose weight is at most `upper`. rises: the threshold begins with
- * the bound. First depth first with few steps, then by layers, which do without many repeated
- * searches, and at last depth first with all steps that are left. */
+ * the bound. First depth first with few steps, then die by die, then by layers, which do without many
+ * repeated searches, and at last depth first with all steps that are left. */
 static Outcome run(Search *s, uint64_t dies, int64_t upper, bool rises)
 {
     Outcome out = {false, INT64_MAX};
@@ -262,8 +300,13 @@ static Outcome run(Search *s, uint64_t dies, int64_t upper, bool rises)
     s->bound = partition_bound_new(&s->state, s->order, s->weights, dies);
     out.bound = partition_bound_rest(s->bound, 0);
     s->state.max_steps = i64_min(steps, s->state.steps + FIRST_STEPS);
-    deepen(s, upper, rises, true, &out);
+    deepen(s, upper, rises, DEPTH_FIRST, &out);
     s->state.max_steps = steps;
+    bool is_found = s->is_found;
+    if (out.is_over && steps > s->state.steps && has_few_weights(s) &&
+        partition_can_search_cuts(&s->state))
+        deepen(s, is_found ? s->found - 1 : upper, rises, BY_CUTS, &out);
+    s->is_found |= is_found;
     if (out.is_over && steps > s->state.steps) go_on(s, upper, rises, &out);
     if (s->is_found) s->upper = s->found - 1;
     if (!s->is_found && !out.is_over) out.bound = INT64_MAX;

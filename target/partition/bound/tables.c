@@ -8,50 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "target/partition/internal.h"
-
-enum {
-    MOST_OPEN = 6,       /* units whose side a table knows */
-    MOST_BUCKETS = 4096, /* of sizes */
-    LEAST_BUCKETS = 64,
-    MOST_ENTRIES = 24 << 20 /* of all tables */
-};
-#define NOT_FITTING UINT32_MAX
-
-/* A place in the order: the open units in front of it, and where their bits go behind it. */
-typedef struct Place {
-    uint32_t open[MOST_OPEN], count;
-    uint32_t next_bit[MOST_OPEN + 1]; /* of each and of the unit here; PARTITION_NONE: closed */
-    size_t entries;                   /* of the tables for the places in front */
-} Place;
-
-typedef struct Cut {
-    uint32_t link;
-    uint64_t first; /* dies on the side of the link's first one */
-} Cut;
-
-typedef struct Table {
-    int64_t low, high; /* what the first side holds in the end */
-    int64_t divisor;   /* size of a bucket */
-    int64_t *need;     /* per place, in buckets: of the units from there on */
-    uint32_t *size;    /* per place, in buckets */
-    uint32_t *entries;
-    uint32_t filled; /* of the first side now */
-} Table;
-
-struct PartitionBound {
-    const PartitionState *state;
-    const uint32_t *order;
-    uint64_t dies;
-    Place *places; /* and one behind the last unit */
-    uint32_t count;
-    bool *is_left_out; /* edges */
-    PartitionMeasure measures[PARTITION_MOST_MEASURES];
-    Cut cuts[PARTITION_MAX_DIES];
-    uint32_t cut_count, measure_count, table_count, buckets;
-    int shift;     /* of weights in the tables */
-    Table *tables; /* by cut, measure, and the side of the last unit */
-};
+#include "target/partition/bound/internal.h"
 
 /* Where each unit has its last neighbour, as a place; edges that are left out do not count. */
 static void find_last(const PartitionBound *b, const uint32_t *place_of, uint32_t *last)
@@ -184,8 +141,10 @@ static void size_table(const PartitionBound *b, const Cut *cut, const PartitionM
     int64_t room[2] = {0, 0}, total = 0, need = 0;
     for (uint32_t i = 0; i < s->model->platform->die_count; i++)
         if (b->dies >> i & 1) room[cut->first >> i & 1] += partition_die_size(s, measure, i);
+    for (uint32_t u = 0; u < b->count; u++) need += partition_unit_size(s, measure, u);
     total = i64_max(room[0] + room[1], 1);
-    int64_t divisor = total / b->buckets + 1;
+    int64_t divisor = (total + i64_max(total - need, 0)) / b->buckets + 1;
+    need = 0;
     table->divisor = divisor;
     table->size = xcalloc(b->count, sizeof(uint32_t));
     table->need = xcalloc(b->count + 1, sizeof(int64_t));
@@ -196,6 +155,10 @@ static void size_table(const PartitionBound *b, const Cut *cut, const PartitionM
     }
     table->low = need - room[0] / divisor;
     table->high = room[1] / divisor;
+    table->base = (uint32_t)i64_max(table->high - table->low, 0);
+    table->low += table->base;
+    table->high += table->base;
+    table->filled = table->base;
 }
 
 /* Weights are kept below 2^31 in all, rounded down. */
