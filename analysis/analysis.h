@@ -112,6 +112,14 @@ Str layer_name_source(const Op *op);
  * the kind of op: conv, pool, matmul, reduce, map, reorder or merge. */
 void layer_name_append(StrBuf *out, const Op *generic);
 
+/* Names of what the ops of a function's first block give, but for constants: the node's or layer's,
+ * else the op's; " result 1" and so on behind them for further results, and " 2" and so on where
+ * those before have the name, too. Calls `give` for each, in order; the name is valid during the
+ * call.
+ * Tests: lit/tools/ming-compare.mir */
+typedef void TensorNamed(void *user, Op *op, uint32_t result, Str name);
+void tensor_names_each(const Op *func, TensorNamed *give, void *user);
+
 /* Ranges of integers: the numbers, read as signed, that a value can be.
  * Tests: lit/passes/linalg/narrow-integers.mir */
 

@@ -46,6 +46,7 @@ const PassTable *driver_all_passes(void)
         &pass_load_weights,
         &pass_lower_sa_network,
         &pass_name_layers,
+        &pass_name_tensors,
         &pass_narrow_integers,
         &pass_normalize_layout,
         &pass_onnx_decompose,

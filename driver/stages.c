@@ -216,6 +216,7 @@ typedef struct Step {
 } Step;
 
 static const Step steps[] = {
+    {STAGE_FOLD, NULL, &pass_name_tensors, NULL},
     {STAGE_FOLD, on_functions, &pass_onnx_fold_constants, NULL},
     {STAGE_FOLD, on_functions, &pass_onnx_decompose, NULL},
     {STAGE_FOLD, on_functions, &pass_onnx_fold_constants, NULL},

@@ -112,14 +112,25 @@ void emit_file_arguments(const Emitter *e, StrBuf *out)
     if (e->weights) emit_template(e, out, " \"$$MING_PROJECT/TOP_weights.npy\"");
 }
 
+static void add_trace_usage(const Emitter *e, StrBuf *out)
+{
+    if (!emit_has_trace(e)) return;
+    strbuf_add_c(out,
+                 "# make csim-trace TRACE=DIR, with the same files\n"
+                 "#   csim that writes the network's tensors inside, too, as 'ming run --trace' "
+                 "does\n");
+}
+
 static void add_head(const Emitter *e, StrBuf *out)
 {
     strbuf_add_c(out, "# make csim");
     each_file(e, out, add_usage);
+    strbuf_add_c(out,
+                 "\n#   simulates all frames of the input arrays with an ordinary C++ compiler;\n"
+                 "#   relative paths start where make was called, also with make -C\n");
+    add_trace_usage(e, out);
     strbuf_add_c(
-        out, "\n#   simulates all frames of the input arrays with an ordinary C++ compiler;\n"
-             "#   relative paths start where make was called, also with make -C\n"
-             "# make cosim, with the same files\n"
+        out, "# make cosim, with the same files\n"
              "#   runs all processes at once against FIFOs of the depths in the stream pragmas,\n"
              "#   or of MING_DEPTHS='name=2 other=0' (0: unbounded); says who waits for whom\n"
              "#   if they deadlock, else how many cycles the frames take\n");
@@ -150,14 +161,30 @@ static void add_head(const Emitter *e, StrBuf *out)
                   "export MING_PROJECT := $(CURDIR)\n"
                   "export MING_CALLER := $(or $(value PWD),$(CURDIR))\n");
     each_file(e, out, add_export);
+    if (emit_has_trace(e)) add_export(out, "TRACE");
+}
+
+static void add_trace(const Emitter *e, StrBuf *out)
+{
+    if (!emit_has_trace(e)) return;
+    emit_template(e, out,
+                  "csim-trace: arguments TOP_tracing\n"
+                  "\t@test -n \"$$MING_TRACE\" || { echo \"error: give TRACE=DIR\" >&2; exit 2; }\n"
+                  "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_tracing\"");
+    emit_file_arguments(e, out);
+    emit_template(e, out,
+                  "\n\n"
+                  "TOP_tracing: TOP.cpp TOP_tb.cpp TOP_trace.h $(HEADERS)\n"
+                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include TOP_trace.h TOP.cpp TOP_tb.cpp "
+                  "-o $@\n\n");
 }
 
 static void add_csim(const Emitter *e, StrBuf *out)
 {
-    strbuf_add_c(out,
-                 "\n.PHONY: csim cosim synth vitis-csim vitis-cosim export arguments data clean\n\n"
-                 ".DEFAULT_GOAL := csim\n\n"
-                 "arguments:\n");
+    strbuf_add_c(out, "\n.PHONY: csim csim-trace cosim synth vitis-csim vitis-cosim export "
+                      "arguments data clean\n\n"
+                      ".DEFAULT_GOAL := csim\n\n"
+                      "arguments:\n");
     each_file(e, out, add_test);
     emit_template(e, out,
                   "\n"
@@ -169,7 +196,9 @@ static void add_csim(const Emitter *e, StrBuf *out)
                   "TOP_csim: $(OBJECTS)\n"
                   "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) $(OBJECTS) -o $@\n\n"
                   "$(OBJECTS): %.o: %.cpp $(HEADERS)\n"
-                  "\t$(CXX) $(CXXFLAGS) -Icsim -c $< -o $@\n\n"
+                  "\t$(CXX) $(CXXFLAGS) -Icsim -c $< -o $@\n\n");
+    add_trace(e, out);
+    emit_template(e, out,
                   "cosim: arguments TOP_cosim\n"
                   "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_cosim\"");
     emit_file_arguments(e, out);
@@ -223,6 +252,7 @@ static void add_vitis(const Emitter *e, StrBuf *out)
         "\t$(VITIS_RUN) --package $(HLS)\n\n"
         "clean:\n"
         "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp libcsim.so $(OBJECTS) TOP_data.cfg TOP_hls");
+    emit_template(e, out, emit_has_trace(e) ? " TOP_tracing" : "");
     emit_template(e, out, e->options->rtl ? " TOP_rtlsim TOP_rtl synth.json synth.log" : "");
     emit_template(e, out, emit_has_emulation(e) ? " TOP_emulate TOP_cards.cpp" : "");
     strbuf_add_c(out, is_kernel(e) ? " board/host\n" : "\n");

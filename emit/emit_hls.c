@@ -91,11 +91,11 @@ static bool add_source(Emitter *e, EmittedFiles *files)
 static bool add_csim(Emitter *e, EmittedFiles *files)
 {
     static const char *const names[] = {
-        "ap_axi_sdata.h", "ap_int.h",    "ap_limbs.h",      "ap_ref.h",       "ap_text.h",
-        "cosim.awk",      "hls_math.h",  "hls_stream.h",    "hls_vector.h",   "ming_cosim.h",
-        "ming_emulate.h", "ming_link.h", "ming_socket.h",   "ming_libcsim.h", "ming_library.h",
-        "ming_npy.h",     "ming_port.h", "ming_quantize.h", "ming_rtl.h",     "ming_tb.h",
-        "ming_timeline.h"};
+        "ap_axi_sdata.h",  "ap_int.h",    "ap_limbs.h",      "ap_ref.h",       "ap_text.h",
+        "cosim.awk",       "hls_math.h",  "hls_stream.h",    "hls_vector.h",   "ming_cosim.h",
+        "ming_emulate.h",  "ming_link.h", "ming_socket.h",   "ming_libcsim.h", "ming_library.h",
+        "ming_npy.h",      "ming_port.h", "ming_quantize.h", "ming_rtl.h",     "ming_tb.h",
+        "ming_timeline.h", "ming_trace.h"};
     bool ok = true;
     for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(names); i++) {
         const char *path = emit_arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
@@ -155,6 +155,7 @@ static bool add_files(Emitter *e, EmittedFiles *files)
     }
     if (emit_has_emulation(e) && !emit_emulation(e, add_file(e, files, NULL, "_emulate.cpp")))
         return false;
+    if (emit_has_trace(e) && !emit_trace(e, add_file(e, files, NULL, "_trace.h"))) return false;
     if (e->weights && !emit_weights(e, add_file(e, files, NULL, "_weights.npy"))) return false;
     if (!emit_add_board(e, files) || !add_csim(e, files)) return false;
     op_print(add_file(e, files, NULL, ".mir"), e->module, &PRINT_DEFAULT);

@@ -30,7 +30,7 @@ static void add_order(StrBuf *out, const EmitPort *port)
 static void add_quantizer(StrBuf *out, const EmitPort *port, const char *indent)
 {
     const EmitQuantizer *q = port->quant;
-    if (port->is_input && q->is_bipolar) {
+    if (q->is_bipolar) {
         strbuf_printf(out, "%s.bipolar(", indent);
         emit_float_literal(out, q->scale, false);
         strbuf_add_char(out, ')');
@@ -46,11 +46,10 @@ static void add_quantizer(StrBuf *out, const EmitPort *port, const char *indent)
 }
 
 /* ming::Port("x", {1, 3, 32, 32}).stream_order(…).word(…).integers(…).quantize(…).packing(…) */
-static void add_port(StrBuf *out, const EmitPort *port)
+void emit_port_value(StrBuf *out, const EmitPort *port, const char *indent)
 {
-    static const char indent[] = "\n        ";
     const Type *elem = emithls_scalar(port->word);
-    strbuf_add_c(out, "    return ming::Port(");
+    strbuf_add_c(out, "ming::Port(");
     emit_string_literal(out, port->tensor);
     strbuf_add_c(out, ", ");
     add_list(out, port->shape, port->rank);
@@ -71,7 +70,7 @@ static void add_port(StrBuf *out, const EmitPort *port)
         strbuf_printf(out, "%s.integers(%u%s)", indent, type_width(elem),
                       emit_port_is_signed(port) ? "" : ", false");
     if (port->quant) add_quantizer(out, port, indent);
-    strbuf_printf(out, "%s.packing(%lld, %lld);\n", indent, (long long)port->word_bits,
+    strbuf_printf(out, "%s.packing(%lld, %lld)", indent, (long long)port->word_bits,
                   (long long)port->element_bits);
 }
 
@@ -84,8 +83,9 @@ static void add_function(StrBuf *out, const EmitPort *port)
                                    : "Output");
     emit_comment_text(out, port->tensor);
     strbuf_printf(out, "'\ninline ming::Port %s()\n{\n", port->name);
-    add_port(out, port);
-    strbuf_add_c(out, "}\n");
+    strbuf_add_c(out, "    return ");
+    emit_port_value(out, port, "\n        ");
+    strbuf_add_c(out, ";\n}\n");
 }
 
 void emit_host(Emitter *e, StrBuf *out)

@@ -7,8 +7,6 @@
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 
-enum { MAX_PORT_WIDTH = 64 }; /* of integers in .npy files */
-
 typedef struct Uses {
     bool reads, writes;
 } Uses;
@@ -78,10 +76,10 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
         return false;
     if (q->divisor < 1) return op_error(top, "dfg.quant: 'divisor' must be positive");
     q->is_signed = is_signed != 0;
-    port->is_unsigned = !q->is_signed && bits == MAX_PORT_WIDTH && bits == type_width(elem) &&
+    port->is_unsigned = !q->is_signed && bits == EMIT_MAX_PORT_WIDTH && bits == type_width(elem) &&
                         q->scale == 1.0 && q->zero_point == 0 && q->divisor == 1;
     if (port->is_unsigned) return true;
-    if (bits < 1 || bits > type_width(elem) || (bits == MAX_PORT_WIDTH && !q->is_signed))
+    if (bits < 1 || bits > type_width(elem) || (bits == EMIT_MAX_PORT_WIDTH && !q->is_signed))
         return op_error(top, "dfg.quant: %lld bits do not fit the port's %s", (long long)bits,
                         type_str(e->ctx, elem));
     q->is_bipolar = bipolar != 0;
@@ -144,7 +142,7 @@ static bool read_frame(Emitter *e, const Attr *attrs, EmitPort *port)
         !type_is_static(frame->u.type_value) || type_elem(frame->u.type_value) != elem)
         return op_error(e->top, "needs emithls.frame, a static tensor of %s, for each port",
                         type_str(e->ctx, elem));
-    if (type_width(elem) > MAX_PORT_WIDTH)
+    if (type_width(elem) > EMIT_MAX_PORT_WIDTH)
         return op_error(e->top, "a port of %s has no form in a .npy file", type_str(e->ctx, elem));
     const Type *tensor = frame->u.type_value;
     port->rank = tensor->u.shaped.rank;
@@ -178,6 +176,13 @@ static void set_packing(EmitPort *port)
     port->element_bits = type_width(emithls_scalar(port->bus));
     port->word_bits =
         port->bus_words * emithls_lanes(port->bus) / port->words_per_frame * port->element_bits;
+}
+
+bool emit_read_carrier(Emitter *e, const Attr *attrs, const Attr *quant, EmitPort *port)
+{
+    if (!read_frame(e, attrs, port) || (quant && !read_quantizer(e, quant, port))) return false;
+    set_packing(port);
+    return true;
 }
 
 bool emit_port_is_signed(const EmitPort *port)

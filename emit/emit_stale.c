@@ -220,12 +220,13 @@ static bool remove_verilog(Removal *to, Str line)
  * of its build are removed too. */
 static void remove_sources(const char *dir, Str old_top, const EmittedFiles *files)
 {
-    static const char *const sources[] = {
-        ".h",   ".cpp",         "_params.h", "_host.h",     "_tb.cpp",     "_lib.cpp",
-        ".mir", "_weights.npy", "_data.cfg", "_schedule.h", "_rtl_tb.cpp", "_emulate.cpp"};
-    static const char *const products[] = {".o",       "_tb.o",      "_csim",
-                                           "_cosim",   "_cosim.cpp", "_rtlsim",
-                                           "_rtl.log", "_emulate",   "_cards.cpp"};
+    static const char *const sources[] = {".h",        ".cpp",        "_params.h",   "_host.h",
+                                          "_tb.cpp",   "_lib.cpp",    ".mir",        "_weights.npy",
+                                          "_data.cfg", "_schedule.h", "_rtl_tb.cpp", "_emulate.cpp",
+                                          "_trace.h"};
+    static const char *const products[] = {".o",         "_tb.o",   "_csim",    "_cosim",
+                                           "_cosim.cpp", "_rtlsim", "_rtl.log", "_emulate",
+                                           "_cards.cpp", "_tracing"};
     StrBuf name = {0}, path = {0};
     size_t count = COUNT_OF(sources);
     strbuf_printf(&name, "%.*s.h", STR_ARG(old_top));

@@ -97,6 +97,17 @@ typedef struct Emitter {
     const char *rtl_top;        /* the top module's name in Verilog, once that is printed */
 } Emitter;
 
+enum { EMIT_MAX_PORT_WIDTH = 64 }; /* bits of an element */
+/* Reads a port of which only `word` is set: emithls.frame, and, if they are there, emithls.word and
+ * dfg.layout. quant: dfg.quant, or NULL. False: diagnosed. */
+bool emit_read_carrier(Emitter *e, const Attr *attrs, const Attr *quant, EmitPort *port) MUST_CHECK;
+/* ming::Port("x", {1, 3, 32, 32}).stream_order(…).word(…).integers(…).quantize(…).packing(…), with
+ * `indent` in front of each dot. */
+void emit_port_value(StrBuf *out, const EmitPort *port, const char *indent);
+/* <top>_trace.h, if the module names tensors of its network (trace/trace.c). False: diagnosed. */
+bool emit_has_trace(const Emitter *e);
+bool emit_trace(Emitter *e, StrBuf *out) MUST_CHECK;
+
 /* Chooses file-scope names, collects the word types, reads the ports. False: diagnosed. */
 bool emit_prepare(Emitter *e) MUST_CHECK;
 /* C++ spelling of a scalar, word or stream type, in the emitter's arena. */

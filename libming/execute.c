@@ -2,61 +2,23 @@
  * Tests: test/e2e/libming_check.py, test/libming */
 #include <stdlib.h>
 
+#include "driver/run/run.h"
 #include "ir/asm/print/print.h"
 #include "libming/internal.h"
-#include "sim/interp/interp.h"
 
-typedef struct Run {
-    ming_context *owner;
-    Op *func;
-    PortFiles args, results;
-} Run;
-
-static bool leave(Run *run, int64_t frame, Array *const *results)
-{
-    StrBuf why = {0};
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < run->results.count; i++)
-        ok = boundary_leave(&run->results.items[i].boundary, results[i], frame, run->args.frames,
-                            &run->results.items[i].npy, &why) ||
-             lib_error(run->owner, "%s", why.data);
-    strbuf_free(&why);
-    return ok;
-}
-
-static bool run_frame(Run *run, Interp *interp, int64_t frame)
-{
-    uint32_t count = run->args.count + run->results.count;
-    Array **inputs = xcalloc(count, sizeof *inputs), **results = inputs + run->args.count;
-    bool ok = driver_ports_enter(&run->args, frame, inputs) &&
-              interp_run(interp, inputs, results) && leave(run, frame, results);
-    for (uint32_t i = 0; i < count; i++) array_unref(inputs[i]);
-    free(inputs);
-    return ok;
-}
-
-static bool run_frames(Run *run, const RunSettings *settings)
-{
-    Interp *interp = interp_create(run->func);
-    bool ok = interp != NULL;
-    if (ok) interp_limit_steps(interp, settings->max_steps);
-    for (int64_t frame = 0; ok && frame < run->args.frames; frame++)
-        ok = run_frame(run, interp, frame);
-    interp_free(interp);
-    return ok;
-}
-
+/* In this process alone: it is the caller's, who may have threads. */
 static ming_result *run_module(ming_context *owner, Op *module, const RunSettings *settings,
                                const ming_array *const *inputs, size_t count)
 {
     const DriverErrors errors = lib_errors(owner);
-    Run run = {.owner = owner, .func = driver_find_function(module, settings->function, errors)};
-    bool ok = run.func && driver_ports_init(&run.args, run.func, "input", false, errors) &&
-              driver_ports_init(&run.results, run.func, "output", true, errors) &&
-              lib_give_arrays(owner, &run.args, inputs, count) && run_frames(&run, settings);
+    FunctionRun run = {.errors = errors,
+                       .func = driver_find_function(module, settings->function, errors),
+                       .max_steps = settings->max_steps,
+                       .jobs = 1};
+    bool ok = run.func && run_begin(&run) && lib_give_arrays(owner, &run.args, inputs, count) &&
+              run_frames(&run);
     ming_result *result = ok ? lib_result(&run.results) : NULL;
-    driver_ports_free(&run.args);
-    driver_ports_free(&run.results);
+    run_free(&run);
     return result;
 }
 

@@ -67,7 +67,7 @@ dialects/sparse_tensor          encoding sparse_tensor
 dialects/tosa                   tosa
 dialects                        dialects
 analysis                        call_graph call_uses fixed_point identifier int_range kernel
-                                layer_name payload_range reshape
+                                layer_name payload_range reshape tensor_names
 import                          import
 passes/common                   inline
 passes/linalg                   fold_unit fuse layout narrow parts
@@ -105,9 +105,11 @@ emit                            cpp emit emitted
 emit/kernels                    kernels
 emit/overlay                    overlay_hls
 driver                          chart check compile device_options driver model ports search
+driver/profile                  profile
 driver/roofline                 roofline
 driver/simulate                 simulation
 driver/trace                    trace
+driver/run                      run
 options                         compile_flags flag flags
 report                          html report
 sweep                           sweep
@@ -140,9 +142,10 @@ RANK = {module: rank for rank, module in enumerate(PREFIXES)}
 
 
 # Folders that are a part of the module around them, with its rank, prefixes and header.
-ROOMS = {"driver/quantize": "driver", "emit/board": "emit", "emit/cards": "emit",
+ROOMS = {"driver/quantize": "driver", "emit/board": "emit", "emit/cards": "emit", "emit/trace": "emit",
          "target/partition/bound": "target/partition", "target/partition/cuts": "target/partition",
-         "target/partition/layers": "target/partition", "tools/batch": "tools", "tools/overlay": "tools"}
+         "target/partition/layers": "target/partition", "tools/batch": "tools",
+         "tools/check": "tools", "tools/overlay": "tools"}
 
 
 def folder_of(path):

@@ -155,15 +155,21 @@ ExpectedDiags *expected_diags_begin(Context *ctx, Str text, Str buffer_name);
 /* Gives the default handler back, reports what did not come, frees. True: all as expected. */
 bool expected_diags_end(ExpectedDiags *diags) MUST_CHECK;
 
+/* Prints what numbers a model's tensors hold over the frames of files, as driver_ports_assign takes
+ * them. False: said why. */
+bool tool_profile(const Tool *tool, const char *path, Str bytes, const ModelOptions *model,
+                  const Texts *files, bool as_json) MUST_CHECK;
+
 /* What outputs are compared with, by ming run and ming sim. */
 typedef struct OutputChecks {
     Texts expected;     /* files, as driver_ports_assign takes them */
     const char *labels; /* of the first output's scores; or NULL */
 } OutputChecks;
-/* Prints how outputs differ from what is expected, and how often labels are hit. False: they differ,
- * or it is said why they cannot be compared. */
-bool tool_check_outputs(const Tool *tool, const PortFiles *results, int64_t frames,
-                        const OutputChecks *checks) MUST_CHECK;
+/* Prints how outputs differ from what is expected, and how often labels are hit. UNKNOWN: it is said
+ * why they cannot be compared. */
+typedef enum OutputVerdict { OUTPUTS_RIGHT, OUTPUTS_WRONG, OUTPUTS_UNKNOWN } OutputVerdict;
+OutputVerdict tool_check_outputs(const Tool *tool, const PortFiles *results, int64_t frames,
+                                 const OutputChecks *checks) MUST_CHECK;
 
 /* Of commands that compile for both: whether the last --architecture is the overlay. */
 #define TOOL_ARCHITECTURES "dataflow|overlay"

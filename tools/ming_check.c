@@ -34,6 +34,7 @@ typedef struct CheckFlags {
     bool as_json, shows_requantizers;
     const char *partition; /* file to write, or NULL */
     const char *architecture;
+    Texts profile; /* frames; none: the report of what compiles */
 } CheckFlags;
 
 /* Writes the part that compiles. False: said why. */
@@ -84,6 +85,12 @@ static bool check_file(const Tool *tool, const CheckFlags *flags, const char *pa
         strbuf_free(&bytes); /* some may have come */
         return tool_error(tool, "error: cannot open '%s': %s", path, reason);
     }
+    if (flags->profile.len > 0) {
+        bool ok = tool_profile(tool, path, strbuf_str(&bytes), &flags->model, &flags->profile,
+                               flags->as_json);
+        strbuf_free(&bytes);
+        return ok;
+    }
     Check check = {.ctx = context_create(), .hints = hints};
     arena_init(&check.arena);
     dialects_register_all(check.ctx);
@@ -96,6 +103,14 @@ static bool check_file(const Tool *tool, const CheckFlags *flags, const char *pa
     arena_free(&check.arena);
     strbuf_free(&bytes);
     return ok;
+}
+
+static bool check_flags(const Tool *tool, const CheckFlags *flags)
+{
+    bool wants_report = flags->partition || flags->shows_requantizers;
+    return flags->profile.len == 0 || !wants_report ||
+           tool_error(tool, "error: --profile is in place of the report, so --partition-out and "
+                            "--streamlining have no use");
 }
 
 int command_check(int argc, char **argv)
@@ -114,6 +129,11 @@ int command_check(int argc, char **argv)
                "Tell what each quantizer became, and which nodes are part of it", NULL},
               {"partition-out", FLAG_TEXT, &check.partition, "file",
                "Write the largest part that compiles, for --partition of all commands", NULL});
+    FLAGS_ADD(&flags, {"profile", FLAG_TEXTS, &check.profile, "[name=]file.npy",
+                       "Print in place of the report what numbers weights and activations are on "
+                       "these frames: range, mean, deviation, magnitudes, saturated ones; an array "
+                       "for each input",
+                       NULL});
     const Tool tool = {
         .name = "ming check",
         .summary = "ming check: tells which operators of a model compile, and what they take",
@@ -123,7 +143,9 @@ int command_check(int argc, char **argv)
     };
     const char *path = NULL;
     ArgsResult args = tool_parse_one(&tool, argc, argv, "model", &path);
-    bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_file(&tool, &check, path));
+    bool ok = args == ARGS_DONE ||
+              (args == ARGS_RUN && check_flags(&tool, &check) && check_file(&tool, &check, path));
+    vec_free(&check.profile);
     driver_model_options_free(&check.model);
     vec_free(&flags);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

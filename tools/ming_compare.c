@@ -243,7 +243,7 @@ static bool compare_outputs(Comparison *c, const PortFiles *results, PortFiles *
     return ok;
 }
 
-static bool check_expected(const Tool *tool, const PortFiles *results, const Texts *files)
+static OutputVerdict check_expected(const Tool *tool, const PortFiles *results, const Texts *files)
 {
     Comparison c;
     PortFiles expected = {
@@ -252,17 +252,17 @@ static bool check_expected(const Tool *tool, const PortFiles *results, const Tex
     for (uint32_t i = 0; i < results->count; i++)
         expected.items[i].boundary = results->items[i].boundary;
     begin_comparison(&c, tool);
-    bool ok = driver_ports_assign(&expected, files) && compare_outputs(&c, results, &expected);
-    if (ok)
-        ok = end_comparison(&c, "outputs");
+    OutputVerdict verdict = OUTPUTS_UNKNOWN;
+    if (driver_ports_assign(&expected, files) && compare_outputs(&c, results, &expected))
+        verdict = end_comparison(&c, "outputs") ? OUTPUTS_RIGHT : OUTPUTS_WRONG;
     else
         text_table_free(&c.table);
     driver_ports_free(&expected);
-    return ok;
+    return verdict;
 }
 
-bool tool_check_outputs(const Tool *tool, const PortFiles *results, int64_t frames,
-                        const OutputChecks *checks)
+OutputVerdict tool_check_outputs(const Tool *tool, const PortFiles *results, int64_t frames,
+                                 const OutputChecks *checks)
 {
     Npy labels = {0};
     StrBuf out = {0}, why = {0};
@@ -272,9 +272,10 @@ bool tool_check_outputs(const Tool *tool, const PortFiles *results, int64_t fram
               trace_accuracy(&results->items[0].npy, frames, &labels, &out, &why)) ||
              tool_error(tool, "error: --labels: %s", why.data);
     if (ok && out.len > 0) fwrite(out.data, 1, out.len, stdout);
-    if (ok && checks->expected.len > 0) ok = check_expected(tool, results, &checks->expected);
+    OutputVerdict verdict = ok ? OUTPUTS_RIGHT : OUTPUTS_UNKNOWN;
+    if (ok && checks->expected.len > 0) verdict = check_expected(tool, results, &checks->expected);
     npy_free(&labels);
     strbuf_free(&out);
     strbuf_free(&why);
-    return ok;
+    return verdict;
 }

@@ -1,24 +1,23 @@
 /* ming run FILE --input=x.npy --output=y.npy: the reference interpreter on arrays.
  *
- *   load ─▶ --quantize ─▶ --pass-pipeline ─▶ function ─▶ frames: enter, run, leave ─▶ write outputs
+ *   load ─▶ --quantize ─▶ --pass-pipeline ─▶ function ─▶ frames (driver/run) ─▶ check, write outputs
  *
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir, test/e2e/run_check.py */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "dialects/dialects.h"
-#include "driver/driver.h"
-#include "driver/trace/trace.h"
+#include "driver/run/run.h"
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "ir/support/support.h"
-#include "sim/interp/interp.h"
 #include "tools/internal.h"
 
 typedef struct RunFlags {
     Texts inputs, outputs;
     const char *function, *pipeline, *trace;
     OutputChecks checks;
-    int64_t max_steps;
+    int64_t max_steps, jobs;
     ModelOptions model;
     QuantizeOptions quantize;
 } RunFlags;
@@ -26,9 +25,7 @@ typedef struct RunFlags {
 typedef struct Run {
     const Tool *tool;
     const RunFlags *flags;
-    Op *func;
-    Trace *trace; /* NULL: not asked for */
-    PortFiles args, results;
+    FunctionRun function;
 } Run;
 
 static bool write_output(const Run *run, const PortFile *port)
@@ -70,82 +67,67 @@ static void print_output(const PortFile *port, int64_t frames)
 static bool write_outputs(const Run *run)
 {
     const RunFlags *flags = run->flags;
+    const PortFiles *results = &run->function.results;
     bool is_quiet = flags->outputs.len > 0 || flags->trace || flags->checks.labels ||
                     flags->checks.expected.len > 0;
-    for (uint32_t i = 0; !is_quiet && i < run->results.count; i++)
-        print_output(&run->results.items[i], run->args.frames);
-    for (uint32_t i = 0; i < run->results.count; i++)
-        if (run->results.items[i].path && !write_output(run, &run->results.items[i])) return false;
+    for (uint32_t i = 0; !is_quiet && i < results->count; i++)
+        print_output(&results->items[i], run->function.args.frames);
+    for (uint32_t i = 0; i < results->count; i++)
+        if (results->items[i].path && !write_output(run, &results->items[i])) return false;
     return true;
-}
-
-static bool leave(Run *run, int64_t frame, Array *const *results)
-{
-    StrBuf why = {0};
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < run->results.count; i++)
-        ok = boundary_leave(&run->results.items[i].boundary, results[i], frame, run->args.frames,
-                            &run->results.items[i].npy, &why);
-    if (!ok) tool_error(run->tool, "error: %s", why.data);
-    strbuf_free(&why);
-    return ok;
-}
-
-static bool run_frame(Run *run, Interp *interp, int64_t frame)
-{
-    uint32_t count = run->args.count + run->results.count;
-    Array **inputs = xcalloc(count, sizeof *inputs), **results = inputs + run->args.count;
-    bool ok = driver_ports_enter(&run->args, frame, inputs) &&
-              interp_run(interp, inputs, results) && leave(run, frame, results);
-    for (uint32_t i = 0; i < count; i++) array_unref(inputs[i]);
-    free(inputs);
-    return ok;
-}
-
-static bool run_frames(Run *run)
-{
-    Interp *interp = interp_create(run->func);
-    bool ok = interp != NULL;
-    if (ok) interp_limit_steps(interp, run->flags->max_steps);
-    if (ok && run->flags->trace) {
-        run->trace = trace_create(run->func, run->args.frames);
-        ok = run->trace != NULL;
-        if (ok) interp_watch(interp, trace_watch(run->trace));
-    }
-    for (int64_t frame = 0; ok && frame < run->args.frames; frame++) {
-        progress_set(run->tool->progress, "frame %lld of %lld", (long long)frame + 1,
-                     (long long)run->args.frames);
-        if (run->trace) trace_begin_frame(run->trace, frame);
-        ok = run_frame(run, interp, frame);
-    }
-    progress_stop(run->tool->progress);
-    interp_free(interp);
-    return ok;
 }
 
 static bool write_trace(const Run *run)
 {
     StrBuf why = {0};
-    bool ok = !run->trace || trace_write(run->trace, run->flags->trace, &why) ||
+    bool ok = !run->flags->trace || trace_write(run->function.trace, run->flags->trace, &why) ||
               tool_error(run->tool, "error: %s", why.data);
     strbuf_free(&why);
     return ok;
 }
 
+/* What differs is told before anything is written. */
+static bool finish(const Run *run)
+{
+    const FunctionRun *f = &run->function;
+    OutputVerdict verdict =
+        tool_check_outputs(run->tool, &f->results, f->args.frames, &run->flags->checks);
+    return verdict != OUTPUTS_UNKNOWN && write_outputs(run) && write_trace(run) &&
+           verdict == OUTPUTS_RIGHT;
+}
+
+static void show_frame(void *user, int64_t frame, int64_t frames)
+{
+    const Run *run = user;
+    progress_set(run->tool->progress, "frame %lld of %lld", (long long)frame + 1,
+                 (long long)frames);
+}
+
+/* One for each processor, unless it is said. */
+static int64_t job_count(const RunFlags *flags)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return flags->jobs > 0 ? flags->jobs : processors > 0 ? processors : 1;
+}
+
 static bool run_module(Run *run, Op *module)
 {
     const DriverErrors errors = tool_errors(run->tool);
-    run->func = driver_find_function(module, run->flags->function, errors);
-    bool ok = run->func && driver_ports_init(&run->args, run->func, "input", false, errors) &&
-              driver_ports_init(&run->results, run->func, "output", true, errors) &&
-              driver_ports_assign(&run->args, &run->flags->inputs) &&
-              driver_ports_assign(&run->results, &run->flags->outputs) &&
-              driver_ports_read(&run->args) && run_frames(run) && write_outputs(run) &&
-              write_trace(run) &&
-              tool_check_outputs(run->tool, &run->results, run->args.frames, &run->flags->checks);
-    trace_free(run->trace);
-    driver_ports_free(&run->args);
-    driver_ports_free(&run->results);
+    const RunFlags *flags = run->flags;
+    FunctionRun *f = &run->function;
+    *f = (FunctionRun){.func = driver_find_function(module, flags->function, errors),
+                       .errors = errors,
+                       .max_steps = flags->max_steps,
+                       .jobs = job_count(flags),
+                       .traces = flags->trace != NULL,
+                       .progress = show_frame,
+                       .user = run};
+    bool ok = f->func && run_begin(f) && driver_ports_assign(&f->args, &flags->inputs) &&
+              driver_ports_assign(&f->results, &flags->outputs) && driver_ports_read(&f->args) &&
+              run_frames(f);
+    progress_stop(run->tool->progress);
+    ok = ok && finish(run);
+    run_free(f);
     return ok;
 }
 
@@ -176,6 +158,7 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
 
 static bool check_flags(const Tool *tool, const RunFlags *flags)
 {
+    if (flags->jobs < 0) return tool_error(tool, "error: --jobs takes a number of processes");
     return flags->max_steps >= 0 ||
            tool_error(tool, "error: --max-steps takes a number of ops, or 0");
 }
@@ -197,6 +180,8 @@ int command_run(int argc, char **argv)
                NULL},
               {"trace", FLAG_TEXT, &run.trace, "dir",
                "Write what each op gives to a .npy file, with an index.json", NULL},
+              {"jobs", FLAG_INT, &run.jobs, "n",
+               "Processes that run frames at a time, default one per processor", NULL},
               {"function", FLAG_TEXT, &run.function, "name",
                "Function, default the first public one", NULL},
               {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL},

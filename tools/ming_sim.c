@@ -9,6 +9,7 @@
 
 #include "dialects/dialects.h"
 #include "driver/simulate/simulate.h"
+#include "driver/trace/trace.h"
 #include "ir/asm/print/print.h"
 #include "ir/support/support.h"
 #include "sim/hls/hls.h"
@@ -21,7 +22,7 @@ typedef struct SimFlags {
     OutputChecks checks;
     bool timing_only, is_wide;
     SimulationSettings settings;
-    const char *json, *vcd, *svg;
+    const char *json, *vcd, *svg, *trace;
     Texts vcd_signals;
     int64_t vcd_from, vcd_to, vcd_limit;
 } SimFlags;
@@ -31,7 +32,8 @@ typedef struct SimRun {
     const Tool *tool;
     const SimFlags *flags;
     Simulation simulation;
-    HlsTrace *trace; /* NULL: not asked for */
+    HlsTrace *trace;      /* NULL: not asked for */
+    DesignTrace *tensors; /* NULL: not asked for */
 } SimRun;
 
 static void report_progress(void *user, int64_t frames, int64_t cycle)
@@ -66,6 +68,8 @@ static bool check_flags(const Tool *tool, const SimFlags *flags)
     bool checks = flags->checks.expected.len > 0 || flags->checks.labels;
     if (checks && (flags->inputs.len == 0 || flags->timing_only))
         return tool_error(tool, "error: --expected and --labels need the data of --input");
+    if (flags->trace && (flags->inputs.len == 0 || flags->timing_only))
+        return tool_error(tool, "error: --trace needs the data of --input");
     if (flags->outputs.len > 0 && (flags->inputs.len == 0 || flags->timing_only))
         return tool_error(tool, "error: --output needs the data of --input");
     if (flags->settings.seed >= 0 && !flags->settings.input_rate && !flags->settings.output_rate)
@@ -114,7 +118,7 @@ static bool write_results(const SimRun *s)
         ok = write_text(s->tool, sim->outputs.items[i].path, &text);
     }
     strbuf_free(&text);
-    return ok && tool_check_outputs(s->tool, &sim->outputs, sim->inputs.frames, &s->flags->checks);
+    return ok;
 }
 
 static void state_hook(void *user, uint32_t process, HlsState state, int64_t from, int64_t to)
@@ -178,16 +182,62 @@ static bool open_data(SimRun *s)
                                          driver_ports_read(&sim->inputs));
 }
 
+static bool see_tensors(void *user, int64_t frame, Array *const *arrays)
+{
+    const SimRun *s = user;
+    StrBuf why = {0};
+    bool ok = trace_design_frame(s->tensors, frame, arrays, &why) ||
+              tool_error(s->tool, "error: --trace: %s", why.data);
+    strbuf_free(&why);
+    return ok;
+}
+
+static bool init_tensors(SimRun *s)
+{
+    Simulation *sim = &s->simulation;
+    if (!s->flags->trace) return true;
+    s->tensors = trace_create_design(sim->design, sim->values, sim->inputs.frames);
+    sim->seen = see_tensors;
+    sim->user = s;
+    return s->tensors != NULL;
+}
+
+static bool write_tensors(const SimRun *s)
+{
+    StrBuf why = {0};
+    size_t traced, fused;
+    if (!s->tensors) return true;
+    bool ok = trace_write_design(s->tensors, s->flags->trace, &why) ||
+              tool_error(s->tool, "error: %s", why.data);
+    strbuf_free(&why);
+    trace_count_design(s->tensors, &traced, &fused);
+    if (ok)
+        printf("%s: %zu tensors of the network; %zu are of no stream (\"fused\" in index.json)\n",
+               s->flags->trace, traced, fused);
+    return ok;
+}
+
+/* What differs is told before arrays are written. */
+static bool finish(const SimRun *s)
+{
+    const Simulation *sim = &s->simulation;
+    OutputVerdict verdict =
+        tool_check_outputs(s->tool, &sim->outputs, sim->inputs.frames, &s->flags->checks);
+    return verdict != OUTPUTS_UNKNOWN && write_tensors(s) && write_results(s) &&
+           verdict == OUTPUTS_RIGHT;
+}
+
 static bool simulate(SimRun *s, const Op *module)
 {
     s->simulation.settings = &s->flags->settings;
     s->simulation.errors = tool_errors(s->tool);
     bool ok = simulation_begin(&s->simulation, module);
     s->simulation.options.hooks = (HlsHooks){.user = s, .progress = report_progress};
-    ok = ok && open_data(s) && init_trace(s) && simulation_run(&s->simulation);
+    ok = ok && open_data(s) && init_trace(s) && init_tensors(s) && simulation_run(&s->simulation);
     progress_stop(s->tool->progress);
-    ok = ok && finish_trace(s) && write_results(s);
+    ok = ok && finish_trace(s) && finish(s);
     hls_sim_trace_free(s->trace);
+    trace_free_design(s->tensors);
     simulation_free(&s->simulation);
     return ok;
 }
@@ -260,6 +310,10 @@ int command_sim(int argc, char **argv)
          "Processes and FIFOs in the waveform; * stands for any text; default all", NULL},
         {"vcd-limit", FLAG_INT, &sim.vcd_limit, "n",
          "Changes after which the waveform ends, default 4000000; 0: all", NULL},
+        {"trace", FLAG_TEXT, &sim.trace, "dir",
+         "Write the tensors of the network that streams and ports carry to .npy files, with an "
+         "index.json, as 'ming run --trace' does",
+         NULL},
         {"svg", FLAG_TEXT, &sim.svg, "file", "Draw what processes do over time", NULL},
     };
     Progress progress = {0};

@@ -379,6 +379,8 @@ static bool verify_boundary_attr(Op *func, uint32_t index, const NamedAttr *attr
         return op_error(func, "dfg.layout must be a permutation map");
     if (str_eq_c(attr->name->str, DFG_ATTR_QUANT) && attr->value->kind != ATTR_DICT)
         return op_error(func, "dfg.quant must be a dictionary");
+    if (str_eq_c(attr->name->str, DFG_ATTR_TENSORS) && !dfg_tensors_are_valid(attr->value))
+        return op_error(func, "dfg.tensors must be an array of tensors of the network");
     return true;
 }
 

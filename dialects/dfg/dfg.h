@@ -37,6 +37,21 @@ enum {
 /* Of an argument, result or port of integers: what reals they stand for, a dictionary of DFG_QUANT
  * keys. Written by onnx_to_linalg; read by sim/io and emit. */
 #define DFG_ATTR_QUANT "dfg.quant"
+/* On ops, channels and emithls.stream with one value, and of arguments, results and ports: the
+ * tensors of the network whose elements the value has, an array of dictionaries of DFG_TENSOR keys.
+ * Written by name-tensors and onnx_to_linalg; kept by passes on linalg and dfg; read by
+ * driver/trace and emit. On a module, all tensors of its network that a run would trace, in order,
+ * an array of strings. */
+#define DFG_ATTR_TENSORS "dfg.tensors"
+#define DFG_TENSOR_NAME "name"   /* a string */
+#define DFG_TENSOR_SHAPE "shape" /* i64 array: in the network */
+#define DFG_TENSOR_QUANT                                                                           \
+    "quant" /* as DFG_ATTR_QUANT; absent: the elements are those of the network */
+#define DFG_TENSOR_LAYOUT                                                                          \
+    "layout" /* as DFG_ATTR_LAYOUT, an index of the network being that of its
+                                      elements row by row in the shape behind it; absent: row by row */
+#define DFG_TENSOR_STREAM                                                                          \
+    "stream" /* i64 array, with a layout: the shape in the order of the value */
 /* On linalg.generic: what class of kernel it is, a dictionary. Written by analyze-kernels, dropped
  * by normalize-layout; read by target/dse, else for people. */
 #define DFG_ATTR_KERNEL "dfg.kernel"
@@ -174,6 +189,22 @@ bool dfg_is_element(const Type *type);
 /* Whether frames of this type can be streamed: static tensors of rank at most 2 * DFG_MAX_RANK with
  * 1 to 2^40 elements that dfg_is_element allows, so that sizes never overflow. */
 bool dfg_can_stream(const Type *payload);
+/* Lists of DFG_ATTR_TENSORS (tensors.c). quant: NULL if there is none. Changes give NULL where no
+ * tensor is left that the list can describe. */
+const Attr *dfg_tensor(Context *ctx, Str name, const Type *type, const Attr *quant);
+const Attr *dfg_tensors_add(const Attr *list, const Attr *tensor); /* list: NULL for an empty one */
+/* The value's dimension i was perm[i]; type: its new one. */
+const Attr *dfg_tensors_reorder(const Attr *list, const Type *type, const uint32_t *perm);
+/* Its integers -1 and 1, or 0 and 1, are bits now. */
+const Attr *dfg_tensors_encode(const Attr *list, bool is_bipolar);
+/* Without those that read the integers without a sign. */
+const Attr *dfg_tensors_signed(const Attr *list);
+bool dfg_tensors_are_valid(const Attr *list);
+/* Of a tensor of a valid list: the type of a value's frame in the shape of which its layout is. NULL:
+ * network, layout and frame have not the same number of elements. */
+const Type *dfg_tensor_stream_type(const Attr *tensor, const Type *frame) MUST_CHECK;
+/* DFG_ATTR_QUANT of integers that stand for themselves. */
+const Attr *dfg_quant_integers(Context *ctx, bool is_signed);
 /* Fills word[rank] (with ones if the type has none); dfg_word_elems is their product, the elements
  * per word. */
 void dfg_word(const Type *end, int64_t *word);

@@ -27,6 +27,9 @@ extern const DialectDef onnx_dialect;
 
 /* The discardable attribute that holds the name of the op's node in the file. */
 #define ONNX_ATTR_NAME "onnx.name"
+/* On an op: which tensors of the network its results are, an array of strings. Written by
+ * name-tensors, passed on by onnx-decompose, read by onnx_to_linalg. */
+#define ONNX_ATTR_TENSORS "onnx.tensors"
 /* On ops, arguments: see onnx_range() below. Written by onnx_set_*_ranges(), which calibration
  * calls; read by onnx_range(). */
 #define ONNX_ATTR_RANGE "onnx.range"

@@ -129,7 +129,7 @@ static bool run_data_frame(Simulation *s, HlsSim *sim, const HlsSimOptions *opti
     if (ok) hls_sim_values_begin_frame(s->values, arrays);
     ok = ok && run_to(s, sim, options, frame + 1, false);
     if (ok) hls_sim_values_end_frame(s->values);
-    ok = ok && leave_outputs(s, frame, arrays);
+    ok = ok && leave_outputs(s, frame, arrays) && (!s->seen || s->seen(s->user, frame, arrays));
     for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
     free(arrays);
     free(given);

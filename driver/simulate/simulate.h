@@ -39,6 +39,10 @@ typedef struct Simulation {
     HlsSimOptions options; /* hooks may be added before simulation_run */
     bool has_data;
     PortFiles inputs, outputs;
+    /* Told of each frame whose values are simulated, with the arrays of the arguments. False:
+     * reported, ends the simulation. NULL: nobody is. */
+    bool (*seen)(void *user, int64_t frame, Array *const *arrays);
+    void *user;
     uint32_t *input_args, *output_args; /* arguments of the top function */
 } Simulation;
 

@@ -1,6 +1,8 @@
-/* Tensors layer by layer: what a run of a function leaves in a folder, and how tensors differ.
+/* Tensors layer by layer: what a run of a function, or the simulation of a design, leaves in a
+ * folder, and how tensors differ.
  *
- *   interpreter ─▶ trace_watch: a result per op ─▶ trace_write: NNN_name.npy …, index.json
+ *   interpreter ─▶ trace_watch: a result per op ─────────────┬▶ trace_write: NNN_name.npy …,
+ *   simulation ─▶ trace_design_frame: streams and ports ─────┘               index.json
  *   two arrays ─▶ trace_difference          scores, labels ─▶ trace_accuracy
  *
  * `ming run --trace=`, `ming compare` and --expected build on it.
@@ -8,6 +10,7 @@
 #ifndef MING_DRIVER_TRACE_TRACE_H
 #define MING_DRIVER_TRACE_TRACE_H
 
+#include "sim/hls/hls.h"
 #include "sim/interp/interp.h"
 
 typedef struct Trace Trace;
@@ -18,10 +21,30 @@ Trace *trace_create(const Op *func, int64_t frames) MUST_CHECK;
 void trace_free(Trace *trace);
 /* For interp_watch; keeps the results of the trace's frame. */
 InterpWatch trace_watch(Trace *trace);
-void trace_begin_frame(Trace *trace, int64_t frame);
+/* What is seen from now on goes into arrays of so many frames. */
+void trace_begin_frame(Trace *trace, int64_t frame, int64_t frames);
+/* The tensors, and the array of each, whose data is NULL before it was seen. */
+size_t trace_count(const Trace *trace); /* 0 of NULL */
+Npy *trace_array(Trace *trace, size_t tensor);
 /* Writes the tensors, frames one behind the other, and then index.json, into a folder, which is made
  * if it is not there. False: appended to *why. */
 bool trace_write(const Trace *trace, const char *dir, StrBuf *why) MUST_CHECK;
+
+/* The tensors of the network that a design's ports, and streams between its processes, carry, under
+ * the names that a trace of the network has: integers as the reals they stand for, in the network's
+ * order. It borrows both. NULL: diagnosed. */
+typedef struct DesignTrace DesignTrace;
+DesignTrace *trace_create_design(const HlsDesign *design, HlsValues *values, int64_t frames)
+    MUST_CHECK;
+void trace_free_design(DesignTrace *trace);
+/* Takes a frame when it is simulated. ports: one array per argument of the top function. False:
+ * appended to *why. */
+bool trace_design_frame(DesignTrace *trace, int64_t frame, Array *const *ports, StrBuf *why)
+    MUST_CHECK;
+/* How many tensors it has, and how many of the network no stream carries. */
+void trace_count_design(const DesignTrace *trace, size_t *traced, size_t *fused);
+/* As trace_write; index.json names those that no stream carries, too. */
+bool trace_write_design(DesignTrace *trace, const char *dir, StrBuf *why) MUST_CHECK;
 
 /* How two arrays differ. Elements that are both not a number are equal; integers are compared as
  * such, and with floats as floats. */

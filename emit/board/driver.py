@@ -54,7 +54,7 @@ def quantize(x, q):
     """round(clip(x / scale + zero_point)); the quotient has the type of x."""
     if q["bipolar"]:
         return np.where(x >= 0, 1, -1)
-    kind = np.float64 if x.dtype.itemsize == 8 else np.float32
+    kind = np.float64 if x.dtype == np.float64 else np.float32
     with np.errstate(over="ignore", invalid="ignore"):
         t = (x.astype(kind) / kind(q["scale"])).astype(np.float64) + q["zero_point"]
     r = round_to_integer(np.where(np.isnan(t), float(q["zero_point"]), t), q["rounding"])
@@ -84,8 +84,8 @@ class Port:
 
     def integers(self, array):
         row, q = self.row, self.row["quantizer"]
-        if q and array.dtype.kind == "f":
-            return quantize(array, q)
+        if q and (array.dtype.kind == "f" or q["scale"] != 1 or q["zero_point"] != 0):
+            return quantize(array, q)               # real numbers, whatever their type
         if array.dtype.kind == "f":
             raise DriverError(f"'{self.name}' takes integers, not {array.dtype}")
         bits = row["bits"]
@@ -166,7 +166,8 @@ class Port:
         if q and q["bipolar"] and bits == 1:
             values = np.where(values != 0, 1, -1)
         if q:
-            return (values.astype(np.float64) - q["zero_point"]) * q["scale"] / q["divisor"]
+            reals = (values.astype(np.float64) - q["zero_point"]) * q["scale"] / q["divisor"]
+            return reals.astype(np.float32 if bits <= 24 else np.float64)
         if bits == 1 and not row["signed"]:
             return values.astype(bool)
         size = next(s for s in (1, 2, 4, 8) if bits <= 8 * s)

@@ -101,6 +101,9 @@ public:
         if (size() == allocated_)
             grow();
         ring_[tail_++ & mask_] = v;
+#ifdef HLS_STREAM_WATCH /* a function that is told of each word (ming_trace.h) */
+        HLS_STREAM_WATCH(name_, v);
+#endif
         Policy::on_write(name_, state_, size());
     }
     void operator<<(const T &v) { write(v); }

@@ -7,8 +7,8 @@
  * A stream carries the model's tensor with its dimensions in another order, cut
  * into words: a word holds its elements in row-major order, and the words
  * follow each other in row-major order. An array of k frames has k times the
- * model's first dimension. At a quantized port floats are quantized and
- * integers are taken as they are. In memory elements are little-endian, from
+ * model's first dimension. At a quantized port they are real numbers,
+ * whatever their type. In memory elements are little-endian, from
  * the low bits of a word up. Errors are std::runtime_error. Plain C++17: no
  * header of HLS. Tested by test/csim, and by every testbench. */
 #ifndef MING_PORT_H
@@ -132,12 +132,13 @@ inline std::int64_t read_integer(const Array &array, std::size_t i, const Port &
 /* Element i as the accelerator takes it, in the arithmetic of the array's type. */
 inline std::int64_t quantize_element(const Array &array, std::size_t i, const Port &port)
 {
-    if (!port.is_quantized || !array.is_float())
+    const bool is_plain = !port.is_quantized || (port.scale == 1 && port.zero_point == 0);
+    if (!port.is_quantized || (is_plain && !array.is_float()))
         return read_integer(array, i, port);
     const double x = array.at_double(i);
     if (port.is_bipolar)
         return x >= 0 ? 1 : -1;
-    if (array.item == 8)
+    if (array.is_float() && array.item == 8)
         return quantize(x, port.scale, port.zero_point, port.low, port.high, port.rounding);
     return quantize(static_cast<float>(x), static_cast<float>(port.scale), static_cast<double>(port.zero_point),
                     port.low, port.high, port.rounding);
@@ -268,8 +269,8 @@ inline std::string Port::dtype() const
 {
     if (is_float)
         return width == 64 ? "f8" : "f4";
-    if (is_quantized)
-        return "f8";
+    if (is_quantized) /* float32, as the model has it, where that holds the integers */
+        return width <= 24 ? "f4" : "f8";
     if (!sign && width == 1)
         return "b1";
     return (sign ? "i" : "u") + std::to_string(width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8);

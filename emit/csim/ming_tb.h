@@ -63,9 +63,10 @@ Word word_of_bytes(const std::vector<std::uint8_t> &bytes, std::size_t at, std::
 }
 
 template <class Word>
-void word_to_bytes(Word word, std::vector<std::uint8_t> &bytes, std::size_t at, std::size_t element_bits)
+void word_to_bytes(const Word &given, std::vector<std::uint8_t> &bytes, std::size_t at, std::size_t element_bits)
 {
     using Scalar = typename Lanes<Word>::Scalar;
+    Word word = given; /* Lanes::at takes no constant */
     for (std::size_t lane = 0; lane < Lanes<Word>::COUNT; lane++) {
         const Scalar value = Lanes<Word>::at(word, lane);
         if constexpr (std::is_floating_point_v<Scalar>)
@@ -217,6 +218,9 @@ public:
         const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start_;
         for (const Channel *channel : channels_)
             channel->save();
+#ifdef MING_TRACE_END
+        MING_TRACE_END(frames());
+#endif
         std::printf("%zu frame%s in %.3f s\n", frames(), frames() == 1 ? "" : "s", time.count());
     }
 
@@ -248,6 +252,16 @@ protected:
 
     std::vector<std::uint8_t> bytes(std::size_t frame) const
     {
+        const std::vector<std::uint8_t> bytes = packed(frame);
+#ifdef MING_TRACE_FRAME
+        MING_TRACE_FRAME(port_.name, bytes);
+#endif
+        return bytes;
+    }
+
+private:
+    std::vector<std::uint8_t> packed(std::size_t frame) const
+    {
         if (memory_)
             return std::vector<std::uint8_t>(memory_ + frame * port_.frame_bytes(),
                                              memory_ + (frame + 1) * port_.frame_bytes());
@@ -269,6 +283,9 @@ protected:
 
     void take(const std::vector<std::uint8_t> &bytes, std::size_t frame)
     {
+#ifdef MING_TRACE_FRAME
+        MING_TRACE_FRAME(port_.name, bytes);
+#endif
         if (memory_)
             std::copy(bytes.begin(), bytes.end(), memory_ + frame * port_.frame_bytes());
         else

@@ -279,18 +279,33 @@ static const Ident *stream_name(Top *top, const Op *channel)
     return ident;
 }
 
+/* Which tensors of the network a stream carries, and how. */
+static void note_tensors(const Op *channel, Op *stream)
+{
+    const Attr *tensors = op_attr(channel, DFG_ATTR_TENSORS);
+    const Type *end = op_result(channel, 0)->type, *frame = dfg_payload(end);
+    int64_t word[2 * DFG_MAX_RANK];
+    if (!tensors) return;
+    dfg_word(end, word);
+    op_set_attr(stream, DFG_ATTR_TENSORS, tensors);
+    op_set_attr(stream, EMITHLS_ATTR_FRAME, attr_type(frame));
+    op_set_attr(stream, EMITHLS_ATTR_WORD,
+                attr_i64_array(channel->ctx, word, frame->u.shaped.rank));
+}
+
 static void lower_channel(Top *top, Op *channel)
 {
     Context *ctx = channel->ctx;
     const Attr *depth = op_attr(channel, DFG_ATTR_DEPTH);
     const Type *type = emithls_stream(to_emithls_word_type(op_result(channel, 0)->type));
     const Attr *cautious = op_attr(channel, DFG_ATTR_CAUTIOUS);
-    const NamedAttr attrs[3] = {
+    const NamedAttr attrs[] = {
         build_named_attr(ctx, "name", attr_string(ctx, stream_name(top, channel)->str)),
         build_named_attr(ctx, DFG_ATTR_DEPTH, depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
         build_named_attr(ctx, DFG_ATTR_CAUTIOUS, cautious)};
     Value *stream = op_result(
         build(&top->nest.b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, cautious ? 3 : 2), 0);
+    note_tensors(channel, value_def(stream));
     ptrmap_put(&top->streams, op_result(channel, 0), stream);
     ptrmap_put(&top->streams, op_result(channel, 1), stream);
 }

@@ -58,6 +58,9 @@ static bool replace(Op *op, Value *value)
     Op *def = value_def(value);
     if (def && op_attr(op, DFG_ATTR_NAME) && !op_attr(def, DFG_ATTR_NAME))
         op_set_attr(def, DFG_ATTR_NAME, op_attr(op, DFG_ATTR_NAME));
+    if (def && op_attr(op, DFG_ATTR_TENSORS) && !op_attr(def, DFG_ATTR_TENSORS) &&
+        def->result_count == 1 && value->type == op_result(op, 0)->type)
+        op_set_attr(def, DFG_ATTR_TENSORS, op_attr(op, DFG_ATTR_TENSORS));
     value_replace_all(op_result(op, 0), value);
     op_erase(op);
     return true;

@@ -332,6 +332,20 @@ static const Attr *or_empty(const DfgConversion *c, const Attr *dict)
     return dict ? dict : attr_dict(c->ctx, NULL, 0);
 }
 
+/* The tensors of the network that a value's elements are; reshapes move nothing. NULL: not known. */
+static const Attr *tensors_of(Value *value)
+{
+    const Op *op = value_def(reshape_source(value));
+    return op ? op_attr(op, DFG_ATTR_TENSORS) : NULL;
+}
+
+static const Attr *result_attrs(const DfgConversion *c, uint32_t number)
+{
+    const Attr *dict = or_empty(c, func_result_attrs(c->func, number));
+    const Attr *tensors = tensors_of(op_operand(func_entry(c->func)->last, number));
+    return tensors ? attr_dict_set(dict, ident_get_c(c->ctx, DFG_ATTR_TENSORS), tensors) : dict;
+}
+
 static void create_region(DfgConversion *c)
 {
     VEC(const Type *) ports = {0};
@@ -341,8 +355,8 @@ static void create_region(DfgConversion *c)
     for (uint32_t i = 0; i < inputs + outputs; i++) {
         const TypeDef *end = i < inputs ? &dfg_type_output : &dfg_type_input;
         *vec_push(&ports) = dfg_end_type(end, type->u.function.types[i], NULL);
-        *vec_push(&attrs) = or_empty(c, i < inputs ? func_arg_attrs(c->func, i)
-                                                   : func_result_attrs(c->func, i - inputs));
+        *vec_push(&attrs) =
+            i < inputs ? or_empty(c, func_arg_attrs(c->func, i)) : result_attrs(c, i - inputs);
     }
     Str top = pass_string(c->pass, "top");
     Str name = top.len ? top : symbol_name(c->func)->str;
@@ -361,6 +375,7 @@ static void connect_process(DfgConversion *c, Op *process, Value **ends, uint32_
                             const ProcessGroup *group, Str name)
 {
     Op *channel = build_channel(c, dfg_port(process, inputs)->type, group->main->loc);
+    op_set_attr(channel, DFG_ATTR_TENSORS, tensors_of(group->result));
     ends[inputs] = op_result(channel, 0);
     instantiate(c, process, ends, inputs, 1);
     publish(c, group->result, op_result(channel, 1), group->main, name);

@@ -17,6 +17,11 @@ LowerNode onnx_lower_arg_extreme, onnx_lower_cast, onnx_lower_clip, onnx_lower_c
     onnx_lower_reduce, onnx_lower_relu, onnx_lower_resize, onnx_lower_softmax, onnx_lower_split,
     onnx_lower_top_k;
 
+/* Notes in the new body, and in the dictionaries of its arguments, which tensors of the network its
+ * values are (note_tensors.c). old: the network's body.
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-tensors.mir */
+void onnx_lower_note_tensors(OnnxLowering *lw, const Block *old, const Attr **arg_attrs);
+
 /* Accumulation: sums of products on integers (accumulate.c).
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-conv.mir */
 

@@ -400,6 +400,7 @@ static bool lower_function(OnnxLowering *lw, Block *old)
     block_append(body, op_region(lw->func, 0));
     lw->b = builder_at_end(body, lw->func->loc);
     bool ok = lower_body(lw, old, arg_attrs, result_attrs);
+    if (ok) onnx_lower_note_tensors(lw, old, arg_attrs);
     if (ok) update_signature(lw, body, arg_attrs, result_attrs);
     Block *gone = ok ? old : body;
     block_unlink(gone);

@@ -98,6 +98,7 @@ static bool read_constant(Rewriter *rw, Op *op, uint32_t input, const Attr *elem
         Op *made = parts_build(&rw->b, &parts, op_attr(op, "iterator_types"));
         const Attr *name = op_attr(op, DFG_ATTR_NAME);
         if (name) op_set_attr(made, DFG_ATTR_NAME, name);
+        op_set_attr(made, DFG_ATTR_TENSORS, op_attr(op, DFG_ATTR_TENSORS));
         copy_body_with(rw, made, op, input, scalar);
         replace_by(rw, op, made);
     }

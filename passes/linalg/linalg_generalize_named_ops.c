@@ -25,6 +25,7 @@ static bool generalize(Rewriter *rw, Op *op, void *user)
     region_take(op_region(generic, 0), op_region(op, 0));
     const Attr *name = op_attr(op, DFG_ATTR_NAME);
     if (name) op_set_attr(generic, DFG_ATTR_NAME, name);
+    op_set_attr(generic, DFG_ATTR_TENSORS, op_attr(op, DFG_ATTR_TENSORS));
     for (uint32_t i = 0; i < op->result_count; i++) values[i] = op_result(generic, i);
     rewriter_replace(rw, op, values, op->result_count);
     free_ptr((void **)&values);

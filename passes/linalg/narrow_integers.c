@@ -10,6 +10,7 @@
  * Tests: lit/passes/linalg/narrow-integers.mir */
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
@@ -319,6 +320,15 @@ static void erase_unused(IntRanges *ranges, const Block *block)
     }
 }
 
+/* Numbers that are read without a sign keep their bits only where none is negative. */
+static void keep_tensors(Narrowing *n, Op *made)
+{
+    const Attr *list = made->result_count == 1 ? op_attr(made, DFG_ATTR_TENSORS) : NULL;
+    bool is_cut = list && op_result(made, 0)->type != op_result(n->old, 0)->type;
+    if (is_cut && int_range_of_value(&n->ranges, op_result(n->old, 0)).lo < 0)
+        op_set_attr(made, DFG_ATTR_TENSORS, dfg_tensors_signed(list));
+}
+
 /* Puts the new kernel in the place of the old one, or drops it if nothing changed. */
 static void narrow_kernel(Narrowing *n, Op *old)
 {
@@ -332,6 +342,7 @@ static void narrow_kernel(Narrowing *n, Op *old)
     n->sum_type = sums ? linalg_payload_type(op_result(old, 0)->type) : NULL;
     Op *made = build_shell(n, widths);
     fill_body(n, linalg_body(old), linalg_body(made));
+    keep_tensors(n, made);
     for (uint32_t r = 0; n->changed && r < old->result_count; r++) {
         int_range_set(&n->ranges, op_result(made, r),
                       int_range_of_value(&n->ranges, op_result(old, r)));

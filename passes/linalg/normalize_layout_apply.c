@@ -124,13 +124,19 @@ static void regroup(Op *op)
                     attr_i64_array(op->ctx, result->u.shaped.dims, result->u.shaped.rank));
 }
 
-static const Attr *with_layout(const Attr *dict, const Layout *layout)
+/* type: of the value as it streams. */
+static const Attr *with_layout(const Attr *dict, const Layout *layout, const Type *type)
 {
     Context *ctx = dict->ctx;
     const Attr *old = attr_dict_get_c(dict, DFG_ATTR_LAYOUT);
     const AffineMap *map = map_permutation(ctx, layout->rank, layout->perm);
     if (old && old->kind == ATTR_AFFINE_MAP) map = map_compose(map, old->u.map);
-    return attr_dict_set(dict, ident_get_c(ctx, DFG_ATTR_LAYOUT), attr_map(map));
+    dict = attr_dict_set(dict, ident_get_c(ctx, DFG_ATTR_LAYOUT), attr_map(map));
+    const Attr *tensors = attr_dict_get_c(dict, DFG_ATTR_TENSORS);
+    if (!tensors) return dict;
+    tensors = dfg_tensors_reorder(tensors, type, layout->perm);
+    return attr_dict_set(dict, ident_get_c(ctx, DFG_ATTR_TENSORS),
+                         tensors ? tensors : attr_array(ctx, NULL, 0));
 }
 
 /* Records reordered values in arg_attrs or res_attrs. */
@@ -143,7 +149,7 @@ static void record_layouts(Op *func, const char *name, Value *const *values, uin
     for (uint32_t i = 0; i < count; i++) {
         const Attr *dict = old ? old->u.array.items[i] : empty;
         const Layout *layout = reordered(layouts, values[i]);
-        *vec_push(&dicts) = layout ? with_layout(dict, layout) : dict;
+        *vec_push(&dicts) = layout ? with_layout(dict, layout, values[i]->type) : dict;
         changed |= layout != NULL;
     }
     if (changed) op_set_attr(func, name, attr_array(func->ctx, dicts.data, dicts.len));
@@ -192,8 +198,12 @@ void layout_apply(Op *func, const PtrMap *layouts)
     FOR_EACH_OP(op, body)
         for (uint32_t i = 0; i < op->result_count; i++) {
             const Layout *layout = reordered(layouts, op_result(op, i));
-            if (layout && !op_has_trait(op, TRAIT_CONSTANT_LIKE))
-                op_result(op, i)->type = permuted_type(op_result(op, i)->type, layout);
+            if (!layout || op_has_trait(op, TRAIT_CONSTANT_LIKE)) continue;
+            op_result(op, i)->type = permuted_type(op_result(op, i)->type, layout);
+            const Attr *list = op_attr(op, DFG_ATTR_TENSORS);
+            if (list)
+                op_set_attr(op, DFG_ATTR_TENSORS,
+                            dfg_tensors_reorder(list, op_result(op, i)->type, layout->perm));
         }
     FOR_EACH_OP(op, body)
         if (reshape_is(op) &&

@@ -99,6 +99,8 @@ static Value *build_one(Arena *scratch, Op *generic, uint32_t result)
                                    linalg_iterator_types(generic));
     if (op_attr(generic, DFG_ATTR_NAME))
         op_set_attr(one, DFG_ATTR_NAME, op_attr(generic, DFG_ATTR_NAME));
+    if (generic->result_count == 1)
+        op_set_attr(one, DFG_ATTR_TENSORS, op_attr(generic, DFG_ATTR_TENSORS));
     copy_body(&b, generic, kept, &used, linalg_body(one));
     vec_free(&operands);
     vec_free(&inits);

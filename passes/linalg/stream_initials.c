@@ -114,6 +114,8 @@ static void start_from_neutral(Op *generic)
                    linalg_fill(&b, arith_constant(&b, neutral), empty_like(&b, result->type)));
     b = builder_after(generic);
     Op *combination = build_combination(&b, result, &t, f, operand);
+    op_set_attr(combination, DFG_ATTR_TENSORS, op_attr(generic, DFG_ATTR_TENSORS));
+    op_set_attr(generic, DFG_ATTR_TENSORS, NULL);
     value_replace_all(result, op_result(combination, 0));
     op_set_operand(combination, 0, result);
 }
@@ -140,6 +142,7 @@ static void make_input(Op *generic)
                                     linalg_iterator_types(generic));
     if (op_attr(generic, DFG_ATTR_NAME))
         op_set_attr(made, DFG_ATTR_NAME, op_attr(generic, DFG_ATTR_NAME));
+    op_set_attr(made, DFG_ATTR_TENSORS, op_attr(generic, DFG_ATTR_TENSORS));
     for (uint32_t i = 0; i <= inputs; i++)
         ptrmap_put(&copies, linalg_body(generic)->args[i], linalg_body(made)->args[i]);
     FOR_EACH_OP(op, linalg_body(generic)) op_append(op_clone(op, &copies), linalg_body(made));

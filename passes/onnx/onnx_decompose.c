@@ -29,6 +29,7 @@ Value *decompose_make(Decomposition *d, const OpDef *def, Value *const *operands
     if (onnx_infer(op, &type, &why)) op_result(op, 0)->type = type;
     strbuf_free(&why);
     op_set_attr(op, ONNX_ATTR_NAME, op_attr(d->op, ONNX_ATTR_NAME));
+    op_set_attr(op, ONNX_ATTR_TENSORS, op_attr(d->op, ONNX_ATTR_TENSORS));
     return op_result(op, 0);
 }
 

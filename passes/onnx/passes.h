@@ -9,6 +9,7 @@
 
 #include "ir/pass/pass.h"
 
+extern const PassDef pass_name_tensors;
 extern const PassDef pass_onnx_decompose;
 extern const PassDef pass_onnx_fold_constants;
 extern const PassDef pass_onnx_infer_shapes;

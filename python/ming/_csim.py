@@ -38,6 +38,8 @@ def _quantize(array, port):
         return array
     if quantizer["bipolar"]:
         return numpy.where(array >= 0, 1, 0 if port["bits"] == 1 else -1)
+    if array.dtype != numpy.float64:
+        array = array.astype(numpy.float32)
     steps = (array / array.dtype.type(quantizer["scale"])).astype(numpy.float64)
     steps = numpy.clip(steps + quantizer["zero_point"], quantizer["low"], quantizer["high"])
     return _round(steps, quantizer["rounding"]).astype(numpy.int64)
@@ -50,7 +52,8 @@ def _dequantize(values, port):
         return values
     if quantizer["bipolar"] and port["bits"] == 1:
         values = numpy.where(values != 0, 1, -1)
-    return (values - quantizer["zero_point"]) * quantizer["scale"] / quantizer["divisor"]
+    reals = (values - quantizer["zero_point"]) * quantizer["scale"] / quantizer["divisor"]
+    return reals.astype(numpy.float32 if port["bits"] <= 24 else numpy.float64)
 
 
 class Packing:

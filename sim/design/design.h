@@ -321,5 +321,10 @@ typedef struct HlsPort {
  * allocated in the arena. False: diagnosed. */
 bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
                       HlsPort *out) MUST_CHECK;
+/* The tensor that a stream between processes carries per frame; NULL: it does not say. And its
+ * elements in the order of its words. False: diagnosed. */
+const Type *design_stream_frame(const HlsStream *stream);
+bool design_stream_port_init(const HlsDesign *design, const HlsStream *stream, Arena *arena,
+                             HlsPort *out) MUST_CHECK;
 
 #endif

@@ -49,6 +49,47 @@ static void fill_order(int64_t *elements, int64_t count, int64_t lanes, const Ty
     }
 }
 
+enum { MAX_RANK = 32 };
+
+/* The elements of frames in words of these extents. False: they do not fit. */
+static bool init_elements(const Type *frame, const Attr *words, Arena *arena, HlsPort *out)
+{
+    int64_t word[MAX_RANK];
+    size_t rank = 0;
+    if (!frame || !words || !attr_int_list(words, word, MAX_RANK, &rank) ||
+        rank != frame->u.shaped.rank || !type_element_count(frame, &out->count))
+        return false;
+    out->lanes = 1;
+    for (size_t i = 0; i < rank; i++) {
+        if (word[i] < 1 || frame->u.shaped.dims[i] % word[i] != 0) return false;
+        out->lanes *= word[i];
+    }
+    out->elements = ARENA_ARRAY(arena, int64_t, out->count);
+    fill_order(out->elements, out->count, out->lanes, frame, word);
+    return true;
+}
+
+const Type *design_stream_frame(const HlsStream *stream)
+{
+    const Attr *frame = stream->op ? op_attr(stream->op, EMITHLS_ATTR_FRAME) : NULL;
+    bool is_known = frame && frame->kind == ATTR_TYPE && type_is_tensor(frame->u.type_value) &&
+                    type_is_static(frame->u.type_value);
+    return is_known ? frame->u.type_value : NULL;
+}
+
+bool design_stream_port_init(const HlsDesign *design, const HlsStream *stream, Arena *arena,
+                             HlsPort *out)
+{
+    const Type *frame = design_stream_frame(stream);
+    const Attr *words = stream->op ? op_attr(stream->op, EMITHLS_ATTR_WORD) : NULL;
+    *out = (HlsPort){.lanes = 1};
+    return (init_elements(frame, words, arena, out) && out->lanes == emithls_lanes(stream->word) &&
+            type_elem(frame) == emithls_scalar(stream->word) &&
+            out->count == stream->words * out->lanes) ||
+           op_error(design->top, "has a stream '%.*s' that does not carry its emithls.frame",
+                    STR_ARG(stream->name));
+}
+
 /* The words of all loaded tables, in the module's order. */
 static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPort *port)
 {
@@ -71,25 +112,17 @@ static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPo
 bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
                       HlsPort *out)
 {
-    enum { MAX_RANK = 32 };
     const Type *frame = design_argument_frame(design, arg);
     const Attr *words = argument_attr(design, arg, EMITHLS_ATTR_WORD);
-    int64_t word[MAX_RANK];
-    size_t rank = 0;
     *out = (HlsPort){.arg = arg, .lanes = 1};
     if (argument_attr(design, arg, EMITHLS_ATTR_WEIGHTS)) {
         out->elements = NULL;
         return !stream || init_weights(design, stream, out);
     }
-    if (!frame || !words || !attr_int_list(words, word, MAX_RANK, &rank) ||
-        rank != frame->u.shaped.rank || !type_element_count(frame, &out->count))
-        return op_error(
-            design->top,
-            "cannot be simulated with data: port '%.*s' has no "
-            "emithls.frame and emithls.word",
-            STR_ARG(op_attr(design->top, EMITHLS_ATTR_ARG_NAMES)->u.array.items[arg]->u.string));
-    for (size_t i = 0; i < rank; i++) out->lanes *= word[i];
-    out->elements = ARENA_ARRAY(arena, int64_t, out->count);
-    fill_order(out->elements, out->count, out->lanes, frame, word);
-    return true;
+    return init_elements(frame, words, arena, out) ||
+           op_error(
+               design->top,
+               "cannot be simulated with data: port '%.*s' has no "
+               "emithls.frame and emithls.word",
+               STR_ARG(op_attr(design->top, EMITHLS_ATTR_ARG_NAMES)->u.array.items[arg]->u.string));
 }

@@ -255,6 +255,22 @@ void hls_sim_values_begin_frame(HlsValues *v, Array *const *arrays)
     copy_memories(v, true);
 }
 
+/* Words stay in the ring until others take their places, so one with room for a frame has it whole. */
+void hls_sim_values_keep_frame(HlsValues *v, uint32_t stream)
+{
+    while (v->streams[stream].mask + 1 < v->design->streams.data[stream].words)
+        grow(&v->streams[stream]);
+}
+
+void hls_sim_values_last_frame(const HlsValues *v, uint32_t stream, const HlsPort *order)
+{
+    const WordQueue *words = &v->streams[stream];
+    int64_t begin = words->first + words->count - v->design->streams.data[stream].words;
+    for (int64_t i = 0; i < order->count; i++)
+        vm_cell_to_array(order->array, order->elements[i],
+                         word_at(words, begin + i / order->lanes)[i % order->lanes]);
+}
+
 void hls_sim_values_end_frame(HlsValues *v)
 {
     copy_memories(v, false);

@@ -199,6 +199,11 @@ void hls_sim_values_free(HlsValues *values);
 void hls_sim_values_begin_frame(HlsValues *values, Array *const *arrays);
 void hls_sim_values_end_frame(HlsValues *values);
 
+/* Keeps the words of a stream until those of the next frame come, and puts those of the last frame,
+ * when it is simulated, into order->array. */
+void hls_sim_values_keep_frame(HlsValues *values, uint32_t stream);
+void hls_sim_values_last_frame(const HlsValues *values, uint32_t stream, const HlsPort *order);
+
 /* For HlsHooks.values; its user is the HlsValues. */
 bool hls_sim_values_advance(void *values, uint32_t process, uint32_t loop, int64_t until)
     MUST_CHECK;

@@ -173,12 +173,19 @@ static const Type *frame_type(const Boundary *b, const Npy *npy)
     return type_with_shape(b->tensor, dims, rank);
 }
 
+/* Whether real numbers that are integers enter as they are. */
+static bool is_plain(const Boundary *b)
+{
+    return !b->is_quantized || (b->scale == 1.0 && b->zero == 0);
+}
+
 /* Round, then clip: the same as clipping first, since the bounds are integers. The quotient is of
  * the array's type: double for f64, else float. */
 static int64_t quantize(const Boundary *b, const Npy *npy, double x)
 {
     if (b->is_bipolar) return x >= 0 ? 1 : -1;
-    double quotient = npy->item == 8 ? x / b->scale : (double)((float)x / (float)b->scale);
+    bool is_double = npy->kind == 'f' && npy->item == 8;
+    double quotient = is_double ? x / b->scale : (double)((float)x / (float)b->scale);
     double steps = quotient + (double)b->zero;
     if (isnan(steps)) steps = (double)b->zero;
     if (steps <= (double)b->low) return b->low;
@@ -216,7 +223,7 @@ static bool read_unsigned(const Boundary *b, const Npy *npy, int64_t index, int6
 static bool read_integer(const Boundary *b, const Npy *npy, int64_t index, int64_t *out,
                          StrBuf *why)
 {
-    if (npy->kind == 'f') {
+    if (npy->kind == 'f' || !is_plain(b)) {
         double x = npy_get_f64(npy, index);
         if (b->is_quantized) {
             *out = quantize(b, npy, x);
@@ -278,6 +285,8 @@ static uint32_t integer_bytes(uint32_t width)
     return width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
 }
 
+enum { FLOAT_BITS = 24 }; /* of integers that are exact as f32 */
+
 void boundary_dtype(const Boundary *b, bool is_input, char *kind, uint32_t *item)
 {
     const Type *elem = b->tensor->u.shaped.elem;
@@ -287,8 +296,10 @@ void boundary_dtype(const Boundary *b, bool is_input, char *kind, uint32_t *item
     *item = integer_bytes(width);
     if (is_float && is_input)
         *item = elem->kind == TYPE_F64 ? 8 : 4;
+    else if (b->is_quantized) /* what they stand for is a network's float32, if they fit one */
+        *item = width <= FLOAT_BITS ? 4 : 8;
     else if (is_float)
-        *item = b->is_quantized || width == 64 ? 8 : elem->kind == TYPE_F16 ? 2 : 4;
+        *item = width == 64 ? 8 : elem->kind == TYPE_F16 ? 2 : 4;
 }
 
 bool boundary_new_input(const Boundary *b, Npy *out)

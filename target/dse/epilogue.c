@@ -199,6 +199,8 @@ static void connect_epilogue(Op *instantiate, const Op *epilogue, const ComputeS
     ends[count++] = op_operand(instantiate, sched->output_port);
     for (uint32_t i = 0; i < dfg_instantiate_inputs(instantiate); i++)
         if (!dse_split_takes(sched, from, i)) inputs[kept++] = op_operand(instantiate, i);
+    const Op *last = value_def(reshape_source(split_value(sched, from)));
+    op_set_attr(channel, DFG_ATTR_TENSORS, last ? op_attr(last, DFG_ATTR_TENSORS) : NULL);
     op_set_operand(instantiate, sched->output_port, op_result(channel, 0));
     op_set_operand_group(instantiate, 0, inputs, kept);
     dse_instantiate(&behind, epilogue, ends);

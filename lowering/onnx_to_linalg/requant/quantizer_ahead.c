@@ -29,7 +29,7 @@ static bool same_quantizer(const Op *a, const Op *b)
     return a->props == b->props;
 }
 
-static bool only_moves(const Op *op)
+bool quantizer_passes_move(const Op *op)
 {
     switch (op->def - onnx_ops) {
     case ONNX_CONCAT:
@@ -68,7 +68,8 @@ Op *quantizer_find(const Value *value)
 {
     for (;;) {
         Op *found = quantizer_on(value);
-        if (found || !value_has_one_use(value) || !only_moves(value->uses->owner)) return found;
+        if (found || !value_has_one_use(value) || !quantizer_passes_move(value->uses->owner))
+            return found;
         value = op_result(value->uses->owner, 0);
     }
 }
@@ -129,7 +130,7 @@ static bool passes_mover(QuantizerPath *path, const Op *node)
     path->has_moved = true;
     path->has_joined |= node->def == ONNX(CONCAT);
     path->is_closed |= path->has_joined || node->def == ONNX(MAX_POOL);
-    return only_moves(node);
+    return quantizer_passes_move(node);
 }
 
 /* Whether the quantizer's own constants allow it to stand in front of the maximum. */

@@ -66,6 +66,8 @@ bool quantizer_lower_dequantize(OnnxLowering *lw);
 /* The quantizer that all uses of a value apply with the same parameters, looked for behind nodes
  * that only move elements. NULL: there is none. */
 Op *quantizer_find(const Value *value);
+/* Whether the op moves elements, so that a quantizer behind it may be applied in front of it. */
+bool quantizer_passes_move(const Op *op);
 /* Lowers a quantizer that stands further down, as if it stood on operand `index` of lw->node.
  * False: it cannot be done in integers. */
 bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer, Fixed *out)

@@ -311,8 +311,15 @@ static void erase_unused(Block *body)
     }
 }
 
+/* The tensors of the network that the op's bits are now. */
+static void note_levels(Op *op, Levels levels)
+{
+    const Attr *list = op_attr(op, DFG_ATTR_TENSORS);
+    if (list) op_set_attr(op, DFG_ATTR_TENSORS, dfg_tensors_encode(list, levels == LEVELS_BIPOLAR));
+}
+
 /* Starts from bits: from nothing, or from the bit that does not count. */
-static void encode_init(Op *generic, Block *body)
+static void encode_init(Op *generic, Block *body, Levels levels)
 {
     uint32_t init = linalg_input_count(generic);
     const Type *bits = bits_like(op_operand(generic, init)->type);
@@ -325,6 +332,7 @@ static void encode_init(Op *generic, Block *body)
     op_set_operand(generic, init, tensor);
     body->args[init]->type = type_elem(bits);
     op_result(generic, 0)->type = bits;
+    note_levels(generic, levels);
 }
 
 /* Whether a value, extended or not, is a factor of a product and nothing else. */
@@ -385,7 +393,7 @@ static void encode_generic(Encoding *e, Op *op)
             encode_weights(e, op, i);
     }
     if (op->result_count != 1 || !levels_of(e, op_result(op, 0))) return;
-    encode_init(op, body);
+    encode_init(op, body, levels_of(e, op_result(op, 0)));
     Builder b = builder_before(body->last);
     op_set_operand(body->last, 0, encoded(&b, op_operand(body->last, 0)));
     erase_unused(body);
@@ -398,14 +406,35 @@ static void encode_move(Encoding *e, Op *op)
     if (!levels) return;
     Builder b = builder_before(op);
     result->type = bits_like(result->type);
+    note_levels(op, levels);
     if (op->def == TENSOR(INSERT_SLICE) && is_empty(op_operand(op, 1)))
         op_set_operand(op, 1, empty_bits(&b, result->type));
     int64_t number;
     Op *yield = op->def == TENSOR(PAD) ? region_entry(op_region(op, 0))->last : NULL;
     if (!yield || !constant_number(op_operand(yield, 0), &number)) return;
     bool is_level = number == 1 || number == low_level(levels);
-    if (!is_level) level_padding_correct(e->arena, op);
+    if (!is_level) {
+        level_padding_correct(e->arena, op);
+        op_set_attr(op, DFG_ATTR_TENSORS, NULL);
+    }
     op_set_operand(yield, 0, arith_constant_int(&b, type_elem(result->type), number == 1));
+}
+
+/* The tensors that an argument's bits are now. */
+static void note_argument(Op *func, uint32_t index, Levels levels)
+{
+    const Attr *dict = func_arg_attrs(func, index);
+    const Attr *list = dict ? attr_dict_get_c(dict, DFG_ATTR_TENSORS) : NULL;
+    if (!list) return;
+    list = dfg_tensors_encode(list, levels == LEVELS_BIPOLAR);
+    dict = attr_dict_set(dict, ident_get_c(func->ctx, DFG_ATTR_TENSORS),
+                         list ? list : attr_array(func->ctx, NULL, 0));
+    const Attr *old = op_attr(func, "arg_attrs");
+    VEC(const Attr *) dicts = {0};
+    for (uint32_t i = 0; i < old->u.array.count; i++)
+        *vec_push(&dicts) = i == index ? dict : old->u.array.items[i];
+    op_set_attr(func, "arg_attrs", attr_array(func->ctx, dicts.data, dicts.len));
+    vec_free(&dicts);
 }
 
 static void encode(Encoding *e, Op *func)
@@ -416,7 +445,10 @@ static void encode(Encoding *e, Op *func)
     uint32_t inputs = type->u.function.input_count, results = type->u.function.result_count;
     for (uint32_t i = 0; i < inputs; i++) {
         Value *arg = body->args[i];
-        if (levels_of(e, arg)) arg->type = bits_like(arg->type);
+        if (levels_of(e, arg)) {
+            arg->type = bits_like(arg->type);
+            note_argument(func, i, levels_of(e, arg));
+        }
         *vec_push(&types) = arg->type;
     }
     for (uint32_t i = 0; i < results; i++) *vec_push(&types) = type->u.function.types[inputs + i];
