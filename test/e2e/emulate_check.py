@@ -258,7 +258,7 @@ def place(text, rng):
     expect(count == 1, "there is no module with attributes")
     links = ",".join(f"{a}.0-{b}.0:{rng.choice((1, 10, 100, 400))}:"
                      f"{max(4, int(4 * MAX_CYCLES ** rng.random()))}:{64 * rng.randint(1, 4)}:66:"
-                     f"{rng.choice(('udp', 'credit'))}"
+                     f"{rng.choice(('either', 'credit'))}"
                      for a in range(cards) for b in range(a))
     return text, links
 
