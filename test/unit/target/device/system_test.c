@@ -89,6 +89,10 @@ static void refuses_bad_links(void **state)
            "two links end at b.eth0");
     refuse(*state, SYSTEM(CARD("a") CARD("b") LINK("a.eth0", "b.eth0") LINK("b.eth1", "a.eth1")),
            "'b' and 'a' are connected twice");
+    refuse(*state,
+           SYSTEM(CARD("a") CARD("b") CARD("c") LINK("a.eth0", "b.eth0") LINK("b.eth1", "c.eth0")
+                      LINK("c.eth1", "a.eth1")),
+           "'c' and 'a' are connected twice");
     refuse(*state, SYSTEM(CARD("a") CARD("b") CARD("c") LINK("a.eth0", "b.eth0")),
            "no links connect cards 'a' and 'c'");
 }
