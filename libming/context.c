@@ -2,6 +2,7 @@
  * Tests: test/e2e/libming_check.py, test/libming */
 #define _XOPEN_SOURCE 700
 #include <libxml/parser.h>
+#include <libxml/xmlschemastypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,11 +142,18 @@ void lib_leave(ming_context *owner)
     uselocale(owner->outer);
 }
 
-/* libxml2 wants its first call to be over before threads use it. */
+/* libxml2 wants its first call to be over before threads use it, and makes the types of schemas when
+ * the first one is read, without a lock. */
+static void init_libxml(void)
+{
+    xmlInitParser();
+    xmlSchemaInitTypes();
+}
+
 static void init_libraries(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, xmlInitParser);
+    (void)pthread_once(&once, init_libxml);
 }
 
 ming_context *ming_context_create(void)

@@ -10,20 +10,28 @@
 #include "dialects/emithls/emithls.h"
 #include "report/internal.h"
 
-static bool find_float(Op *op, void *user)
+typedef struct Products {
+    bool floats, integers;
+} Products;
+
+static bool find_products(Op *op, void *user)
 {
-    *(bool *)user |= op->def == ARITH(MULF);
+    Products *products = user;
+    products->floats |= op->def == ARITH(MULF);
+    products->integers |= op->def == ARITH(MULI) || op->def == EMITHLS(POPCOUNT);
     return true;
 }
 
-/* Whether a process multiplies floats, which its widths do not say. */
-static bool is_float(const ReportModel *m, const ReportProcess *p)
+/* Whether a process sums products of floats: widths of 16 bits and more do not say, and a process of
+ * integers may scale its sums. */
+static bool is_float(const ReportModel *m, const ReportProcess *p, json_int_t weight)
 {
-    bool found = false;
-    if (p->simulated == HLS_NOBODY) return false;
+    enum { LEAST_FLOAT = 16 };
+    Products products = {false, false};
+    if (p->simulated == HLS_NOBODY || weight < LEAST_FLOAT) return false;
     const Op *func = m->options->design->processes.data[p->simulated].func;
-    op_walk((Op *)(uintptr_t)func, find_float, &found);
-    return found;
+    op_walk((Op *)(uintptr_t)func, find_products, &products);
+    return products.floats && !products.integers;
 }
 
 /* Of a sum of products. False: it is none. */
@@ -37,7 +45,7 @@ static bool read_products(const ReportModel *m, const ReportProcess *p, int64_t 
     *macs = report_number(p->json, "macs");
     if (*macs <= 0 || weight < 1 || weight > MOST_BITS || input < 1 || input > MOST_BITS)
         return false;
-    *precision = (Precision){(uint32_t)weight, (uint32_t)input, is_float(m, p)};
+    *precision = (Precision){(uint32_t)weight, (uint32_t)input, is_float(m, p, weight)};
     return true;
 }
 

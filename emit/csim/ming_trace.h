@@ -44,7 +44,7 @@ namespace trace {
 
 /* What a stream or port carries, as bytes. */
 struct Carrier {
-    explicit Carrier(const Port &words) : port(words) {}
+    explicit Carrier(const Port &carried) : port(carried) {}
 
     const Port port;                /* in the order of the stream */
     std::vector<std::vector<std::uint8_t>> frames;

@@ -71,6 +71,13 @@ static void quantize(ming::Testbench &tb)
     copy<ap_int<4>, ap_int<4>>(tb, quantized(), Port("q", {1, 4}).integers(4));
 }
 
+static void whole(ming::Testbench &tb)
+{
+    copy<ap_int<4>, ap_int<4>>(
+        tb, Port("x", {1, 4}).integers(4).quantize(1, 0, -8, 7, Rounding::HALF_EVEN),
+        Port("q", {1, 4}).integers(4));
+}
+
 static void quantize_unsigned(ming::Testbench &tb)
 {
     copy<Vec<ap_int<4>, 2>, ap_int<4>>(
@@ -150,6 +157,7 @@ static const struct {
     {"to_stream", 2, to_stream},
     {"from_stream", 2, from_stream},
     {"quantize", 2, quantize},
+    {"whole", 2, whole},
     {"quantize_unsigned", 2, quantize_unsigned},
     {"bipolar", 2, bipolar},
     {"dequantize", 2, dequantize},

@@ -43,6 +43,7 @@ CALLS = ["open", "write", "fsync", "rename", "close", "mkdir", "unlink"]
 TEMPORARY = re.compile(r"\.\d+\.\d+\.tmp$")
 # lp_solve does not look everywhere whether it gets memory.
 LIBRARY_CRASHES = {-signal.SIGSEGV, -signal.SIGABRT}
+LIBRARY_FRAME = re.compile(r"#\d+ \S+ in (lin_solve|spx_solve|spx_run|solve_LP|make_lp|bfp_\w+|LUSOL_\w+) ")
 
 
 class Place:
@@ -213,6 +214,13 @@ def sweep_file(place, step):
             nth += step
 
 
+def is_library_crash(done):
+    """Of a sanitizer's report the stack tells."""
+    if "AddressSanitizer:DEADLYSIGNAL" in done.stderr:
+        return LIBRARY_FRAME.search(done.stderr) is not None
+    return done.returncode in LIBRARY_CRASHES and "fatal error:" not in done.stderr
+
+
 def sweep_memory(place, points):
     """No memory at the n-th allocation, and from there on; n spread over a compilation."""
     target = place.folder / "memory"
@@ -232,7 +240,7 @@ def sweep_memory(place, points):
                 continue
             is_new = contents(target) == wholes[0]
             wrong = exit_complaint(done, None, is_new)
-            is_crash = done.returncode in LIBRARY_CRASHES and "fatal error:" not in done.stderr
+            is_crash = is_library_crash(done)
             if is_crash:
                 crashes, wrong = crashes + 1, None
             wrong = wrong or project_complaint(target, wholes)

@@ -100,6 +100,7 @@ static inline uint32_t ends_at(uint64_t side, uint32_t first, uint32_t last)
     return (uint32_t)(2 * (side >> first & 1) + (side >> last & 1));
 }
 
+/* Of the room behind a link, 0 or more. */
 static inline uint32_t level_of(const Cuts *c, int64_t room)
 {
     return c->room > 0 ? (uint32_t)((double)room * LEVELS / (double)c->room) : 0;

@@ -62,7 +62,7 @@ static void take_set(void *data, const uint64_t *first, int64_t weight)
     if (count % 64 > 0) b->words.data[b->words.len - 1] &= (UINT64_C(1) << count % 64) - 1;
     const uint64_t *set = b->words.data + at;
     int64_t room = room_of(c, b, set);
-    uint32_t level = level_of(c, room);
+    uint32_t level = room < 0 ? LEVELS + 1 : level_of(c, room);
     if (level < t->levels[0] || level > t->levels[1] || !is_possible(c, b, set)) {
         b->words.len = at;
         return;
