@@ -43,7 +43,8 @@ CALLS = ["open", "write", "fsync", "rename", "close", "mkdir", "unlink"]
 TEMPORARY = re.compile(r"\.\d+\.\d+\.tmp$")
 # lp_solve does not look everywhere whether it gets memory.
 LIBRARY_CRASHES = {-signal.SIGSEGV, -signal.SIGABRT}
-LIBRARY_FRAME = re.compile(r"#\d+ \S+ in (lin_solve|spx_solve|spx_run|solve_LP|make_lp|bfp_\w+|LUSOL_\w+) ")
+LIBRARY_FRAME = re.compile(r"#\d+ \S+ in (lin_solve|spx_\w+|solve_LP|make_lp|add_constraintex|add_columnex|mat_\w+|"
+                           r"bfp_\w+|LUSOL_\w+) ")
 
 
 class Place:
