@@ -176,6 +176,9 @@ OutputVerdict tool_check_outputs(const Tool *tool, const PortFiles *results, int
 bool tool_wants_overlay(int argc, char **argv);
 /* What `ming check` does then. */
 int tool_check_overlay(int argc, char **argv);
+/* Takes --overlay (NULL: none), whose sizes stay in `sizes`, and checks --head. False: diagnosed. */
+bool tool_take_overlay(const Tool *tool, const char *text, CompileOptions *compile, StrBuf *sizes)
+    MUST_CHECK;
 
 /* The commands of ming, each with its own argv[0]. They return an exit status.
  * Tests: lit/driver/ming-*, lit/tools/ming-*, lit/tools/devices.mir */

@@ -281,19 +281,12 @@ static bool compile_to_overlay(const Tool *tool, const OverlayTool *options, con
 static bool check_overlay_options(const Tool *tool, OverlayTool *options, const Texts *inputs,
                                   StrBuf *overlay)
 {
-    StrBuf why = {0};
     if (inputs->len != 1) return tool_one_input_error(tool, "model", inputs->len);
     if (!options->output && !options->network && !options->dump_pipeline)
         return tool_error(tool, "error: -o needs the file to write");
-    if (options->compile.head && !driver_head_is_valid(options->compile.head))
-        return tool_error(tool, "error: --head takes integers, argmax or topk=K with K above 0");
     if (options->compile.verify_semantics < 0)
         return tool_error(tool, "error: --verify-semantics takes a positive number");
-    bool ok = (!options->overlay || driver_overlay_options(options->overlay, overlay, &why) ||
-               tool_error(tool, "error: --overlay: %s", why.data));
-    options->compile.overlay = overlay->data;
-    strbuf_free(&why);
-    return ok;
+    return tool_take_overlay(tool, options->overlay, &options->compile, overlay);
 }
 
 static void add_overlay_flags(OverlayTool *options, Flags *flags)

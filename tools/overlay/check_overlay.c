@@ -220,16 +220,24 @@ static bool check_model(const Tool *tool, const CheckOverlay *options, const cha
     return ok;
 }
 
+bool tool_take_overlay(const Tool *tool, const char *text, CompileOptions *compile, StrBuf *sizes)
+{
+    StrBuf why = {0};
+    bool ok = !text || driver_overlay_options(text, sizes, &why) ||
+              tool_error(tool, "error: --overlay: %s", why.data);
+    strbuf_free(&why);
+    compile->overlay = sizes->data;
+    return ok &&
+           (!compile->head || driver_head_is_valid(compile->head) ||
+            tool_error(tool, "error: --head takes integers, argmax or topk=K with K above 0"));
+}
+
 static bool run_check(const Tool *tool, CheckOverlay *options, const char *path)
 {
     enum { MOST = 1000000000 };
-    StrBuf bytes = {0}, overlay = {0}, why = {0};
+    StrBuf bytes = {0}, overlay = {0};
     const char *reason = NULL;
-    bool ok = !options->overlay || driver_overlay_options(options->overlay, &overlay, &why) ||
-              tool_error(tool, "error: --overlay: %s", why.data);
-    options->compile.overlay = overlay.data;
-    if (ok && options->compile.head && !driver_head_is_valid(options->compile.head))
-        ok = tool_error(tool, "error: --head takes integers, argmax or topk=K with K above 0");
+    bool ok = tool_take_overlay(tool, options->overlay, &options->compile, &overlay);
     if (ok && (options->rate < 1 || options->rate > MOST))
         ok = tool_error(tool, "error: --rate takes 1 to %d bytes in 1,000 cycles", MOST);
     if (ok && (options->latency < 0 || options->latency > MOST))
@@ -239,7 +247,6 @@ static bool run_check(const Tool *tool, CheckOverlay *options, const char *path)
     ok = ok && check_model(tool, options, path, strbuf_str(&bytes));
     strbuf_free(&bytes);
     strbuf_free(&overlay);
-    strbuf_free(&why);
     return ok;
 }
 
