@@ -153,8 +153,9 @@ static bool bound(const HlsDesign *design)
         b.open = "credit";
         outcome = find_depths(&b);
         if (outcome == BOUND)
-            op_remark(design->top, "has links that hold words back: without, their receivers would "
-                                   "hold more with every frame");
+            op_remark(design->top,
+                      "has links that hold words back: no room was found with which links "
+                      "that do not are as fast");
     }
     if (outcome == BOUND) {
         apply(&b);
