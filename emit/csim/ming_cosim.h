@@ -18,34 +18,31 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <ucontext.h>
 #include <utility>
 #include <vector>
 
+#include "ming_coroutine.h"
 #include "ming_timeline.h"
 
 namespace cosim {
 
 /* A process with a stack of its own, and the stream that it sleeps for. */
 struct Fibre {
-    static constexpr std::size_t STACK_BYTES = std::size_t(1) << 20;
+    explicit Fibre(std::function<void()> body) : routine(std::move(body)) {}
 
     std::string name;
     std::vector<std::string> arguments;
-    std::function<void()> body;
     std::size_t number; /* of its call in the region; NO_CALL: it takes no time, as ends of links */
-    std::unique_ptr<char[]> stack;
-    ucontext_t context;
+    csim::Coroutine routine;
     Timeline *timeline = nullptr; /* NULL without a call */
-    Fifo *empty = nullptr; /* what it sleeps for */
-    bool is_done = false, is_listed = false; /* is_listed: seen while a circle is looked for */
+    Fifo *empty = nullptr;        /* what it sleeps for */
+    bool is_listed = false;       /* seen while a circle is looked for */
 };
 
 constexpr std::size_t NO_CALL = SIZE_MAX;
@@ -139,12 +136,11 @@ public:
     void add(std::string name, const std::string &arguments, std::function<void()> body, bool is_call = true)
     {
         begin_calls();
-        auto fibre = std::make_unique<Fibre>();
+        auto fibre = std::make_unique<Fibre>([this, body = std::move(body)] { run_frame(body); });
         std::istringstream words(arguments);
         for (std::string word; words >> word;)
             fibre->arguments.push_back(word);
         fibre->name = std::move(name);
-        fibre->body = std::move(body);
         fibre->number = is_call ? calls_++ : NO_CALL;
         ready_.push_back(fibre.get());
         fibres_.push_back(std::move(fibre));
@@ -179,7 +175,7 @@ public:
         timeline->access(fifo, is_write);
         if (timeline->pending() > 0 && timeline->pending() % MAX_AHEAD == 0) {
             ready_.push_back(current_); /* the others' turn */
-            leave();
+            current_->routine.leave();
         }
     }
 
@@ -187,7 +183,7 @@ public:
     void sleep(Fifo *fifo)
     {
         current_->empty = fifo;
-        leave();
+        current_->routine.leave();
     }
 
     void wake(Fibre *fibre)
@@ -259,11 +255,7 @@ private:
         while (!ready_.empty()) {
             current_ = ready_.front();
             ready_.pop_front();
-            if (!current_->stack)
-                start(*current_);
-            swapcontext(&main_, &current_->context);
-            if (failure_)
-                std::rethrow_exception(std::exchange(failure_, nullptr));
+            current_->routine.resume();
             advance(current_->timeline);
             if (outside_)
                 outside_->flush();
@@ -273,39 +265,18 @@ private:
 
     bool are_done() const
     {
-        return std::all_of(fibres_.begin(), fibres_.end(), [](const auto &one) { return one->is_done; });
+        return std::all_of(fibres_.begin(), fibres_.end(), [](const auto &one) { return one->routine.is_done(); });
     }
 
-    void leave()
+    /* The current fibre's part of a frame. */
+    void run_frame(const std::function<void()> &body)
     {
-        Fibre *self = current_;
-        swapcontext(&self->context, &main_);
-    }
-
-    void start(Fibre &fibre)
-    {
-        fibre.stack = std::make_unique<char[]>(Fibre::STACK_BYTES);
-        getcontext(&fibre.context);
-        fibre.context.uc_stack.ss_sp = fibre.stack.get();
-        fibre.context.uc_stack.ss_size = Fibre::STACK_BYTES;
-        fibre.context.uc_link = &main_;
-        makecontext(&fibre.context, &Scheduler::enter, 0);
-    }
-
-    static void enter()
-    {
-        Scheduler &self = the();
-        Fibre *fibre = self.current_;
-        try {
-            if (fibre->timeline)
-                fibre->timeline->begin_frame();
-            fibre->body();
-            if (fibre->timeline)
-                fibre->timeline->end_frame();
-        } catch (...) {
-            self.failure_ = std::current_exception();
-        }
-        fibre->is_done = true;
+        Timeline *timeline = current_->timeline;
+        if (timeline)
+            timeline->begin_frame();
+        body();
+        if (timeline)
+            timeline->end_frame();
     }
 
     /* first: may be NULL */
@@ -476,8 +447,6 @@ private:
     Outside *outside_ = nullptr;
     Fibre *current_ = nullptr;
     bool is_over_ = false; /* the frame that the fibres ran */
-    ucontext_t main_;
-    std::exception_ptr failure_;
 };
 
 /* Streams whose words wait as long as it takes; the FIFO knows when they move. */

@@ -11,27 +11,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <ucontext.h>
 #include <utility>
 #include <vector>
+
+#include "ming_coroutine.h"
 
 namespace fibres {
 
 struct Fibre {
-    static constexpr std::size_t STACK_BYTES = std::size_t(1) << 21;
+    Fibre(const char *process, std::function<void()> body) : name(process), routine(std::move(body)) {}
 
     const char *name;
-    std::function<void()> body;
-    std::unique_ptr<char[]> stack;
-    ucontext_t context;
+    csim::Coroutine routine;
     std::string awaited; /* the stream that it sleeps for */
-    bool is_writing = false, is_asleep = false, is_done = false;
+    bool is_writing = false, is_asleep = false;
     std::uint64_t seen = 0; /* moves when it last said that it polls */
     unsigned idle = 0;      /* times that it has said so in vain */
 };
@@ -46,10 +43,7 @@ public:
 
     void add(const char *name, std::function<void()> body)
     {
-        auto fibre = std::make_unique<Fibre>();
-        fibre->name = name;
-        fibre->body = std::move(body);
-        fibres_.push_back(std::move(fibre));
+        fibres_.push_back(std::make_unique<Fibre>(name, std::move(body)));
     }
 
     /* All fibres to their ends. */
@@ -60,7 +54,7 @@ public:
         while (!are_done()) {
             const std::uint64_t before = moves_;
             for (const auto &fibre : fibres_)
-                if (!fibre->is_done && !fibre->is_asleep)
+                if (!fibre->routine.is_done() && !fibre->is_asleep)
                     resume(*fibre);
             vain = moves_ == before ? vain + 1 : 0;
             if (vain == VAIN_ROUNDS)
@@ -80,11 +74,7 @@ public:
     }
 
     /* Back to the scheduler, until its turn comes again. */
-    void leave()
-    {
-        Fibre *self = current_;
-        swapcontext(&self->context, &main_);
-    }
+    void leave() { current_->routine.leave(); }
 
     void wake(Fibre *&fibre)
     {
@@ -109,7 +99,7 @@ private:
     bool are_done() const
     {
         for (const auto &fibre : fibres_)
-            if (!fibre->is_done)
+            if (!fibre->routine.is_done())
                 return false;
         return true;
     }
@@ -118,35 +108,9 @@ private:
     {
         current_ = &fibre;
         own_moves_ = fibre.seen;
-        if (!fibre.stack)
-            start(fibre);
-        swapcontext(&main_, &fibre.context);
+        fibre.routine.resume();
         current_ = nullptr;
-        if (failure_)
-            std::rethrow_exception(std::exchange(failure_, nullptr));
-    }
-
-    void start(Fibre &fibre)
-    {
-        fibre.stack.reset(new char[Fibre::STACK_BYTES]);
-        getcontext(&fibre.context);
-        fibre.context.uc_stack.ss_sp = fibre.stack.get();
-        fibre.context.uc_stack.ss_size = Fibre::STACK_BYTES;
-        fibre.context.uc_link = &main_;
-        makecontext(&fibre.context, &Scheduler::enter, 0);
-    }
-
-    static void enter()
-    {
-        Scheduler &self = the();
-        Fibre *fibre = self.current_;
-        try {
-            fibre->body();
-        } catch (...) {
-            self.failure_ = std::current_exception();
-        }
-        fibre->is_done = true;
-        self.moves_++;
+        moves_ += fibre.routine.is_done();
     }
 
     std::string who_waits() const
@@ -162,8 +126,6 @@ private:
     std::vector<std::unique_ptr<Fibre>> fibres_;
     Fibre *current_ = nullptr;
     std::uint64_t moves_ = 0, own_moves_ = 0; /* of all streams' elements; of the current fibre */
-    ucontext_t main_;
-    std::exception_ptr failure_;
 };
 
 struct Bounded {

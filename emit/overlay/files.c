@@ -13,8 +13,8 @@
 static const char *const SOURCES[] = {
     "activations.cpp", "alu.cpp",   "array.cpp", "compute.cpp",    "engine.cpp",   "engine.h",
     "engine_tb.cpp",   "fetch.cpp", "fill.cpp",  "semaphores.cpp", "transfers.cpp"};
-static const char *const CSIM[] = {"ap_int.h",  "ap_limbs.h",   "ap_ref.h",
-                                   "ap_text.h", "hls_stream.h", "ming_fibres.h"};
+static const char *const CSIM[] = {"ap_int.h",     "ap_limbs.h",       "ap_ref.h",     "ap_text.h",
+                                   "hls_stream.h", "ming_coroutine.h", "ming_fibres.h"};
 
 static StrBuf *add_file(EmittedFiles *files, const char *folder, const char *name)
 {

@@ -156,7 +156,8 @@ def check_wrong(tools, engine, case, folder):
 
 
 def refused(done, folder, reasons):
-    text = done.stderr.decode()
+    lines = done.stderr.decode().splitlines()
+    text = "\n".join(line for line in lines if "ASan doesn't fully support makecontext" not in line)
     if done.returncode != 1 or not text.startswith("error: ") or not all(r in text for r in reasons):
         raise Failure(f"ends with {done.returncode}: {text[:200]!r}")
     if (folder / "after").exists():
