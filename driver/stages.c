@@ -66,6 +66,13 @@ static bool wants_tosa(StrBuf *out, const StageOptions *options)
     return options->has_tosa;
 }
 
+/* The scales of tosa.rescale, as the arithmetic of processes. */
+static bool wants_tosa_scales(StrBuf *out, const StageOptions *options)
+{
+    if (options->has_tosa) strbuf_add_c(out, "include-apply-rescale=true");
+    return options->has_tosa;
+}
+
 /* Which of the forms of residual blocks a list of words asks for. */
 typedef struct Residual {
     bool adds, reuses, merges;
@@ -232,7 +239,7 @@ static const Step steps[] = {
     {STAGE_TO_LINALG, on_functions, &pass_canonicalize, wants_tosa},
     {STAGE_TO_LINALG, on_functions, &pass_tosa_make_broadcastable, wants_tosa},
     {STAGE_TO_LINALG, on_functions, &pass_tosa_to_linalg, wants_tosa},
-    {STAGE_TO_LINALG, NULL, &pass_tosa_to_arith, wants_tosa},
+    {STAGE_TO_LINALG, NULL, &pass_tosa_to_arith, wants_tosa_scales},
     {STAGE_TO_LINALG, NULL, &pass_tosa_to_tensor, wants_tosa},
     {STAGE_TO_LINALG, NULL, &pass_canonicalize, wants_tosa},
     {STAGE_GENERALIZE, on_functions, &pass_name_layers, NULL},

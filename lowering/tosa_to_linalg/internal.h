@@ -54,6 +54,11 @@ typedef struct TosaRow {
 bool tosa_lower_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
                         const ConversionTarget *target) MUST_CHECK;
 
+/* For patterns that have replaced an op: hands the note of which tensor of the network it gives
+ * (dfg.tensors) on to the op that computes that now, in front of reshapes, which leave the order of
+ * elements. */
+void tosa_lower_hand_note_on(Rewriter *rw, Op *op);
+
 /* Patterns by family: tosa_to_linalg_conv.c, _pool.c, _elementwise.c, _reduce.c, _rescale.c,
  * _fft.c, _resize.c, _move.c. */
 TosaLowering tosa_lower_conv, tosa_lower_depthwise_conv;

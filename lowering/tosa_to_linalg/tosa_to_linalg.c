@@ -5,7 +5,22 @@
  * pad may remain.
  * Preserves: other ops.
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg*.mir */
+#include "analysis/analysis.h"
+#include "dialects/dfg/dfg.h"
+#include "dialects/linalg/linalg.h"
 #include "lowering/tosa_to_linalg/internal.h"
+
+void tosa_lower_hand_note_on(Rewriter *rw, Op *op)
+{
+    const Attr *list = op_attr(op, DFG_ATTR_TENSORS);
+    if (!list) return;
+    Op *made = value_def(reshape_source(conversion_remap(rw, op_result(op, 0), NULL)));
+    if (!made || made == op || made->result_count != 1 || !linalg_is_structured(made)) return;
+    const Attr *all = op_attr(made, DFG_ATTR_TENSORS);
+    for (uint32_t i = 0; i < list->u.array.count; i++)
+        all = dfg_tensors_add(all, list->u.array.items[i]);
+    op_set_attr(made, DFG_ATTR_TENSORS, all);
+}
 
 typedef struct RowUse {
     Pass *pass;
@@ -21,7 +36,9 @@ static bool apply_row(Rewriter *rw, Op *op, void *user)
                .op = op,
                .pass = use->pass,
                .arena = &use->pass->scratch};
-    return use->row->lower(&l);
+    if (!use->row->lower(&l)) return false;
+    tosa_lower_hand_note_on(rw, op);
+    return true;
 }
 
 bool tosa_lower_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,

@@ -207,6 +207,13 @@ static Legality legality(const Op *op, void *user)
     return is_lowered ? ILLEGAL : LEGAL_IF_ASKED;
 }
 
+static bool lower_reshape(Rewriter *rw, Op *op, void *user)
+{
+    if (!tosa_lower_reshape_to_tensor(rw, op, user)) return false;
+    tosa_lower_hand_note_on(rw, op);
+    return true;
+}
+
 static bool run(Pass *pass, Op *root)
 {
     static const char *const legal[] = {"arith", "tensor", NULL};
@@ -216,7 +223,7 @@ static bool run(Pass *pass, Op *root)
     patterns_init(&patterns, pass->ctx);
     pattern_add(&patterns, "tosa-concat", TOSA(CONCAT), 1, lower_concat);
     pattern_add(&patterns, "tosa-pad", TOSA(PAD), 1, lower_pad);
-    pattern_add(&patterns, "tosa-reshape", TOSA(RESHAPE), 1, tosa_lower_reshape_to_tensor);
+    pattern_add(&patterns, "tosa-reshape", TOSA(RESHAPE), 1, lower_reshape);
     pattern_add(&patterns, "tosa-slice", TOSA(SLICE), 1, lower_slice);
     bool ok = conversion_apply(root, &patterns, &target);
     patterns_free(&patterns);

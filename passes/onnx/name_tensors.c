@@ -1,7 +1,8 @@
 /* name-tensors: notes which tensor of the network each op gives, as `ming run --trace` calls it, so
  * that the streams of a design can be compared with the network's tensors.
  *   onnx ops  ->  onnx.tensors, which convert-onnx-to-linalg turns into dfg.tensors
- *   structured ops of linalg with one result  ->  dfg.tensors
+ *   structured ops of linalg, and ops of tosa, with one result  ->  dfg.tensors, which the
+ *   lowerings of tosa hand on
  * The module gets the list of all names.
  * Changes: attributes only.
  * Tests: lit/passes/onnx/name-tensors.mir */
@@ -10,12 +11,21 @@
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/onnx/onnx.h"
+#include "dialects/tosa/tosa.h"
 #include "passes/onnx/passes.h"
 
 typedef struct Naming {
     VEC(const Attr *) all;
     VEC(const Attr *) own; /* of the op's results so far */
 } Naming;
+
+static bool carries_note(const Op *op)
+{
+    bool is_tosa = op->def && op->def->dialect == &tosa_dialect;
+    return (is_tosa || linalg_is_structured(op)) && op->result_count == 1 &&
+           op_result(op, 0)->type->kind == TYPE_RANKED_TENSOR &&
+           type_is_static(op_result(op, 0)->type);
+}
 
 static void name_tensor(void *user, Op *op, uint32_t result, Str name)
 {
@@ -27,9 +37,11 @@ static void name_tensor(void *user, Op *op, uint32_t result, Str name)
     if (result + 1 < op->result_count) return;
     if (op->def && op->def->dialect == &onnx_dialect) {
         op_set_attr(op, ONNX_ATTR_TENSORS, attr_array(op->ctx, n->own.data, n->own.len));
-    } else if (linalg_is_structured(op) && op->result_count == 1 &&
-               op_result(op, 0)->type->kind == TYPE_RANKED_TENSOR) {
-        const Attr *tensor = dfg_tensor(op->ctx, name, op_result(op, 0)->type, NULL);
+    } else if (carries_note(op)) {
+        const Type *type = op_result(op, 0)->type, *elem = type_elem(type);
+        bool is_unsigned = type_is_integer(elem) && elem->u.integer.sign == UNSIGNED;
+        const Attr *quant = is_unsigned ? dfg_quant_integers(op->ctx, false) : NULL,
+                   *tensor = dfg_tensor(op->ctx, name, type, quant);
         op_set_attr(op, DFG_ATTR_TENSORS, dfg_tensors_add(NULL, tensor));
     }
 }
