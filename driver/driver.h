@@ -363,7 +363,8 @@ void driver_explore_print_svg(const ExploreChart *chart, StrBuf *out);
 
 typedef struct PortFile {
     Boundary boundary;
-    const char *path; /* NULL: not given */
+    const Boundary *levels; /* NULL, or of the network's quantizer of an argument of floats */
+    const char *path;       /* NULL: not given */
     Npy npy;
 } PortFile;
 
@@ -384,6 +385,8 @@ Op *driver_find_function(Op *module, const char *wanted, DriverErrors errors) MU
 bool driver_ports_init(PortFiles *ports, const Op *func, const char *what, bool is_results,
                        DriverErrors errors) MUST_CHECK;
 void driver_ports_free(PortFiles *ports);
+/* Appends what is doubtful in the array of a port (boundary_doubt). False: nothing. */
+bool driver_port_doubt(const PortFile *port, StrBuf *why);
 /* "path" goes to the next port without one, "name=path" to the one of that name. The texts must
  * stay. False: reported. */
 bool driver_ports_assign(PortFiles *ports, const Texts *files) MUST_CHECK;

@@ -119,11 +119,16 @@ static bool file_error(const PortFiles *ports, const char *path, const StrBuf *w
     return driver_error(ports->errors, DRIVER_ERROR_OTHER, "%s: %s", path, why->data);
 }
 
+bool driver_port_doubt(const PortFile *port, StrBuf *why)
+{
+    return boundary_doubt(port->levels ? port->levels : &port->boundary, &port->npy, why);
+}
+
 static bool read_port(PortFiles *ports, PortFile *port)
 {
     StrBuf bytes = {0}, why = {0};
     const char *reason = NULL;
-    int64_t frames = 0, nan;
+    int64_t frames = 0;
     bool ok = file_read(&bytes, port->path, &reason);
     if (!ok) strbuf_add_c(&why, reason);
     ok = ok && npy_parse(strbuf_str(&bytes), &port->npy, &why) &&
@@ -135,9 +140,8 @@ static bool read_port(PortFiles *ports, PortFile *port)
     }
     ports->frames = frames;
     if (!ok) file_error(ports, port->path, &why);
-    if (ok && boundary_find_nan(&port->boundary, &port->npy, &nan))
-        driver_error(ports->errors, DRIVER_WARNING, "%s: element %lld is not a number", port->path,
-                     (long long)nan);
+    if (ok && driver_port_doubt(port, &why))
+        driver_error(ports->errors, DRIVER_WARNING, "%s: %s", port->path, why.data);
     strbuf_free(&bytes);
     strbuf_free(&why);
     return ok;

@@ -89,7 +89,7 @@ static bool give_array(ming_context *owner, PortFiles *ports, uint32_t index,
 {
     PortFile *port = &ports->items[index];
     StrBuf why = {0};
-    int64_t frames = 0, nan;
+    int64_t frames = 0;
     port->path = "an input"; /* as errors call it */
     if (!array) return lib_error(owner, "input %u is NULL", index);
     if (!copy_array(array, &port->npy)) return lib_error(owner, "input %u is too large", index);
@@ -99,8 +99,8 @@ static bool give_array(ming_context *owner, PortFiles *ports, uint32_t index,
         ok = lib_error(owner, "input %u: %lld frames, but the inputs before have %lld", index,
                        (long long)frames, (long long)ports->frames);
     ports->frames = frames;
-    if (ok && boundary_find_nan(&port->boundary, &port->npy, &nan))
-        lib_errors(owner).report(owner, DRIVER_WARNING, STR("an input holds what is not a number"));
+    if (ok && driver_port_doubt(port, &why))
+        driver_error(lib_errors(owner), DRIVER_WARNING, "input %u: %s", index, why.data);
     strbuf_free(&why);
     return ok;
 }

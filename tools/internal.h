@@ -162,9 +162,19 @@ bool tool_profile(const Tool *tool, const char *path, Str bytes, const ModelOpti
 
 /* What outputs are compared with, by ming run and ming sim. */
 typedef struct OutputChecks {
-    Texts expected;     /* files, as driver_ports_assign takes them */
-    const char *labels; /* of the first output's scores; or NULL */
+    Texts expected;        /* files, as driver_ports_assign takes them */
+    const char *labels;    /* of the first output's scores; or NULL */
+    const char *tolerance; /* of what is expected; NULL: equal */
 } OutputChecks;
+/* What is told to be different, by ming compare and with --expected. */
+#define TOLERANCE_FLAG(text)                                                                       \
+    {                                                                                              \
+        "tolerance", FLAG_TEXT, (text), "abs[,rel]",                                               \
+            "Elements may be apart by abs + rel x |the second one, or the expected|, default 0",   \
+            NULL                                                                                   \
+    }
+/* Before anything is run. False: diagnosed, --tolerance is none, or there is nothing it is for. */
+bool tool_check_tolerance(const Tool *tool, const OutputChecks *checks) MUST_CHECK;
 /* Prints how outputs differ from what is expected, and how often labels are hit. UNKNOWN: it is said
  * why they cannot be compared. */
 typedef enum OutputVerdict { OUTPUTS_RIGHT, OUTPUTS_WRONG, OUTPUTS_UNKNOWN } OutputVerdict;

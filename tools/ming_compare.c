@@ -12,15 +12,28 @@
 typedef struct Comparison {
     const Tool *tool;
     TextTable table;
+    TraceTolerance tolerance;
+    bool is_tolerant;
     int64_t tensors, differ, alone; /* compared; that differ; that only one has */
 } Comparison;
 
-static void begin_comparison(Comparison *c, const Tool *tool)
+static bool read_tolerance(const Tool *tool, const char *text, TraceTolerance *out)
+{
+    return trace_parse_tolerance(text, out) ||
+           tool_error(tool, "error: --tolerance takes ABS or ABS,REL, numbers of 0 or more");
+}
+
+/* tolerance: the option's text; NULL: elements must be equal. False: said why. */
+static bool begin_comparison(Comparison *c, const Tool *tool, const char *tolerance)
 {
     static const char *const titles[] = {"tensor", "elements", "differ",  "first at",
                                          "first",  "second",   "greatest"};
-    *c = (Comparison){.tool = tool, .table = {.columns = COUNT_OF(titles), .first_number = 1}};
+    *c = (Comparison){.tool = tool,
+                      .table = {.columns = COUNT_OF(titles), .first_number = 1},
+                      .is_tolerant = tolerance != NULL};
+    if (tolerance && !read_tolerance(tool, tolerance, &c->tolerance)) return false;
     for (size_t i = 0; i < COUNT_OF(titles); i++) text_table_add(&c->table, titles[i]);
+    return true;
 }
 
 /* "0,3,1" */
@@ -54,7 +67,7 @@ static void add_shape(StrBuf *out, const Npy *npy)
 /* A row for what differs. */
 static void compare_arrays(Comparison *c, Str name, const Npy *a, const Npy *b)
 {
-    TraceDifference d = trace_difference(a, b);
+    TraceDifference d = trace_difference(a, b, c->tolerance);
     c->tensors++;
     if (!d.shapes_differ && d.count == 0) return;
     c->differ++;
@@ -83,6 +96,7 @@ static bool end_comparison(Comparison *c, const char *what)
     if (c->differ > 0) text_table_print(&c->table, &out);
     strbuf_printf(&out, "%lld %s compared, %lld differ", (long long)c->tensors, what,
                   (long long)c->differ);
+    if (c->is_tolerant) strbuf_add_c(&out, " by more than the tolerance");
     if (c->alone > 0) strbuf_printf(&out, "; %lld only one of them has", (long long)c->alone);
     strbuf_add_char(&out, '\n');
     fwrite(out.data, 1, out.len, stdout);
@@ -194,14 +208,14 @@ static bool compare_files(Comparison *c, const char *const *paths)
     return ok;
 }
 
-static bool compare(const Tool *tool, const char *const *paths)
+static bool compare(const Tool *tool, const char *const *paths, const char *tolerance)
 {
     Comparison c;
     bool are_folders = is_folder(paths[0]);
     if (are_folders != is_folder(paths[1]))
         return tool_error(tool, "error: one of '%s' and '%s' is a folder, the other is not",
                           paths[0], paths[1]);
-    begin_comparison(&c, tool);
+    if (!begin_comparison(&c, tool, tolerance)) return false;
     bool ok = are_folders ? compare_traces(&c, paths) : compare_files(&c, paths);
     if (ok) return end_comparison(&c, are_folders ? "tensors" : "arrays");
     text_table_free(&c.table);
@@ -210,10 +224,14 @@ static bool compare(const Tool *tool, const char *const *paths)
 
 int command_compare(int argc, char **argv)
 {
+    const char *tolerance = NULL;
+    const Flag flags[] = {TOLERANCE_FLAG(&tolerance)};
     const Tool tool = {
         .name = "ming compare",
         .summary = "ming compare: how two traces, or two arrays, differ; exit status 1 if they do",
         .usage = "DIR DIR | A.npy B.npy",
+        .flags = flags,
+        .flag_count = COUNT_OF(flags),
     };
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
@@ -222,9 +240,18 @@ int command_compare(int argc, char **argv)
         tool_error(&tool, "error: two traces or two arrays are needed, not %zu; try '%s --help'",
                    inputs.len, tool.name);
     else if (args == ARGS_RUN)
-        ok = compare(&tool, inputs.data);
+        ok = compare(&tool, inputs.data, tolerance);
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+bool tool_check_tolerance(const Tool *tool, const OutputChecks *checks)
+{
+    TraceTolerance tolerance;
+    if (!checks->tolerance) return true;
+    if (checks->expected.len == 0)
+        return tool_error(tool, "error: --tolerance is of what --expected names; it is not given");
+    return read_tolerance(tool, checks->tolerance, &tolerance);
 }
 
 static bool compare_outputs(Comparison *c, const PortFiles *results, PortFiles *expected)
@@ -243,17 +270,19 @@ static bool compare_outputs(Comparison *c, const PortFiles *results, PortFiles *
     return ok;
 }
 
-static OutputVerdict check_expected(const Tool *tool, const PortFiles *results, const Texts *files)
+static OutputVerdict check_expected(const Tool *tool, const PortFiles *results,
+                                    const OutputChecks *checks)
 {
     Comparison c;
+    if (!begin_comparison(&c, tool, checks->tolerance)) return OUTPUTS_UNKNOWN;
     PortFiles expected = {
         .errors = tool_errors(tool), .what = "expected output", .count = results->count};
     expected.items = xcalloc(results->count, sizeof *expected.items);
     for (uint32_t i = 0; i < results->count; i++)
         expected.items[i].boundary = results->items[i].boundary;
-    begin_comparison(&c, tool);
     OutputVerdict verdict = OUTPUTS_UNKNOWN;
-    if (driver_ports_assign(&expected, files) && compare_outputs(&c, results, &expected))
+    if (driver_ports_assign(&expected, &checks->expected) &&
+        compare_outputs(&c, results, &expected))
         verdict = end_comparison(&c, "outputs") ? OUTPUTS_RIGHT : OUTPUTS_WRONG;
     else
         text_table_free(&c.table);
@@ -273,7 +302,7 @@ OutputVerdict tool_check_outputs(const Tool *tool, const PortFiles *results, int
              tool_error(tool, "error: --labels: %s", why.data);
     if (ok && out.len > 0) fwrite(out.data, 1, out.len, stdout);
     OutputVerdict verdict = ok ? OUTPUTS_RIGHT : OUTPUTS_UNKNOWN;
-    if (ok && checks->expected.len > 0) verdict = check_expected(tool, results, &checks->expected);
+    if (ok && checks->expected.len > 0) verdict = check_expected(tool, results, checks);
     npy_free(&labels);
     strbuf_free(&out);
     strbuf_free(&why);

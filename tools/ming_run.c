@@ -3,8 +3,9 @@
  *   load ─▶ --quantize ─▶ --pass-pipeline ─▶ function ─▶ frames (driver/run) ─▶ check, write outputs
  *
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir, test/e2e/run_check.py */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include <sched.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "dialects/dialects.h"
 #include "driver/run/run.h"
@@ -103,11 +104,13 @@ static void show_frame(void *user, int64_t frame, int64_t frames)
                  (long long)frames);
 }
 
-/* One for each processor, unless it is said. */
+/* One for each processor that this process may run on, unless it is said. */
 static int64_t job_count(const RunFlags *flags)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    return flags->jobs > 0 ? flags->jobs : processors > 0 ? processors : 1;
+    cpu_set_t processors;
+    if (flags->jobs > 0) return flags->jobs;
+    if (sched_getaffinity(0, sizeof processors, &processors) != 0) return 1; /* more than 1,024 */
+    return CPU_COUNT(&processors);
 }
 
 static bool run_module(Run *run, Op *module)
@@ -159,6 +162,7 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
 static bool check_flags(const Tool *tool, const RunFlags *flags)
 {
     if (flags->jobs < 0) return tool_error(tool, "error: --jobs takes a number of processes");
+    if (!tool_check_tolerance(tool, &flags->checks)) return false;
     return flags->max_steps >= 0 ||
            tool_error(tool, "error: --max-steps takes a number of ops, or 0");
 }
@@ -174,6 +178,7 @@ int command_run(int argc, char **argv)
                "Where a result is written; without, values are printed", NULL},
               {"expected", FLAG_TEXTS, &run.checks.expected, "[name=]file.npy",
                "What a result should be; prints how it differs, and exits with 1 if it does", NULL},
+              TOLERANCE_FLAG(&run.checks.tolerance),
               {"labels", FLAG_TEXT, &run.checks.labels, "file.npy",
                "Right index for each frame; prints how often the first result is greatest there, "
                "and among the five greatest",

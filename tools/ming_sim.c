@@ -68,6 +68,7 @@ static bool check_flags(const Tool *tool, const SimFlags *flags)
     bool checks = flags->checks.expected.len > 0 || flags->checks.labels;
     if (checks && (flags->inputs.len == 0 || flags->timing_only))
         return tool_error(tool, "error: --expected and --labels need the data of --input");
+    if (!tool_check_tolerance(tool, &flags->checks)) return false;
     if (flags->trace && (flags->inputs.len == 0 || flags->timing_only))
         return tool_error(tool, "error: --trace needs the data of --input");
     if (flags->outputs.len > 0 && (flags->inputs.len == 0 || flags->timing_only))
@@ -277,6 +278,7 @@ int command_sim(int argc, char **argv)
         {"output", FLAG_TEXTS, &sim.outputs, "[name=]file.npy", "Where an output is written", NULL},
         {"expected", FLAG_TEXTS, &sim.checks.expected, "[name=]file.npy",
          "What an output should be; prints how it differs, and exits with 1 if it does", NULL},
+        TOLERANCE_FLAG(&sim.checks.tolerance),
         {"labels", FLAG_TEXT, &sim.checks.labels, "file.npy",
          "Right index for each frame; prints how often the first output is greatest there, and "
          "among the five greatest",

@@ -5,6 +5,8 @@
 
 #include "driver/run/run.h"
 
+/* Sets the levels of arguments of floats that a quantizer of the network reads, and nothing else. */
+void run_find_levels(FunctionRun *run);
 /* Runs a frame and puts its results into the run's arrays, which are of `frames` frames, as number
  * `at`. False: diagnosed or reported. */
 bool run_frame(FunctionRun *run, Interp *interp, int64_t frame, int64_t at, int64_t frames)

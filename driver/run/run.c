@@ -6,8 +6,9 @@
 
 bool run_begin(FunctionRun *run)
 {
-    return driver_ports_init(&run->args, run->func, "input", false, run->errors) &&
-           driver_ports_init(&run->results, run->func, "output", true, run->errors);
+    if (!driver_ports_init(&run->args, run->func, "input", false, run->errors)) return false;
+    run_find_levels(run);
+    return driver_ports_init(&run->results, run->func, "output", true, run->errors);
 }
 
 static bool leave(FunctionRun *run, int64_t at, int64_t frames, Array *const *results)
@@ -63,6 +64,7 @@ bool run_frames(FunctionRun *run)
 
 void run_free(FunctionRun *run)
 {
+    free(run->levels);
     trace_free(run->trace);
     driver_ports_free(&run->args);
     driver_ports_free(&run->results);

@@ -22,6 +22,7 @@ typedef struct FunctionRun {
     void (*progress)(void *user, int64_t frame, int64_t frames); /* or NULL */
     void *user;
     PortFiles args, results; /* the frames of args are set with their arrays */
+    Boundary *levels;        /* of args; run_begin's */
     Trace *trace;            /* NULL: not asked for */
 } FunctionRun;
 

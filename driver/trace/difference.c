@@ -1,6 +1,7 @@
 /* How arrays differ, and how often scores hit labels.
  * Tests: lit/tools/ming-compare.mir */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/trace/trace.h"
@@ -36,13 +37,31 @@ static bool is_equal(const Npy *a, const Npy *b, int64_t i)
     return x == y || (isnan(x) && isnan(y));
 }
 
-TraceDifference trace_difference(const Npy *a, const Npy *b)
+/* A number that is not negative, and where it ends; NULL: it is none. */
+static const char *parse_distance(const char *text, double *out)
+{
+    char *end = NULL;
+    *out = strtod(text, &end);
+    return end != text && *out >= 0 && isfinite(*out) ? end : NULL;
+}
+
+bool trace_parse_tolerance(const char *text, TraceTolerance *out)
+{
+    *out = (TraceTolerance){0};
+    const char *end = parse_distance(text, &out->absolute);
+    if (end && *end == ',') end = parse_distance(end + 1, &out->relative);
+    return end && *end == '\0';
+}
+
+TraceDifference trace_difference(const Npy *a, const Npy *b, TraceTolerance tolerance)
 {
     TraceDifference d = {.shapes_differ = !is_same_shape(a, b), .first = -1};
     for (int64_t i = 0; !d.shapes_differ && i < a->count; i++) {
         if (is_equal(a, b, i)) continue;
         double distance = fabs(element(a, i) - element(b, i));
         if (isnan(distance)) distance = INFINITY;
+        double allowed = tolerance.absolute + tolerance.relative * fabs(element(b, i));
+        if (allowed > 0 && isfinite(distance) && distance <= allowed) continue;
         if (d.first < 0) d.first = i;
         d.greatest = distance > d.greatest ? distance : d.greatest;
         d.count++;

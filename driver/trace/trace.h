@@ -46,14 +46,21 @@ void trace_count_design(const DesignTrace *trace, size_t *traced, size_t *fused)
 /* As trace_write; index.json names those that no stream carries, too. */
 bool trace_write_design(DesignTrace *trace, const char *dir, StrBuf *why) MUST_CHECK;
 
+/* How far elements may be apart: absolute + relative * |that of the second array|. */
+typedef struct TraceTolerance {
+    double absolute, relative;
+} TraceTolerance;
+/* "ABSOLUTE" or "ABSOLUTE,RELATIVE", neither below 0. */
+bool trace_parse_tolerance(const char *text, TraceTolerance *out) MUST_CHECK;
+
 /* How two arrays differ. Elements that are both not a number are equal; integers are compared as
  * such, and with floats as floats. */
 typedef struct TraceDifference {
     bool shapes_differ;
     int64_t count, first; /* elements that differ; the place of the first in row-major order */
-    double greatest;      /* distance; of a number from what is none: infinity */
+    double greatest;      /* distance of those; of a number from what is none: infinity */
 } TraceDifference;
-TraceDifference trace_difference(const Npy *a, const Npy *b);
+TraceDifference trace_difference(const Npy *a, const Npy *b, TraceTolerance tolerance);
 
 /* Reads a file. False: appended to *why, with the path. */
 bool trace_read_npy(const char *path, Npy *out, StrBuf *why) MUST_CHECK;

@@ -150,16 +150,6 @@ bool boundary_frames(const Boundary *b, const Npy *npy, int64_t *frames, StrBuf 
     return false;
 }
 
-bool boundary_find_nan(const Boundary *b, const Npy *npy, int64_t *index)
-{
-    int64_t count = 1;
-    for (uint32_t i = 0; i < npy->rank; i++) count *= npy->dims[i];
-    if (!type_is_float(b->tensor->u.shaped.elem) && !b->is_quantized) return false;
-    for (*index = 0; *index < count; ++*index)
-        if (isnan(npy_get_f64(npy, *index))) return true;
-    return false;
-}
-
 /* The type of one frame; extents that the boundary leaves open are the array's. */
 static const Type *frame_type(const Boundary *b, const Npy *npy)
 {
@@ -191,6 +181,54 @@ static int64_t quantize(const Boundary *b, const Npy *npy, double x)
     if (steps <= (double)b->low) return b->low;
     if (steps >= (double)b->high) return b->high;
     return fabs(steps) < 0x1p53 ? onnx_rounding_apply(b->rounding, steps) : (int64_t)steps;
+}
+
+static bool doubt_nan(const Boundary *b, const Npy *npy, StrBuf *why)
+{
+    if (!type_is_float(b->tensor->u.shaped.elem) && !b->is_quantized) return false;
+    for (int64_t i = 0; i < npy->count; i++) {
+        if (!isnan(npy_get_f64(npy, i))) continue;
+        strbuf_printf(why, "element %lld is not a number", (long long)i);
+        return true;
+    }
+    return false;
+}
+
+static double real_number(const Boundary *b, int64_t level)
+{
+    return ((double)level - (double)b->zero) * b->scale / (double)b->divisor;
+}
+
+/* Whoever gives integers may mean levels. A step's thousandth is the rounding of the quotient. */
+static bool doubt_integers(const Boundary *b, const Npy *npy, StrBuf *why)
+{
+    int64_t clipped = 0, rounded = 0, first = -1;
+    for (int64_t i = 0; i < npy->count; i++) {
+        double x = npy_get_f64(npy, i);
+        bool is_clipped = x < real_number(b, b->low) || x > real_number(b, b->high);
+        double distance = fabs(x - real_number(b, quantize(b, npy, x)));
+        bool is_rounded = !is_clipped && distance > b->scale * 1e-3;
+        if (first < 0 && (is_clipped || is_rounded)) first = i;
+        clipped += is_clipped;
+        rounded += is_rounded;
+    }
+    if (first < 0) return false;
+    strbuf_printf(why,
+                  "integers stand for real numbers here, which go from %.9g to %.9g in steps of "
+                  "%.9g: of %lld, %lld are beyond and %lld between two, the first is %.9g in "
+                  "element %lld",
+                  real_number(b, b->low), real_number(b, b->high), b->scale / (double)b->divisor,
+                  (long long)npy->count, (long long)clipped, (long long)rounded,
+                  npy_get_f64(npy, first), (long long)first);
+    return true;
+}
+
+bool boundary_doubt(const Boundary *b, const Npy *npy, StrBuf *why)
+{
+    if (npy->kind == 'f') return doubt_nan(b, npy, why);
+    bool is_refused =
+        is_plain(b) && !type_is_float(b->tensor->u.shaped.elem); /* by boundary_enter */
+    return b->is_quantized && !b->is_bipolar && !is_refused && doubt_integers(b, npy, why);
 }
 
 static bool out_of_range(const Boundary *b, const Npy *npy, int64_t index, StrBuf *why)
@@ -343,9 +381,7 @@ static void write_elements(const Boundary *b, const Array *array, int64_t begin,
             npy_set_i64(out, begin + i, meant(b, array, i));
             continue;
         }
-        double x = !b->is_quantized ? array_get_f64(array, i)
-                                    : ((double)meant(b, array, i) - (double)b->zero) * b->scale /
-                                          (double)b->divisor;
+        double x = !b->is_quantized ? array_get_f64(array, i) : real_number(b, meant(b, array, i));
         npy_set_f64(out, begin + i, x);
     }
 }

@@ -70,9 +70,9 @@ typedef struct Boundary {
  * it (NULL: none). It borrows both and owns nothing. False: diagnosed at func. */
 bool boundary_init(const Op *func, const Type *type, const Attr *attrs, Boundary *out) MUST_CHECK;
 
-/* Whether an array for a boundary of floats or quantized floats has an element that is not a number; *index is the
- * first. */
-bool boundary_find_nan(const Boundary *boundary, const Npy *npy, int64_t *index);
+/* What is doubtful in an array that enters all the same: an element that is not a number, or integers
+ * that stand for real numbers which the boundary's levels do not have. True: appended to *why. */
+bool boundary_doubt(const Boundary *boundary, const Npy *npy, StrBuf *why);
 
 /* Counts the frames in an array. False: why says how its shape does not fit. */
 bool boundary_frames(const Boundary *boundary, const Npy *npy, int64_t *frames, StrBuf *why)
