@@ -47,13 +47,15 @@ class Layer:
 
 @dataclasses.dataclass
 class Recipe:
-    """shape: of a frame; bits: of activations; first_bits: of the input, 1: binary."""
+    """shape: of a frame; bits: of activations; first_bits: of the input, 1: binary. `is_headless`: the
+    last layer has activations like the others, and the input has none below 0."""
     shape: tuple
     layers: list
     bits: int
     first_bits: int = 8
     is_signed: bool = False     # hidden activations of several bits
     head_bits: int = 16         # of the outputs
+    is_headless: bool = False
 
 
 def dense(filters, weights=1):
@@ -100,6 +102,22 @@ def dorefa(is_pruned=True, is_dense=True):
     return Recipe((3, 224, 224), layers, bits=2)
 
 
+def without_ends(recipe, first, last, shape):
+    """Layers first to last - 1, which have few bits, on frames of such a map."""
+    return dataclasses.replace(recipe, shape=shape, layers=recipe.layers[first:last], first_bits=recipe.bits,
+                               is_headless=True)
+
+
+def tincy_yolo_hidden():
+    """What FINN-R's multilayer engine runs of Tincy YOLO: all but the layers of 8 bits."""
+    return without_ends(tincy_yolo(), 1, 8, (16, 208, 208))
+
+
+def dorefa_hidden():
+    """The convolutions of DoReFa-Net/PF but the first one, of 8 bits."""
+    return without_ends(dorefa(is_dense=False), 1, 5, (68, 54, 54))
+
+
 def power_of_two(value):
     """The nearest one: a scale that spreads values over few levels, rather than for the largest."""
     return 2.0 ** np.rint(np.log2(value))
@@ -115,6 +133,10 @@ class Builder:
         net, bits = self.net, self.recipe.first_bits
         if bits == 1:
             return net.bipolar_by(net.input(self.recipe.shape), 1.0)
+        if self.recipe.is_headless:
+            levels = 2 ** bits
+            return net.quant_by(net.input(self.recipe.shape, low=0.0, high=1.0 - 1 / levels), 1 / levels,
+                                bits, False)
         return net.quant_by(net.input(self.recipe.shape, low=-1.0, high=0.9375), INPUT_SCALE
                             if bits == 8 else 2.0 ** (1 - bits), bits)
 
@@ -158,12 +180,12 @@ class Builder:
         for layer in recipe.layers:
             layer.in_bits, bits = bits, recipe.bits
             x = self.sum(x, layer)
-            if layer is recipe.layers[-1]:
+            if layer is recipe.layers[-1] and not recipe.is_headless:
                 break
             x = self.activation(x, recipe)
             if layer.pool:
                 x = self.net.max_pool(x, *layer.pool)
-        self.net.output(self.net.quant(x, recipe.head_bits))
+        self.net.output(x if recipe.is_headless else self.net.quant(x, recipe.head_bits))
 
 
 def write_finn_network(folder, recipe, frames=2):

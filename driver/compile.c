@@ -477,7 +477,7 @@ static bool is_overlay_option(Str pair)
     while (len < pair.len && pair.data[len] != '=') len++;
     if (len + 1 >= pair.len) return false;
     for (size_t i = len + 1; i < pair.len; i++)
-        if (!strchr("0123456789i", pair.data[i])) return false;
+        if (!strchr("0123456789iu", pair.data[i])) return false;
     for (; option->name; option++)
         if (str_eq_c((Str){pair.data, len}, option->name)) return true;
     return false;

@@ -124,6 +124,14 @@ static bool verify_pu_lookup(Op *op)
            op_error(op, "has entries of more bits than a parameter");
 }
 
+static bool verify_pu_threshold(Op *op)
+{
+    int64_t planes = sa_int(op, "planes", 0);
+    return (planes >= 1 && planes <= SA_MOST_PLANES) ||
+           op_error(op, "has %lld planes, of which there are 1 to %d", (long long)planes,
+                    SA_MOST_PLANES);
+}
+
 bool sa_verify_instruction(Op *op)
 {
     bool ok = true;
@@ -131,7 +139,8 @@ bool sa_verify_instruction(Op *op)
         if (op->def != SA(SET)) ok = verify_field(op, field) && ok;
     if (op->def == SA(SET)) return verify_set(op);
     return ok && (op->def != SA(PU_LOAD) || verify_pu_load(op)) &&
-           (op->def != SA(PU_LOOKUP) || verify_pu_lookup(op));
+           (op->def != SA(PU_LOOKUP) || verify_pu_lookup(op)) &&
+           (op->def != SA(PU_THRESHOLD) || verify_pu_threshold(op));
 }
 
 static bool verify_program(Op *op)

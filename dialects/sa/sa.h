@@ -46,11 +46,15 @@ enum {
     SA_FOLD_PAD_VALUE = 8,
     SA_FOLD_COUNT
 };
-#define SA_ATTR_NAME "sa.name" /* of a layer: what the model calls it */
+#define SA_ATTR_NAME "sa.name"  /* of a layer: what the model calls it */
+#define SA_ATTR_GROUPS "groups" /* of sa.conv, and of channels in the words of a sa.port */
 
 enum {
-    SA_PAGE_WORDS = 4096, /* of activations: the depth of an UltraRAM */
-    SA_PU_WORDS = 256,    /* instructions in the memory of the processing unit's programs */
+    SA_PAGE_WORDS = 4096,          /* of activations: the depth of an UltraRAM */
+    SA_POPCOUNT_PAGE_WORDS = 1024, /* of engines of planes, whose pages are block RAM */
+    SA_MOST_PLANES = 3,
+    SA_MOST_THRESHOLDS = (1 << SA_MOST_PLANES) - 1,
+    SA_PU_WORDS = 256, /* instructions in the memory of the processing unit's programs */
     SA_PU_REGS = 16,
     SA_SEMAPHORES = 16,
     SA_BEAT_BYTES = 64,
@@ -74,8 +78,27 @@ typedef struct SaOverlay {
 #define PARAM(FIELD, LEAST, MOST, SUMMARY) uint32_t FIELD;
 #include "dialects/sa/sa_overlay.def"
 #undef PARAM
-    uint32_t act_bits, weight_bits; /* 8 or 16 */
+    uint32_t act_bits, weight_bits; /* 8 or 16; of an engine of planes 1 to SA_MOST_PLANES */
+    bool act_is_unsigned;
 } SaOverlay;
+
+/* The two kinds of arithmetic: products of elements of 8 or 16 bits, or counts of the bits that two
+ * planes of 1 to 3 share (FINN-R, 4.1). Weights of one plane are -1 or 1, of several two's
+ * complement; activations are two's complement, or have no sign. */
+bool sa_is_popcount(const SaOverlay *size);
+uint32_t sa_page_words(const SaOverlay *size);
+/* Numbers that an element of a map holds. */
+int64_t sa_act_min(const SaOverlay *size);
+int64_t sa_act_max(const SaOverlay *size);
+/* Whether the array can hold the weight. */
+bool sa_weight_fits(const SaOverlay *size, int64_t weight);
+/* Types of the elements of maps, and of sa.conv's weights, where -1 and 1 take two bits. */
+const Type *sa_act_type(Context *ctx, const SaOverlay *size);
+const Type *sa_weight_type(Context *ctx, const SaOverlay *size);
+/* Bits that an element of so many takes in external memory: a power of two. */
+uint32_t sa_stored_bits(uint32_t bits);
+/* A weight's bits there. */
+uint64_t sa_weight_code(const SaOverlay *size, int64_t weight);
 
 SaOverlay sa_overlay(const Attr *overlay);
 

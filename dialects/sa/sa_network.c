@@ -10,11 +10,18 @@ static bool is_map(const Type *type)
     if (type->kind != TYPE_RANKED_TENSOR || type->u.shaped.rank != 3) return false;
     for (uint32_t i = 0; i < 3; i++)
         if (type->u.shaped.dims[i] < 1 || type->u.shaped.dims[i] > MAX_EXTENT) return false;
-    return type_is_int_width(type_elem(type), 8) || type_is_int_width(type_elem(type), 16);
+    const Type *elem = type_elem(type);
+    if (!type_is_integer(elem) || elem->u.integer.sign == SIGNED) return false;
+    bool is_signless = elem->u.integer.sign == SIGNLESS;
+    uint32_t width = type_width(elem);
+    return width <= SA_MOST_PLANES ? !is_signless || width > 1
+                                   : is_signless && (width == 8 || width == 16);
 }
 
 const TypeConstraint SA_IS_MAP = {
-    .test = is_map, .what = "a map: rows x columns x channels of i8 or i16, each 1 to 65535"};
+    .test = is_map,
+    .what =
+        "a map: rows x columns x channels of i8 or i16, i2, i3, ui1, ui2 or ui3, each 1 to 65535"};
 
 bool sa_is_layer(const Op *op)
 {
@@ -30,7 +37,7 @@ bool sa_is_pu(const Op *op)
 
 bool sa_reads_parameter(const Op *op)
 {
-    return op->def == SA(PU_LOOKUP) ||
+    return op->def == SA(PU_LOOKUP) || op->def == SA(PU_THRESHOLD) ||
            (op->def == SA(PU_LOAD) && sa_int(op, "source", 0) == SA_SOURCE_PARAMETER);
 }
 
@@ -76,12 +83,17 @@ static bool verify_weights(Op *op)
     const Type *type = op_attr(op, "weights")->type;
     const int64_t *in = sa_map_dims(op_operand(op, 0)), *out = sa_map_dims(op_result(op, 0));
     bool is_depthwise = op_attr(op, "depthwise") != NULL;
+    int64_t groups = sa_int(op, SA_ATTR_GROUPS, 1);
+    if (groups < 1 || in[2] % groups != 0 || out[2] % groups != 0 || (is_depthwise && groups > 1))
+        return op_error(op, "has %lld groups of %lld input and %lld output channels",
+                        (long long)groups, (long long)in[2], (long long)out[2]);
     if (type->kind != TYPE_RANKED_TENSOR || type->u.shaped.rank != 4)
         return op_error(op, "weights must have 4 dimensions");
     const int64_t *dims = type->u.shaped.dims;
-    if (dims[0] != out[2] || dims[3] != (is_depthwise ? 1 : in[2]))
+    int64_t channels = is_depthwise ? 1 : in[2] / groups;
+    if (dims[0] != out[2] || dims[3] != channels)
         return op_error(op, "weights must be %lld output x rows x columns x %lld input channels",
-                        (long long)out[2], (long long)(is_depthwise ? 1 : in[2]));
+                        (long long)out[2], (long long)channels);
     if (dims[1] < 1 || dims[2] < 1) return op_error(op, "has a window without elements");
     return dense_is_complete(op_attr(op, "weights")) ||
            op_error(op, "has weights without their elements");
@@ -133,13 +145,14 @@ static bool verify_pu_op(Op *op, Op *inner, bool is_tap)
     if (!sa_is_pu(inner)) return op_error(inner, "is no instruction of the processing unit");
     if (inner->def == SA(PU_STORE) && (is_tap || inner->next))
         return op_error(inner, "must be the last instruction behind the window's elements");
-    if (inner->def != SA(PU_LOAD) && inner->def != SA(PU_LOOKUP)) return true;
+    if (inner->def != SA(PU_LOAD) && !sa_reads_parameter(inner)) return true;
     int64_t count = (int64_t)op_attr(op, "parameters")->u.array.count;
     if (sa_int(inner, "source", 0) == SA_SOURCE_OPERAND && !sa_operand(op))
         return op_error(inner, "loads an operand that the layer has not");
-    return !sa_reads_parameter(inner) || sa_int(inner, "address", 0) < count ||
-           op_error(inner, "loads parameter %lld of %lld", (long long)sa_int(inner, "address", 0),
-                    (long long)count);
+    int64_t last = sa_int(inner, "address", 0);
+    if (inner->def == SA(PU_THRESHOLD)) last += (INT64_C(1) << sa_int(inner, "planes", 1)) - 2;
+    return !sa_reads_parameter(inner) || last < count ||
+           op_error(inner, "loads parameter %lld of %lld", (long long)last, (long long)count);
 }
 
 static bool verify_programs(Op *op)
@@ -163,21 +176,33 @@ bool sa_verify_layer(Op *op)
            verify_programs(op);
 }
 
-static bool fits_bits(int64_t value, uint32_t bits)
+/* Weights of one plane are -1 or 1. */
+static bool verify_weight_values(Op *op, const SaOverlay *size)
 {
-    return value >= -(INT64_C(1) << (bits - 1)) && value < INT64_C(1) << (bits - 1);
+    const Attr *weights = op_attr(op, "weights");
+    int64_t count = weights && size->weight_bits == 1 ? dense_count(weights) : 0;
+    for (int64_t i = 0; i < count; i++)
+        if (!sa_weight_fits(size, dense_i64(weights, i)))
+            return op_error(op, "has the weight %lld, and the overlay's are -1 or 1",
+                            (long long)dense_i64(weights, i));
+    return true;
 }
 
 static bool verify_types(Op *op, const SaOverlay *size)
 {
-    for (uint32_t i = 0; i < op->result_count; i++)
-        if (!type_is_int_width(type_elem(op_result(op, i)->type), size->act_bits))
-            return op_error(op, "gives elements that are not the overlay's i%u", size->act_bits);
+    const Type *elem = sa_act_type(op->ctx, size);
     const Attr *weights = op_attr(op, "weights");
-    if (weights && !type_is_int_width(type_elem(weights->type), size->weight_bits))
-        return op_error(op, "has weights that are not the overlay's i%u", size->weight_bits);
-    return fits_bits(sa_int(op, "pad_value", 0), size->act_bits) ||
-           op_error(op, "pads with a number of more than %u bits", size->act_bits);
+    int64_t pad = sa_int(op, "pad_value", 0);
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (type_elem(op_result(op, i)->type) != elem)
+            return op_error(op, "gives elements that are not the overlay's %s",
+                            type_str(op->ctx, elem));
+    if (weights && type_elem(weights->type) != sa_weight_type(op->ctx, size))
+        return op_error(op, "has weights that are not the overlay's %s",
+                        type_str(op->ctx, sa_weight_type(op->ctx, size)));
+    if (pad < sa_act_min(size) || pad > sa_act_max(size))
+        return op_error(op, "pads with a number of more than %u bits", size->act_bits);
+    return verify_weight_values(op, size);
 }
 
 bool sa_verify_network(Op *op)
@@ -206,6 +231,8 @@ bool sa_verify_port(Op *op)
     if (!is_map(map)) return op_error(op, "must be %s", SA_IS_MAP.what);
     if (sa_int(op, SA_ATTR_BANK, 0) < 0 || sa_int(op, "address", 0) < 0)
         return op_error(op, "has a bank or address below 0");
-    return sa_int(op, "lanes", 0) >= map->u.shaped.dims[2] ||
-           op_error(op, "has fewer lanes than channels");
+    int64_t groups = sa_int(op, SA_ATTR_GROUPS, 1), lanes = sa_int(op, "lanes", 0);
+    if (groups < 1 || lanes % groups != 0 || map->u.shaped.dims[2] % groups != 0)
+        return op_error(op, "has %lld groups of its channels and lanes", (long long)groups);
+    return lanes >= map->u.shaped.dims[2] || op_error(op, "has fewer lanes than channels");
 }

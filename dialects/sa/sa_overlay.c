@@ -15,18 +15,22 @@ const SaParam sa_overlay_params[] = {
 
 enum { PARAM_COUNT = SA_OVERLAY_PARAMS, ACT = PARAM_COUNT, WEIGHT, ALL_PARAMS, TYPES_BEHIND = 2 };
 
+enum { UNSIGNED_FLAG = 0x100 }; /* beside the bits of activations */
+
 void sa_overlay_to_words(const SaOverlay *overlay, uint32_t words[SA_OVERLAY_WORDS])
 {
     for (size_t i = 0; i < PARAM_COUNT; i++)
         words[i] =
             *(const uint32_t *)(const void *)((const char *)overlay + sa_overlay_params[i].offset);
-    words[ACT] = overlay->act_bits;
+    words[ACT] = overlay->act_bits | (overlay->act_is_unsigned ? UNSIGNED_FLAG : 0);
     words[WEIGHT] = overlay->weight_bits;
 }
 
 SaOverlay sa_overlay_from_words(const uint32_t words[SA_OVERLAY_WORDS])
 {
-    SaOverlay overlay = {.act_bits = words[ACT], .weight_bits = words[WEIGHT]};
+    SaOverlay overlay = {.act_bits = words[ACT] & ~(uint32_t)UNSIGNED_FLAG,
+                         .weight_bits = words[WEIGHT],
+                         .act_is_unsigned = (words[ACT] & UNSIGNED_FLAG) != 0};
     for (size_t i = 0; i < PARAM_COUNT; i++)
         *(uint32_t *)(void *)((char *)&overlay + sa_overlay_params[i].offset) = words[i];
     return overlay;
@@ -47,14 +51,75 @@ static bool is_power_of_two(int64_t n)
     return n > 0 && (n & (n - 1)) == 0;
 }
 
-static bool is_element_width(int64_t bits)
+bool sa_is_popcount(const SaOverlay *size)
 {
-    return bits == 8 || bits == 16;
+    return size->act_bits <= SA_MOST_PLANES;
+}
+
+uint32_t sa_page_words(const SaOverlay *size)
+{
+    return sa_is_popcount(size) ? SA_POPCOUNT_PAGE_WORDS : SA_PAGE_WORDS;
+}
+
+int64_t sa_act_min(const SaOverlay *size)
+{
+    return size->act_is_unsigned ? 0 : -(INT64_C(1) << (size->act_bits - 1));
+}
+
+int64_t sa_act_max(const SaOverlay *size)
+{
+    return (INT64_C(1) << (size->act_bits - !size->act_is_unsigned)) - 1;
+}
+
+bool sa_weight_fits(const SaOverlay *size, int64_t weight)
+{
+    int64_t limit = INT64_C(1) << (size->weight_bits - 1);
+    if (size->weight_bits == 1) return weight == 1 || weight == -1;
+    return weight >= -limit && weight < limit;
+}
+
+const Type *sa_act_type(Context *ctx, const SaOverlay *size)
+{
+    return type_integer(ctx, size->act_bits, size->act_is_unsigned ? UNSIGNED : SIGNLESS);
+}
+
+const Type *sa_weight_type(Context *ctx, const SaOverlay *size)
+{
+    return type_i(ctx, size->weight_bits == 1 ? 2 : size->weight_bits);
+}
+
+uint32_t sa_stored_bits(uint32_t bits)
+{
+    return bits == 3 ? 4 : bits;
+}
+
+uint64_t sa_weight_code(const SaOverlay *size, int64_t weight)
+{
+    if (size->weight_bits == 1) return weight > 0;
+    return (uint64_t)weight & ((UINT64_C(1) << sa_stored_bits(size->weight_bits)) - 1);
+}
+
+static const char TYPES_ARE[] = "activations and weights of an overlay must be of type i8 or i16, "
+                                "or of ui1, i2, ui2, i3 or ui3 "
+                                "with weights of i1, i2 or i3";
+
+/* The two types of an arithmetic. */
+static bool are_types(const SaOverlay *size)
+{
+    bool has_products = (size->act_bits == 8 || size->act_bits == 16) && !size->act_is_unsigned &&
+                        (size->weight_bits == 8 || size->weight_bits == 16);
+    bool has_planes = size->act_bits >= 2 - (uint32_t)size->act_is_unsigned &&
+                      size->act_bits <= SA_MOST_PLANES && size->weight_bits >= 1 &&
+                      size->weight_bits <= SA_MOST_PLANES;
+    return has_products || has_planes;
 }
 
 static const Attr *make(Context *ctx, const int64_t *values, const Attr *loc)
 {
     const Attr *params[ALL_PARAMS];
+    uint32_t words[SA_OVERLAY_WORDS];
+    for (size_t i = 0; i < ALL_PARAMS; i++) words[i] = (uint32_t)values[i];
+    const SaOverlay overlay = sa_overlay_from_words(words);
     for (size_t i = 0; i < PARAM_COUNT; i++) {
         if (values[i] < sa_overlay_params[i].least || values[i] > sa_overlay_params[i].most) {
             diag_error(ctx, loc, "%s of an overlay must be from %lld to %lld, but is %lld",
@@ -67,8 +132,8 @@ static const Attr *make(Context *ctx, const int64_t *values, const Attr *loc)
         diag_error(ctx, loc, "rows and cols of an overlay must be powers of two");
         return NULL;
     }
-    if (!is_element_width(values[ACT]) || !is_element_width(values[WEIGHT])) {
-        diag_error(ctx, loc, "activations and weights of an overlay must be of type i8 or i16");
+    if (!are_types(&overlay)) {
+        diag_error(ctx, loc, "%s", TYPES_ARE);
         return NULL;
     }
     for (size_t i = 0; i < ALL_PARAMS; i++) params[i] = attr_i64(ctx, values[i]);
@@ -90,7 +155,7 @@ static bool parse_number(OpParser *p, const char *name, int64_t *out)
     return parser_expect(p, name) && parser_expect(p, "=") && parser_int(p, out);
 }
 
-/* name "=" type */
+/* name "=" type, of which make() takes the ones that go together */
 static bool parse_width(OpParser *p, const char *name, int64_t *out)
 {
     const Type *type;
@@ -98,12 +163,10 @@ static bool parse_width(OpParser *p, const char *name, int64_t *out)
     if (!parser_expect(p, name) || !parser_expect(p, "=")) return false;
     at = parser_pos(p);
     if (!(type = parser_type(p))) return false;
-    *out = type->kind == TYPE_INTEGER && type_is_int_width(type, type_width(type))
-               ? (int64_t)type_width(type)
-               : 0;
-    return is_element_width(*out) ||
-           parser_error_at(p, at,
-                           "activations and weights of an overlay must be of type i8 or i16");
+    if (type->kind != TYPE_INTEGER || type_width(type) > 16 || type->u.integer.sign == SIGNED)
+        return parser_error_at(p, at, "%s", TYPES_ARE);
+    *out = type_width(type) | (type->u.integer.sign == UNSIGNED ? UNSIGNED_FLAG : 0);
+    return true;
 }
 
 /* overlay ::= '<' 'rows' '=' int ',' 'cols' '=' int ',' 'act' '=' type ',' 'weight' '=' type
@@ -131,8 +194,9 @@ static void print_overlay(StrBuf *out, const Attr *attr)
     strbuf_add_char(out, '<');
     for (size_t i = 0; i < PARAM_COUNT; i++) {
         if (i == TYPES_BEHIND)
-            strbuf_printf(out, ", act = i%lld, weight = i%lld",
-                          (long long)attr_int_value(params[ACT]),
+            strbuf_printf(out, ", act = %si%lld, weight = i%lld",
+                          attr_int_value(params[ACT]) & UNSIGNED_FLAG ? "u" : "",
+                          (long long)(attr_int_value(params[ACT]) & ~UNSIGNED_FLAG),
                           (long long)attr_int_value(params[WEIGHT]));
         strbuf_printf(out, "%s%s = %lld", i > 0 ? ", " : "", sa_overlay_params[i].name,
                       (long long)attr_int_value(params[i]));

@@ -1,6 +1,7 @@
 /* What the engine takes of a device: a model of the C++ in engine/, not a measurement. docs/overlay.md
  * states the formulas. */
 #include "emit/overlay/internal.h"
+#include "schedule/schedule.h"
 
 enum {
     DSP_A = 27, /* bits of the operands of a DSP48E2's multiplier */
@@ -17,10 +18,28 @@ static int64_t up(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
+/* A count of `cols` bits for each row and pair of planes, leaves of which take two LUTs, and what they
+ * add up to; of bipolar weights what all rows share, the sum of the activations. */
+static Cost cost_of_counts(const SaOverlay *o)
+{
+    enum { LEAF_LUT = 2 };
+    int64_t pairs = (int64_t)o->act_bits * o->weight_bits, leaves = up(o->cols, POPCOUNT_LEAF);
+    int64_t adders = sched_popcount_adder_luts(o->cols);
+    int64_t term = sched_popcount_bits(o->cols) + o->act_bits + o->weight_bits - 1;
+    int64_t gates = (int64_t)o->cols * o->act_bits; /* one column of a row in depthwise runs */
+    Cost cost = {.lut = o->rows * (pairs * (LEAF_LUT * leaves + adders) + pairs * term + o->acc),
+                 .ff = o->rows * (pairs * (LEAF_LUT * leaves + adders) / 2 + 2 * (int64_t)o->acc) +
+                       gates};
+    cost.lut += o->rows * up(gates, 2);
+    if (o->weight_bits == 1) cost.lut += o->act_bits * (leaves + adders + term);
+    return cost;
+}
+
 /* A multiplier for each element, with gates that leave one column of a row in depthwise runs: two bits
  * in a LUT of two outputs. Chains of slices add up; sums are registers of rows. */
 static Cost cost_of_array(const SaOverlay *o)
 {
+    if (sa_is_popcount(o)) return cost_of_counts(o);
     int64_t elements = (int64_t)o->rows * o->cols;
     int64_t slices = up(o->act_bits, DSP_B) * up(o->weight_bits, DSP_A);
     int64_t chains = up(o->cols, 16);
@@ -40,33 +59,42 @@ static Cost cost_of_array_memories(const SaOverlay *o)
 
 /* Per lane and instruction of a cycle: a product of `acc` bits, of which the low ones count; an adder, a
  * comparator, a shifter of six stages with its rounding; two of 16 registers and one of three sources
- * are chosen. */
+ * are chosen; engines of planes compare with thresholds. */
 static Cost cost_of_alu(const SaOverlay *o)
 {
     int64_t units = (int64_t)o->rows * o->pu_stages, parts = up(o->acc, DSP_B), bits = o->acc;
     int64_t products = 0;
     for (int64_t i = 0; i < parts; i++) products += up(bits - i * DSP_B, DSP_A);
     return (Cost){.dsp = units * products,
-                  .lut = units * bits * (2 * 5 + 6 + 4) + COMMAND_BITS,
+                  .lut = units * bits * (2 * 5 + 6 + 4 + sa_is_popcount(o)) + COMMAND_BITS,
                   .ff = (int64_t)o->rows * bits * (SA_PU_REGS + 2 * o->pu_stages) + COMMAND_BITS};
 }
 
-/* Pages of UltraRAM; each reader chooses among them, each page among two writers. */
+/* A memory of two ports, of engines of planes in block RAM, which small devices have. */
+static Cost cost_of_buffer(const SaOverlay *o, int64_t width, int64_t depth, int64_t count)
+{
+    if (sa_is_popcount(o)) return (Cost){.bram18 = count * memory_blocks18(width, depth)};
+    return (Cost){.uram = count * memory_blocks_uram(width, depth)};
+}
+
+/* Pages; each reader chooses among them, each page among two writers. */
 static Cost cost_of_activations(const SaOverlay *o)
 {
     int64_t width = (int64_t)o->cols * o->act_bits, pages = o->act_pages;
-    return (Cost){.uram = pages * memory_blocks_uram(width, SA_PAGE_WORDS),
-                  .lut = READERS * width * up(pages, 3) + pages * width / 2,
-                  .ff = (READERS + 2) * 2 * width};
+    Cost cost = cost_of_buffer(o, width, sa_page_words(o), pages);
+    cost.lut = READERS * width * up(pages, 3) + pages * width / 2;
+    cost.ff = (READERS + 2) * 2 * width;
+    return cost;
 }
 
 static Cost cost_of_weight_buffer(const SaOverlay *o)
 {
     int64_t width = (int64_t)o->rows * o->weight_bits;
     int64_t depth = up(o->w_words, o->fill_words);
-    return (Cost){.uram = 2 * o->fill_words * memory_blocks_uram(width, depth),
-                  .lut = o->fill_words * width,
-                  .ff = o->fill_words * 2 * width};
+    Cost cost = cost_of_buffer(o, width, depth, 2 * (int64_t)o->fill_words);
+    cost.lut = o->fill_words * width;
+    cost.ff = o->fill_words * 2 * width;
+    return cost;
 }
 
 /* Parameters, which a lane looks up by itself; partial sums, and the programs of the processing unit. */

@@ -53,8 +53,11 @@ static void add_sizes(StrBuf *out, const SaOverlay *o)
         strbuf_printf(out, "%s = %u; /* %s */\n", strcmp(param->name, "acc") == 0 ? "_BITS" : "",
                       words[i], param->summary);
     }
-    strbuf_printf(out, "constexpr int ACT_BITS = %u, WEIGHT_BITS = %u;\n\n", o->act_bits,
-                  o->weight_bits);
+    strbuf_printf(out,
+                  "constexpr int ACT_BITS = %u, WEIGHT_BITS = %u, MOST_PLANES = %d;\n"
+                  "constexpr bool ACT_IS_UNSIGNED = %s, IS_POPCOUNT = %s;\n\n",
+                  o->act_bits, o->weight_bits, SA_MOST_PLANES,
+                  o->act_is_unsigned ? "true" : "false", sa_is_popcount(o) ? "true" : "false");
 }
 
 static void add_fingerprint(StrBuf *out, const Attr *overlay)
@@ -78,10 +81,10 @@ static void print_config(StrBuf *out, const Attr *attr)
     add_sizes(out, &overlay);
     strbuf_printf(out,
                   "constexpr int PARAM_BITS = 32, BEAT_BITS = %d;\n"
-                  "constexpr int PAGE_WORDS = %d, PU_WORDS = %d, PU_REGS = %d, SEMAPHORES = %d;\n"
+                  "constexpr int PAGE_WORDS = %u, PU_WORDS = %d, PU_REGS = %d, SEMAPHORES = %d;\n"
                   "constexpr int QUEUE = %d; /* commands that wait in front of a unit */\n",
-                  8 * SA_BEAT_BYTES, SA_PAGE_WORDS, SA_PU_WORDS, SA_PU_REGS, SA_SEMAPHORES,
-                  SA_QUEUE);
+                  8 * SA_BEAT_BYTES, sa_page_words(&overlay), SA_PU_WORDS, SA_PU_REGS,
+                  SA_SEMAPHORES, SA_QUEUE);
     strbuf_printf(out,
                   "/* Banks of external memory, a port for each. */\n"
                   "constexpr int BANK_MAPS = %d, BANK_WEIGHTS = %d, BANK_PARAMETERS = %d;\n\n",
@@ -196,6 +199,14 @@ static void print_report(StrBuf *out, const Attr *overlay, const OverlayHlsOptio
     strbuf_free(&text);
 }
 
+/* Engines of planes have block RAM in place of UltraRAM. */
+static void use_block_ram(StrBuf *text)
+{
+    static const char from[] = "impl = uram";
+    for (char *at = text->data; at && (at = strstr(at, from)); at += sizeof from - 1)
+        at[sizeof from - 1 - strlen("uram")] = 'b';
+}
+
 bool overlay_hls_write(Context *ctx, const Attr *overlay, const OverlayHlsOptions *options,
                        StrBuf *why)
 {
@@ -203,6 +214,9 @@ bool overlay_hls_write(Context *ctx, const Attr *overlay, const OverlayHlsOption
     EmittedFiles *files = &project.files;
     bool ok = add_copies(ctx, files, "", options->engine_dir, SOURCES, COUNT_OF(SOURCES)) &&
               add_copies(ctx, files, "csim/", options->csim_dir, CSIM, COUNT_OF(CSIM));
+    SaOverlay size = sa_overlay(overlay);
+    for (size_t i = 0; ok && sa_is_popcount(&size) && i < files->len; i++)
+        use_block_ram(&files->data[i].text);
     if (ok) {
         print_config(add_file(files, "", "engine_config.h"), overlay);
         overlay_hls_print_isa(add_file(files, "", "engine_isa.h"));

@@ -47,7 +47,9 @@ static void move_axes(Layer *layer, Tensor *input, int first, int64_t fold[SA_FO
 void to_sa_fold_input(Lowering *lw, const Value *data, Layer *layer)
 {
     int64_t fold[SA_FOLD_COUNT];
-    Op *old = layer->is_depthwise || layer->input->is_flat ? NULL : only_input(data, layer);
+    Op *old = layer->is_depthwise || layer->groups > 1 || layer->input->is_flat
+                  ? NULL
+                  : only_input(data, layer);
     int first = first_axis(lw, layer);
     if (!old || first > 1) return;
     Tensor *input = ARENA_NEW(lw->arena, Tensor);
@@ -55,7 +57,7 @@ void to_sa_fold_input(Lowering *lw, const Value *data, Layer *layer)
     move_axes(layer, input, first, fold);
     if (first == 0) input->is_padded = false;
     const int64_t dims[] = {input->extents.h, input->extents.w, input->extents.c};
-    const Type *type = type_tensor(type_i(lw->ctx, lw->size.act_bits), dims, 3, NULL);
+    const Type *type = type_tensor(sa_act_type(lw->ctx, &lw->size), dims, 3, NULL);
     Builder b = builder_before(old);
     NamedAttr name = build_named_attr(lw->ctx, "name", op_attr(old, "name"));
     Op *op = build(&b, SA(INPUT), NULL, 0, &type, 1, &name, 1);

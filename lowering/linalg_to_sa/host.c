@@ -11,7 +11,7 @@
 #include "ir/rewrite/rewrite.h"
 #include "lowering/linalg_to_sa/internal.h"
 
-enum { MOST_PARTS = 8 };
+enum { MOST_PARTS = 32 };
 
 static bool is_float_tensor(const Type *type)
 {
@@ -149,7 +149,8 @@ typedef struct Host {
 } Host;
 
 /* The parts of a layer's result, lowest bits first: the last one has its sign, those before are
- * signed numbers of `act` bits. */
+ * signed numbers of `act` bits; of activations without sign all are numbers without one, equal to
+ * the result modulo 2^width. */
 static size_t split_number(const Lowering *lw, Numbers *n, uint32_t number, uint32_t width,
                            uint32_t parts[MOST_PARTS])
 {
@@ -158,7 +159,9 @@ static size_t split_number(const Lowering *lw, Numbers *n, uint32_t number, uint
     for (;;) {
         const Number *rest = number_at(n, number);
         bool fits = to_sa_fits_map(lw, rest->lo, rest->hi);
-        uint32_t part = fits ? number : number_signed(n, number, bits);
+        uint32_t part = fits                       ? number
+                        : lw->size.act_is_unsigned ? number_unsigned(n, number, bits)
+                                                   : number_signed(n, number, bits);
         parts[count++] = part;
         if (fits || count * bits >= width || part == NO_NUMBER) return count;
         uint32_t above = number_binary(n, NUMBER_SUB, number, part);
@@ -199,11 +202,12 @@ static size_t add_parts(Host *host, const Value *value, Tensor *tensor, Value *a
     return count;
 }
 
-static Value *to_width(Builder *b, Value *value, const Type *type)
+static Value *to_width(const Host *host, Builder *b, Value *value, const Type *type)
 {
     uint32_t from = type_width(value->type), to = type_width(type);
+    const OpDef *extension = host->lw->size.act_is_unsigned ? ARITH(EXTUI) : ARITH(EXTSI);
     if (from == to) return value;
-    return build_unary(b, from < to ? ARITH(EXTSI) : ARITH(TRUNCI), type, value);
+    return build_unary(b, from < to ? extension : ARITH(TRUNCI), type, value);
 }
 
 /* A tensor of the value's type from its parts. */
@@ -223,11 +227,12 @@ static Value *join_parts(Host *host, const Type *type, Value *const *args, size_
                                        linalg_iterators_attr(b->ctx, is_reduction, rank));
     Block *block = linalg_body(generic);
     Builder body = builder_at_end(block, b->loc);
-    Value *sum = to_width(&body, block->args[count - 1], elem);
+    Value *sum = to_width(host, &body, block->args[count - 1], elem);
     for (size_t i = count - 1; i-- > 0;) {
         Value *bits = arith_constant_int(&body, elem, host->lw->size.act_bits);
         Value *above = build_binary(&body, ARITH(SHLI), elem, sum, bits);
-        sum = build_binary(&body, ARITH(ADDI), elem, above, to_width(&body, block->args[i], elem));
+        sum = build_binary(&body, ARITH(ADDI), elem, above,
+                           to_width(host, &body, block->args[i], elem));
     }
     linalg_yield(&body, &sum, 1);
     return op_result(generic, 0);

@@ -7,6 +7,7 @@
  *   table.c     its reads of constant tables
  *   numbers.c   that arithmetic: ranges, constants, rounding shifts
  *   program.c   numbers as instructions of the processing unit
+ *   thresholds.c  functions of a sum with few levels as thresholds
  *   host.c      what is left to the host behind the last layer
  */
 #ifndef MING_LOWERING_LINALG_TO_SA_INTERNAL_H
@@ -100,10 +101,11 @@ bool extents_of(const Type *type, uint32_t channel_dims, Extents *out);
 /* A tensor on its way. */
 typedef struct Layer Layer;
 typedef struct Tensor {
-    Value *map;     /* of the network; NULL: its layer is not built yet */
-    Layer *layer;   /* that gives it */
-    int64_t lo, hi; /* numbers that the map holds */
-    uint32_t width; /* bits of an element in the function */
+    Value *map;      /* of the network; NULL: its layer is not built yet */
+    Layer *layer;    /* that gives it */
+    int64_t lo, hi;  /* numbers that the map holds */
+    uint32_t width;  /* bits of an element in the function */
+    bool is_modular; /* any numbers that are equal modulo 2^width will do */
     Extents extents;
     /* Padding in front of the first row and column, which readers take in; of a map only. */
     bool is_padded, is_flat; /* is_flat: read as one row of all its elements */
@@ -120,6 +122,7 @@ struct Layer {
     int64_t kernel[2], strides[2], dilations[2], pads[2], pad_value;
     const int64_t *weights; /* output x rows x columns x input channels */
     bool is_depthwise;
+    int64_t groups;  /* weights are for the input channels of one */
     Extents extents; /* of the result */
     Numbers tap, numbers;
     uint32_t tap_result, result;
@@ -179,6 +182,18 @@ Layer *to_sa_window(Lowering *lw, const Op *generic);
 /* fold.c: where the layer is the only reader of an input of the network and its windows, or their
  * rows, fit a word of the array, lets the input's words be these. */
 void to_sa_fold_input(Lowering *lw, const Value *data, Layer *layer);
+/* thresholds.c: a number of a layer as `base` and how many of the channel's thresholds the leaf, with
+ * another sign where the channel's weights change theirs, reaches. False: it is no such number, or the
+ * engine none of planes. */
+typedef struct Thresholds {
+    const Number *leaf;
+    int64_t base;
+    uint32_t planes;
+    size_t count;    /* 2^planes - 1 */
+    int64_t *values; /* count x channels */
+    bool *changes_sign;
+} Thresholds;
+bool to_sa_find_thresholds(Lowering *lw, const Layer *layer, uint32_t result, Thresholds *out);
 /* program.c: builds the layer's op, which gives a map. NULL: diagnosed. */
 Value *to_sa_build(Lowering *lw, Layer *layer) MUST_CHECK;
 

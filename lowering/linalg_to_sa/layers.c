@@ -61,6 +61,7 @@ Layer *to_sa_add_layer(Lowering *lw, const OpDef *def, const Op *op)
     *layer = (Layer){.def = def,
                      .op = op,
                      .order = lw->layers.len,
+                     .groups = 1,
                      .kernel = {1, 1},
                      .strides = {1, 1},
                      .dilations = {1, 1},
@@ -92,13 +93,13 @@ Tensor *to_sa_give(Lowering *lw, const Value *value, Layer *layer)
                                       .lo = number->lo,
                                       .hi = number->hi,
                                       .width = type_width(type_elem(value->type)),
+                                      .is_modular = true,
                                       .extents = layer->extents});
 }
 
 bool to_sa_fits_map(const Lowering *lw, int64_t lo, int64_t hi)
 {
-    int64_t limit = INT64_C(1) << (lw->size.act_bits - 1);
-    return lo >= -limit && hi < limit;
+    return lo >= sa_act_min(&lw->size) && hi <= sa_act_max(&lw->size);
 }
 
 static bool check_numbers(const Lowering *lw, const Op *op, int64_t lo, int64_t hi)
@@ -141,9 +142,25 @@ static bool part_operands(Lowering *lw, Layer *layer)
     return copy->map != NULL;
 }
 
+/* A tensor of the function counts modulo 2^width, so where no map holds a number below 0, one without
+ * sign may hold another of its readings. */
+static void choose_reading(Lowering *lw, Tensor *tensor)
+{
+    Layer *layer = tensor->layer;
+    if (!tensor->is_modular || !lw->size.act_is_unsigned || tensor->width > lw->size.act_bits ||
+        to_sa_fits_map(lw, tensor->lo, tensor->hi))
+        return;
+    uint32_t other = number_unsigned(&layer->numbers, layer->result, tensor->width);
+    if (other == NO_NUMBER) return;
+    layer->result = other;
+    tensor->lo = number_at(&layer->numbers, other)->lo;
+    tensor->hi = number_at(&layer->numbers, other)->hi;
+}
+
 bool to_sa_materialize(Lowering *lw, Tensor *tensor)
 {
     if (tensor->map) return true;
+    choose_reading(lw, tensor);
     if (!check_numbers(lw, tensor->layer->op, tensor->lo, tensor->hi)) return false;
     if (!part_operands(lw, tensor->layer)) return false;
     tensor->map = to_sa_build(lw, tensor->layer);

@@ -49,7 +49,7 @@ Op *to_sa_build_port(Lowering *lw, const OpDef *def, Str name, const Type *type,
     const Type *own = NULL;
     if (!map && extents_of(type, 1, &extents)) {
         const int64_t dims[] = {extents.h, extents.w, extents.c};
-        own = type_tensor(type_i(ctx, lw->size.act_bits), dims, 3, NULL);
+        own = type_tensor(sa_act_type(ctx, &lw->size), dims, 3, NULL);
     }
     Op *op = build(&lw->b, def, &map, map != NULL, &own, map == NULL, named, COUNT_OF(named));
     op_set_attr(op, SA_ATTR_TYPE, attr_type(type));
@@ -70,6 +70,12 @@ static void set_range(const Type *elem, const Attr *attrs, Tensor *tensor)
     int64_t size = INT64_C(1) << (tensor->width - 1);
     tensor->lo = is_unsigned ? 0 : -size;
     tensor->hi = is_unsigned ? 2 * size - 1 : size - 1;
+    bool is_bipolar =
+        quant && quant->kind == ATTR_DICT && attr_dict_get_c(quant, DFG_QUANT_BIPOLAR);
+    if (is_bipolar) {
+        tensor->lo = -1;
+        tensor->hi = 1;
+    }
 }
 
 static bool add_argument(Lowering *lw, uint32_t index)
@@ -86,8 +92,7 @@ static bool add_argument(Lowering *lw, uint32_t index)
                         index, type_str(lw->ctx, arg->type));
     tensor.width = type_width(elem);
     set_range(elem, attrs, &tensor);
-    int64_t limit = INT64_C(1) << (lw->size.act_bits - 1);
-    if (tensor.lo < -limit || tensor.hi >= limit)
+    if (!to_sa_fits_map(lw, tensor.lo, tensor.hi))
         return op_error(lw->func,
                         "has argument #%u with numbers from %lld to %lld, which do not fit the "
                         "overlay's activations of %u bits",
@@ -173,9 +178,15 @@ static bool convert(Pass *pass, Op *func, const SaOverlay *size, const Attr *ove
     return ok;
 }
 
+/* The bits of a type, "i8" or "ui2". */
 static uint32_t bits_of(const Pass *pass, const char *option)
 {
-    return str_eq_c(pass_string(pass, option), "i8") ? 8 : 16;
+    Str type = pass_string(pass, option);
+    uint32_t bits = 0;
+    for (size_t i = 0; i < type.len; i++)
+        if (type.data[i] >= '0' && type.data[i] <= '9')
+            bits = 10 * bits + (uint32_t)(type.data[i] - '0');
+    return bits;
 }
 
 static void erase_functions(Op *module, const Op *kept)
@@ -202,6 +213,7 @@ static SaOverlay read_sizes(const Pass *pass)
                        .param_words = size_of(pass, "param_words"),
                        .pu_stages = size_of(pass, "pu_stages"),
                        .act_bits = bits_of(pass, "act"),
+                       .act_is_unsigned = pass_string(pass, "act").data[0] == 'u',
                        .weight_bits = bits_of(pass, "weight")};
 }
 
@@ -216,7 +228,8 @@ static bool run_convert(Pass *pass, Op *module)
     return true;
 }
 
-static const char *const types[] = {"i8", "i16", NULL};
+static const char *const types[] = {"i8", "i16", "i2", "i3", "ui1", "ui2", "ui3", NULL};
+static const char *const weight_types[] = {"i8", "i16", "i1", "i2", "i3", NULL};
 
 /* The parameters of #sa.overlay, which checks them. By default those of F2N2's engine (Table V) with 16
  * bits. */
@@ -227,11 +240,11 @@ static const char *const types[] = {"i8", "i16", NULL};
 
 static const OptionDef options[] = {
     {"act", OPTION_STRING, "i16", "elements of maps", 0, 0, types},
-    {"weight", OPTION_STRING, "i16", "elements of weights", 0, 0, types},
+    {"weight", OPTION_STRING, "i16", "elements of weights", 0, 0, weight_types},
     SIZE("rows", "64", "rows of processing elements, a power of two"),
     SIZE("cols", "64", "columns, a power of two"),
     SIZE("acc", "48", "bits of an accumulator"),
-    SIZE("act_pages", "26", "pages of 4,096 words of the buffer of activations"),
+    SIZE("act_pages", "26", "pages of the buffer of activations"),
     SIZE("w_words", "36864", "words of each half of the weight buffer"),
     SIZE("pe_words", "256", "weights in each half of a processing element's memory"),
     SIZE("fill_words", "1", "words that go to the array in a cycle"),

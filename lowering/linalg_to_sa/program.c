@@ -17,7 +17,8 @@ enum {
 typedef struct Instruction {
     const OpDef *def;
     uint32_t src[2]; /* instructions; NO_SOURCE: none, FROM_ZERO: the register that is 0 */
-    int64_t immediate, rounding, source, log2_bits;
+    int64_t immediate, rounding, source;
+    int64_t log2_bits; /* of a table's entries; of thresholds their planes */
     uint32_t last_use, reg;
 } Instruction;
 
@@ -321,6 +322,9 @@ static void build_instruction(const Writer *w, Builder *b, const Instruction *in
     } else if (instruction->def == SA(PU_LOOKUP)) {
         attrs[count++] = number_attr(ctx, "address", instruction->immediate);
         attrs[count++] = number_attr(ctx, "log2_bits", instruction->log2_bits);
+    } else if (instruction->def == SA(PU_THRESHOLD)) {
+        attrs[count++] = number_attr(ctx, "address", instruction->immediate);
+        attrs[count++] = number_attr(ctx, "planes", instruction->log2_bits);
     } else if (instruction->def == SA(PU_RSHIFTI)) {
         attrs[count++] = number_attr(ctx, "shift", instruction->immediate);
         attrs[count++] = number_attr(ctx, "rounding", instruction->rounding);
@@ -336,9 +340,26 @@ static void build_store(const Writer *w, Builder *b, uint32_t result)
     build(b, SA(PU_STORE), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
 }
 
-/* Fills a region of the layer's op with what gives the number. */
+/* How many thresholds the sum, or what a pool gives, reaches. */
+static uint32_t code_of_thresholds(Writer *w, const Thresholds *thresholds)
+{
+    uint32_t leaf = code_of(w, (uint32_t)(thresholds->leaf - w->n->all.data));
+    const int64_t channels = w->layer->extents.c;
+    const Type *type = type_tensor(type_i(w->lw->ctx, PARAMETER_BITS), &channels, 1, NULL);
+    int64_t address = (int64_t)w->parameters->len;
+    for (size_t k = 0; k < thresholds->count; k++)
+        *vec_push(w->parameters) =
+            attr_dense_i64(type, thresholds->values + k * (size_t)channels, (size_t)channels);
+    uint32_t count = emit(w, (Instruction){.def = SA(PU_THRESHOLD),
+                                           .src = {leaf, NO_SOURCE},
+                                           .immediate = address,
+                                           .log2_bits = thresholds->planes});
+    return thresholds->base == 0 ? count : emit_immediate(w, SA(PU_ADDI), count, thresholds->base);
+}
+
+/* Fills a region of the layer's op with what gives the number, by thresholds if they are given. */
 static bool build_program(Lowering *lw, const Layer *layer, Numbers *n, uint32_t number,
-                          Region *region, Parameters *parameters)
+                          const Thresholds *thresholds, Region *region, Parameters *parameters)
 {
     Writer w = {.lw = lw, .layer = layer, .n = n, .parameters = parameters};
     w.done = ARENA_ARRAY(lw->arena, uint32_t, n->all.len);
@@ -346,7 +367,7 @@ static bool build_program(Lowering *lw, const Layer *layer, Numbers *n, uint32_t
     bool is_tap = n == &layer->tap;
     Builder b = builder_at_end(region_add_block(region), layer->op->loc);
     enter_accumulator(&w);
-    uint32_t result = code_of(&w, number);
+    uint32_t result = thresholds ? code_of_thresholds(&w, thresholds) : code_of(&w, number);
     find_last_uses(&w, result);
     bool ok = check_ranges(&w) && assign_registers(&w, result, is_tap);
     for (size_t i = 0; ok && i < w.code.len; i++)
@@ -359,36 +380,42 @@ static bool build_program(Lowering *lw, const Layer *layer, Numbers *n, uint32_t
 static const Type *map_type(const Lowering *lw, const Extents *extents)
 {
     const int64_t dims[] = {extents->h, extents->w, extents->c};
-    return type_tensor(type_i(lw->ctx, lw->size.act_bits), dims, 3, NULL);
+    return type_tensor(sa_act_type(lw->ctx, &lw->size), dims, 3, NULL);
 }
 
-static const Attr *weights_attr(const Lowering *lw, const Layer *layer)
+static const Attr *weights_attr(const Lowering *lw, const Layer *layer,
+                                const Thresholds *thresholds)
 {
     int64_t dims[] = {layer->extents.c, layer->kernel[0], layer->kernel[1],
-                      layer->is_depthwise ? 1 : layer->input->extents.c};
-    const Type *type = type_tensor(type_i(lw->ctx, lw->size.weight_bits), dims, 4, NULL);
-    return attr_dense_i64(type, layer->weights, (size_t)(dims[0] * dims[1] * dims[2] * dims[3]));
+                      layer->is_depthwise ? 1 : layer->input->extents.c / layer->groups};
+    const Type *type = type_tensor(sa_weight_type(lw->ctx, &lw->size), dims, 4, NULL);
+    size_t each = (size_t)(dims[1] * dims[2] * dims[3]), count = (size_t)dims[0] * each;
+    if (!thresholds) return attr_dense_i64(type, layer->weights, count);
+    int64_t *weights = ARENA_ARRAY(lw->arena, int64_t, count);
+    for (size_t i = 0; i < count; i++)
+        weights[i] = thresholds->changes_sign[i / each] ? -layer->weights[i] : layer->weights[i];
+    return attr_dense_i64(type, weights, count);
 }
 
 /* A store saturates, so a clamp to what maps hold is left to it. */
 static uint32_t without_clamp(const Lowering *lw, const Numbers *n, uint32_t number)
 {
-    int64_t most = (INT64_C(1) << (lw->size.act_bits - 1)) - 1, value;
+    int64_t most = sa_act_max(&lw->size), least = sa_act_min(&lw->size), value;
     for (;;) {
         const Number *top = number_at(n, number);
         bool is_min =
             top->kind == NUMBER_MIN && number_is_const(n, top->b, &value) && value == most;
         bool is_max =
-            top->kind == NUMBER_MAX && number_is_const(n, top->b, &value) && value == -most - 1;
+            top->kind == NUMBER_MAX && number_is_const(n, top->b, &value) && value == least;
         if (!is_min && !is_max) return number;
         number = top->a;
     }
 }
 
-static Op *build_layer(Lowering *lw, const Layer *layer)
+static Op *build_layer(Lowering *lw, const Layer *layer, const Thresholds *thresholds)
 {
     Context *ctx = lw->ctx;
-    NamedAttr attrs[8];
+    NamedAttr attrs[9];
     uint32_t count = 0;
     Value *operands[] = {layer->input->map, layer->operand ? layer->operand->map : NULL};
     const Type *type = map_type(lw, &layer->extents);
@@ -402,7 +429,8 @@ static Op *build_layer(Lowering *lw, const Layer *layer)
     if (layer->def == SA(POOL))
         attrs[count++] = build_named_attr(ctx, "kernel", attr_i64_array(ctx, layer->kernel, 2));
     if (layer->def == SA(CONV))
-        attrs[count++] = build_named_attr(ctx, "weights", weights_attr(lw, layer));
+        attrs[count++] = build_named_attr(ctx, "weights", weights_attr(lw, layer, thresholds));
+    if (layer->groups > 1) attrs[count++] = number_attr(ctx, SA_ATTR_GROUPS, layer->groups);
     if (layer->is_depthwise) attrs[count++] = build_named_attr(ctx, "depthwise", attr_unit(ctx));
     attrs[count++] = build_named_attr(ctx, "parameters", attr_array(ctx, NULL, 0));
     Builder b = lw->b;
@@ -413,13 +441,16 @@ static Op *build_layer(Lowering *lw, const Layer *layer)
 Value *to_sa_build(Lowering *lw, Layer *layer)
 {
     Parameters parameters = {0};
-    Op *op = build_layer(lw, layer);
+    Thresholds found;
+    const Thresholds *thresholds =
+        to_sa_find_thresholds(lw, layer, layer->result, &found) ? &found : NULL;
+    Op *op = build_layer(lw, layer, thresholds);
     bool is_pool = layer->def == SA(POOL);
     uint32_t result = without_clamp(lw, &layer->numbers, layer->result);
-    bool ok =
-        (!is_pool ||
-         build_program(lw, layer, &layer->tap, layer->tap_result, op_region(op, 0), &parameters)) &&
-        build_program(lw, layer, &layer->numbers, result, op_region(op, is_pool), &parameters);
+    bool ok = (!is_pool || build_program(lw, layer, &layer->tap, layer->tap_result, NULL,
+                                         op_region(op, 0), &parameters)) &&
+              build_program(lw, layer, &layer->numbers, result, thresholds, op_region(op, is_pool),
+                            &parameters);
     op_set_attr(op, "parameters", attr_array(lw->ctx, parameters.data, parameters.len));
     Str name = layer_name_source(layer->op);
     if (name.len > 0) op_set_attr(op, SA_ATTR_NAME, attr_string(lw->ctx, name));

@@ -163,7 +163,7 @@ static void set_window(const Window *w, Layer *layer)
 static int64_t weight_place(const Window *w, const Layer *layer, const int64_t *at)
 {
     const Extents *in = &w->input->extents;
-    int64_t f = 0, c = 0;
+    int64_t f = 0, c = 0, each = in->c / layer->groups;
     for (uint32_t i = 0; i < w->kernel.loop_count; i++) {
         f += at[i] * w->out_channel[i];
         c += at[i] * w->in_channel[i];
@@ -175,9 +175,8 @@ static int64_t weight_place(const Window *w, const Layer *layer, const int64_t *
         x = c / in->c % in->w;
         c %= in->c;
     }
-    if (layer->is_depthwise) c = 0;
-    return ((f * layer->kernel[0] + y) * layer->kernel[1] + x) * (layer->is_depthwise ? 1 : in->c) +
-           c;
+    if (layer->is_depthwise) each = 1;
+    return ((f * layer->kernel[0] + y) * layer->kernel[1] + x) * each + c % each;
 }
 
 /* The next values of the loops that products differ in. False: there are none. */
@@ -202,7 +201,33 @@ static bool is_depthwise(const Window *w)
 static int64_t weight_count(const Window *w, const Layer *layer)
 {
     return w->out.c * layer->kernel[0] * layer->kernel[1] *
-           (layer->is_depthwise ? 1 : w->input->extents.c);
+           (layer->is_depthwise ? 1 : w->input->extents.c / layer->groups);
+}
+
+/* The loop that counts groups, which are channels of both maps. 1: there are none. */
+static int64_t count_groups(const Window *w)
+{
+    int64_t groups = 1;
+    for (uint32_t i = 0; i < w->kernel.loop_count; i++) {
+        int64_t count = w->kernel.extents[i];
+        if (count == 1 || w->in_channel[i] == 0 || w->out_channel[i] == 0) continue;
+        bool is_outermost =
+            w->in_channel[i] * count == w->in.c && w->out_channel[i] * count == w->out.c;
+        if (groups > 1 || !is_outermost) return 1;
+        groups = count;
+    }
+    return groups;
+}
+
+/* One group after the other takes fewer passes than all with zeros between them, unless groups are
+ * small beside the array; weights of one plane have no zeros. */
+static bool has_groups(const Window *w, int64_t groups)
+{
+    const SaOverlay *size = &w->lw->size;
+    int64_t lanes = size->rows > size->cols ? size->rows : size->cols;
+    int64_t in = ceil_div(w->in.c, lanes), out = ceil_div(w->out.c, lanes);
+    int64_t each = ceil_div(w->in.c / groups, lanes) * ceil_div(w->out.c / groups, lanes);
+    return groups > 1 && !w->input->is_flat && (size->weight_bits == 1 || groups * each < in * out);
 }
 
 /* `factors`: of each element of the constant operand, or one. */
@@ -210,8 +235,9 @@ static bool gather_weights(const Window *w, Layer *layer, const Number *factors)
 {
     enum { MOST = 1 << 28 };
     layer->is_depthwise = is_depthwise(w);
+    int64_t groups = layer->is_depthwise ? 1 : count_groups(w);
+    if (has_groups(w, groups)) layer->groups = groups;
     int64_t count = weight_count(w, layer), at[KERNEL_MAX_LOOPS] = {0};
-    int64_t limit = INT64_C(1) << (w->lw->size.weight_bits - 1);
     if (count > MOST)
         return to_sa_refuse(w->op, "needs %lld weights, more than %d", (long long)count, MOST);
     int64_t *weights = ARENA_ARRAY(w->lw->arena, int64_t, count);
@@ -222,7 +248,7 @@ static bool gather_weights(const Window *w, Layer *layer, const Number *factors)
         weights[weight_place(w, layer, at)] += factors->values[factors->count > 1 ? index : 0];
     } while (next_product(w, at));
     for (int64_t i = 0; i < count; i++)
-        if (weights[i] < -limit || weights[i] >= limit)
+        if (!sa_weight_fits(&w->lw->size, weights[i]))
             return to_sa_refuse(w->op, "has the weight %lld, and the overlay's have %u bits",
                                 (long long)weights[i], w->lw->size.weight_bits);
     layer->weights = weights;

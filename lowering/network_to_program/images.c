@@ -17,45 +17,73 @@ static void fill_beat(Bytes *bytes)
 /* A weight by its place in the array. */
 typedef struct WeightPlace {
     uint64_t tap;     /* row * columns + column of the window */
-    uint64_t out, in; /* channels; `in` is that of the column */
+    uint64_t out, in; /* lanes; `in` is that of the column */
 } WeightPlace;
 
-static int64_t weight_at(const Op *op, const WeightPlace *at)
+/* What a weight is found by. */
+typedef struct Weights {
+    const Op *op;
+    const SaOverlay *size;
+    MapLanes in, out;
+    Bytes *bytes;
+    uint32_t bit; /* of the last byte that are there; 0: all */
+} Weights;
+
+static int64_t weight_at(const Weights *w, const WeightPlace *at)
 {
-    const Attr *weights = op_attr(op, "weights");
+    const Attr *weights = op_attr(w->op, "weights");
     const int64_t *dims = weights->type->u.shaped.dims;
-    uint64_t in = at->in;
-    if (op_attr(op, "depthwise")) {
-        if (at->in != at->out) return 0;
-        in = 0;
+    int64_t out = to_program_channel(&w->out, at->out), in = to_program_channel(&w->in, at->in);
+    int64_t groups = sa_int(w->op, SA_ATTR_GROUPS, 1), first = out / (dims[0] / groups) * dims[3];
+    if (op_attr(w->op, "depthwise")) first = out;
+    if (out < 0 || in < first || in >= first + dims[3]) return 0;
+    int64_t index = (out * dims[1] * dims[2] + (int64_t)at->tap) * dims[3] + in - first;
+    return dense_i64(weights, index);
+}
+
+/* Weights of less than a byte share bytes, the first one in the lowest bits. */
+static void add_weight(Weights *w, int64_t weight)
+{
+    uint32_t bits = sa_stored_bits(w->size->weight_bits);
+    uint64_t code = sa_weight_code(w->size, weight);
+    if (bits >= 8) {
+        add_number(w->bytes, weight, bits / 8);
+        return;
     }
-    if (at->out >= (uint64_t)dims[0] || in >= (uint64_t)dims[3]) return 0;
-    uint64_t index = (at->out * (uint64_t)(dims[1] * dims[2]) + at->tap) * (uint64_t)dims[3] + in;
-    return dense_i64(weights, (int64_t)index);
+    if (w->bit == 0) *vec_push(w->bytes) = 0;
+    w->bytes->data[w->bytes->len - 1] |= (uint8_t)(code << w->bit);
+    w->bit = (w->bit + bits) % 8;
 }
 
 /* The columns of weight number (m, tap, n) of all processing elements. Of a depthwise layer the
  * columns are the channels of the word that has the block's own. */
-static void add_block(Plan *plan, const Op *op, uint32_t m, uint64_t tap, uint32_t n)
+static void add_block(Weights *w, uint32_t m, uint64_t tap, uint32_t n)
 {
-    const SaOverlay *size = &plan->size;
-    uint64_t first = op_attr(op, "depthwise") ? (uint64_t)m * size->rows / size->cols * size->cols
-                                              : (uint64_t)n * size->cols;
+    const SaOverlay *size = w->size;
+    bool is_depthwise = op_attr(w->op, "depthwise") != NULL;
+    uint64_t first = is_depthwise ? (uint64_t)m * size->rows / size->cols * size->cols
+                                  : (uint64_t)n * size->cols;
     for (uint32_t i = 0; i < size->cols; i++)
         for (uint32_t j = 0; j < size->rows; j++) {
             WeightPlace at = {tap, (uint64_t)m * size->rows + j, first + i};
-            add_number(&plan->weights, weight_at(op, &at), size->weight_bits / 8);
+            add_weight(w, weight_at(w, &at));
         }
 }
 
 void to_program_add_weights(Plan *plan, const Tile *tile)
 {
-    const Op *op = plan->layers.data[tile->layer].op;
+    const Layer *layer = &plan->layers.data[tile->layer];
+    Weights w = {.op = layer->op,
+                 .size = &plan->size,
+                 .in = to_program_lanes(plan, op_operand(layer->op, 0)),
+                 .out = to_program_lanes(plan, op_result(layer->op, 0)),
+                 .bytes = &plan->weights};
     int64_t kernel[2];
-    sa_kernel(op, kernel);
+    sa_kernel(layer->op, kernel);
     for (uint32_t m = tile->m; m < tile->m_end; m++)
         for (uint64_t tap = 0; tap < (uint64_t)(kernel[0] * kernel[1]); tap++)
-            for (uint32_t n = tile->n; n < tile->n_end; n++) add_block(plan, op, m, tap, n);
+            for (uint32_t n = tile->n; n < tile->n_end; n++)
+                add_block(&w, m, tap, tile->first_n + n);
     fill_beat(&plan->weights);
 }
 
@@ -63,11 +91,13 @@ void to_program_add_parameters(Plan *plan, const Layer *layer)
 {
     const Attr *list = op_attr(layer->op, "parameters");
     uint64_t lanes = (uint64_t)layer->m_blocks * plan->size.rows;
+    const MapLanes map = to_program_lanes(plan, op_result(layer->op, 0));
     for (size_t k = 0; k < list->u.array.count; k++) {
         const Attr *values = list->u.array.items[k];
-        for (uint64_t c = 0; c < lanes; c++)
-            add_number(&plan->parameters,
-                       c < (uint64_t)dense_count(values) ? dense_i64(values, (int64_t)c) : 0,
+        for (uint64_t lane = 0; lane < lanes; lane++) {
+            int64_t channel = to_program_channel(&map, lane);
+            add_number(&plan->parameters, channel < 0 ? 0 : dense_i64(values, channel),
                        PARAMETER_BYTES);
+        }
     }
 }

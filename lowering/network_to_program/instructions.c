@@ -105,20 +105,15 @@ static bool set_beats(Writer *w, uint64_t beats, const Op *op)
     return true;
 }
 
-static uint64_t word_bytes(const Plan *plan)
-{
-    return (uint64_t)plan->size.cols * plan->size.act_bits / 8;
-}
-
 /* Nothing computes the words behind a map in its last beat. */
 static void clear_end(Writer *w, const Map *map)
 {
-    uint64_t bytes = word_bytes(w->plan), last = (map->beats - 1) * SA_BEAT_BYTES / bytes;
+    uint64_t bits = to_program_act_bits(&w->plan->size), last = (map->beats - 1) * BEAT_BITS / bits;
     if (!to_program_has_end(w->plan, map)) return;
     set(w, SA_REG_ROWS, 1);
     set(w, SA_REG_BEATS, 1);
-    set(w, SA_REG_ACT_PAGE, map->page + last / SA_PAGE_WORDS);
-    set(w, SA_REG_ACT_BASE, last % SA_PAGE_WORDS);
+    set(w, SA_REG_ACT_PAGE, map->page + last / sa_page_words(&w->plan->size));
+    set(w, SA_REG_ACT_BASE, last % sa_page_words(&w->plan->size));
     address(w, SA_BUFFER_ACTIVATIONS, w->plan->zero_address);
     command(w, SA(LOAD_A), FIELDS(.bank = there(SA_BANK_MAPS)));
 }
@@ -137,8 +132,8 @@ static uint64_t rows_at_a_time(const Plan *plan, const Layer *layer)
     enum { PARTS = 8 };
     const Map *map = &plan->maps.data[layer->input];
     const int64_t *dims = sa_map_dims(map->value);
-    uint64_t row_bytes = (uint64_t)dims[1] * map->words * word_bytes(plan), step = 1;
-    while (step < SA_BEAT_BYTES && step * row_bytes % SA_BEAT_BYTES != 0) step *= 2;
+    uint64_t row_bits = (uint64_t)dims[1] * map->words * to_program_act_bits(&plan->size), step = 1;
+    while (step < BEAT_BITS && step * row_bits % BEAT_BITS != 0) step *= 2;
     return (uint64_t)ceil_div(ceil_div(dims[0], PARTS), (int64_t)step) * step;
 }
 
@@ -148,13 +143,13 @@ static bool load_rows(Writer *w, const Layer *layer, uint64_t y)
     const Map *map = &w->plan->maps.data[layer->input];
     const int64_t *dims = sa_map_dims(map->value);
     uint64_t row_words = (uint64_t)dims[1] * map->words;
-    uint64_t row_bytes = row_words * word_bytes(w->plan);
+    uint64_t row_bits = row_words * to_program_act_bits(&w->plan->size);
     bool is_last = y + w->rows >= (uint64_t)dims[0];
-    uint64_t begin = y * row_bytes / SA_BEAT_BYTES;
-    uint64_t end = is_last ? map->beats : (y + w->rows) * row_bytes / SA_BEAT_BYTES;
+    uint64_t begin = y * row_bits / BEAT_BITS;
+    uint64_t end = is_last ? map->beats : (y + w->rows) * row_bits / BEAT_BITS;
     if (!set_beats(w, end - begin, map->input)) return false;
-    set(w, SA_REG_ACT_PAGE, map->page + y * row_words / SA_PAGE_WORDS);
-    set(w, SA_REG_ACT_BASE, y * row_words % SA_PAGE_WORDS);
+    set(w, SA_REG_ACT_PAGE, map->page + y * row_words / sa_page_words(&w->plan->size));
+    set(w, SA_REG_ACT_BASE, y * row_words % sa_page_words(&w->plan->size));
     address(w, SA_BUFFER_ACTIVATIONS, map->address + begin);
     command(w, SA(LOAD_A), FIELDS(.bank = there(SA_BANK_MAPS), .signal = LOADED));
     return true;
@@ -304,8 +299,8 @@ static void set_map(Writer *w, const Map *map, uint32_t page_reg, uint64_t row, 
 {
     uint64_t row_words = (uint64_t)sa_map_dims(map->value)[1] * map->words;
     uint64_t first = row * row_words + word;
-    set(w, page_reg, map->page + first / SA_PAGE_WORDS);
-    set(w, page_reg + 1, first % SA_PAGE_WORDS);
+    set(w, page_reg, map->page + first / sa_page_words(&w->plan->size));
+    set(w, page_reg + 1, first % sa_page_words(&w->plan->size));
     set(w, page_reg + 2, map->words);
     set(w, page_reg + 3, row_words);
 }
@@ -349,7 +344,7 @@ static void set_maps(Writer *w, const Tile *tile, const Rows *rows)
     uint64_t out_word = (uint64_t)tile->m * plan->size.rows / plan->size.cols;
     bool is_dense = mode_of(layer->op) == SA_MODE_DENSE;
     set_map(w, &plan->maps.data[layer->input], SA_REG_ACT_PAGE, rows->input,
-            is_dense ? tile->n : out_word);
+            is_dense ? tile->first_n + tile->n : out_word);
     set_map(w, &plan->maps.data[layer->result], SA_REG_OUT_PAGE, rows->begin, out_word);
     if (layer->operand != SIZE_MAX) set_operand(w, layer, rows->begin, out_word);
     set(w, SA_REG_IN_H,
@@ -362,7 +357,7 @@ static bool has_table(const Layer *layer)
 {
     for (uint32_t r = 0; r < layer->op->region_count; r++)
         FOR_EACH_OP(inner, region_entry(op_region(layer->op, r)))
-            if (inner->def == SA(PU_LOOKUP)) return true;
+            if (inner->def == SA(PU_LOOKUP) || inner->def == SA(PU_THRESHOLD)) return true;
     return false;
 }
 
@@ -378,12 +373,41 @@ static void run_rows(Writer *w, const Tile *tile, size_t index, const Rows *rows
     set(w, SA_REG_C_LAST, tile->n_end == layer->n_blocks);
     set(w, SA_REG_P_BASE, layer->parameters + tile->m);
     if (has_table(layer)) set(w, SA_REG_P_STRIDE, layer->m_blocks);
+    if (w->plan->clears_lanes) set(w, SA_REG_OUT_LANES, tile->out_lanes);
     set(w, SA_REG_W_BASE, 0);
     bool frees = layer->has_weights && index + 2 < w->weights.len && rows->is_last;
     array_command(w, SA(RUN),
                   FIELDS(.half = there(layer->has_weights ? (int64_t)(index % 2) : 0),
                          .wait = layer->has_weights && rows->is_first ? IN_ARRAY : NO_SEMAPHORE,
                          .signal = frees ? ARRAY_FREE : NO_SEMAPHORE));
+    w->program->last_run = w->array_commands;
+}
+
+/* Blocks without channels hold zeros: the last instruction of the layer's program stores a register that
+ * nothing has written. It does so from the beginning of a word on, whose channels come after. What the
+ * run reads in each place is the input's first word. */
+static void clear_blocks(Writer *w, const Tile *tile, const Rows *rows)
+{
+    const Layer *layer = &w->plan->layers.data[tile->layer];
+    const SaOverlay *size = &w->plan->size;
+    uint32_t step = size->rows < size->cols ? size->cols / size->rows : 1;
+    Tile blank = *tile;
+    blank.m = tile->m_end / step * step;
+    if (tile->m_blank <= tile->m_end) return;
+    set_layer(w, layer);
+    set_maps(w, &blank, rows);
+    set_map(w, &w->plan->maps.data[layer->input], SA_REG_ACT_PAGE, 0, 0);
+    set(w, SA_REG_MODE, SA_MODE_ELTWISE);
+    set(w, SA_REG_STRIDE_Y, 0);
+    set(w, SA_REG_STRIDE_X, 0);
+    set(w, SA_REG_ACT_PIXEL, 0);
+    set(w, SA_REG_PU_OUT, w->program->at + layer->tap_length + layer->pu_length - 1);
+    set(w, SA_REG_PU_OUT_LENGTH, 1);
+    set(w, SA_REG_OUT_CBLK, tile->m_blank - blank.m);
+    set(w, SA_REG_C_FIRST, 1);
+    set(w, SA_REG_C_LAST, 1);
+    set(w, SA_REG_OUT_LANES, 0);
+    array_command(w, SA(RUN), FIELDS(.half = there(0)));
     w->program->last_run = w->array_commands;
 }
 
@@ -395,6 +419,7 @@ static void run_tile(Writer *w, const Tile *tile, size_t index)
                  .is_first = true,
                  .is_last = true};
     enter_programs(w, layer);
+    clear_blocks(w, tile, &rows);
     run_rows(w, tile, index, &rows);
 }
 
@@ -431,6 +456,7 @@ static bool run_early(Writer *w, const Tile *tile, const Layer *layer)
         int64_t top = (int64_t)rows.begin * stride - pad;
         rows.input = top > 0 ? (uint64_t)top : 0;
         rows.pad = top < 0 ? (uint64_t)-top : 0;
+        clear_blocks(w, tile, &rows);
         run_rows(w, tile, 0, &rows);
         rows.begin = rows.end;
         rows.is_first = false;

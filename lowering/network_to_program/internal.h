@@ -8,10 +8,16 @@
 #include "ir/pass/pass.h"
 #include "lowering/network_to_program/network_to_program.h"
 
+/* How channels lie in the lanes of a pixel: in groups, each of which begins with a word. */
+typedef struct MapLanes {
+    uint64_t groups, channels, lanes; /* channels and lanes of a group */
+} MapLanes;
+
 /* A map on the chip: pixels of `words` words, in consecutive pages; where it lies outside, if it
  * does. */
 typedef struct Map {
     const Value *value;
+    MapLanes lanes;
     uint32_t words; /* of a pixel */
     uint64_t beats; /* of all of it, the last one filled up */
     uint32_t page, pages;
@@ -22,18 +28,23 @@ typedef struct Map {
 } Map;
 typedef VEC(Map) Maps;
 
-/* What one run computes of a layer: output blocks m to m_end of input blocks n to n_end. */
+/* What one run computes of a layer: output blocks m to m_end of input blocks n to n_end of those that
+ * its group begins with. */
 typedef struct Tile {
     size_t layer;
     uint32_t m, m_end, n, n_end;
-    uint64_t address; /* of its weights in SA_BANK_WEIGHTS, beats */
+    uint32_t first_n;   /* block of the group */
+    uint32_t out_lanes; /* channels that begin with block m */
+    uint32_t m_blank;   /* end of the blocks behind m_end that have no channels */
+    uint64_t address;   /* of its weights in SA_BANK_WEIGHTS, beats */
 } Tile;
 typedef VEC(Tile) Tiles;
 
 typedef struct Layer {
     const Op *op;
     size_t input, operand, result;  /* maps; operand SIZE_MAX: none */
-    uint32_t m_blocks, n_blocks;    /* of `rows` output, of `cols` input channels */
+    uint32_t m_blocks, n_blocks;    /* of `rows` output, of `cols` input channels of a group */
+    uint32_t parts;                 /* of the output, of which no tile has two */
     uint32_t tap_length, pu_length; /* of its programs */
     uint32_t parameters;            /* first vector */
     bool has_weights;
@@ -45,9 +56,11 @@ typedef VEC(uint8_t) Bytes;
 typedef struct Plan {
     const Op *network;
     SaOverlay size;
-    uint32_t lanes; /* channels are filled up to multiples of this */
+    uint32_t lanes;    /* channels are filled up to multiples of this */
+    bool clears_lanes; /* what fills up is stored as 0, since no weight is */
     Maps maps;
     PtrMap map_numbers; /* Value* -> place in `maps` + 1 */
+    PtrMap groups;      /* Value* -> MapLanes.groups; absent: 1 */
     Layers layers;
     Tiles tiles;
     Bytes weights, parameters; /* images */
@@ -60,6 +73,23 @@ typedef struct Plan {
 /* plan.c: false: diagnosed, something does not fit. */
 bool to_program_plan(Plan *plan, const Op *network) MUST_CHECK;
 void to_program_plan_free(Plan *plan);
+
+/* groups.c */
+void to_program_find_groups(Plan *plan);
+MapLanes to_program_lanes(const Plan *plan, const Value *map);
+/* The channel of a lane of a pixel; -1: it is filled up. */
+int64_t to_program_channel(const MapLanes *lanes, uint64_t lane);
+
+/* Bits that a word of the activations, or of the weight buffer, takes in external memory. */
+static inline uint64_t to_program_act_bits(const SaOverlay *size)
+{
+    return (uint64_t)size->cols * sa_stored_bits(size->act_bits);
+}
+static inline uint64_t to_program_weight_bits(const SaOverlay *size)
+{
+    return (uint64_t)size->rows * sa_stored_bits(size->weight_bits);
+}
+enum { BEAT_BITS = 8 * SA_BEAT_BYTES };
 
 /* Whether the map ends within a beat. */
 bool to_program_has_end(const Plan *plan, const Map *map);

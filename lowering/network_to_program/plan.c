@@ -21,16 +21,17 @@ static size_t find_map(const Plan *plan, const Value *value)
 static bool add_map(Plan *plan, const Value *value)
 {
     const int64_t *dims = sa_map_dims(value);
-    uint64_t channels = up((uint64_t)dims[2], plan->lanes) * plan->lanes;
+    const MapLanes lanes = to_program_lanes(plan, value);
     uint64_t pixels = (uint64_t)dims[0] * (uint64_t)dims[1];
-    uint64_t word_bytes = (uint64_t)plan->size.cols * plan->size.act_bits / 8;
-    uint64_t words = channels / plan->size.cols;
+    uint64_t word_bits = to_program_act_bits(&plan->size);
+    uint64_t words = lanes.groups * lanes.lanes / plan->size.cols;
     Map *map = vec_push(&plan->maps);
-    *map = (Map){.value = value, .words = (uint32_t)words};
+    *map = (Map){.value = value, .lanes = lanes, .words = (uint32_t)words};
     ptrmap_put(&plan->map_numbers, value, (void *)(uintptr_t)plan->maps.len);
-    map->beats = up(pixels * words * word_bytes, SA_BEAT_BYTES);
-    uint64_t held = up(map->beats * SA_BEAT_BYTES, word_bytes);
-    map->pages = (uint32_t)up(held > pixels * words ? held : pixels * words, SA_PAGE_WORDS);
+    map->beats = up(pixels * words * word_bits, BEAT_BITS);
+    uint64_t held = up(map->beats * BEAT_BITS, word_bits);
+    map->pages =
+        (uint32_t)up(held > pixels * words ? held : pixels * words, sa_page_words(&plan->size));
     uint64_t row = (uint64_t)dims[1] * words;
     return row <= UINT16_MAX || op_error(value_def(value),
                                          "gives rows of %llu words, more than a "
@@ -42,22 +43,23 @@ bool to_program_has_end(const Plan *plan, const Map *map)
 {
     const int64_t *dims = sa_map_dims(map->value);
     uint64_t words = (uint64_t)dims[0] * (uint64_t)dims[1] * map->words;
-    return words * plan->size.cols * plan->size.act_bits / 8 % SA_BEAT_BYTES != 0;
+    return words * to_program_act_bits(&plan->size) % BEAT_BITS != 0;
 }
 
 static void add_layer(Plan *plan, const Op *op)
 {
-    const int64_t *in = sa_map_dims(op_operand(op, 0)), *out = sa_map_dims(op_result(op, 0));
+    const MapLanes in = to_program_lanes(plan, op_operand(op, 0));
+    const MapLanes out = to_program_lanes(plan, op_result(op, 0));
     bool is_dense = op->def == SA(CONV) && !op_attr(op, "depthwise");
-    uint64_t lanes = plan->lanes;
+    uint64_t groups = (uint64_t)sa_int(op, SA_ATTR_GROUPS, 1);
     Layer *layer = vec_push(&plan->layers);
     *layer = (Layer){.op = op,
                      .input = find_map(plan, op_operand(op, 0)),
                      .operand = sa_operand(op) ? find_map(plan, sa_operand(op)) : SIZE_MAX,
                      .has_weights = op->def == SA(CONV)};
-    layer->m_blocks = (uint32_t)(up((uint64_t)out[2], lanes) * lanes / plan->size.rows);
-    layer->n_blocks =
-        is_dense ? (uint32_t)(up((uint64_t)in[2], lanes) * lanes / plan->size.cols) : 1;
+    layer->m_blocks = (uint32_t)(out.groups * out.lanes / plan->size.rows);
+    layer->n_blocks = is_dense ? (uint32_t)(in.groups * in.lanes / plan->size.cols / groups) : 1;
+    layer->parts = (uint32_t)(plan->clears_lanes && out.groups > groups ? out.groups : groups);
 }
 
 static void note_use(Plan *plan, size_t map, size_t layer)
@@ -160,11 +162,10 @@ static uint64_t taps_of(const Op *op)
 }
 
 /* Words of a memory that whole beats fill: loads end with a beat. */
-static uint64_t usable(uint64_t words, uint64_t word_bytes)
+static uint64_t usable(uint64_t words, uint64_t word_bits)
 {
-    return word_bytes < SA_BEAT_BYTES
-               ? words / (SA_BEAT_BYTES / word_bytes) * (SA_BEAT_BYTES / word_bytes)
-               : words;
+    return word_bits < BEAT_BITS ? words / (BEAT_BITS / word_bits) * (BEAT_BITS / word_bits)
+                                 : words;
 }
 
 /* As many blocks of each as the memories of the array and a half of the weight buffer hold; all
@@ -175,11 +176,11 @@ static bool tile_size(const Plan *plan, const Layer *layer, TileSize *out)
     const SaOverlay *size = &plan->size;
     uint32_t step = size->rows < size->cols ? size->cols / size->rows : 1;
     uint64_t taps = taps_of(layer->op), pixels;
-    uint64_t most = usable(size->w_words, size->rows * size->weight_bits / 8) / size->cols;
+    uint64_t most = usable(size->w_words, to_program_weight_bits(size)) / size->cols;
     if (most > size->pe_words) most = size->pe_words;
     const int64_t *dims = sa_map_dims(op_result(layer->op, 0));
     pixels = (uint64_t)dims[0] * (uint64_t)dims[1];
-    *out = (TileSize){layer->m_blocks, layer->n_blocks};
+    *out = (TileSize){layer->m_blocks / layer->parts, layer->n_blocks};
     if (!layer->has_weights) return true;
     if (taps * step > most)
         return op_error(layer->op,
@@ -203,28 +204,52 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+static bool add_tile(Plan *plan, Tile tile)
+{
+    const Layer *layer = &plan->layers.data[tile.layer];
+    tile.address = plan->weights.len / SA_BEAT_BYTES;
+    if (layer->has_weights) to_program_add_weights(plan, &tile);
+    uint64_t beats = plan->weights.len / SA_BEAT_BYTES - tile.address;
+    if (beats > MAX_BEATS)
+        return op_error(layer->op,
+                        "has %llu beats of weights in a tile, more than a "
+                        "register counts",
+                        (unsigned long long)beats);
+    *vec_push(&plan->tiles) = tile;
+    return true;
+}
+
+/* The tiles of a part of the output's blocks, which are of one group. */
+static bool add_tiles_of(Plan *plan, size_t index, uint32_t part, TileSize size)
+{
+    const Layer *layer = &plan->layers.data[index];
+    uint32_t groups = (uint32_t)sa_int(layer->op, SA_ATTR_GROUPS, 1);
+    uint32_t blocks = layer->m_blocks / layer->parts, begin = part * blocks;
+    uint32_t channels = (uint32_t)sa_map_dims(op_result(layer->op, 0))[2] / layer->parts;
+    uint32_t used = plan->clears_lanes ? (uint32_t)up(channels, plan->size.rows) : blocks;
+    for (uint32_t m = 0; m < used; m += size.m)
+        for (uint32_t n = 0; n < layer->n_blocks; n += size.n) {
+            bool is_last = m + size.m >= used && n + size.n >= layer->n_blocks;
+            Tile tile = {.layer = index,
+                         .m = begin + m,
+                         .m_end = begin + least(m + size.m, used),
+                         .m_blank = is_last ? begin + blocks : 0,
+                         .n = n,
+                         .n_end = least(n + size.n, layer->n_blocks),
+                         .first_n = part / (layer->parts / groups) * layer->n_blocks,
+                         .out_lanes = channels - m * plan->size.rows};
+            if (!add_tile(plan, tile)) return false;
+        }
+    return true;
+}
+
 static bool add_tiles(Plan *plan, size_t index)
 {
     const Layer *layer = &plan->layers.data[index];
     TileSize size;
     if (!tile_size(plan, layer, &size)) return false;
-    for (uint32_t m = 0; m < layer->m_blocks; m += size.m)
-        for (uint32_t n = 0; n < layer->n_blocks; n += size.n) {
-            Tile tile = {.layer = index,
-                         .m = m,
-                         .m_end = least(m + size.m, layer->m_blocks),
-                         .n = n,
-                         .n_end = least(n + size.n, layer->n_blocks)};
-            tile.address = plan->weights.len / SA_BEAT_BYTES;
-            if (layer->has_weights) to_program_add_weights(plan, &tile);
-            uint64_t beats = plan->weights.len / SA_BEAT_BYTES - tile.address;
-            if (beats > MAX_BEATS)
-                return op_error(layer->op,
-                                "has %llu beats of weights in a tile, more than a "
-                                "register counts",
-                                (unsigned long long)beats);
-            *vec_push(&plan->tiles) = tile;
-        }
+    for (uint32_t part = 0; part < layer->parts; part++)
+        if (!add_tiles_of(plan, index, part, size)) return false;
     return true;
 }
 
@@ -250,7 +275,7 @@ static bool add_parameters(Plan *plan, Layer *layer)
     size_t count = op_attr(layer->op, "parameters")->u.array.count;
     plan->parameter_vectors += (uint32_t)count * layer->m_blocks;
     to_program_add_parameters(plan, layer);
-    return plan->parameter_vectors <= usable(plan->size.param_words, plan->size.rows * 4) ||
+    return plan->parameter_vectors <= usable(plan->size.param_words, plan->size.rows * 32) ||
            op_error(layer->op, "needs vector %u of parameters, of which the overlay holds %u",
                     plan->parameter_vectors - 1, plan->size.param_words);
 }
@@ -259,6 +284,8 @@ bool to_program_plan(Plan *plan, const Op *network)
 {
     *plan = (Plan){.network = network, .size = sa_overlay(op_attr(network, SA_ATTR_OVERLAY))};
     plan->lanes = plan->size.rows > plan->size.cols ? plan->size.rows : plan->size.cols;
+    plan->clears_lanes = plan->size.weight_bits == 1;
+    to_program_find_groups(plan);
     FOR_EACH_OP(op, region_entry(op_region(network, 0)))
         if (!add_op(plan, op)) return false;
     if (!place_maps(plan)) return false;
@@ -273,6 +300,7 @@ void to_program_plan_free(Plan *plan)
 {
     vec_free(&plan->maps);
     ptrmap_free(&plan->map_numbers);
+    ptrmap_free(&plan->groups);
     vec_free(&plan->layers);
     vec_free(&plan->tiles);
     vec_free(&plan->weights);

@@ -17,16 +17,15 @@ static TileWeights weights_of(const Plan *plan, const Tile *tile)
     sa_kernel(layer->op, kernel);
     uint64_t count =
         (uint64_t)(kernel[0] * kernel[1]) * (tile->m_end - tile->m) * (tile->n_end - tile->n);
-    uint64_t word_bytes = (uint64_t)size->rows * size->weight_bits / 8;
-    uint64_t bytes = count * size->cols * word_bytes;
-    uint64_t beats = bytes / SA_BEAT_BYTES + (bytes % SA_BEAT_BYTES != 0);
-    return (TileWeights){.count = count,
-                         .words = (beats * SA_BEAT_BYTES + word_bytes - 1) / word_bytes};
+    uint64_t word_bits = to_program_weight_bits(size);
+    uint64_t bits = count * size->cols * word_bits;
+    uint64_t beats = bits / BEAT_BITS + (bits % BEAT_BITS != 0);
+    return (TileWeights){.count = count, .words = (beats * BEAT_BITS + word_bits - 1) / word_bits};
 }
 
 static uint64_t beats_of(const Plan *plan, uint64_t words)
 {
-    return words * plan->size.rows * plan->size.weight_bits / 8 / SA_BEAT_BYTES;
+    return words * to_program_weight_bits(&plan->size) / BEAT_BITS;
 }
 
 static bool overlaps(const WeightLoad *a, const WeightLoad *b)

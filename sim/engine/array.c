@@ -3,9 +3,10 @@
 
 enum { CHAIN = 16, MULTIPLIER_STAGES = 4 }; /* products added up in a cascade of slices */
 
-uint64_t engine_word(const Command *cmd, int page, int base, uint64_t y, uint64_t x)
+uint64_t engine_word(const Engine *e, const Command *cmd, int page, int base, uint64_t y,
+                     uint64_t x)
 {
-    return (uint64_t)cmd->regs[page] * SA_PAGE_WORDS + (uint64_t)cmd->regs[base] +
+    return (uint64_t)cmd->regs[page] * sa_page_words(&e->size) + (uint64_t)cmd->regs[base] +
            y * (uint64_t)cmd->regs[SA_REG_ACT_ROW] + x * (uint64_t)cmd->regs[SA_REG_ACT_PIXEL];
 }
 
@@ -38,9 +39,20 @@ static uint64_t vectors(const Command *cmd)
     return reg(cmd, SA_REG_OUT_CBLK) * reg(cmd, SA_REG_OUT_H) * reg(cmd, SA_REG_OUT_W);
 }
 
-static uint64_t pu_cycles(const Engine *e, uint64_t length)
+/* Cycles of a program: so many instructions at once, of which searches of thresholds count for several.
+ * What is not set is found when the run begins. */
+static uint64_t pu_cycles(const Engine *e, const Command *cmd, int first, int length)
 {
-    return div_up(length, e->size.pu_stages);
+    uint64_t begin = reg(cmd, first), count = reg(cmd, length);
+    for (uint64_t i = begin; i < begin + reg(cmd, length) && i < SA_PU_WORDS; i++)
+        if (e->pu[i] && e->pu[i]->def == SA(PU_THRESHOLD))
+            count += (uint64_t)sa_int(e->pu[i], "planes", 1) - 1;
+    return div_up(count, e->size.pu_stages);
+}
+
+static uint64_t pu_out_cycles(const Engine *e, const Command *cmd)
+{
+    return pu_cycles(e, cmd, SA_REG_PU_OUT, SA_REG_PU_OUT_LENGTH);
 }
 
 /* From the first row to the last one, through the multipliers and the tree over the cascades of a
@@ -52,8 +64,7 @@ static uint64_t array_depth(const Engine *e, const Command *cmd)
          chains = (uint32_t)div_up(chains, 2))
         tree++;
     uint32_t chain = e->size.cols < CHAIN ? e->size.cols : CHAIN;
-    return e->size.rows - 1 + MULTIPLIER_STAGES + chain + tree +
-           pu_cycles(e, reg(cmd, SA_REG_PU_OUT_LENGTH));
+    return e->size.rows - 1 + MULTIPLIER_STAGES + chain + tree + pu_out_cycles(e, cmd);
 }
 
 /* Cycles that one output vector keeps the array, and the processing unit. Words of `cols` lanes are
@@ -62,8 +73,8 @@ static uint64_t vector_cycles(const Engine *e, const Command *cmd)
 {
     uint64_t taps = reg(cmd, SA_REG_K_H) * reg(cmd, SA_REG_K_W);
     uint64_t words = div_up(e->size.rows, e->size.cols);
-    uint64_t out = reg(cmd, SA_REG_C_LAST) ? pu_cycles(e, reg(cmd, SA_REG_PU_OUT_LENGTH)) : 0;
-    uint64_t tap = pu_cycles(e, reg(cmd, SA_REG_PU_TAP_LENGTH)), in = 0;
+    uint64_t out = reg(cmd, SA_REG_C_LAST) ? pu_out_cycles(e, cmd) : 0;
+    uint64_t tap = pu_cycles(e, cmd, SA_REG_PU_TAP, SA_REG_PU_TAP_LENGTH), in = 0;
     switch (reg(cmd, SA_REG_MODE)) {
     case SA_MODE_DENSE: in = taps * reg(cmd, SA_REG_IN_CBLK); break;
     case SA_MODE_DEPTHWISE: in = taps; break;
@@ -131,9 +142,9 @@ static Tap tap_at(const PuPlace *at, uint64_t ky, uint64_t kx)
 static const int64_t *tap_word(Engine *e, const PuPlace *at, const Tap *tap, uint64_t n)
 {
     if (!tap->is_inside) return e->input;
-    uint64_t word =
-        engine_word(at->cmd, SA_REG_ACT_PAGE, SA_REG_ACT_BASE, (uint64_t)tap->y, (uint64_t)tap->x) +
-        n;
+    uint64_t word = engine_word(e, at->cmd, SA_REG_ACT_PAGE, SA_REG_ACT_BASE, (uint64_t)tap->y,
+                                (uint64_t)tap->x) +
+                    n;
     const int64_t *lanes = engine_memory_read(&e->act, at->cmd, word, 0);
     for (uint32_t i = 0; lanes && i < e->size.cols; i++) {
         if (lanes[i] != MEMORY_EMPTY) continue;
@@ -196,8 +207,8 @@ static bool take_tap(Engine *e, const PuPlace *at, const Tap *tap)
         for (uint32_t j = 0; j < e->size.rows; j++) e->sums[j] = at->cmd->regs[SA_REG_PAD_VALUE];
         return true;
     }
-    uint64_t word =
-        engine_word(at->cmd, SA_REG_ACT_PAGE, SA_REG_ACT_BASE, (uint64_t)tap->y, (uint64_t)tap->x);
+    uint64_t word = engine_word(e, at->cmd, SA_REG_ACT_PAGE, SA_REG_ACT_BASE, (uint64_t)tap->y,
+                                (uint64_t)tap->x);
     return engine_read_vector(e, at->cmd, word, at->m, 0, e->sums);
 }
 

@@ -162,8 +162,8 @@ static bool set_register(Sequencer *s, const Op *op)
 {
     int32_t value = (int32_t)sa_int(op, "value", 0);
     uint32_t reg = (uint32_t)sa_int(op, "register", 0);
-    int32_t limit = 1 << (s->engine->size.act_bits - 1);
-    if (reg == SA_REG_PAD_VALUE && (value < -limit || value >= limit))
+    const SaOverlay *size = &s->engine->size;
+    if (reg == SA_REG_PAD_VALUE && (value < sa_act_min(size) || value > sa_act_max(size)))
         return op_error(op, "pads with a number of more than %u bits", s->engine->size.act_bits);
     s->regs[reg] = value;
     return true;
@@ -280,7 +280,7 @@ static bool sequence(Sequencer *s)
 static uint64_t lane_count(const SaOverlay *size)
 {
     uint64_t rows = size->rows, cols = size->cols;
-    return (uint64_t)size->act_pages * SA_PAGE_WORDS * cols + 2 * size->w_words * rows +
+    return (uint64_t)size->act_pages * sa_page_words(size) * cols + 2 * size->w_words * rows +
            2 * size->pe_words * rows * cols + size->acc_words * rows + size->param_words * rows;
 }
 
@@ -299,16 +299,16 @@ static const Op **list_instructions(const Op *program)
 static void create_memories(Engine *e)
 {
     const SaOverlay *size = &e->size;
-    engine_memory_create(&e->act, "activations", (uint64_t)size->act_pages * SA_PAGE_WORDS,
-                         size->cols, true);
+    engine_memory_create(&e->act, "activations", (uint64_t)size->act_pages * sa_page_words(size),
+                         size->cols, sa_page_words(size));
     for (int half = 0; half < 2; half++) {
         engine_memory_create(&e->weights[half], half ? "weight buffer B" : "weight buffer A",
-                             size->w_words, size->rows, false);
+                             size->w_words, size->rows, 0);
         engine_memory_create(&e->pe[half], half ? "array's memories B" : "array's memories A",
-                             size->pe_words, size->rows * size->cols, false);
+                             size->pe_words, size->rows * size->cols, 0);
     }
-    engine_memory_create(&e->params, "parameters", size->param_words, size->rows, false);
-    engine_memory_create(&e->partial, "partial sums", size->acc_words, size->rows, false);
+    engine_memory_create(&e->params, "parameters", size->param_words, size->rows, 0);
+    engine_memory_create(&e->partial, "partial sums", size->acc_words, size->rows, 0);
     Memory *all[] = {&e->act,   &e->weights[0], &e->weights[1], &e->pe[0],
                      &e->pe[1], &e->params,     &e->partial};
     for (size_t i = 0; i < COUNT_OF(all); i++) all[i]->instructions = e->instructions;

@@ -30,7 +30,7 @@ typedef struct Memory {
     const char *name;
     uint64_t words;
     uint32_t lanes;
-    bool has_pages; /* of SA_PAGE_WORDS words with one port to read and one to write */
+    uint32_t page_words; /* of a page, which has one port to read and one to write; 0: no pages */
     int64_t *data;
     WordUse *uses;
     WordUse *pages;
@@ -56,7 +56,7 @@ typedef struct Engine {
 
 /* memory.c */
 void engine_memory_create(Memory *memory, const char *name, uint64_t words, uint32_t lanes,
-                          bool has_pages);
+                          uint32_t page_words);
 void engine_memory_free(Memory *memory);
 /* A word that the command reads through its port `port`, or lanes of one that it writes. The lanes
  * belong to the memory. NULL: diagnosed. */
@@ -87,10 +87,30 @@ bool engine_pu_run(Engine *engine, const PuPlace *at, uint32_t first, uint32_t l
 bool engine_pu_fits(const Engine *engine, int64_t value);
 
 /* Words of the activations. */
-uint64_t engine_word(const Command *cmd, int page, int base, uint64_t y, uint64_t x);
+uint64_t engine_word(const Engine *engine, const Command *cmd, int page, int base, uint64_t y,
+                     uint64_t x);
 /* The lanes m * rows … of a pixel whose words begin at `word`, copied to `out`. */
 bool engine_read_vector(Engine *engine, const Command *cmd, uint64_t word, uint64_t m,
                         uint32_t port, int64_t *out);
+
+/* `count` bits, a power of two or whole bytes, from bit `at` on. */
+static inline uint64_t engine_get_bits(const uint8_t *from, uint64_t at, uint32_t count)
+{
+    uint64_t bits = 0;
+    if (count < 8) return ((uint32_t)from[at / 8] >> at % 8) & ((1u << count) - 1);
+    for (uint32_t i = 0; i < count / 8; i++) bits |= (uint64_t)from[at / 8 + i] << 8 * i;
+    return bits;
+}
+
+static inline void engine_put_bits(uint8_t *to, uint64_t at, uint32_t count, uint64_t bits)
+{
+    if (count < 8) {
+        uint32_t mask = ((1u << count) - 1) << at % 8;
+        to[at / 8] = (uint8_t)((to[at / 8] & ~mask) | ((uint32_t)(bits << at % 8) & mask));
+        return;
+    }
+    for (uint32_t i = 0; i < count / 8; i++) to[at / 8 + i] = (uint8_t)(bits >> 8 * i & 0xFF);
+}
 
 static inline uint64_t div_up(uint64_t a, uint64_t b)
 {

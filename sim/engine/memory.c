@@ -6,13 +6,13 @@
 #include "sim/engine/internal.h"
 
 void engine_memory_create(Memory *memory, const char *name, uint64_t words, uint32_t lanes,
-                          bool has_pages)
+                          uint32_t page_words)
 {
     size_t count = (size_t)(words * lanes);
-    *memory = (Memory){.name = name, .words = words, .lanes = lanes, .has_pages = has_pages};
+    *memory = (Memory){.name = name, .words = words, .lanes = lanes, .page_words = page_words};
     memory->data = xmalloc(count * sizeof *memory->data);
     memory->uses = xcalloc((size_t)words, sizeof *memory->uses);
-    if (has_pages) memory->pages = xcalloc((size_t)words / SA_PAGE_WORDS, sizeof *memory->pages);
+    if (page_words > 0) memory->pages = xcalloc((size_t)words / page_words, sizeof *memory->pages);
     for (size_t i = 0; i < count; i++) memory->data[i] = MEMORY_EMPTY;
 }
 
@@ -47,7 +47,7 @@ static bool note_other(const Memory *memory, const Command *cmd, uint32_t number
 static bool report_port(const Memory *memory, const Command *cmd, uint64_t word, uint32_t other,
                         const char *verb)
 {
-    unsigned long long page = word / SA_PAGE_WORDS;
+    unsigned long long page = word / memory->page_words;
     if (other == cmd->number)
         return op_error(cmd->op,
                         "reads both operands from page %llu of the %s, which has one port "
@@ -60,7 +60,7 @@ static bool report_port(const Memory *memory, const Command *cmd, uint64_t word,
 
 static bool take_read_port(const Memory *memory, const Command *cmd, uint64_t word, uint32_t port)
 {
-    WordUse *page = &memory->pages[word / SA_PAGE_WORDS];
+    WordUse *page = &memory->pages[word / memory->page_words];
     if (page->read_end > cmd->start && page->reader != owner(cmd, port))
         return report_port(memory, cmd, word, page->reader / 2, "reads");
     page->reader = owner(cmd, port);
@@ -70,7 +70,7 @@ static bool take_read_port(const Memory *memory, const Command *cmd, uint64_t wo
 
 static bool take_write_port(const Memory *memory, const Command *cmd, uint64_t word)
 {
-    WordUse *page = &memory->pages[word / SA_PAGE_WORDS];
+    WordUse *page = &memory->pages[word / memory->page_words];
     if (page->write_end > cmd->start && page->writer != cmd->number)
         return report_port(memory, cmd, word, page->writer, "writes");
     page->writer = cmd->number;
@@ -94,7 +94,7 @@ const int64_t *engine_memory_read(const Memory *memory, const Command *cmd, uint
                  (unsigned long long)word, memory->name);
         return NULL;
     }
-    if (memory->has_pages && !take_read_port(memory, cmd, word, port)) return NULL;
+    if (memory->page_words > 0 && !take_read_port(memory, cmd, word, port)) return NULL;
     if (use->read_end < cmd->end) {
         use->read_end = cmd->end;
         use->reader = cmd->number;
@@ -114,7 +114,7 @@ int64_t *engine_memory_write(const Memory *memory, const Command *cmd, uint64_t 
         note_other(memory, cmd, other);
         return NULL;
     }
-    if (memory->has_pages && !take_write_port(memory, cmd, word)) return NULL;
+    if (memory->page_words > 0 && !take_write_port(memory, cmd, word)) return NULL;
     use->writer = cmd->number;
     use->write_end = cmd->end;
     return &memory->data[word * memory->lanes];

@@ -14,11 +14,21 @@ static uint64_t lanes_of(const Op *op)
     return (uint64_t)sa_int(op, "lanes", 0);
 }
 
+/* Of an element in external memory. */
+static uint32_t bits_of(const Op *op)
+{
+    return sa_stored_bits(type_width(type_elem(map_of(op))));
+}
+
+static bool is_unsigned_map(const Op *op)
+{
+    return type_elem(map_of(op))->u.integer.sign == UNSIGNED;
+}
+
 uint64_t engine_port_bytes(const Op *op)
 {
     const int64_t *dims = map_of(op)->u.shaped.dims;
-    return (uint64_t)dims[0] * (uint64_t)dims[1] * lanes_of(op) *
-           type_width(type_elem(map_of(op))) / 8;
+    return div_up((uint64_t)dims[0] * (uint64_t)dims[1] * lanes_of(op) * bits_of(op), 8);
 }
 
 /* The windows of a folded input, and the map that they are of, whose last dimensions are rows, columns
@@ -67,7 +77,8 @@ void engine_port_free(EnginePort *port)
 static bool fits_map(const Op *op, const Npy *npy)
 {
     const Type *map = map_of(op);
-    bool fits = npy->rank == 3 && npy->kind == 'i' && npy->item == type_width(type_elem(map)) / 8;
+    bool fits = npy->rank == 3 && npy->kind == (is_unsigned_map(op) ? 'u' : 'i') &&
+                npy->item == div_up(bits_of(op), 8);
     for (uint32_t i = 0; fits && i < 3; i++) fits = npy->dims[i] == map->u.shaped.dims[i];
     return fits;
 }
@@ -77,9 +88,9 @@ bool engine_port_take(EnginePort *port, const Npy *npy, int64_t *frames, StrBuf 
     const int64_t *dims = map_of(port->op)->u.shaped.dims;
     *frames = 1;
     if (!port->has_type && !fits_map(port->op, npy)) {
-        strbuf_printf(why, " must be an array of %lldx%lldx%lld elements of type int%u",
+        strbuf_printf(why, " must be an array of %lldx%lldx%lld elements of type %sint%llu",
                       (long long)dims[0], (long long)dims[1], (long long)dims[2],
-                      type_width(type_elem(map_of(port->op))));
+                      is_unsigned_map(port->op) ? "u" : "", 8ull * div_up(bits_of(port->op), 8));
         return false;
     }
     if (port->has_type) {
@@ -93,13 +104,14 @@ bool engine_port_take(EnginePort *port, const Npy *npy, int64_t *frames, StrBuf 
     return true;
 }
 
-/* Where element i of a frame lies in the map, in bytes. */
+/* Where element i of a frame lies in the map, in bits. Each group of channels has its lanes. */
 static uint64_t place_of(const EnginePort *port, int64_t i)
 {
-    const Type *map = map_of(port->op);
-    uint64_t channels = (uint64_t)map->u.shaped.dims[2], index = (uint64_t)i;
-    return (index / channels * lanes_of(port->op) + index % channels) *
-           (type_width(type_elem(map)) / 8);
+    uint64_t groups = (uint64_t)sa_int(port->op, SA_ATTR_GROUPS, 1);
+    uint64_t channels = (uint64_t)map_of(port->op)->u.shaped.dims[2], index = (uint64_t)i;
+    uint64_t pixel = index / channels, channel = index % channels, each = channels / groups;
+    uint64_t lanes = lanes_of(port->op);
+    return (pixel * lanes + channel / each * (lanes / groups) + channel % each) * bits_of(port->op);
 }
 
 /* The element of the function's array that is number i of the map; -1: padding. */
@@ -129,15 +141,14 @@ bool engine_port_enter(const EnginePort *port, int64_t frame, uint8_t *to, StrBu
 {
     Array *array = boundary_enter(&port->boundary, &port->npy, frame, why);
     if (!array) return false;
-    uint32_t item = type_width(type_elem(map_of(port->op))) / 8, width = type_width(array->elem);
+    uint32_t width = type_width(array->elem);
     bool is_unsigned = port->has_type && !port->boundary.is_signed && width < 64;
     for (int64_t i = 0; i < map_count(port); i++) {
         int64_t from = element_of(port, i);
         uint64_t value =
             (uint64_t)(from < 0 ? port->fold[SA_FOLD_PAD_VALUE] : array_get_i64(array, from));
-        uint64_t at = place_of(port, i);
         if (is_unsigned && from >= 0) value &= (UINT64_C(1) << width) - 1;
-        for (uint32_t k = 0; k < item; k++) to[at + k] = (uint8_t)(value >> 8 * k);
+        engine_put_bits(to, place_of(port, i), bits_of(port->op), value);
     }
     array_unref(array);
     return true;
@@ -145,13 +156,13 @@ bool engine_port_enter(const EnginePort *port, int64_t frame, uint8_t *to, StrBu
 
 Array *engine_port_read(const EnginePort *port, const uint8_t *from, StrBuf *why)
 {
-    uint32_t item = type_width(type_elem(map_of(port->op))) / 8;
-    uint64_t sign = UINT64_C(1) << (8 * item - 1);
+    uint32_t width = type_width(type_elem(map_of(port->op)));
+    uint64_t sign = is_unsigned_map(port->op) ? 0 : UINT64_C(1) << (width - 1);
     Array *array = array_new(port->boundary.type);
     if (!array) strbuf_add_c(why, "has more elements than memory holds");
     for (int64_t i = 0; array && i < array->count; i++) {
-        uint64_t bits = 0, at = place_of(port, i);
-        for (uint32_t k = 0; k < item; k++) bits |= (uint64_t)from[at + k] << 8 * k;
+        uint64_t bits = engine_get_bits(from, place_of(port, i), bits_of(port->op));
+        bits &= (UINT64_C(1) << width) - 1;
         array_set_i64(array, i, (int64_t)((bits ^ sign) - sign));
     }
     return array;

@@ -72,7 +72,7 @@ static bool run_mvhi(Engine *e, const Op *op)
 static bool load_operand(Engine *e, const PuPlace *at, int64_t *dest)
 {
     const Command *cmd = at->cmd;
-    uint64_t word = engine_word(cmd, SA_REG_ACT2_PAGE, SA_REG_ACT2_BASE, 0, 0) +
+    uint64_t word = engine_word(e, cmd, SA_REG_ACT2_PAGE, SA_REG_ACT2_BASE, 0, 0) +
                     at->y * (uint64_t)cmd->regs[SA_REG_ACT2_ROW] +
                     at->x * (uint64_t)cmd->regs[SA_REG_ACT2_PIXEL];
     return engine_read_vector(e, cmd, word, at->m, 1, dest);
@@ -131,11 +131,41 @@ static bool run_lookup(Engine *e, const PuPlace *at, const Op *op)
     return true;
 }
 
+/* Thresholds of the lane that are not above *dest; they must not fall. */
+static bool count_thresholds(Engine *e, const PuPlace *at, const Op *op, uint32_t lane,
+                             int64_t *dest)
+{
+    uint64_t first =
+        (uint64_t)at->cmd->regs[SA_REG_P_BASE] + (uint64_t)sa_int(op, "address", 0) + at->m;
+    int64_t count = 0, most = (INT64_C(1) << sa_int(op, "planes", 1)) - 1, before = INT64_MIN;
+    for (int64_t i = 0; i < most; i++) {
+        uint64_t word = first + (uint64_t)i * (uint64_t)at->cmd->regs[SA_REG_P_STRIDE];
+        const int64_t *lanes = engine_memory_read(&e->params, at->cmd, word, 0);
+        if (!lanes) return false;
+        if (lanes[lane] < before) return op_error(op, "has thresholds that fall, in lane %u", lane);
+        before = lanes[lane];
+        count += lanes[lane] <= *dest;
+    }
+    *dest = count;
+    return true;
+}
+
+static bool run_thresholds(Engine *e, const PuPlace *at, const Op *op)
+{
+    int64_t *dest = reg(e, op, "dest");
+    const int64_t *from = reg(e, op, "src0");
+    for (uint32_t j = 0; j < e->size.rows; j++) {
+        dest[j] = from[j];
+        if (!count_thresholds(e, at, op, j, &dest[j])) return false;
+    }
+    return true;
+}
+
 static int64_t saturate(const Engine *e, int64_t value)
 {
-    int64_t limit = INT64_C(1) << (e->size.act_bits - 1);
-    if (value < -limit) return -limit;
-    return value < limit ? value : limit - 1;
+    int64_t low = sa_act_min(&e->size), high = sa_act_max(&e->size);
+    if (value < low) return low;
+    return value < high ? value : high;
 }
 
 /* Lane m * rows + j of the pixel. */
@@ -143,16 +173,18 @@ static bool run_store(Engine *e, const PuPlace *at, const Op *op)
 {
     const Command *cmd = at->cmd;
     const int64_t *from = reg(e, op, "src0");
-    uint64_t word = engine_word(cmd, SA_REG_OUT_PAGE, SA_REG_OUT_BASE, 0, 0) +
+    uint64_t word = engine_word(e, cmd, SA_REG_OUT_PAGE, SA_REG_OUT_BASE, 0, 0) +
                     at->y * (uint64_t)cmd->regs[SA_REG_OUT_ROW] +
                     at->x * (uint64_t)cmd->regs[SA_REG_OUT_PIXEL];
+    uint64_t out_lanes = (uint64_t)cmd->regs[SA_REG_OUT_LANES];
     int64_t *lanes = NULL;
     for (uint32_t j = 0; j < e->size.rows; j++) {
         uint64_t channel = at->m * e->size.rows + j;
         if ((j == 0 || channel % e->size.cols == 0) &&
             !(lanes = engine_memory_write(&e->act, cmd, word + channel / e->size.cols)))
             return false;
-        lanes[channel % e->size.cols] = saturate(e, from[j]);
+        bool counts = out_lanes == 0 || channel < out_lanes;
+        lanes[channel % e->size.cols] = counts ? saturate(e, from[j]) : 0;
     }
     return true;
 }
@@ -161,6 +193,7 @@ static bool run_one(Engine *e, const PuPlace *at, const Op *op, uint32_t *emitte
 {
     if (op->def == SA(PU_LOAD)) return run_load(e, at, op);
     if (op->def == SA(PU_LOOKUP)) return run_lookup(e, at, op);
+    if (op->def == SA(PU_THRESHOLD)) return run_thresholds(e, at, op);
     if (op->def == SA(PU_RSHIFTI)) return run_shift(e, op);
     if (op->def == SA(PU_MVHI)) return run_mvhi(e, op);
     if (op->def != SA(PU_STORE)) return run_arithmetic(e, op);

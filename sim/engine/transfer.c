@@ -3,14 +3,16 @@
  * least channel first, bytes with the least first. */
 #include "sim/engine/internal.h"
 
-enum { PARAM_BYTES = 4 };
+enum { PARAM_BITS = 32, BEAT_BITS = 8 * SA_BEAT_BYTES };
 
 /* One side of a load or store. */
 typedef struct Stream {
     const Memory *memory;
     uint64_t word;    /* the first one */
-    uint32_t element; /* bytes */
+    uint32_t bits;    /* of an element */
     uint32_t buffer;  /* of sa.addr */
+    bool is_unsigned; /* its numbers */
+    bool is_bipolar;  /* -1 and 1 as 0 and 1 */
 } Stream;
 
 static Stream stream_of(const Engine *e, const Command *cmd)
@@ -18,16 +20,23 @@ static Stream stream_of(const Engine *e, const Command *cmd)
     const int32_t *regs = cmd->regs;
     const OpDef *def = cmd->op->def;
     if (def == SA(LOAD_W))
-        return (Stream){&e->weights[sa_int(cmd->op, SA_ATTR_HALF, 0)],
-                        (uint64_t)regs[SA_REG_WB_BASE], e->size.weight_bits / 8, SA_BUFFER_WEIGHTS};
+        return (Stream){.memory = &e->weights[sa_int(cmd->op, SA_ATTR_HALF, 0)],
+                        .word = (uint64_t)regs[SA_REG_WB_BASE],
+                        .bits = sa_stored_bits(e->size.weight_bits),
+                        .buffer = SA_BUFFER_WEIGHTS,
+                        .is_bipolar = e->size.weight_bits == 1};
     if (def == SA(LOAD_P))
-        return (Stream){&e->params, (uint64_t)regs[SA_REG_P_BASE], PARAM_BYTES,
-                        SA_BUFFER_PARAMETERS};
-    if (def == SA(STORE))
-        return (Stream){&e->act, engine_word(cmd, SA_REG_OUT_PAGE, SA_REG_OUT_BASE, 0, 0),
-                        e->size.act_bits / 8, SA_BUFFER_OUTPUT};
-    return (Stream){&e->act, engine_word(cmd, SA_REG_ACT_PAGE, SA_REG_ACT_BASE, 0, 0),
-                    e->size.act_bits / 8, SA_BUFFER_ACTIVATIONS};
+        return (Stream){.memory = &e->params,
+                        .word = (uint64_t)regs[SA_REG_P_BASE],
+                        .bits = PARAM_BITS,
+                        .buffer = SA_BUFFER_PARAMETERS};
+    bool is_store = def == SA(STORE);
+    return (Stream){.memory = &e->act,
+                    .word = is_store ? engine_word(e, cmd, SA_REG_OUT_PAGE, SA_REG_OUT_BASE, 0, 0)
+                                     : engine_word(e, cmd, SA_REG_ACT_PAGE, SA_REG_ACT_BASE, 0, 0),
+                    .bits = sa_stored_bits(e->size.act_bits),
+                    .buffer = is_store ? SA_BUFFER_OUTPUT : SA_BUFFER_ACTIVATIONS,
+                    .is_unsigned = e->size.act_is_unsigned};
 }
 
 /* latency + (runs - 1) * restart + what the bytes take at the bank's rate, one beat a cycle at
@@ -68,36 +77,33 @@ bool engine_transfer_check(Engine *e, const Command *cmd)
     if (cmd->op->def == SA(FILL)) return true;
     Stream s = stream_of(e, cmd);
     uint64_t run = (uint64_t)cmd->regs[SA_REG_BEATS] * SA_BEAT_BYTES;
-    uint64_t word_bytes = (uint64_t)s.memory->lanes * s.element;
-    if (run % word_bytes != 0)
+    uint64_t word_bits = (uint64_t)s.memory->lanes * s.bits;
+    if (run * 8 % word_bits != 0)
         return op_error(cmd->op, "moves runs of %llu bytes, which are no whole words of %llu",
-                        (unsigned long long)run, (unsigned long long)word_bytes);
+                        (unsigned long long)run, (unsigned long long)word_bits / 8);
     return check_bank(e, cmd, &s);
 }
 
-static int64_t get_element(const uint8_t *from, uint32_t bytes)
+/* Element number `bit` / s->bits of a run. */
+static int64_t get_element(const Stream *s, const uint8_t *from, uint64_t bit)
 {
-    uint64_t bits = 0;
-    for (uint32_t i = 0; i < bytes; i++) bits |= (uint64_t)from[i] << 8 * i;
-    uint64_t sign = UINT64_C(1) << (8 * bytes - 1);
-    return (int64_t)((bits ^ sign) - sign);
+    uint64_t code = engine_get_bits(from, bit, s->bits), sign = UINT64_C(1) << (s->bits - 1);
+    if (s->is_bipolar) return code ? 1 : -1;
+    return s->is_unsigned ? (int64_t)code : (int64_t)((code ^ sign) - sign);
 }
 
-static void put_element(uint8_t *to, int64_t value, uint32_t bytes)
-{
-    for (uint32_t i = 0; i < bytes; i++) to[i] = (uint8_t)((uint64_t)value >> 8 * i & 0xFF);
-}
-
-static bool load_word(const Stream *s, const Command *cmd, uint64_t word, const uint8_t *from)
+static bool load_word(const Stream *s, const Command *cmd, uint64_t word, const uint8_t *from,
+                      uint64_t bit)
 {
     int64_t *lanes = engine_memory_write(s->memory, cmd, word);
     if (!lanes) return false;
     for (uint32_t i = 0; i < s->memory->lanes; i++)
-        lanes[i] = get_element(from + (size_t)i * s->element, s->element);
+        lanes[i] = get_element(s, from, bit + (uint64_t)i * s->bits);
     return true;
 }
 
-static bool store_word(const Stream *s, const Command *cmd, uint64_t word, uint8_t *to)
+static bool store_word(const Stream *s, const Command *cmd, uint64_t word, uint8_t *to,
+                       uint64_t bit)
 {
     const int64_t *lanes = engine_memory_read(s->memory, cmd, word, 0);
     if (!lanes) return false;
@@ -107,7 +113,7 @@ static bool store_word(const Stream *s, const Command *cmd, uint64_t word, uint8
                             "reads word %llu of the %s, lane %u of which nothing has "
                             "written",
                             (unsigned long long)word, s->memory->name, i);
-        put_element(to + (size_t)i * s->element, lanes[i], s->element);
+        engine_put_bits(to, bit + (uint64_t)i * s->bits, s->bits, (uint64_t)lanes[i]);
     }
     return true;
 }
@@ -116,15 +122,15 @@ static bool move_runs(Engine *e, const Command *cmd)
 {
     Stream s = stream_of(e, cmd);
     const EngineBank *bank = &e->banks[sa_int(cmd->op, SA_ATTR_BANK, 0)];
-    size_t word_bytes = (size_t)s.memory->lanes * s.element;
-    uint64_t words = (uint64_t)cmd->regs[SA_REG_BEATS] * SA_BEAT_BYTES / word_bytes;
+    uint64_t word_bits = (uint64_t)s.memory->lanes * s.bits;
+    uint64_t words = (uint64_t)cmd->regs[SA_REG_BEATS] * BEAT_BITS / word_bits;
     for (uint64_t run = 0; run < (uint64_t)cmd->regs[SA_REG_ROWS]; run++) {
         uint64_t beat = cmd->address[s.buffer] + run * (uint64_t)cmd->regs[SA_REG_ROW_STRIDE];
         uint8_t *bytes = bank->bytes + beat * SA_BEAT_BYTES;
-        for (uint64_t i = 0; i < words; i++, bytes += word_bytes) {
+        for (uint64_t i = 0; i < words; i++) {
             uint64_t word = s.word + run * words + i;
-            if (!(s.buffer == SA_BUFFER_OUTPUT ? store_word(&s, cmd, word, bytes)
-                                               : load_word(&s, cmd, word, bytes)))
+            if (!(s.buffer == SA_BUFFER_OUTPUT ? store_word(&s, cmd, word, bytes, i * word_bits)
+                                               : load_word(&s, cmd, word, bytes, i * word_bits)))
                 return false;
         }
     }

@@ -42,9 +42,10 @@ static void init_flags(OverlayFlags *flags)
     }
 }
 
+/* Of "i8" or "ui2". */
 static uint32_t bits_of(const char *type)
 {
-    return strcmp(type, "i8") == 0 ? 8 : 16;
+    return (uint32_t)strtoul(type + strcspn(type, "0123456789"), NULL, 10);
 }
 
 /* NULL: diagnosed. */
@@ -57,6 +58,7 @@ static const Attr *read_overlay(Context *ctx, const OverlayFlags *flags)
     }
     SaOverlay overlay = sa_overlay_from_words(words);
     overlay.act_bits = bits_of(flags->act);
+    overlay.act_is_unsigned = flags->act[0] == 'u';
     overlay.weight_bits = bits_of(flags->weight);
     return sa_overlay_attr(ctx, &overlay, loc_unknown(ctx));
 }
@@ -180,8 +182,9 @@ static void add_flags(OverlayFlags *overlay, Flags *flags)
                           param->summary, NULL});
     }
     FLAGS_ADD(flags,
-              {"act", FLAG_CHOICE, &overlay->act, "i8|i16", "Elements of maps, default i16", NULL},
-              {"weight", FLAG_CHOICE, &overlay->weight, "i8|i16",
+              {"act", FLAG_CHOICE, &overlay->act, "i8|i16|i2|i3|ui1|ui2|ui3",
+               "Elements of maps, default i16", NULL},
+              {"weight", FLAG_CHOICE, &overlay->weight, "i8|i16|i1|i2|i3",
                "Elements of weights, default i16", NULL},
               {"device", FLAG_TEXT, &overlay->device, "name",
                "A device that must have what the engine is predicted to take", NULL},

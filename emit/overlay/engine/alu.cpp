@@ -98,6 +98,30 @@ lanes:
     return r;
 }
 
+/* How many of 2^planes - 1 thresholds, which do not fall, are not above the lane's number: a search by
+ * halves, that reads one in each step. */
+static Vector count_thresholds(const Command &c, const Place &at, word_t word, const Vector &values,
+                               const param_t vectors[PARAM_WORDS][ROWS])
+{
+#pragma HLS inline
+    const int planes = int(isa::pu_threshold::planes(word));
+    const place_t first = c.regs.p_base + isa::pu_threshold::address(word) + at.m;
+    Vector r;
+lanes:
+    for (int j = 0; j < ROWS; j++) {
+#pragma HLS unroll
+        int count = 0;
+        for (int step = MOST_PLANES - 1; step >= 0; step--) {
+            const int next = count + (1 << step);
+            const place_t vector = first + place_t(next - 1) * c.regs.p_stride;
+            if (step < planes && values.lane[j] >= vectors[vector % PARAM_WORDS][j])
+                count = next;
+        }
+        r.lane[j] = count;
+    }
+    return r;
+}
+
 /* Whether the second source is a register. */
 static bool has_two_registers(isa::Opcode opcode)
 {
@@ -109,7 +133,8 @@ static bool has_two_registers(isa::Opcode opcode)
 static act_t saturate(acc_t value)
 {
 #pragma HLS inline
-    const acc_t most = (acc_t(1) << (ACT_BITS - 1)) - 1, least = -most - 1;
+    const acc_t most = (acc_t(1) << (ACT_BITS - (ACT_IS_UNSIGNED ? 0 : 1))) - 1;
+    const acc_t least = ACT_IS_UNSIGNED ? acc_t(0) : acc_t(-most - 1);
     return act_t(value < least ? least : value > most ? most : value);
 }
 
@@ -131,7 +156,10 @@ words:
         for (int i = 0; i < VECTOR_LANES; i++) {
 #pragma HLS unroll
             request.enable[lane + i] = 1;
-            request.data.lane[lane + i] = saturate(vector.lane[n * VECTOR_LANES + i]);
+            const bool counts =
+                c.regs.out_lanes == 0 || first + n * VECTOR_LANES + i < place_t(c.regs.out_lanes);
+            request.data.lane[lane + i] =
+                counts ? saturate(vector.lane[n * VECTOR_LANES + i]) : act_t(0);
         }
         writes.write(request);
     }
@@ -156,6 +184,9 @@ instructions:
         } else if (opcode == isa::PU_LOOKUP) {
             regs[isa::pu_lookup::dest(word)] =
                 look_up(c, at, word, regs[isa::pu_lookup::src0(word)], vectors);
+        } else if (opcode == isa::PU_THRESHOLD) {
+            regs[isa::pu_threshold::dest(word)] =
+                count_thresholds(c, at, word, regs[isa::pu_threshold::src0(word)], vectors);
         } else if (opcode == isa::PU_LOAD) {
             const int source = int(isa::pu_load::source(word));
             const place_t parameter = c.regs.p_base + isa::pu_load::address(word) + at.m;

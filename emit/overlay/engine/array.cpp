@@ -1,6 +1,73 @@
 /* The systolic array: a row for each output channel, a column for each input channel. A word enters
- * all columns; each row adds up its products in chains of DSP slices, and keeps one sum. */
+ * all columns; each row adds up its products in chains of DSP slices, or counts the bits that planes of
+ * its weights and of the word share, and keeps one sum. */
 #include "engine.h"
+
+/* Elements that both planes have. */
+static ap_uint<16> count_common(const ap_uint<COLS> &a, const ap_uint<COLS> &b)
+{
+#pragma HLS inline
+    const ap_uint<COLS> common = a & b;
+    ap_uint<16> count = 0;
+    for (int i = 0; i < COLS; i++) {
+#pragma HLS unroll
+        count += common[i];
+    }
+    return count;
+}
+
+/* 2^plane, or its negative for the highest plane of a number with a sign. */
+static acc_t plane_weight(int plane, int planes, bool is_unsigned)
+{
+#pragma HLS inline
+    const acc_t weight = acc_t(1) << plane;
+    return plane == planes - 1 && !is_unsigned ? acc_t(-weight) : weight;
+}
+
+/* Sum over all columns of a row: bits that planes of activations and weights share, by the planes'
+ * weights. A bipolar weight is 2 b - 1, so what all activations of the word add up to is taken away
+ * once, from twice the count. */
+static acc_t count_row(const ap_uint<COLS> acts[ACT_BITS], const ap_uint<COLS> weights[WEIGHT_BITS])
+{
+#pragma HLS inline
+    const bool is_bipolar = WEIGHT_BITS == 1;
+    acc_t sum = 0;
+    for (int k = 0; k < ACT_BITS; k++) {
+#pragma HLS unroll
+        acc_t plane = 0;
+        for (int l = 0; l < WEIGHT_BITS; l++) {
+#pragma HLS unroll
+            const acc_t count = count_common(acts[k], weights[l]);
+            plane += is_bipolar ? acc_t(2 * count - count_common(acts[k], acts[k]))
+                                : acc_t(count * plane_weight(l, WEIGHT_BITS, false));
+        }
+        sum += plane * plane_weight(k, ACT_BITS, ACT_IS_UNSIGNED);
+    }
+    return sum;
+}
+
+static Vector add_counts(Vector sums, const Word &word, const Column column[COLS], bool is_depthwise,
+                         place_t first)
+{
+#pragma HLS inline
+    ap_uint<COLS> acts[ACT_BITS] = {};
+    for (int k = 0; k < ACT_BITS; k++)
+        for (int i = 0; i < COLS; i++)
+            acts[k][i] = word.lane[i][k];
+rows:
+    for (int j = 0; j < ROWS; j++) {
+#pragma HLS unroll
+        ap_uint<COLS> own[ACT_BITS], weights[WEIGHT_BITS] = {};
+        for (int k = 0; k < ACT_BITS; k++)
+            own[k] = is_depthwise ? ap_uint<COLS>(acts[k] & (ap_uint<COLS>(1) << int((first + j) % COLS)))
+                                  : acts[k];
+        for (int l = 0; l < WEIGHT_BITS; l++)
+            for (int i = 0; i < COLS; i++)
+                weights[l][i] = column[i].lane[j][l];
+        sums.lane[j] += count_row(own, weights);
+    }
+    return sums;
+}
 
 /* In depthwise runs the products of a row are 0 but for the column of its own channel, first + j. */
 static Vector add_products(Vector sums, const Word &word, const Column column[COLS], bool is_depthwise,
@@ -55,7 +122,8 @@ taps:
         const Column *column = pe[isa::run::half(c.word)][(c.regs.w_base + tap.weights) % PE_WORDS];
         const bool is_depthwise = c.regs.mode == isa::MODE_DEPTHWISE;
         if (c.regs.mode == isa::MODE_DENSE || is_depthwise)
-            sums = add_products(sums, word, column, is_depthwise, first);
+            sums = IS_POPCOUNT ? add_counts(sums, word, column, is_depthwise, first)
+                               : add_products(sums, word, column, is_depthwise, first);
         else
             take_lanes(sums, word, first, int(t));
     }

@@ -33,8 +33,16 @@ template <class T, int N> struct Lanes {
 };
 
 typedef ap_uint<32> word_t; /* an instruction */
-typedef ap_int<ACT_BITS> act_t;
-typedef ap_int<WEIGHT_BITS> weight_t;
+/* Elements are numbers of two's complement, or none below 0; weights of one plane are the bits of -1
+ * and 1. */
+template <bool IS_UNSIGNED, int BITS> struct Element {
+    typedef ap_int<BITS> type;
+};
+template <int BITS> struct Element<true, BITS> {
+    typedef ap_uint<BITS> type;
+};
+typedef Element<ACT_IS_UNSIGNED, ACT_BITS>::type act_t;
+typedef Element<WEIGHT_BITS == 1, WEIGHT_BITS>::type weight_t;
 typedef ap_int<ACC_BITS> acc_t;
 typedef ap_int<PARAM_BITS> param_t;
 typedef ap_uint<BEAT_BITS> beat_t; /* of external memory */
@@ -142,6 +150,9 @@ inline void finish(const Command &c, TokenStream &tokens)
     if (isa::nop::has_signal(c.word))
         tokens.write(Token{TOKEN_SIGNAL, isa::nop::signal(c.word)});
 }
+
+/* Bits that an element takes in external memory. */
+constexpr int stored_bits(int bits) { return bits == 3 ? 4 : bits; }
 
 /* Where a pixel begins. */
 inline place_t word_at(ap_uint<16> page, ap_uint<16> base) { return place_t(page) * PAGE_WORDS + base; }

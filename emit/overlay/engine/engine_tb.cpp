@@ -103,13 +103,15 @@ static bool command_fits(const Registers &w, isa::Opcode opcode, const Beats ban
     switch (opcode) {
     case isa::LOAD_A:
         return fits(w, banks[BANK_MAPS], isa::BUFFER_ACTIVATIONS,
-                    std::uint64_t(word_at(w.regs.act_page, w.regs.act_base)), pages, COLS * ACT_BITS);
+                    std::uint64_t(word_at(w.regs.act_page, w.regs.act_base)), pages,
+                    COLS * stored_bits(ACT_BITS));
     case isa::STORE:
         return fits(w, banks[BANK_MAPS], isa::BUFFER_OUTPUT,
-                    std::uint64_t(word_at(w.regs.out_page, w.regs.out_base)), pages, COLS * ACT_BITS);
+                    std::uint64_t(word_at(w.regs.out_page, w.regs.out_base)), pages,
+                    COLS * stored_bits(ACT_BITS));
     case isa::LOAD_W:
         return fits(w, banks[BANK_WEIGHTS], isa::BUFFER_WEIGHTS, std::uint64_t(w.regs.wb_base), W_WORDS,
-                    ROWS * WEIGHT_BITS);
+                    ROWS * stored_bits(WEIGHT_BITS));
     case isa::LOAD_P:
         return fits(w, banks[BANK_PARAMETERS], isa::BUFFER_PARAMETERS, std::uint64_t(w.regs.p_base),
                     PARAM_WORDS, ROWS * PARAM_BITS);

@@ -63,7 +63,7 @@ commands:
         begin(c, tokens, grants);
         if (c.opcode == isa::LOAD_A) {
             const place_t base = word_at(c.regs.act_page, c.regs.act_base);
-            load<ACT_BITS, COLS, act_t>(c, maps, c.address[isa::BUFFER_ACTIVATIONS],
+            load<stored_bits(ACT_BITS), COLS, act_t>(c, maps, c.address[isa::BUFFER_ACTIVATIONS],
                                         [&](place_t number, const Word &word) {
                                             const ReadRequest at = read_at(base + number);
                                             request.page = at.page;
@@ -91,7 +91,7 @@ commands:
     for (Command c = commands.read(); c.opcode != isa::END; c = commands.read()) {
         begin(c, tokens, grants);
         if (c.opcode == isa::LOAD_W)
-            load<WEIGHT_BITS, ROWS, weight_t>(
+            load<stored_bits(WEIGHT_BITS), ROWS, weight_t>(
                 c, weights, c.address[isa::BUFFER_WEIGHTS], [&](place_t number, const Column &column) {
                     buffer[isa::load_w::half(c.word)][c.regs.wb_base + number] = column;
                 });
@@ -109,7 +109,8 @@ commands:
 void store(CommandStream &commands, TokenStream &tokens, DoneStream &grants, beat_t *maps,
            hls::stream<ReadRequest> &reads, hls::stream<Word> &words)
 {
-    typedef Packing<ACT_BITS, COLS> P;
+    constexpr int BITS = stored_bits(ACT_BITS);
+    typedef Packing<BITS, COLS> P;
 commands:
     for (Command c = commands.read(); c.opcode != isa::END; c = commands.read()) {
         begin(c, tokens, grants);
@@ -125,8 +126,8 @@ commands:
                 for (int v = 0; v < P::VECTORS; v++) {
                     const Word lanes = words.read();
                     for (int i = 0; i < COLS; i++) {
-                        const int low = (v * COLS + i) * ACT_BITS;
-                        bits.range(low + ACT_BITS - 1, low) = lanes.lane[i];
+                        const int low = (v * COLS + i) * BITS;
+                        bits.range(low + BITS - 1, low) = lanes.lane[i];
                     }
                 }
                 for (int b = 0; b < P::BEATS; b++)

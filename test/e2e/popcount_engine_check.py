@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Compiles networks of 1 to 3 bits for engines of planes, and compares with numpy.
+
+    popcount_engine_check.py --tools=DIR [--seed=N] [--count=N] [--cpp=N] [--hidden]
+
+Random networks (convolutions with strides, dilations, pads and groups,
+batch normalizations of both signs, pools) with weights of -1 and 1, or of 2 and 3
+bits, and activations of 1 to 3 bits with a sign or without, must all compile, and
+`ming engine` must give numpy's outputs, element for element; the first N of them
+run on the engine's C++, too. What an engine of planes has not must be refused
+with the layer's name. --hidden: the layers of Tincy YOLO and DoReFa-Net/PF that
+FINN-R's multilayer engine runs, also in C++ (minutes).
+"""
+import argparse
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import engine_csim_check
+import overlay_check
+from network_builder import Network
+from overlay_check import Failure
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+import finn_networks  # noqa: E402
+
+ENGINES = [(4, 4), (8, 16), (2, 8), (8, 2), (16, 16), (1, 4)]
+ROOM = "act_pages=256,param_words=4096,w_words=65536,pe_words=2048,acc=24"
+HIDDEN = "rows=32,cols=64,weight=i1,acc=16,pe_words=144,w_words=9216,param_words=512,pu_stages=2,acc_words=1"
+FLAGS = "-std=c++17 -O1 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-label"
+
+
+class Planes:
+    """The bits of a network."""
+
+    def __init__(self, rng):
+        self.weights, self.acts = rng.choice([1, 1, 1, 2, 3]), rng.randint(1, 3)
+        self.is_signed = self.acts > 1 and rng.random() < 0.4
+
+    @property
+    def types(self):
+        return f"act={'' if self.is_signed else 'u'}i{self.acts},weight=i{self.weights}"
+
+
+def weight_of(net, planes, shape):
+    reals = net.numpy.normal(0, 1, shape).astype(np.float32)
+    weight = net.constant(reals, "weight")
+    if planes.weights == 1:
+        return net.bipolar_by(weight, 0.25)
+    return net.quant_by(weight, 0.5, planes.weights, narrow=net.rng.random() < 0.5)
+
+
+def activation(net, planes, x):
+    if net.rng.random() < 0.8:
+        x = net.batch_norm(x)
+    if not planes.is_signed:
+        x = net.relu(x)
+    levels = 2 ** (planes.acts - planes.is_signed)
+    spread = max(float(x.array.std()), 2.0 ** -6)
+    scale = 2.0 ** np.rint(np.log2(2 * spread / levels))
+    return net.quant_by(x, scale, planes.acts, planes.is_signed,
+                        rounding=net.rng.choice(["ROUND", "HALF_UP", "FLOOR"]))
+
+
+def convolution(net, planes, x):
+    rng, (height, width) = net.rng, x.array.shape[2:]
+    channels = x.array.shape[1]
+    group = rng.choice([g for g in range(1, channels + 1) if channels % g == 0])
+    filters = group * rng.randint(1, 8 if group < 4 else 2)
+    kernel = rng.choice([1, 2, 3])
+    dilation, pad = rng.choice([1, 1, 2]), rng.randint(0, 1)
+    if (kernel - 1) * dilation + 1 > min(height, width) + 2 * pad:
+        return None
+    weight = weight_of(net, planes, (filters, channels // group, kernel, kernel))
+    return net.conv(x, weight, strides=[rng.choice([1, 1, 2])] * 2, dilations=[dilation] * 2,
+                    pads=[pad] * 4, group=group)
+
+
+def generate(seed, index):
+    rng = random.Random(f"{seed}/{index}/planes")
+    planes = Planes(rng)
+    while True:
+        net = Network(f"planes-{index}", rng, rng.randint(13, 17), dyadic=True)
+        shape = (rng.randint(1, 20), rng.randint(3, 8), rng.randint(3, 8))
+        x = net.quant_by(net.input(shape), 0.25, planes.acts, planes.is_signed)
+        for _ in range(rng.randint(1, 4)):
+            y = convolution(net, planes, x)
+            if y is None:
+                continue
+            x = activation(net, planes, y)
+            if min(x.array.shape[2:]) > 2 and rng.random() < 0.4:
+                x = net.max_pool(x, rng.choice([2, 3]), rng.choice([1, 2]))
+        if rng.random() < 0.3:      # sums that are parts of a few bits each
+            flat = net.flatten(x)
+            x = net.gemm(flat, weight_of(net, planes, (rng.randint(2, 9), flat.array.shape[1])),
+                         transB=1)
+        net.output(x)
+        if np.ptp(net.result.array) > 0 and x.array is not net.source.array:
+            return net, planes
+
+
+def check_random(args, index, folder):
+    net, planes = generate(args.seed, index)
+    rows, cols = random.Random(f"{args.seed}/{index}").choice(ENGINES)
+    overlay = f"rows={rows},cols={cols},{planes.types},{ROOM},pu_stages={index % 3 + 1}"
+    (folder / "m.onnx").write_bytes(net.encode())
+    refused = overlay_check.compile_program(args.tools, folder / "m.onnx", folder, overlay)
+    if refused:
+        raise Failure(f"{overlay}: {refused}")
+    overlay_check.compare(args.tools, folder, net.source.array, net.result.array, 0)
+    if index < args.cpp:
+        run_cpp(args, folder, overlay, net.source.array, net.result.array)
+
+
+def run_cpp(args, folder, overlay, inputs, outputs):
+    engine = engine_csim_check.Engine(args.tools, folder / "engine", overlay, FLAGS)
+    engine_csim_check.compare(
+        engine_csim_check.run_network(args.tools, engine, folder, inputs[:1]), outputs[:1])
+
+
+def check_hidden(args, recipe, types, folder):
+    finn_networks.write_finn_network(folder / "model", recipe(), 1)
+    overlay = f"{HIDDEN},{types}"
+    refused = overlay_check.compile_program(args.tools, folder / "model" / "model.onnx", folder, overlay)
+    if refused:
+        raise Failure(refused)
+    inputs, outputs = (np.load(folder / "model" / f"{name}.npy") for name in ("input", "output"))
+    overlay_check.compare(args.tools, folder, inputs, outputs, 0)
+    run_cpp(args, folder, overlay, inputs, outputs)
+
+
+# What an engine of planes has not.
+
+def wide_input(net, planes):
+    return net.quant_by(net.input((2, 4, 4)), 0.25, planes.acts + 1, planes.is_signed)
+
+
+def wide_weight(net, planes):
+    x = net.quant_by(net.input((2, 4, 4)), 0.25, planes.acts, planes.is_signed)
+    return net.conv(x, net.quant_by(net.constant(net.numpy.normal(0, 2, (3, 2, 3, 3)).astype(np.float32)),
+                                    0.25, 6))
+
+
+def wide_map(net, planes):
+    x = net.quant_by(net.input((2, 4, 4)), 0.25, planes.acts, planes.is_signed)
+    y = net.quant_by(net.conv(x, weight_of(net, planes, (3, 2, 3, 3))), 0.25, 8)
+    return net.conv(y, weight_of(net, planes, (3, 3, 1, 1)))
+
+
+WRONG = [(wide_input, "which do not fit the overlay's activations of 2 bits"),
+         (wide_weight, "is no layer of an overlay: it has the weight"),
+         (wide_map, "which do not fit the overlay's activations of 2 bits")]
+
+
+def check_wrong(args, case, folder):
+    build, words = case
+    planes, rng = Planes(random.Random(1)), random.Random(2)
+    planes.weights, planes.acts, planes.is_signed = 1, 2, False
+    net = Network("wrong", rng, 13, dyadic=True)
+    net.output(build(net, planes))
+    (folder / "m.onnx").write_bytes(net.encode())
+    refused = overlay_check.compile_program(args.tools, folder / "m.onnx", folder,
+                                            f"rows=4,cols=8,{planes.types},{ROOM}")
+    if not refused or words not in refused:
+        raise Failure(f"says '{refused}', not '{words}'")
+
+
+def make_cases(args):
+    for index in range(args.count):
+        yield f"random-{args.seed}-{index}", lambda f, i=index: check_random(args, i, f)
+    for case in WRONG:
+        yield f"wrong-{case[0].__name__}", lambda f, c=case: check_wrong(args, c, f)
+    hidden = [(finn_networks.tincy_yolo_hidden, "act=ui3,act_pages=256"),
+              (finn_networks.dorefa_hidden, "act=ui2,act_pages=64")] if args.hidden else []
+    for recipe, types in hidden:
+        yield recipe.__name__, lambda f, r=recipe, t=types: check_hidden(args, r, t, f)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tools", required=True, type=pathlib.Path)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--cpp", type=int, default=0, help="networks that run on the C++, too")
+    parser.add_argument("--hidden", action="store_true", help="Tincy YOLO and DoReFa-Net/PF, minutes")
+    args = parser.parse_args()
+    args.tools = args.tools.resolve()
+    passed, failed = 0, 0
+    for name, check in make_cases(args):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                check(pathlib.Path(folder))
+                passed += 1
+            except (Failure, subprocess.TimeoutExpired) as why:
+                print(f"{name}: {why}")
+                failed += 1
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
