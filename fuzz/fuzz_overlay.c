@@ -10,18 +10,23 @@
 
 enum { BYTES = 5, MOST_CYCLES = 20000, BANKS = 3, BANK_BYTES = 1 << 14, SMALL = 8 };
 
-static const SaOverlay SIZE = {.rows = 2,
-                               .cols = 4,
-                               .acc = 24,
-                               .act_pages = 2,
-                               .w_words = 64,
-                               .pe_words = 16,
-                               .fill_words = 1,
-                               .acc_words = 16,
-                               .param_words = 8,
-                               .pu_stages = 2,
-                               .act_bits = 8,
-                               .weight_bits = 16};
+/* Of products, or of planes. */
+static SaOverlay size_of(bool has_planes)
+{
+    return (SaOverlay){.rows = 2,
+                       .cols = 4,
+                       .acc = 24,
+                       .act_pages = 2,
+                       .w_words = 64,
+                       .pe_words = 16,
+                       .fill_words = 1,
+                       .acc_words = 16,
+                       .param_words = 8,
+                       .pu_stages = 2,
+                       .act_bits = has_planes ? 3 : 8,
+                       .weight_bits = has_planes ? 1 : 16,
+                       .act_is_unsigned = has_planes};
+}
 
 static void simulate(const Op *program)
 {
@@ -97,8 +102,10 @@ void fuzz_overlay(const uint8_t *data, size_t size)
     const Attr *loc = loc_unknown(ctx);
     check_file(ctx, (Str){(const char *)data, size});
     Builder b = {.ctx = ctx, .loc = loc};
-    NamedAttr attrs[] = {build_named_attr(ctx, "sym_name", attr_string(ctx, STR("p"))),
-                         build_named_attr(ctx, SA_ATTR_OVERLAY, sa_overlay_attr(ctx, &SIZE, loc))};
+    const SaOverlay overlay = size_of(size > 0 && data[size - 1] % 2);
+    NamedAttr attrs[] = {
+        build_named_attr(ctx, "sym_name", attr_string(ctx, STR("p"))),
+        build_named_attr(ctx, SA_ATTR_OVERLAY, sa_overlay_attr(ctx, &overlay, loc))};
     Op *program = build(&b, SA(PROGRAM), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
     region_add_block(op_region(program, 0));
     add_instructions(program, data, size);
