@@ -78,9 +78,14 @@ int sched_find_join(const ComputeSchedule *sched, uint32_t stage, uint32_t opera
 
 bool sched_port_joins(const ComputeSchedule *sched, uint32_t port)
 {
-    for (uint32_t j = 0; j < sched->join_count; j++)
+    for (uint32_t j = sched->starts_from_join; j < sched->join_count; j++)
         if (sched->joins[j].port == port) return true;
     return false;
+}
+
+uint32_t sched_first_stage(const ComputeSchedule *sched)
+{
+    return sched->starts_from_join ? 1 : 0;
 }
 
 static bool add_join(ComputeSchedule *sched, uint32_t stage, uint32_t operand, uint32_t port)
@@ -228,6 +233,7 @@ bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *
         return false;
     count_lanes(out);
     sched_reduction(out);
+    sched_start(out);
     sched_packing(out);
     sched_popcount(out);
     return true;

@@ -201,3 +201,28 @@ void sched_reduction(ComputeSchedule *sched)
     else
         r->ii = ceil_div(latency, r->distance);
 }
+
+/* Whether the stage is `flow + x` or `flow - x`, where x is of the joined element and constants. */
+static bool only_adds(const Op *stage, uint32_t joined)
+{
+    Block *body = linalg_body(stage);
+    const Op *sum = value_def(op_operand(body->last, 0));
+    if (linalg_input_count(stage) != 2 || value_has_uses(body->args[2]) || !sum ||
+        sum->block != body || (sum->def != ARITH(ADDI) && sum->def != ARITH(SUBI)))
+        return false;
+    Value *flow = body->args[1 - joined];
+    return value_has_one_use(flow) && flow->uses->owner == sum &&
+           (sum->def == ARITH(ADDI) || op_operand(sum, 0) == flow);
+}
+
+/* Integers wrap, so a sum may begin with what would be added to it in the end (NN2FPGA III-E). Not
+ * where a stage of its own costs no wait: if sums are complete at once. */
+void sched_start(ComputeSchedule *sched)
+{
+    const Op *combine = sched->reduction.combine;
+    sched->starts_from_join = combine && combine->def == ARITH(ADDI) &&
+                              sched->reduction.steps > 1 && sched->main->result_count == 1 &&
+                              sched->join_count > 0 && sched->joins[0].stage == 0 &&
+                              (sched->join_count == 1 || sched->joins[1].stage > 0) &&
+                              only_adds(sched->stages[0], sched->joins[0].operand);
+}

@@ -217,7 +217,7 @@ enum {
 
 /* A stream that a stage of the epilogue takes beside what flows to it, element by element, as the
  * skip of a residual block. Its words are those of the output, and one is read for each that is
- * written. */
+ * written: when it is, or with starts_from_join when its sums begin. */
 typedef struct JoinedStream {
     uint32_t stage, operand; /* of sched->stages, of that stage */
     uint32_t port;           /* of the process */
@@ -234,6 +234,9 @@ typedef struct ComputeSchedule {
     uint32_t stream_port[SCHED_MAX_STREAMS];    /* port of the process */
     JoinedStream joins[SCHED_MAX_STREAMS];      /* in the order of stages and operands */
     uint32_t join_count;
+    bool starts_from_join; /* stage 0 is done to the initial value of the sums in place of their
+                              total: it adds joins[0], or subtracts it, and nothing else, so the
+                              word is read in the first step of a reduction */
     uint32_t output_port;
     int64_t unroll[KERNEL_MAX_LOOPS];    /* factor per kernel loop */
     ScheduleLoop loops[SCHED_MAX_LOOPS]; /* outermost first; trips above 1 only */
@@ -326,14 +329,17 @@ bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int
     MUST_CHECK;
 /* The stream that operand `operand` of stage `stage` is, as a number of sched->joins; -1: none. */
 int sched_find_join(const ComputeSchedule *sched, uint32_t stage, uint32_t operand);
-/* Whether a port of the process is that of a joined stream. */
+/* Whether a port of the process is that of a joined stream that is read where words are written. */
 bool sched_port_joins(const ComputeSchedule *sched, uint32_t port);
+/* The first stage that is done to complete sums. */
+uint32_t sched_first_stage(const ComputeSchedule *sched);
 /* Word the output port has with these factors: extents of the output tensor's rank. */
 void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word);
 
-/* The last steps of sched_compute: they fill schedule->reduction, schedule->packing and
- * schedule->popcount from the rest of the schedule. */
+/* The last steps of sched_compute: they fill schedule->reduction, schedule->starts_from_join,
+ * schedule->packing and schedule->popcount from the rest of the schedule. */
 void sched_reduction(ComputeSchedule *sched);
+void sched_start(ComputeSchedule *sched);
 void sched_packing(ComputeSchedule *sched);
 void sched_popcount(ComputeSchedule *sched);
 /* Lanes of the output, of those that change an operand. */

@@ -148,22 +148,44 @@ static bool is_join_looked_at(const ComputeLowering *c, const JoinedStream *join
     return is_used;
 }
 
-/* Takes a word of each stream that the epilogue joins to the result, even if no stage looks at it. */
-static void read_joined(ComputeLowering *c)
+static void declare_joined(ComputeLowering *c, uint32_t join)
 {
     static const char *const names[] = {"joined",  "joined2", "joined3", "joined4",
                                         "joined5", "joined6", "joined7", "joined8"};
+    Value *from = to_emithls_port_stream(c->l, c->sched.joins[join].port);
+    c->joined[join] =
+        emithls_nest_variable(&c->l->nest, names[join], emithls_stream_word(from->type), NULL, 0);
+}
+
+static void take_joined(ComputeLowering *c, uint32_t join)
+{
     EmithlsNest *nest = &c->l->nest;
-    for (uint32_t j = 0; j < c->sched.join_count; j++) {
+    Value *from = to_emithls_port_stream(c->l, c->sched.joins[join].port);
+    emithls_nest_store(nest, emithls_nest_read(nest, from), c->joined[join], NULL, 0);
+}
+
+/* Takes the word that sums start from. */
+static void read_start(ComputeLowering *c)
+{
+    Edge first = to_emithls_edge(c, 0, true, false);
+    NestMark mark = to_emithls_open_edge(c, &first);
+    take_joined(c, 0);
+    emithls_nest_close(&c->l->nest, mark);
+}
+
+/* Takes a word of each stream that the epilogue joins to the result, even if no stage looks at it. */
+static void read_joined(ComputeLowering *c)
+{
+    EmithlsNest *nest = &c->l->nest;
+    for (uint32_t j = c->sched.starts_from_join; j < c->sched.join_count; j++) {
         const JoinedStream *join = &c->sched.joins[j];
         Value *from = to_emithls_port_stream(c->l, join->port);
         if (!is_join_looked_at(c, join)) {
             emithls_nest_read(nest, from);
             continue;
         }
-        c->joined[j] =
-            emithls_nest_variable(nest, names[j], emithls_stream_word(from->type), NULL, 0);
-        emithls_nest_store(nest, emithls_nest_read(nest, from), c->joined[j], NULL, 0);
+        declare_joined(c, j);
+        take_joined(c, j);
     }
 }
 
@@ -264,12 +286,14 @@ static NestMark open_nest(ComputeLowering *c)
 static bool build_process(ComputeLowering *c)
 {
     if (!declare_words(c)) return false;
+    if (c->sched.starts_from_join) declare_joined(c, 0);
     if (to_emithls_reduces(c)) to_emithls_declare_accumulators(c);
     if (!to_emithls_main_sources(c)) return false;
     for (uint32_t s = 0; s < c->sched.stage_count; s++)
         if (!to_emithls_stage_sources(c, s)) return false;
     NestMark mark = open_nest(c);
     read_words(c);
+    if (c->sched.starts_from_join) read_start(c);
     bool ok = (!to_emithls_reduces(c) || to_emithls_accumulate(c)) && write_word(c);
     emithls_nest_close(&c->l->nest, mark);
     return ok;

@@ -227,7 +227,7 @@ Value *to_emithls_run_value(ComputeLowering *c, Value *value)
 
 Value *to_emithls_run_stages(ComputeLowering *c, Value *value)
 {
-    for (uint32_t s = 0; value && s < c->sched.stage_count; s++)
+    for (uint32_t s = sched_first_stage(&c->sched); value && s < c->sched.stage_count; s++)
         value = to_emithls_run_generic(c, s + 1, value);
     return value;
 }

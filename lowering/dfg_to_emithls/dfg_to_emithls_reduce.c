@@ -6,6 +6,7 @@
  *   sum[lane]  = (first iteration ? initial value : partial[lane]) + total
  *   partial[lane] = sum[lane]
  *
+ * The initial value may be that of the kernel with a joined stream added to it (starts_from_join).
  * `sum` holds this iteration's accumulators. If other accumulators wait meanwhile, they wait in
  * `partial`. If an update takes longer than the next one may wait, `turns` delays partial sums,
  * which a tree adds up at the end.
@@ -132,7 +133,8 @@ static Value *initial_value(ComputeLowering *c, uint32_t result)
 {
     Value *initial =
         to_emithls_load_source(c, &c->sources[0][linalg_input_count(c->sched.main) + result]);
-    return to_emithls_add_offset(c, initial);
+    initial = to_emithls_add_offset(c, initial);
+    return c->sched.starts_from_join ? to_emithls_run_generic(c, 1, initial) : initial;
 }
 
 static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value *outside)

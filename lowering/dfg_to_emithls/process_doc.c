@@ -182,12 +182,15 @@ static void add_kernel(StrBuf *out, const ComputeSchedule *sched)
     strbuf_add_char(out, ')');
     StrBuf text = {0};
     if (!reduces) add_steps(&text, sched->main, &steps);
-    for (uint32_t s = 0; s < sched->stage_count; s++) add_steps(&text, sched->stages[s], &steps);
+    for (uint32_t s = sched_first_stage(sched); s < sched->stage_count; s++)
+        add_steps(&text, sched->stages[s], &steps);
     if (steps) strbuf_printf(out, "%s%s", reduces ? "\nthen " : "\nf: ", text.data);
     strbuf_free(&text);
     for (uint32_t j = 0; j < sched->join_count; j++)
-        strbuf_printf(out, reduces ? "\nadds in%u where the sums are complete" : "\nadds in%u",
-                      sched->joins[j].port);
+        strbuf_printf(out, "\nadds in%u%s", sched->joins[j].port,
+                      j < sched->starts_from_join ? " where the sums begin"
+                      : reduces                   ? " where the sums are complete"
+                                                  : "");
     if (sched->packing.is_used) add_packing(out, &sched->packing);
 }
 

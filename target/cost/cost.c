@@ -122,7 +122,7 @@ static void add_word_choices(const ComputeSchedule *sched, const CostTarget *tar
         if (is_held || cost_structure(target->structure)->has_word_registers) sum->ff += bits;
     }
     for (uint32_t j = 0; j < sched->join_count; j++)
-        if (cost_structure(target->structure)->has_word_registers)
+        if (j < sched->starts_from_join || cost_structure(target->structure)->has_word_registers)
             sum->ff += cost_word_bits(port_end_of(sched, sched->joins[j].port));
 }
 

@@ -135,9 +135,20 @@ static int64_t choose(ComputeTimer *t, int64_t condition, int64_t value)
     return iteration_op(&t->it, i64_max(condition, value), latency_register_load(2));
 }
 
+/* When a word that is read in the first or the last step of a reduction is there. */
+static int64_t read_at_edge(ComputeTimer *t)
+{
+    return iteration_read(&t->it, iteration_condition(&t->it, reduction_edge(t->sched), 0));
+}
+
 static int64_t initial_time(ComputeTimer *t, uint32_t result)
 {
-    return operand_time(t, t->sched->main, linalg_input_count(t->sched->main) + result);
+    const Op *main = t->sched->main, *stage = t->sched->stages[0];
+    int64_t time = operand_time(t, main, linalg_input_count(main) + result);
+    if (!t->sched->starts_from_join) return time;
+    t->joined[0] = read_at_edge(t);
+    time_payload(t, stage, op_result(main, 0), time, NULL);
+    return yielded_time(t, stage, 0);
 }
 
 /* The memory of accumulators that wait while others are updated; NULL: none do. */
@@ -377,11 +388,11 @@ static void read_words(ComputeTimer *t)
 
 static int64_t time_stages(ComputeTimer *t, int64_t value)
 {
-    const Op *previous = t->sched->main;
-    for (uint32_t j = 0; j < t->sched->join_count; j++)
-        t->joined[j] =
-            iteration_read(&t->it, iteration_condition(&t->it, reduction_edge(t->sched), 0));
-    for (uint32_t s = 0; s < t->sched->stage_count; s++) {
+    uint32_t first = sched_first_stage(t->sched);
+    const Op *previous = first ? t->sched->stages[0] : t->sched->main;
+    for (uint32_t j = t->sched->starts_from_join; j < t->sched->join_count; j++)
+        t->joined[j] = read_at_edge(t);
+    for (uint32_t s = first; s < t->sched->stage_count; s++) {
         const Op *stage = t->sched->stages[s];
         time_payload(t, stage, op_result(previous, 0), value, NULL);
         value = yielded_time(t, stage, 0);

@@ -176,6 +176,7 @@ static void cut_stages(ComputeSchedule *sched, uint32_t from)
     sched->stage_count = from;
     while (sched->join_count && sched->joins[sched->join_count - 1].stage >= from)
         sched->join_count--;
+    sched->starts_from_join = sched->starts_from_join && from > 0;
 }
 
 /* The same factors with the epilogue split off. */

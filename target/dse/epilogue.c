@@ -29,7 +29,8 @@ bool dse_has_epilogue(const ComputeSchedule *sched)
 
 uint32_t dse_stage_of_sum(const ComputeSchedule *sched)
 {
-    return dse_has_epilogue(sched) && sched->join_count ? sched->joins[0].stage : 0;
+    if (!dse_has_epilogue(sched) || !sched->join_count) return 0;
+    return sched->starts_from_join && sched->stage_count > 1 ? 1 : sched->joins[0].stage;
 }
 
 typedef struct StageCopy {

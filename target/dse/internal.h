@@ -43,7 +43,7 @@ bool dse_words_fit(const DseNode *node, const Type *const *ends);
 /* Epilogues that are split off (epilogue.c, configs_epilogue.c). The epilogue of `conv` is the
  * process `conv_epilogue`. */
 #define DSE_EPILOGUE_SUFFIX "_epilogue"
-/* The same from the first stage on that joins another stream. */
+/* The same from dse_stage_of_sum on. */
 #define DSE_SUM_SUFFIX "_sum"
 /* Whether a process does something to sums once they are complete. */
 bool dse_has_epilogue(const ComputeSchedule *sched);
@@ -55,7 +55,8 @@ bool dse_split_takes(const ComputeSchedule *sched, uint32_t from, uint32_t port)
 /* Splits the epilogue off the process of an instantiate, both in the module and in the graph.
  * Returns the new process, in words of one element. */
 Op *dse_split_epilogue(SymbolTable *symbols, Op *instantiate, uint32_t from);
-/* The first stage that joins another stream behind the first stage; 0: none. */
+/* The first stage that joins another stream, or the one behind it if sums start from that stream; 0:
+ * none, or the first of all. */
 uint32_t dse_stage_of_sum(const ComputeSchedule *sched);
 /* Runs a process on the ends of its inputs and outputs. */
 void dse_instantiate(Builder *b, const Op *process, Value *const *ends);
