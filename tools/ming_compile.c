@@ -240,6 +240,7 @@ static bool write_module(const Tool *tool, const char *path, Op *module)
     StrBuf text = {0};
     const char *reason = NULL;
     op_print(&text, module, &PRINT_DEFAULT);
+    strbuf_add_char(&text, '\n');
     bool ok = file_write(path, strbuf_str(&text), &reason) ||
               tool_error(tool, "error: cannot write '%s': %s", path, reason);
     strbuf_free(&text);
