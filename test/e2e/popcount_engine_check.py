@@ -12,6 +12,7 @@ with the layer's name. --hidden: the layers of Tincy YOLO and DoReFa-Net/PF that
 FINN-R's multilayer engine runs, also in C++ (minutes).
 """
 import argparse
+import json
 import pathlib
 import random
 import subprocess
@@ -40,6 +41,8 @@ class Planes:
     def __init__(self, rng):
         self.weights, self.acts = rng.choice([1, 1, 1, 2, 3]), rng.randint(1, 3)
         self.is_signed = self.acts > 1 and rng.random() < 0.4
+        self.macs = 0       # of the convolutions of a frame
+        self.has_sums = False
 
     @property
     def types(self):
@@ -76,8 +79,10 @@ def convolution(net, planes, x):
     if (kernel - 1) * dilation + 1 > min(height, width) + 2 * pad:
         return None
     weight = weight_of(net, planes, (filters, channels // group, kernel, kernel))
-    return net.conv(x, weight, strides=[rng.choice([1, 1, 2])] * 2, dilations=[dilation] * 2,
-                    pads=[pad] * 4, group=group)
+    y = net.conv(x, weight, strides=[rng.choice([1, 1, 2])] * 2, dilations=[dilation] * 2,
+                 pads=[pad] * 4, group=group)
+    planes.macs += y.array[0].size * channels // group * kernel ** 2
+    return y
 
 
 def generate(seed, index):
@@ -85,6 +90,7 @@ def generate(seed, index):
     planes = Planes(rng)
     while True:
         net = Network(f"planes-{index}", rng, rng.randint(13, 17), dyadic=True)
+        planes.macs, planes.has_sums = 0, False
         shape = (rng.randint(1, 20), rng.randint(3, 8), rng.randint(3, 8))
         x = net.quant_by(net.input(shape), 0.25, planes.acts, planes.is_signed)
         for _ in range(rng.randint(1, 4)):
@@ -95,7 +101,7 @@ def generate(seed, index):
             if min(x.array.shape[2:]) > 2 and rng.random() < 0.4:
                 x = net.max_pool(x, rng.choice([2, 3]), rng.choice([1, 2]))
         if rng.random() < 0.3:      # sums that are parts of a few bits each
-            flat = net.flatten(x)
+            flat, planes.has_sums = net.flatten(x), True
             x = net.gemm(flat, weight_of(net, planes, (rng.randint(2, 9), flat.array.shape[1])),
                          transB=1)
         net.output(x)
@@ -112,8 +118,19 @@ def check_random(args, index, folder):
     if refused:
         raise Failure(f"{overlay}: {refused}")
     overlay_check.compare(args.tools, folder, net.source.array, net.result.array, 0)
+    if not planes.has_sums and planes.weights == 1:     # else groups may be dense, with zeros
+        check_products(args, overlay, planes, folder)
     if index < args.cpp:
         run_cpp(args, folder, overlay, net.source.array, net.result.array)
+
+
+def check_products(args, overlay, planes, folder):
+    """`ming check` counts the products of groups, too."""
+    done = overlay_check.run(args.tools / "ming", "check", "--architecture=overlay", folder / "m.onnx",
+                             f"--overlay={overlay}", "--json")
+    macs = sum(layer["macs"] for layer in json.loads(done.stdout)["layers"])
+    if macs != planes.macs:
+        raise Failure(f"ming check counts {macs} products of {planes.macs}")
 
 
 def run_cpp(args, folder, overlay, inputs, outputs):

@@ -41,12 +41,16 @@ static void add_weights(LayerRow *row, const Op *layer, const SaOverlay *size)
     bool is_depthwise = op_attr(layer, "depthwise") != NULL;
     if (layer->def != SA(CONV)) return;
     sa_kernel(layer, kernel);
-    uint64_t taps = (uint64_t)(kernel[0] * kernel[1]), columns = is_depthwise ? 1 : (uint64_t)in[2];
+    int64_t groups = sa_int(layer, SA_ATTR_GROUPS, 1);
+    uint64_t taps = (uint64_t)(kernel[0] * kernel[1]);
+    uint64_t columns = is_depthwise ? 1 : (uint64_t)(in[2] / groups);
     uint32_t lanes = size->rows > size->cols ? size->rows : size->cols;
-    uint64_t outputs = blocks(out[2], lanes) * lanes;
-    uint64_t inputs = is_depthwise ? size->cols : blocks(in[2], lanes) * lanes;
+    uint32_t rows =
+        size->weight_bits == 1 ? size->rows : lanes; /* blocks of no channels are left out */
+    uint64_t outputs = (uint64_t)groups * blocks(out[2] / groups, rows) * rows;
+    uint64_t inputs = is_depthwise ? size->cols : blocks(in[2] / groups, lanes) * lanes;
     row->macs += (uint64_t)(out[0] * out[1] * out[2]) * taps * columns;
-    row->bytes += outputs * inputs * taps * size->weight_bits / 8;
+    row->bytes += outputs * inputs * taps * sa_stored_bits(size->weight_bits) / 8;
 }
 
 static void list_layers(const Op *network, const SaOverlay *size, LayerRows *rows)
