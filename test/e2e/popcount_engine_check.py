@@ -201,7 +201,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tools", required=True, type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--count", type=int, default=6)
     parser.add_argument("--cpp", type=int, default=0, help="networks that run on the C++, too")
     parser.add_argument("--hidden", action="store_true", help="Tincy YOLO and DoReFa-Net/PF, minutes")
     args = parser.parse_args()
