@@ -83,6 +83,7 @@ typedef struct Lexer {
 /* The first token is read by the first lexer_next; at the end it returns TOK_EOF for ever. */
 Lexer lexer_make(Str source);
 Token lexer_next(Lexer *lex);
+bool lexer_is_suffix_char(char c); /* of the names behind sigils */
 
 static inline bool token_is_keyword(Token tok)
 {
@@ -211,6 +212,7 @@ struct OpParser {
     SrcPos passed_place;
     uint32_t depth;    /* of nesting */
     uint32_t deepest;  /* that a definition reached, aliases it uses included */
+    bool is_too_deep;  /* diagnosed */
     uint64_t parsed;   /* attributes and types so far, what aliases stand for included */
     uint64_t expanded; /* of these, what uses of aliases stand for */
     Arena scratch;     /* lives as long as the parser */
@@ -218,6 +220,7 @@ struct OpParser {
     PtrMap attr_aliases, type_aliases; /* Ident -> Alias* */
     PtrMap distincts;                  /* distinct id + 1 -> attribute */
     PtrMap late_locs;                  /* stand-in location -> LateLoc* */
+    PtrMap bodies;                     /* '<' of a symbol inside of another -> behind its '>' */
 
     NameTable values, blocks;
     VEC(uint32_t) value_defs, block_defs; /* name indices, by scope */

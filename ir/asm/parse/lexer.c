@@ -61,7 +61,7 @@ static bool is_id_char(char c)
     return is(c, LETTER | DIGIT | PUNCT);
 }
 
-static bool is_suffix_char(char c)
+bool lexer_is_suffix_char(char c)
 {
     return is(c, LETTER | DIGIT | PUNCT | DASH);
 }
@@ -432,8 +432,8 @@ static Token lex_prefixed(Lexer *lex, const char *start, TokenKind kind, const c
     char c = peek(lex, 0);
     if (is_digit(c)) {
         skip_digits(lex);
-    } else if (is_suffix_char(c)) {
-        while (lex->cur < lex->end && is_suffix_char(*lex->cur)) lex->cur++;
+    } else if (lexer_is_suffix_char(c)) {
+        while (lex->cur < lex->end && lexer_is_suffix_char(*lex->cur)) lex->cur++;
     } else {
         return fail(lex, start, message);
     }

@@ -375,7 +375,7 @@ static const Attr *parse_distinct(OpParser *p, const Type *type)
     if (parse_accept(p, TOK_GREATER)) return distinct_of(p, at, id, attr_unit(p->ctx));
     const Attr *inner = parse_attr(p, type);
     if (!inner) {
-        if (!parse_at(p, TOK_EOF)) parse_fail(p, "expected attribute");
+        if (!parse_at(p, TOK_EOF) && !p->is_too_deep) parse_fail(p, "expected attribute");
         return NULL;
     }
     if (!parse_token(p, TOK_GREATER, "expected '>' to close distinct attribute")) return NULL;

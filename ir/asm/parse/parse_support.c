@@ -39,6 +39,7 @@ void parser_close(OpParser *p)
     ptrmap_free(&p->type_aliases);
     ptrmap_free(&p->distincts);
     ptrmap_free(&p->late_locs);
+    ptrmap_free(&p->bodies);
     parse_name_table_free(&p->values);
     parse_name_table_free(&p->blocks);
     vec_free(&p->value_defs);
@@ -199,6 +200,7 @@ enum { REGION_LEVELS = 4 };
 bool parse_fits(OpParser *p, uint32_t depth)
 {
     if (p->depth + depth > PARSE_MAX_DEPTH) {
+        p->is_too_deep = true;
         return parse_fail(p, "nesting is deeper than %d levels, of which a region counts as %d",
                           PARSE_MAX_DEPTH, REGION_LEVELS);
     }

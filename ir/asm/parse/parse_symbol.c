@@ -18,12 +18,12 @@ typedef struct Symbol {
     bool is_alias;
 } Symbol;
 
-typedef VEC(char) Brackets;
+typedef VEC(const char *) Brackets; /* places of those that are open */
 
 static bool fail_unbalanced(OpParser *p, const Brackets *open)
 {
     return parse_fail(p, "unbalanced '%c' character in pretty dialect name",
-                      open->data[open->len - 1]);
+                      *open->data[open->len - 1]);
 }
 
 static char opening_of(char close)
@@ -36,6 +36,26 @@ static char opening_of(char close)
     }
 }
 
+/* Does the word that ends at `bracket`, and is in the text from `start` on, begin with a sigil? */
+static bool begins_symbol_body(const char *start, const char *bracket)
+{
+    const char *word = bracket;
+    while (word > start && lexer_is_suffix_char(word[-1])) word--;
+    return word > start && (word[-1] == '#' || word[-1] == '!');
+}
+
+/* `close` is behind the bracket that closes the innermost one. The ends of symbols inside of the
+ * body are remembered, so that however deep symbols are nested, their text is searched once. */
+static bool close_bracket(OpParser *p, Brackets *open, const char *close)
+{
+    const char *start = open->data[open->len - 1];
+    if (*start != opening_of(close[-1])) return fail_unbalanced(p, open);
+    open->len--;
+    if (*start == '<' && open->len && begins_symbol_body(open->data[0], start))
+        ptrmap_put(&p->bodies, start, (void *)(uintptr_t)close);
+    return true;
+}
+
 /* One character of a body; strings are skipped whole. *cur is behind c. */
 static bool skip_body_char(OpParser *p, Brackets *open, char c, const char **cur)
 {
@@ -45,15 +65,12 @@ static bool skip_body_char(OpParser *p, Brackets *open, char c, const char **cur
     case '<':
     case '[':
     case '(':
-    case '{': *vec_push(open) = c; return true;
+    case '{': *vec_push(open) = *cur - 1; return true;
     case '-': *cur += *cur < end && **cur == '>'; return true;
     case '>':
     case ']':
     case ')':
-    case '}':
-        if (open->data[open->len - 1] != opening_of(c)) return fail_unbalanced(p, open);
-        open->len--;
-        return true;
+    case '}': return close_bracket(p, open, *cur);
     case '"':
         parse_reset(p, *cur - 1);
         *cur = p->lex.cur;
@@ -62,10 +79,10 @@ static bool skip_body_char(OpParser *p, Brackets *open, char c, const char **cur
     }
 }
 
-/* The current token is '<': finds the matching '>' and continues behind it. *body includes both. */
-static bool parse_symbol_body(OpParser *p, Str *body)
+/* What is behind the '>' that matches the '<' at `start`; NULL if there is none, which is diagnosed. */
+static const char *find_body_end(OpParser *p, const char *start)
 {
-    const char *start = p->tok.text.data, *cur = start;
+    const char *cur = start;
     Brackets open = {0};
     bool ok = true;
     do {
@@ -74,9 +91,19 @@ static bool parse_symbol_body(OpParser *p, Str *body)
         ok = skip_body_char(p, &open, c, &cur);
     } while (ok && open.len);
     vec_free(&open);
-    if (!ok) return false;
-    parse_reset(p, cur);
-    *body = (Str){start, (size_t)(cur - start)};
+    return ok ? cur : NULL;
+}
+
+/* The current token is '<': finds the matching '>' and continues behind it. *body includes both. */
+static bool parse_symbol_body(OpParser *p, Str *body)
+{
+    const char *start = p->tok.text.data, *end = ptrmap_get(&p->bodies, start);
+    if (!end) {
+        ptrmap_free(&p->bodies); /* those of a symbol before */
+        if (!(end = find_body_end(p, start))) return false;
+    }
+    parse_reset(p, end);
+    *body = (Str){start, (size_t)(end - start)};
     return true;
 }
 

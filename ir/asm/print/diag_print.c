@@ -1,5 +1,6 @@
 /* The default diagnostic handler. It prints `file:line:col: error: text`, the source line and a
- * caret, then call sites, then notes, as mlir-opt does.
+ * caret, then call sites, then notes, as mlir-opt does; but of a long line only what is around the
+ * caret.
  * Tests: test/unit/ir/asm/print/diag_test.c, lit/driver/ming-compile-unsupported.test */
 #include <stdio.h>
 
@@ -51,19 +52,49 @@ static void add_aligned(StrBuf *out, char c, char above, uint32_t *column)
     } while (above == '\t' && *column % TAB_STOP != 0);
 }
 
-/* The line with tabs expanded and, for plain text, a caret under column `at` (from 0). */
-static void add_line_and_caret(StrBuf *out, Str line, size_t at)
+/* Of a line that is longer, a window of so many bytes is shown, most of it before the caret. */
+enum { WINDOW = 240, WINDOW_BEFORE = 160 };
+
+static bool continues_character(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80; /* in UTF-8 */
+}
+
+/* The part of the line that is shown; *at, which is in it or at its end, is made relative to it. */
+static Str window_around(Str line, size_t *at)
+{
+    if (line.len <= WINDOW) return line;
+    size_t begin = *at > WINDOW_BEFORE ? *at - WINDOW_BEFORE : 0;
+    if (begin > line.len - WINDOW) begin = line.len - WINDOW;
+    size_t end = begin + WINDOW;
+    while (begin < *at && continues_character(line.data[begin])) begin++;
+    while (end < line.len && end > *at && continues_character(line.data[end])) end--;
+    *at -= begin;
+    return (Str){line.data + begin, end - begin};
+}
+
+static const char ellipsis[] = "...";
+
+/* The line, or a window of it, with tabs expanded and, for plain text, a caret under column `at`
+ * (from 0). */
+static void add_line_and_caret(StrBuf *out, Str whole, size_t at)
 {
     bool is_ascii = true;
     uint32_t column = 0;
+    Str line = window_around(whole, &at);
+    bool is_cut_before = line.data > whole.data;
+    bool is_cut_behind = line.data + line.len < whole.data + whole.len;
+    if (is_cut_before) strbuf_add_c(out, ellipsis);
     for (size_t i = 0; i < line.len; i++) {
         char c = line.data[i];
         is_ascii = is_ascii && (unsigned char)c < 0x80;
         add_aligned(out, c == '\t' ? ' ' : is_control(c) ? '?' : c, c, &column);
     }
+    if (is_cut_behind) strbuf_add_c(out, ellipsis);
     strbuf_add_char(out, '\n');
     if (!is_ascii) return;
     column = 0;
+    for (size_t i = 0; is_cut_before && ellipsis[i]; i++) strbuf_add_char(out, ' ');
     for (size_t i = 0; i < at; i++) add_aligned(out, ' ', line.data[i], &column);
     strbuf_add_c(out, "^\n");
 }

@@ -69,6 +69,9 @@ void write_string_escaped(StrBuf *out, Str text);
 void write_symbol_name(StrBuf *out, Str name);
 /* !ns.body or !ns<body>, whichever upstream prints (sigil '!' or '#'). */
 void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body);
+/* The same of a body that is added between the two calls, of which the first gives its place. */
+size_t write_dialect_begin(StrBuf *out, char sigil, Str name_space);
+void write_dialect_end(StrBuf *out, size_t begin);
 
 /* Aliases of attributes, types and locations ("#map", "#loc1", "!tuple"). The printer visits
  * everything that it is about to print, in order; then names are given out: deepest nesting first,

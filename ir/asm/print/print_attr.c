@@ -126,12 +126,11 @@ static void write_distinct(AsmWriter *w, const Attr *attr)
 static void write_dialect_attr(AsmWriter *w, const Attr *attr)
 {
     const AttrDef *def = attr->u.dialect.def;
-    StrBuf body = {0};
-    strbuf_add_c(&body, def->name);
-    if (def->bracketed && def->print) strbuf_add_char(&body, ' ');
-    if (def->print) def->print(&body, attr);
-    write_dialect_symbol(w->out, '#', str_from(def->dialect->name), strbuf_str(&body));
-    strbuf_free(&body);
+    size_t begin = write_dialect_begin(w->out, '#', str_from(def->dialect->name));
+    strbuf_add_c(w->out, def->name);
+    if (def->bracketed && def->print) strbuf_add_char(w->out, ' ');
+    if (def->print) def->print(w->out, attr);
+    write_dialect_end(w->out, begin);
 }
 
 static bool is_bool(const Attr *attr)

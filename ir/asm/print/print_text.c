@@ -62,14 +62,26 @@ void write_symbol_name(StrBuf *out, Str name)
     write_attr_name(out, name);
 }
 
-void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body)
+size_t write_dialect_begin(StrBuf *out, char sigil, Str name_space)
 {
-    bool is_pretty = attr_body_is_dotted(body);
     strbuf_add_char(out, sigil);
     strbuf_add_str(out, name_space);
-    strbuf_add_char(out, is_pretty ? '.' : '<');
+    strbuf_add_char(out, '.');
+    return out->len;
+}
+
+void write_dialect_end(StrBuf *out, size_t begin)
+{
+    if (attr_body_is_dotted((Str){out->data + begin, out->len - begin})) return;
+    out->data[begin - 1] = '<';
+    strbuf_add_char(out, '>');
+}
+
+void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body)
+{
+    size_t begin = write_dialect_begin(out, sigil, name_space);
     strbuf_add_str(out, body);
-    if (!is_pretty) strbuf_add_char(out, '>');
+    write_dialect_end(out, begin);
 }
 
 #define PIECE ((size_t)1 << 16) /* characters that make a call of the sink worth it */

@@ -98,11 +98,10 @@ static void write_shaped(AsmWriter *w, const char *name, const Type *type)
 static void write_dialect_type(AsmWriter *w, const Type *type)
 {
     const TypeDef *def = type->u.dialect.def;
-    StrBuf body = {0};
-    strbuf_add_c(&body, def->name);
-    if (def->print) def->print(&body, type);
-    write_dialect_symbol(w->out, '!', str_from(def->dialect->name), strbuf_str(&body));
-    strbuf_free(&body);
+    size_t begin = write_dialect_begin(w->out, '!', str_from(def->dialect->name));
+    strbuf_add_c(w->out, def->name);
+    if (def->print) def->print(w->out, type);
+    write_dialect_end(w->out, begin);
 }
 
 void write_type_unaliased(AsmWriter *w, const Type *type)

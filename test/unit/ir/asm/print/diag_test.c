@@ -56,6 +56,53 @@ static void caret_points_at_column(void **state)
                      "t.mir:1:1: remark: begin\nfirst\n^\n");
 }
 
+/* Of 1,000 bytes, 240 are shown: all before the caret, around it, all behind it. */
+static void long_lines_are_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t col;
+        int before, behind; /* bytes shown */
+        bool cut_before, cut_behind;
+    } cases[] = {{1, 0, 240, false, true},
+                 {161, 160, 80, false, true},
+                 {162, 160, 80, true, true},
+                 {921, 160, 80, true, false},
+                 {1001, 240, 0, true, false}};
+    char line[1001], want[1024];
+    for (int i = 0; i < 1000; i++) line[i] = (char)('a' + i % 26);
+    line[1000] = '\0';
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Log log = log_create();
+        int begin = (int)cases[i].col - 1 - cases[i].before;
+        diag_set_handler(log.ctx, collect, &log, NULL, NULL);
+        diag_add_source(log.ctx, STR("t.mir"), str_from(line));
+        assert_false(diag_error(log.ctx, at(&log, "t.mir", 1, cases[i].col), "no"));
+        snprintf(want, sizeof want, "t.mir:1:%u: error: no\n%s%.240s%s\n%*s^\n", cases[i].col,
+                 cases[i].cut_before ? "..." : "", line + begin, cases[i].cut_behind ? "..." : "",
+                 cases[i].before + (cases[i].cut_before ? 3 : 0), "");
+        log_expect(&log, want);
+    }
+}
+
+/* No character of UTF-8 is cut in two: 240 bytes are 79 whole characters and two halves. */
+static void long_lines_are_cut_between_characters(void **state)
+{
+    (void)state;
+    Log log = log_create();
+    StrBuf line = {0}, want = {0};
+    for (int i = 0; i < 400; i++) strbuf_add_c(&line, "\xe2\x82\xac");
+    diag_set_handler(log.ctx, collect, &log, NULL, NULL);
+    diag_add_source(log.ctx, STR("t.mir"), strbuf_str(&line));
+    assert_false(diag_error(log.ctx, at(&log, "t.mir", 1, 601), "no"));
+    strbuf_add_c(&want, "t.mir:1:601: error: no\n...");
+    for (int i = 0; i < 79; i++) strbuf_add_c(&want, "\xe2\x82\xac");
+    strbuf_add_c(&want, "...\n");
+    log_expect(&log, want.data);
+    strbuf_free(&line);
+    strbuf_free(&want);
+}
+
 static void line_may_be_missing(void **state)
 {
     (void)state;
@@ -182,6 +229,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caret_points_at_column),
+        cmocka_unit_test(long_lines_are_cut),
+        cmocka_unit_test(long_lines_are_cut_between_characters),
         cmocka_unit_test(line_may_be_missing),
         cmocka_unit_test(held_diagnostics_wait),
         cmocka_unit_test(notes_follow_their_diagnostic),
