@@ -84,6 +84,8 @@ static bool run_all(const Tool *tool, SweepFlags *flags, const char *plan, const
     if (ok && counts.missing > 0 && flags->sweep.engine != SWEEP_NONE)
         ok = tool_error(tool, "error: %zu designs are missing; the same command goes on",
                         counts.missing);
+    if (ok && counts.failed > 0 && counts.done + counts.missing == 0)
+        ok = tool_error(tool, "error: no design is done; %s/jobs/*/log say why", flags->output);
     free(folder);
     strbuf_free(&why);
     return ok;
