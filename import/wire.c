@@ -1,6 +1,8 @@
 /* Checks of protobuf bytes before libprotobuf-c unpacks them, because its reader recurses once per
- * nested message without a limit and cannot say what is wrong with a damaged file.
+ * nested message without a limit and cannot say what is wrong with a damaged file. Texts hold no zeros.
  * Tests: test/unit/import/import_test.c, fuzz/fuzz_onnx.c */
+#include <string.h>
+
 #include "import/internal.h"
 
 enum { MAX_NESTING = 64 };
@@ -38,13 +40,20 @@ static bool skip(Wire *wire, size_t end, uint64_t size)
     return true;
 }
 
-/* Descriptor of the message that a field holds, or NULL. */
-static const ProtobufCMessageDescriptor *nested_message(const ProtobufCMessageDescriptor *message,
-                                                        uint64_t number)
+static bool check_message(Wire *wire, const ProtobufCMessageDescriptor *message, size_t end,
+                          int depth);
+
+/* A value of so many bytes: a message, or a text. Texts with zeros would be cut there by who reads them
+ * as C strings, so that other names become equal. */
+static bool check_bytes(Wire *wire, const ProtobufCFieldDescriptor *field, size_t size, int depth)
 {
-    const ProtobufCFieldDescriptor *field =
-        protobuf_c_message_descriptor_get_field(message, (unsigned)number);
-    return field && field->type == PROTOBUF_C_TYPE_MESSAGE ? field->descriptor : NULL;
+    if (field && field->type == PROTOBUF_C_TYPE_MESSAGE)
+        return check_message(wire, field->descriptor, wire->at + size, depth + 1);
+    const uint8_t *text = wire->data + wire->at;
+    const uint8_t *zero =
+        field && field->type == PROTOBUF_C_TYPE_STRING && size > 0 ? memchr(text, 0, size) : NULL;
+    wire->at += zero ? (size_t)(zero - text) : size;
+    return !zero || wire_error(wire, "text with a zero");
 }
 
 /* message ::= (tag value)*; a length-delimited value of a message field is a message again. */
@@ -62,16 +71,13 @@ static bool check_message(Wire *wire, const ProtobufCMessageDescriptor *message,
         case WIRE_VARINT: ok = read_varint(wire, end, &size); break;
         case WIRE_FIXED64: ok = skip(wire, end, 8); break;
         case WIRE_FIXED32: ok = skip(wire, end, 4); break;
-        case WIRE_LENGTH: {
-            const ProtobufCMessageDescriptor *inner = nested_message(message, tag >> 3);
-            ok = read_varint(wire, end, &size);
-            size_t from = wire->at;
-            ok = ok && skip(wire, end, size);
-            if (!ok || !inner) break;
-            wire->at = from;
-            ok = check_message(wire, inner, from + (size_t)size, depth + 1);
+        case WIRE_LENGTH:
+            ok = read_varint(wire, end, &size) &&
+                 (size <= end - wire->at || wire_error(wire, "truncated")) &&
+                 check_bytes(wire,
+                             protobuf_c_message_descriptor_get_field(message, (unsigned)(tag >> 3)),
+                             (size_t)size, depth);
             break;
-        }
         default: ok = wire_error(wire, "malformed field type");
         }
         if (!ok) return false;

@@ -60,7 +60,7 @@ static bool range_count(const Attr *start, const Attr *limit, const Attr *delta,
     int64_t from = dense_i64(start, 0), to = dense_i64(limit, 0), span;
     *out = 0;
     if (dense_i64(delta, 0) > 0 ? to <= from : to >= from) return true;
-    return i64_add(to, -from, &span) && from != INT64_MIN &&
+    return i64_add(to, ~from, &span) && i64_add(span, 1, &span) && /* ~x is -x - 1 */
            i64_ceildiv(span, dense_i64(delta, 0), out);
 }
 

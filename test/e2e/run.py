@@ -20,6 +20,7 @@ import tempfile
 
 import numpy as np
 
+import external_models
 import gen_models
 import hostile_models
 
@@ -576,6 +577,36 @@ def case_hostile(tools, work, bad):
         check_reported(tools.run("ming", "check", model))
 
 
+def check_external(tools, work, reference, frames):
+    """A good reference, of two tensors at once, is as good as the numbers; others are named."""
+    model, result = work / "model" / "model.onnx", work / "y.npy"
+    model.write_bytes(external_models.model(external_models.VALUES, [reference] * 2))
+    ran = tools.run("ming", "run", model, f"--input={frames}", f"--output={result}")
+    if reference.why:
+        error = check_rejected(ran, result)
+        place = "text with a zero at byte" if reference.why == "zero" else "initializer 'first_1'"
+        if not error.isprintable() or place not in error:
+            raise Failure(f"error does not name the initializer: {error[:99]!r}")
+        return
+    if ran.returncode:
+        raise Failure(last_words(ran))
+    if (np.load(result) != np.load(frames) + 2 * external_models.numbers_of(reference)).any():
+        raise Failure("other numbers")
+    result.unlink()
+
+
+def case_external(tools, work, seed):
+    external_models.make_files(work)
+    frames = work / "x.npy"
+    np.save(frames, external_models.VALUES + 1)
+    for reference in external_models.references(seed):
+        try:
+            check_external(tools, work, reference, frames)
+        except Failure as why:
+            told = f"bad: {reference.why}" if reference.why else "good"
+            raise Failure(f"{str(reference.entries)[:99]} ({told}): {why}") from None
+
+
 def case_no_file(tools, work, path):
     check_rejected(tools.compile(work / path, work / "out"), work / "out")
 
@@ -718,6 +749,7 @@ def collect_cases(args, folder):
     yield "paths", case_paths, (example,)
     yield "top", case_top, (example,)
     yield "bad-frames", case_bad_frames, (example,)
+    yield "hostile/external-references", case_external, (args.seed,)
     yield "hostile/missing-file", case_no_file, ("missing.onnx",)
     yield "hostile/folder", case_no_file, (".",)
     for bad in hostile_models.hostile_inputs(args.seed):

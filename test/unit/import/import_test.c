@@ -483,6 +483,16 @@ static void truncated_files_are_refused(void **state)
     free(bytes);
 }
 
+/* Readers of C strings would take "y\0z" for "y". */
+static void texts_with_zeros_are_refused(void **state)
+{
+    Run *run = *state;
+    static const uint8_t name[] = {0x3a, 5, 0x12, 3, 'y', 0, 'z'}; /* graph { name } */
+    assert_null(import_onnx(run->ctx, (Str){(const char *)name, sizeof name}, STR("m.onnx"), NULL));
+    assert_int_equal(run->error_count, 1);
+    assert_non_null(strstr(run->errors.data, "text with a zero at byte 5"));
+}
+
 int main(void)
 {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
@@ -501,6 +511,7 @@ int main(void)
         TEST(missing_opset_is_refused),
         TEST(defined_twice_is_refused),
         TEST(truncated_files_are_refused),
+        TEST(texts_with_zeros_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
