@@ -7,6 +7,7 @@
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "emit/internal.h"
 #include "ir/asm/print/print.h"
 #include "schedule/schedule.h"
@@ -33,7 +34,7 @@ void emit_add_period(const Op *module, StrBuf *out)
 /* Whether Vitis links the design as a kernel, not Vivado as a block. */
 static bool is_kernel(const Emitter *e)
 {
-    return e->options->platform == EMIT_PLATFORM_XRT;
+    return e->options->platform == EMIT_PLATFORM_XRT && !op_attr(e->module, SYS_ATTR_CARDS);
 }
 
 void emit_template(const Emitter *e, StrBuf *out, const char *text)
@@ -255,7 +256,7 @@ static void add_vitis(const Emitter *e, StrBuf *out)
     emit_template(e, out, emit_has_trace(e) ? " TOP_tracing" : "");
     emit_template(e, out, e->options->rtl ? " TOP_rtlsim TOP_rtl synth.json synth.log" : "");
     emit_template(e, out, emit_has_emulation(e) ? " TOP_emulate TOP_cards.cpp" : "");
-    strbuf_add_c(out, is_kernel(e) ? " board/host\n" : "\n");
+    strbuf_add_c(out, e->options->platform == EMIT_PLATFORM_XRT ? " board/host\n" : "\n");
 }
 
 void emit_makefile(Emitter *e, StrBuf *out)

@@ -217,11 +217,9 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
                            "--min-utilization takes a percentage from 1 to 100, with --mode=dp "
                            "and without --instances");
     if (!driver_wants_cards(cards)) return true;
-    if (has_platform(options))
-        return flags_wrong(why,
-                           "--platform=%s is for one card, so it goes with no --cards and "
-                           "--system",
-                           options->platform);
+    if (platform(options) == EMIT_PLATFORM_PYNQ)
+        return flags_wrong(why, "--platform=pynq is for one board, so it goes with no --cards and "
+                                "--system");
     if (!is_dp && (compile->anchors || compile->colocated))
         return flags_wrong(why,
                            "--anchor and --colocate are about the dies of one card, so they go "

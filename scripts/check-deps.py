@@ -157,12 +157,17 @@ def module_of(path):
     return ROOMS.get(folder, folder)
 
 
+# What projects get copies of, and no header of a module.
+COPIED = ("emit/csim/", "emit/board/csim_xrt", "emit/board/emulated_xrt", "emit/board/host_frames",
+          "emit/board/two_sided", "emit/overlay/engine/")
+
+
 def listed_sources():
     listing = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.h", "*.def"],
                              cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return sorted(name for name in listing.splitlines()
                   if (ROOT / name).is_file() and name.split("/")[0] not in UNCHECKED
-                  and not name.startswith(("emit/csim/", "emit/board/csim_xrt", "emit/overlay/engine/", "include/")))
+                  and not name.startswith((*COPIED, "include/")))
 
 
 def check_folders(sources):

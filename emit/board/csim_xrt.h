@@ -6,6 +6,7 @@
 
 #include "csim/ming_libcsim.h"
 #include "design.h"
+#include "two_sided.h"
 
 #include <dlfcn.h>
 
@@ -115,29 +116,7 @@ public:
     bool is_loader;
 };
 
-class bo {
-public:
-    bo(const device &, std::size_t size, int)
-        : host_(std::make_shared<std::vector<std::uint8_t>>(size, std::uint8_t{0xA5})),
-          card_(std::make_shared<std::vector<std::uint8_t>>(size, std::uint8_t{0x5A}))
-    {
-    }
-
-    template <typename Pointer> Pointer map() { return reinterpret_cast<Pointer>(host_->data()); }
-
-    void sync(Direction direction, std::size_t size, std::size_t offset)
-    {
-        if (offset > host_->size() || size > host_->size() - offset)
-            throw std::runtime_error("a buffer is synchronized beyond its end");
-        const bool there = direction == TO_DEVICE;
-        std::memcpy((there ? card_ : host_)->data() + offset, (there ? host_ : card_)->data() + offset, size);
-    }
-
-    std::uint8_t *memory() const { return card_->data(); }
-
-private:
-    std::shared_ptr<std::vector<std::uint8_t>> host_, card_;
-};
+using bo = ming::TwoSidedBuffer<Direction, TO_DEVICE>;
 
 class run {
 public:

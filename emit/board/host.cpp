@@ -8,6 +8,7 @@
  * particular to the design is in design.h. Tested by test/e2e/board_check.py. */
 #include "csim_xrt.h"
 #include "design.h"
+#include "host_frames.h"
 
 #ifdef MING_HAS_XRT
 #include <xrt/xrt_bo.h>
@@ -53,12 +54,6 @@ struct Options {
     std::vector<std::string> files;
 };
 
-/* Arrays of the model, behind each other as the ports are. */
-struct Frames {
-    std::vector<ming::Array> arrays;
-    std::size_t count = 1;
-};
-
 /* A call in flight. */
 template <typename Api> class Slot {
 public:
@@ -74,7 +69,7 @@ public:
         }
     }
 
-    void start(const Frames &frames, std::size_t first, std::size_t count)
+    void start(const host::Frames &frames, std::size_t first, std::size_t count)
     {
         first_ = first;
         count_ = count;
@@ -94,7 +89,7 @@ public:
     }
 
     /* Waits for what was started, and takes the results. */
-    void finish(Frames &frames)
+    void finish(host::Frames &frames)
     {
         if (count_ == 0)
             return;
@@ -140,7 +135,7 @@ private:
 };
 
 /* Seconds for all frames, packing included. */
-template <typename Api> double run(const Options &options, const std::vector<design::Port> &ports, Frames &frames)
+template <typename Api> double run(const Options &options, const std::vector<design::Port> &ports, host::Frames &frames)
 {
     using Clock = std::chrono::steady_clock;
     typename Api::Device device(static_cast<unsigned>(options.device));
@@ -168,17 +163,6 @@ template <typename Api> double run(const Options &options, const std::vector<des
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/* The number behind "--name=", within its limits. */
-std::size_t number(const std::string &text, const std::string &option, std::size_t least, std::size_t most)
-{
-    char *end = nullptr;
-    const unsigned long long value = std::strtoull(text.c_str(), &end, 10);
-    if (text.empty() || text[0] < '0' || text[0] > '9' || *end != '\0' || value < least || value > most)
-        throw std::runtime_error(option + " takes a number from " + std::to_string(least) + " to " +
-                                 std::to_string(most));
-    return static_cast<std::size_t>(value);
-}
-
 void parse_option(Options &options, const std::string &argument)
 {
     const std::size_t equals = argument.find('=');
@@ -191,11 +175,11 @@ void parse_option(Options &options, const std::string &argument)
     else if (name == "--weights" && !value.empty())
         options.weights = value;
     else if (name == "--device")
-        options.device = number(value, name, 0, 1000);
+        options.device = host::number(value, name, 0, 1000);
     else if (name == "--batch")
-        options.batch = number(value, name, 1, 1 << 20);
+        options.batch = host::number(value, name, 1, 1 << 20);
     else if (name == "--slots")
-        options.slots = number(value, name, 1, 64);
+        options.slots = host::number(value, name, 1, 64);
     else
         throw std::runtime_error("unknown option " + argument);
 }
@@ -219,38 +203,15 @@ Options parse(int argc, char **argv, const std::vector<design::Port> &ports)
     std::size_t needed = 0;
     for (const design::Port &row : ports)
         needed += row.kind != design::WEIGHTS;
-    if (options.files.size() != needed)
-        throw std::runtime_error(std::to_string(options.files.size()) + " files, not the " + std::to_string(needed) +
-                                 " of inputs and outputs");
+    host::check_files(options.files, needed);
     return options;
-}
-
-Frames read_frames(const Options &options, const std::vector<design::Port> &ports)
-{
-    Frames frames;
-    bool knows = false;
-    for (std::size_t i = 0; i < options.files.size(); i++) {
-        const ming::Port &port = ports[i].port;
-        if (ports[i].kind == design::OUTPUT) {
-            frames.arrays.emplace_back(port.dtype(), port.frames_shape(frames.count));
-            continue;
-        }
-        frames.arrays.push_back(ming::npy_read(options.files[i].c_str()));
-        const std::size_t count = port.count_frames(frames.arrays.back());
-        if (knows && count != frames.count)
-            throw std::runtime_error("'" + port.name + "': " + std::to_string(count) + " frames, but '" +
-                                     ports[0].port.name + "' has " + std::to_string(frames.count));
-        frames.count = count;
-        knows = true;
-    }
-    return frames;
 }
 
 int run_all(int argc, char **argv)
 {
     const std::vector<design::Port> ports = design::ports();
     const Options options = parse(argc, argv, ports);
-    Frames frames = read_frames(options, ports);
+    host::Frames frames = host::read_frames(options.files, ports);
     double seconds = 0;
     if (options.emulate)
         seconds = run<Emulated>(options, ports, frames);
@@ -260,9 +221,7 @@ int run_all(int argc, char **argv)
 #else
         throw std::runtime_error("built without XRT; --emulate does without");
 #endif
-    for (std::size_t i = 0; i < options.files.size(); i++)
-        if (ports[i].kind == design::OUTPUT)
-            ming::npy_write(options.files[i].c_str(), frames.arrays[i]);
+    host::write_frames(options.files, ports, frames);
     std::printf("%zu frames in %.6f s: %.1f frames/s %s\n", frames.count, seconds,
                 static_cast<double>(frames.count) / seconds, options.emulate ? "emulated" : "on the card");
     return 0;

@@ -18,5 +18,8 @@ bool emit_xrt_loader(Emitter *e, StrBuf *out) MUST_CHECK;
 bool emit_xrt_loader_config(Emitter *e, StrBuf *out) MUST_CHECK;
 void emit_xrt_usage(const Emitter *e, StrBuf *out);
 void emit_xrt_targets(const Emitter *e, StrBuf *out);
+/* The same of designs on several cards, whose kernels emit/kernels links. */
+void emit_xrt_system_usage(StrBuf *out);
+void emit_xrt_system_targets(const Emitter *e, StrBuf *out);
 
 #endif

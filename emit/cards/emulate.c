@@ -181,12 +181,14 @@ static void add_card(Emitter *e, const Names *names, StrBuf *out)
 
 static void add_host(Emitter *e, const Names *names, StrBuf *out)
 {
+    strbuf_printf(out,
+                  "emulate::Host &emulate::Host::the()\n{\n    return Host::the(%s, %s);\n}\n\n",
+                  names->system, names->frame);
     emit_prototype(e, out, names->ports.data, names->frames);
     strbuf_printf(out,
-                  "\n{\n    emulate::Host &%s = emulate::Host::the(%s, %s);\n"
+                  "\n{\n    emulate::Host &%s = emulate::Host::the();\n"
                   "    %s.begin_frame(%s);\n",
-                  names->host, names->system, names->frame, names->host,
-                  e->has_memories ? names->frames : "1");
+                  names->host, names->host, e->has_memories ? names->frames : "1");
     move_frames(e, out, names, names->host, "send", true);
     move_frames(e, out, names, names->host, "receive", false);
     strbuf_add_c(out, "}\n");
@@ -220,6 +222,18 @@ void emit_emulation_usage(StrBuf *out)
                       "#   of links\n");
 }
 
+/* Their host is the testbench, or the host of the cards on XRT's classes in front of them. */
+static void add_program(const Emitter *e, StrBuf *out)
+{
+    bool has_host = e->options->platform == EMIT_PLATFORM_XRT;
+    emit_template(e, out, "TOP_emulate: TOP_emulate.cpp TOP_cards.cpp $(HEADERS)");
+    emit_template(e, out, has_host ? " $(wildcard board/*.h) board/system.cpp" : " TOP_tb.cpp");
+    strbuf_add_c(out, "\n\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_emulate.h ");
+    emit_template(e, out,
+                  has_host ? "-I. -DMING_EMULATE TOP_emulate.cpp board/system.cpp -o $@ -pthread"
+                           : "TOP_emulate.cpp TOP_tb.cpp -o $@");
+}
+
 void emit_emulation_targets(const Emitter *e, StrBuf *out)
 {
     emit_template(e, out,
@@ -228,12 +242,12 @@ void emit_emulation_targets(const Emitter *e, StrBuf *out)
                   "emulate: export MING_SEED := $(value SEED)\n"
                   "emulate: arguments TOP_emulate\n"
                   "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_emulate\"");
+    if (e->options->platform == EMIT_PLATFORM_XRT) strbuf_add_c(out, " $(HOST_FLAGS)");
     emit_file_arguments(e, out);
+    strbuf_add_c(out, "\n\n");
+    add_program(e, out);
     emit_template(e, out,
                   "\n\n"
-                  "TOP_emulate: TOP_emulate.cpp TOP_cards.cpp TOP_tb.cpp $(HEADERS)\n"
-                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_emulate.h "
-                  "TOP_emulate.cpp TOP_tb.cpp -o $@\n\n"
                   "TOP_cards.cpp: TOP.cpp csim/cosim.awk TOP_schedule.h\n"
                   "\tawk -v schedule=TOP_schedule.h -v space=emulate -f csim/cosim.awk TOP.cpp "
                   "> $@\n\n");

@@ -47,15 +47,26 @@ inline std::size_t card_of(const std::vector<Place> &places, const std::string &
     throw std::runtime_error("'" + name + "' is on no card");
 }
 
-/* Waits until one of the sockets has something, or takes what waits to be sent. */
-inline void poll_sockets(const std::vector<Socket *> &sockets)
+/* Until one of the sockets has something, or takes what waits to be sent. */
+inline std::vector<pollfd> waits_for(const std::vector<Socket *> &sockets)
 {
     std::vector<pollfd> waits;
     for (const Socket *socket : sockets)
         waits.push_back({socket->is_closed() ? -1 : socket->fd(),
                          static_cast<short>(POLLIN | (socket->is_behind() ? POLLOUT : 0)), 0});
-    if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR)
+    return waits;
+}
+
+/* milliseconds: at most; -1: without end. */
+inline void wait_until(std::vector<pollfd> waits, int milliseconds)
+{
+    if (poll(waits.data(), waits.size(), milliseconds) < 0 && errno != EINTR)
         throw std::runtime_error(std::string("poll: ") + std::strerror(errno));
+}
+
+inline void poll_sockets(const std::vector<Socket *> &sockets)
+{
+    wait_until(waits_for(sockets), -1);
     for (Socket *socket : sockets)
         socket->flush();
 }
@@ -340,13 +351,9 @@ public:
 
     void begin_frame(int frames)
     {
-        Message message(MessageKind::FRAME);
-        message.header.count = static_cast<std::uint32_t>(frames);
         unit_ = system_.is_replicated ? begun_ % cards_.size() : 0;
         begun_++;
-        for (std::size_t i = 0; i < cards_.size(); i++)
-            if (!system_.is_replicated || i == unit_)
-                cards_[i].socket.send(message);
+        begin_frames(unit_, frames);
     }
 
     template <class Word>
@@ -387,6 +394,44 @@ public:
             memory.put(wait_for(at(name), MessageKind::DATA).body, static_cast<std::size_t>(i));
         std::copy_n(memory.data(), memory.size(), words);
     }
+
+    /* --- for hosts that have several batches in flight (board/emulated_xrt.h) ---
+     * unit: of replicas, the one that is meant; else 0 */
+
+    static Host &the();
+
+    void begin_frames(std::size_t unit, int frames)
+    {
+        Message message(MessageKind::FRAME);
+        message.header.count = static_cast<std::uint32_t>(frames);
+        for (std::size_t i = 0; i < cards_.size(); i++)
+            if (!system_.is_replicated || i == unit)
+                cards_[i].socket.send(message);
+    }
+
+    void send_frame(std::size_t unit, const std::string &port, const std::vector<std::uint8_t> &bytes)
+    {
+        Message frame;
+        frame.body = bytes;
+        at(unit, port).socket.send(frame);
+    }
+
+    /* False: it has not come yet. All that must be sent for it has been sent. */
+    bool take_frame(std::size_t unit, const std::string &port, std::vector<std::uint8_t> &bytes)
+    {
+        Process &card = at(unit, port);
+        if (has_failed_)
+            throw std::runtime_error("the emulation has ended");
+        if (card.messages.empty())
+            take_all(card);
+        if (card.messages.empty())
+            return false;
+        bytes = take_front(card, MessageKind::DATA).body;
+        return true;
+    }
+
+    /* What to wait for until there may be more. */
+    std::vector<pollfd> waits() { return waits_for(sockets()); }
 
 private:
     struct Process {
@@ -461,9 +506,18 @@ private:
         card.run(frame);
     }
 
-    Process &at(const char *port)
+    Process &at(std::size_t unit, const std::string &port)
     {
-        return cards_[system_.is_replicated ? unit_ : card_of(system_.ports, port)];
+        return cards_[system_.is_replicated ? unit : card_of(system_.ports, port)];
+    }
+    Process &at(const char *port) { return at(unit_, port); }
+
+    std::vector<Socket *> sockets()
+    {
+        std::vector<Socket *> all;
+        for (Process &one : cards_)
+            all.push_back(&one.socket);
+        return all;
     }
 
     const std::string &name_of(const Process &card) const
@@ -481,15 +535,25 @@ private:
     Message wait_for(Process &card, MessageKind kind)
     {
         while (card.messages.empty()) {
-            std::vector<Socket *> sockets;
-            for (Process &one : cards_)
-                sockets.push_back(&one.socket);
-            poll_sockets(sockets);
-            for (Process &one : cards_)
-                take_messages(one);
-            if (card.messages.empty() && !is_asked_ && are_all_idle())
-                ask();
+            poll_sockets(sockets());
+            take_all(card);
         }
+        return take_front(card, kind);
+    }
+
+    /* Messages that have come; `card` is waited for. */
+    void take_all(const Process &card)
+    {
+        for (Process &one : cards_) {
+            one.socket.flush();
+            take_messages(one);
+        }
+        if (card.messages.empty() && !is_asked_ && are_all_idle())
+            ask();
+    }
+
+    Message take_front(Process &card, MessageKind kind)
+    {
         Message message = std::move(card.messages.front());
         card.messages.pop_front();
         if (message.header.kind != kind)

@@ -49,5 +49,6 @@ void kernels_print_config(const KernelSet *set, const KernelFiles *kernel, StrBu
 void kernels_print_link(const KernelSet *set, int64_t card, StrBuf *out); /* link.cfg */
 void kernels_print_make(const KernelSet *set, StrBuf *out);               /* system.mk */
 void kernels_print_json(const KernelSet *set, StrBuf *out);               /* system.json */
+void kernels_print_design(const KernelSet *set, StrBuf *out);             /* board/design.h */
 
 #endif

@@ -182,6 +182,8 @@ static void add_files(const KernelSet *set, EmittedProject *project)
     }
     kernels_print_make(set, add_file(project, "", "system", ".mk"));
     kernels_print_json(set, add_file(project, "", "system", ".json"));
+    if (set->options->platform == EMIT_PLATFORM_XRT)
+        kernels_print_design(set, add_file(project, "board/", "design", ".h"));
     *vec_push(&project->files) = report;
 }
 

@@ -6,7 +6,9 @@
 - Networks on two and three cards: exact frames, cycles as `ming sim` has them; losses under
   `credit` are made good and counted, the same ones for the same seed; under `udp` they end in an
   error that names link and packet, with no output, as does a receiver that is too small; processes of
-  cards end with their host, and the host with an error when one of them is killed; a deadlock is told.
+  cards end with their host, which is killed at random moments, too, and the host with an error when one
+  of them is killed; a deadlock is told. The host is the testbench, or board/system.cpp on XRT's
+  classes in front of the processes (--platform=xrt), with several batches in flight and replicas.
 - Random graphs (gen_sizing.py), whose processes are given to up to three cards at random, with links
   of 1 to 2,000 cycles: `ming sim` and `make emulate` agree in values, deadlocks, latency and interval,
   with the sized and with random depths; the interval is that of unbounded FIFOs, and no FIFO can be
@@ -44,6 +46,7 @@ SANITIZE = "-std=c++17 -O0 -fsanitize=address,undefined -fno-sanitize-recover=un
 SYSTEM = """<system name="pair"><card name="left" device="u280"/><card name="right" device="u280"/>
 <link from="left.eth0" to="right.eth1" gbps="10" latency-ns="1376" protocol="credit"/></system>
 """
+XRT_HEADER = pathlib.Path("/usr/include/xrt/xrt/xrt_kernel.h")
 MAX_CYCLES = 2000                       # of a link
 MAX_REFUSED = 0.2                       # of the graphs
 FUNCTION = re.compile(r"(emithls\.func @([\w.$-]+)\([^\n]*? attributes \{)(?!top)")
@@ -160,8 +163,37 @@ def check_ends(network):
     expect(not network.outputs[0].exists(), "an output though a card was killed")
 
 
-def check_udp(args, work):
-    network = Network(args, "two_layers", work, "--device=u280", "--cards=3", "--mode=tmp")
+def running(program):
+    """Processes of a program, whoever started them."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            found += [int(folder.name)] if os.path.samefile(folder / "exe", program) else []
+        except OSError:
+            pass                        # it has ended, or is another user's
+    return [pid for pid in found if is_alive(pid)]
+
+
+def check_killed(network, times):
+    """Hosts that are killed at random moments leave no process behind."""
+    rng = random.Random(5)
+    program, = network.project.glob("*_emulate")
+    frames = network.work / "frames.npy"
+    np.save(frames, np.concatenate([np.load(network.inputs[0])] * 64))
+    seen = 0
+    for _ in range(times):
+        host = subprocess.Popen([program, frames, network.outputs[0]], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+        time.sleep(0.3 * rng.random() ** 2)
+        seen += len(running(program)) > 1
+        host.kill()
+        host.wait()
+        wait_until(lambda: not running(program), 2, "processes outlive their host by 2 s")
+    expect(seen > 0, "no host had processes when it was killed")
+
+
+def check_udp(args, work, *options):
+    network = Network(args, "two_layers", work, "--device=u280", "--cards=3", "--mode=tmp", *options)
     result = network.run(flags=args.flags)
     network.check_exact(result)
     network.check_times(result)
@@ -175,6 +207,7 @@ def check_udp(args, work):
     for value in ("1", "-0.1", "x", "nan"):
         network.check_fails(network.run(flags=args.flags, LOSS=value), "MING_LOSS is")
     check_ends(network)
+    check_killed(network, 8)
 
 
 def check_credit(args, work, *options):
@@ -213,7 +246,55 @@ def check_memory(args, work):
     network.check_times(result)
 
 
-NETWORKS = (("two_layers udp", check_udp), ("two_layers credit", check_credit),
+def check_hosts_xrt(network):
+    """The host with XRT's own classes, where they are installed: there is no card."""
+    if not XRT_HEADER.is_file():
+        print("SKIP system.cpp with XRT's headers: libxrt-dev is not installed", flush=True)
+        return
+    command("make", "-s", "-C", network.project, "host", f"XRT_HEADER={XRT_HEADER}",
+            f"CXXFLAGS={FLAGS}")
+    result = subprocess.run([network.project / "board/host", network.inputs[0], network.outputs[0]],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    network.check_fails(result, "^error: ")
+
+
+def check_host(args, work):
+    """system.cpp, the host on XRT, with several calls in flight and on kernels of three cards."""
+    network = Network(args, "small_cnn", work, "--device=u280", "--cards=3", "--platform=xrt")
+    for flags in ("", "--batch=1", "--batch=1 --slots=1", "--batch=2 --slots=2", "--devices=4,2,0"):
+        result = network.run(flags=args.flags, HOST_FLAGS=flags)
+        network.check_exact(result)
+        network.check_times(result)
+    for flags, words in (("--devices=0", "--devices names 1 cards, not 3"),
+                         ("--slots=0", "--slots takes a number from 1 to 64"),
+                         ("--what", "unknown option --what"),
+                         ("more.npy", "3 files, not the 2 of inputs and outputs"),
+                         ("--xclbin=card2/a,card1/a,card0/a", "card 2 has no kernel small_cnn_c0_"),
+                         ("--xclbin=card0/a,card1/a,card3/a", "a card takes a number from 0 to 2"),
+                         ("--xclbin=a,b,c", "a is in no folder of a card")):
+        network.check_fails(network.run(flags=args.flags, HOST_FLAGS=flags), f"error: .*{words}")
+    network.inputs = [work / "none.npy"]
+    network.check_fails(network.run(flags=args.flags), "none.npy")
+    check_hosts_xrt(network)
+
+
+def check_hosts_replicas(args, work):
+    """Accelerators on two cards take batches as they have time: every frame goes to one of them."""
+    network = Network(args, "small_cnn", work, "--device=u280", "--cards=2", "--mode=dp",
+                      "--instances=2", "--dsp=60", "--platform=xrt")
+    for flags in ("--batch=1", "--batch=3 --slots=1", ""):
+        result = network.run(flags=args.flags, HOST_FLAGS=flags)
+        network.check_exact(result)
+        got = re.findall(r"^emulate: c\d \(\d\): latency of the first frame: (\d+) cycles$",
+                         result.stdout, re.M)
+        expect(got and {int(cycles) for cycles in got} == {network.simulated()[0]}, "latencies:", got)
+
+
+NETWORKS = (("two_layers udp on the host", lambda args, work: check_udp(args, work, "--platform=xrt")),
+            ("two_layers credit on the host",
+             lambda args, work: check_credit(args, work, "--platform=xrt")),
+            ("small_cnn on the host", check_host), ("small_cnn dp on the host", check_hosts_replicas),
+            ("two_layers udp", check_udp), ("two_layers credit", check_credit),
             ("two_layers credit rewinds",
              lambda args, work: check_credit(args, work, "--control=none")),
             ("small_cnn dp", check_replicas), ("small_cnn m_axi", check_memory))

@@ -1,0 +1,124 @@
+/* board/design.h of a design on cards: what board/system.cpp must know of its kernels at memory.
+ * Tests: test/e2e/emulate_check.py */
+#include "emit/kernels/internal.h"
+
+/* Of an argument of the system, which is a port of the whole design. */
+static bool is_output(const KernelSet *set, uint32_t port)
+{
+    SysUse ways = {false, false};
+    FOR_EACH_USE(use, region_entry(op_region(set->system, 0))->args[port]) {
+        const Op *func = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
+        sys_add_use(region_entry(op_region(func, 0))->args[use_index(use)], &ways);
+    }
+    return ways.writes;
+}
+
+static uint32_t port_count(const KernelSet *set)
+{
+    return region_entry(op_region(set->system, 0))->arg_count;
+}
+
+static const char *port_name(const KernelSet *set, uint32_t port)
+{
+    return set->whole->ports.data[port].data;
+}
+
+/* Number of a port among the files: inputs, then outputs. */
+static uint32_t file_of(const KernelSet *set, uint32_t port)
+{
+    const bool is_of_outputs = is_output(set, port);
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < port_count(set); i++) {
+        const bool other = is_output(set, i);
+        number += other == is_of_outputs ? i < port : !other;
+    }
+    return number;
+}
+
+static void print_ports(const KernelSet *set, StrBuf *out)
+{
+    strbuf_add_c(out, "// Inputs, then outputs: the order of files.\n"
+                      "inline std::vector<Port> ports()\n{\n    return {\n");
+    for (int outputs = 0; outputs < 2; outputs++)
+        for (uint32_t i = 0; i < port_count(set); i++) {
+            if (is_output(set, i) != (outputs == 1)) continue;
+            strbuf_printf(out, "        {%s, \"%s\", %s_host::%s()},\n",
+                          outputs ? "OUTPUT" : "INPUT", port_name(set, i), set->whole->top.data,
+                          port_name(set, i));
+        }
+    strbuf_add_c(out, "    };\n}\n\n");
+}
+
+static void print_buffers(const KernelSet *set, const KernelFiles *k, StrBuf *out)
+{
+    bool has_one = false;
+    strbuf_add_char(out, '{');
+    for (uint32_t i = 0; i < k->kernel->operand_count; i++) {
+        const Value *value = op_operand(k->kernel, i);
+        if (!type_is_a(value->type, &emithls_type_array)) continue;
+        uint32_t port = 0;
+        while (region_entry(op_region(set->system, 0))->args[port] != value) port++;
+        strbuf_printf(out, "%s{%s, %u, %u}", has_one ? ", " : "",
+                      is_output(set, port) ? "OUTPUT" : "INPUT", file_of(set, port), i);
+        has_one = true;
+    }
+    strbuf_add_char(out, '}');
+}
+
+static void print_kernels(const KernelSet *set, StrBuf *out)
+{
+    strbuf_add_c(out, "// Kernels at memory, of one accelerator; the others run by themselves.\n"
+                      "inline std::vector<Kernel> kernels()\n{\n    return {\n");
+    for (size_t i = 0; i < set->kernels.len; i++) {
+        const KernelFiles *k = &set->kernels.data[i];
+        if (!k->has_memory) continue;
+        strbuf_printf(out, "        {\"%s\", %lld, 0, %u, ", kernels_name(k),
+                      (long long)(set->is_dp ? 0 : k->place.card), k->kernel->operand_count);
+        print_buffers(set, k, out);
+        strbuf_add_c(out, "},\n");
+    }
+    strbuf_add_c(out, "    };\n}\n\n");
+}
+
+static const char types[] =
+    "enum Kind { INPUT, OUTPUT, COPY_OUT, COPY_IN };\n\n"
+    "struct Port {\n"
+    "    Kind kind;\n"
+    "    const char *name;\n"
+    "    ming::Port port;\n"
+    "};\n\n"
+    "// An argument of a kernel: memory for frames of the port, or copy, of that number.\n"
+    "struct Buffer {\n"
+    "    Kind kind;\n"
+    "    std::size_t number;\n"
+    "    int argument;\n"
+    "};\n\n"
+    "struct Kernel {\n"
+    "    std::string name;\n"
+    "    std::size_t card, stage;\n"
+    "    int frames_argument;\n"
+    "    std::vector<Buffer> buffers;\n"
+    "};\n\n";
+
+void kernels_print_design(const KernelSet *set, StrBuf *out)
+{
+    const char *top = set->whole->top.data;
+    strbuf_add_c(out, "// What system.cpp must know of the design.\n"
+                      "#ifndef MING_DESIGN_H\n#define MING_DESIGN_H\n\n");
+    strbuf_printf(out,
+                  "#include \"%s_host.h\"\n\n#include <string>\n#include <vector>\n\n"
+                  "namespace design\n{\n\n",
+                  top);
+    strbuf_add_c(out, types);
+    strbuf_printf(out,
+                  "// Accelerators are whole ones on each card, so many, or one over all cards.\n"
+                  "constexpr bool is_replicated = %s;\n"
+                  "constexpr std::size_t cards = %lld, instances = %lld, stages = 1;\n\n",
+                  set->is_dp ? "true" : "false", (long long)kernels_card_count(set),
+                  (long long)set->instances);
+    print_ports(set, out);
+    print_kernels(set, out);
+    strbuf_add_c(out, "// What the host copies between stages: bytes of a frame.\n"
+                      "inline std::vector<std::size_t> copies()\n{\n    return {};\n}\n\n"
+                      "} // namespace design\n\n#endif\n");
+}
