@@ -218,6 +218,30 @@ static void add_verdict(StrBuf *out, Measure measure, int64_t value, int64_t bou
     strbuf_add_c(out, ", but not less\n");
 }
 
+/* The forms of requantizers that had others to choose from, each with its number. */
+static void add_forms(StrBuf *out, const Op *design)
+{
+    const Attr *list = op_attr(design, DFG_ATTR_REQUANTIZERS);
+    bool is_first = true;
+    for (uint32_t i = 0; list && i < list->u.array.count; i++) {
+        const Attr *form = attr_dict_get_c(list->u.array.items[i], DFG_REQUANT_FORM);
+        int64_t count = 0;
+        bool is_known = false;
+        for (uint32_t k = 0; k < list->u.array.count; k++) {
+            const Attr *item = list->u.array.items[k];
+            bool is_same = attr_dict_get_c(item, DFG_REQUANT_FORM) == form &&
+                           attr_dict_get_c(item, DFG_REQUANT_OTHERS);
+            count += is_same;
+            is_known |= is_same && k < i;
+        }
+        if (count == 0 || is_known) continue;
+        strbuf_printf(out, "%s%lld as %.*s", is_first ? "Requantizers by cost: " : ", ",
+                      (long long)count, STR_ARG(form->u.string));
+        is_first = false;
+    }
+    if (!is_first) strbuf_add_char(out, '\n');
+}
+
 void driver_print_objective(const Op *design, StrBuf *out)
 {
     const Attr *budget = op_attr(design, DFG_ATTR_BUDGET);
@@ -235,4 +259,5 @@ void driver_print_objective(const Op *design, StrBuf *out)
     add_cycles(out, true, attr_dict_int(budget, DFG_BUDGET_INTERVAL, 0), clock);
     strbuf_add_char(out, '\n');
     add_verdict(out, measure, value, attr_dict_int(budget, DFG_BUDGET_BOUND, 0), clock);
+    add_forms(out, design);
 }

@@ -277,6 +277,26 @@ static void add_processes(Emitter *e, JsonWriter *w)
     json_end_rows(w);
 }
 
+static void add_requantizer_costs(JsonWriter *w, const Attr *item)
+{
+    json_member_count(w, "constant_bits", number(item, DFG_REQUANT_BITS));
+    json_member_count(w, "lut_per_lane", number(item, DFG_COST_LUT));
+    json_member_count(w, "dsp_per_lane", number(item, DFG_COST_DSP));
+}
+
+/* The forms that the search had beside the one that it chose. */
+static void add_other_forms(JsonWriter *w, const Attr *list)
+{
+    json_member_array(w, "others");
+    for (uint32_t i = 0; i < list->u.array.count; i++) {
+        json_begin_object(w);
+        json_member_string(w, "form", text(list->u.array.items[i], DFG_REQUANT_FORM));
+        add_requantizer_costs(w, list->u.array.items[i]);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
 /* What the network's quantizers became; costs are those of a lane. */
 static void add_requantizers(Emitter *e, JsonWriter *w)
 {
@@ -289,13 +309,13 @@ static void add_requantizers(Emitter *e, JsonWriter *w)
         json_member_string(w, "layer", text(item, DFG_REQUANT_LAYER));
         json_member_string(w, "form", text(item, DFG_REQUANT_FORM));
         json_member_count(w, "levels", number(item, DFG_REQUANT_LEVELS));
-        json_member_count(w, "constant_bits", number(item, DFG_REQUANT_BITS));
-        json_member_count(w, "lut_per_lane", number(item, DFG_COST_LUT));
-        json_member_count(w, "dsp_per_lane", number(item, DFG_COST_DSP));
+        add_requantizer_costs(w, item);
         json_member_array(w, "absorbed");
         for (uint32_t n = 0; n < absorbed->u.array.count; n++)
             json_write_string(w, absorbed->u.array.items[n]->u.string);
         json_end_array(w);
+        const Attr *others = attr_dict_get_c(item, DFG_REQUANT_OTHERS);
+        if (others) add_other_forms(w, others);
         json_end_object(w);
     }
     json_end_rows(w);

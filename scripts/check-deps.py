@@ -93,6 +93,7 @@ sim/hls                         hls_sim
 sim/engine                      engine
 target/device                   csynth device json_file system xml yosys
 target/partition                partition
+target/forms                    forms FORM
 target/overlay                  overlay
 target/cost                     cost memory
 target/dse/solve                dse

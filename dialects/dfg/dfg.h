@@ -106,7 +106,9 @@ enum {
 
 /* On a kernel that requantizes: which nodes it stands for, a dictionary of DFG_REQUANT keys. Written
  * by convert-onnx-to-linalg; record-requantizers makes an array of them on the module, with costs,
- * which emit and ming check read. */
+ * which emit and ming check read. What is left on the kernel is what target/forms needs to build it
+ * in another form: form, layer and, where the kernel is a monotone function of one operand, the four
+ * bounds. */
 #define DFG_ATTR_REQUANTIZER "dfg.requantizer"
 #define DFG_ATTR_REQUANTIZERS "dfg.requantizers"
 /* On a function, then on the module: names of the nodes that take integers as floats because they
@@ -118,6 +120,13 @@ enum {
 #define DFG_REQUANT_FORM "form"         /* a string: line, comparisons, table ... */
 #define DFG_REQUANT_LAYER "layer"       /* a string: the quantizer */
 #define DFG_REQUANT_LEVELS "levels"     /* i64 */
+/* i64: the numbers that the operand can be, and the levels */
+#define DFG_REQUANT_LOW "low"
+#define DFG_REQUANT_HIGH "high"
+#define DFG_REQUANT_LEAST "least"
+#define DFG_REQUANT_MOST "most"
+#define DFG_REQUANT_CHOSEN "chosen" /* a unit, on kernels: the form is a choice, not a rule */
+#define DFG_REQUANT_OTHERS "others" /* array of the same for the other forms: form, bits, costs */
 #define DFG_REQUANT_BITS                                                                           \
     "constant_bits" /* i64, of the latter only: bits of all its constants; so
                                             are DFG_COST_DSP and DFG_COST_LUT, those of a lane */
@@ -150,6 +159,7 @@ enum {
  * apply-folding. */
 #define DFG_FOLDING_UNROLL "unroll"
 #define DFG_FOLDING_MULTIPLIER "multiplier"
+#define DFG_FOLDING_REQUANTIZER "requantizer" /* a string, or a list of several */
 #define DFG_FOLDING_WORDS "words"
 #define DFG_FOLDING_STORAGE "storage"
 

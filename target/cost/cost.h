@@ -199,6 +199,17 @@ enum { FIFO_MIN_DEPTH = 2 };
  * FIFO_MIN_DEPTH words are needed, else it is at most a frame. False: diagnosed. */
 bool cost_branch_elements(const Op *instantiate, int64_t *elements) MUST_CHECK;
 
+/* Requantizers, which record-requantizers lists on the module. */
+
+/* Per lane, and bits of all constants. */
+typedef struct RequantizerCost {
+    int64_t lut, dsp, constant_bits;
+} RequantizerCost;
+
+RequantizerCost cost_requantizer(Op *kernel, Clock clock);
+/* The item of the module's list with these costs. */
+const Attr *cost_requantizer_item(const Attr *item, const RequantizerCost *cost);
+
 /* Passes. docs/reference describes each from its PassDef. */
 
 extern const PassDef pass_record_requantizers;

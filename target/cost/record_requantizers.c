@@ -2,8 +2,8 @@
  * fusion joins them with others, and the nodes at which integers end. A lane takes the LUTs and DSPs of its payload once for each step of
  * a reduction; where constants lie is decided later.
  * Requires: kernels as convert-onnx-to-linalg leaves them.
- * Changes: dfg.requantizer of kernels becomes dfg.requantizers of the module, dfg.integers_end of
- * functions that of the module.
+ * Changes: dfg.requantizer of kernels becomes dfg.requantizers of the module, and keeps what their
+ * other forms need; dfg.integers_end of functions becomes that of the module.
  * Preserves: everything else.
  * Tests: lit/target/cost/record-requantizers.mir */
 #include "analysis/analysis.h"
@@ -66,21 +66,72 @@ static void record_ends(Requantizers *r, Op *op)
     if (ends) op_set_attr(op, DFG_ATTR_INTEGERS_END, NULL);
 }
 
+static const Attr *without(const Attr *dict, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        dict = attr_dict_set(dict, ident_get_c(dict->ctx, names[i]), NULL);
+    return dict;
+}
+
+/* What the module lists. */
+static const Attr *listed_of(const Attr *origin)
+{
+    static const char *const names[] = {DFG_REQUANT_LOW, DFG_REQUANT_HIGH, DFG_REQUANT_LEAST,
+                                        DFG_REQUANT_MOST};
+    return without(origin, names, COUNT_OF(names));
+}
+
+/* What is left on a kernel, for other forms of it; NULL: it has none. */
+static const Attr *kept_of(const Attr *origin)
+{
+    static const char *const names[] = {DFG_REQUANT_ABSORBED, DFG_REQUANT_LEVELS};
+    return attr_dict_get_c(origin, DFG_REQUANT_LOW) ? without(origin, names, COUNT_OF(names))
+                                                    : NULL;
+}
+
+RequantizerCost cost_requantizer(Op *kernel, Clock clock)
+{
+    Cost cost = {0};
+    cost_payload(kernel, steps_of(kernel), false, clock, &cost);
+    return (RequantizerCost){cost.lut, cost.dsp, table_bits(kernel)};
+}
+
+const Attr *cost_requantizer_item(const Attr *item, const RequantizerCost *cost)
+{
+    Context *ctx = item->ctx;
+    item =
+        attr_dict_set(item, ident_get_c(ctx, DFG_REQUANT_BITS), attr_i64(ctx, cost->constant_bits));
+    item = attr_dict_set(item, ident_get_c(ctx, DFG_COST_DSP), attr_i64(ctx, cost->dsp));
+    return attr_dict_set(item, ident_get_c(ctx, DFG_COST_LUT), attr_i64(ctx, cost->lut));
+}
+
+/* Whether an attribute has what lists of requantizers show; IR that was written by hand may not. */
+static bool is_described(const Attr *origin)
+{
+    const Attr *absorbed = attr_dict_get_c(origin, DFG_REQUANT_ABSORBED);
+    const Attr *texts[] = {attr_dict_get_c(origin, DFG_REQUANT_FORM),
+                           attr_dict_get_c(origin, DFG_REQUANT_LAYER)};
+    bool ok = absorbed && absorbed->kind == ATTR_ARRAY;
+    for (uint32_t i = 0; ok && i < absorbed->u.array.count; i++)
+        ok = absorbed->u.array.items[i]->kind == ATTR_STRING;
+    for (size_t i = 0; ok && i < COUNT_OF(texts); i++)
+        ok = texts[i] && texts[i]->kind == ATTR_STRING;
+    return ok;
+}
+
 static bool record_op(Op *op, void *user)
 {
     Requantizers *r = user;
     record_ends(r, op);
     const Attr *origin = op_attr(op, DFG_ATTR_REQUANTIZER);
-    Cost cost = {0};
     if (!origin) return true;
-    cost_payload(op, steps_of(op), false, r->clock, &cost);
-    Context *ctx = op->ctx;
-    const Attr *item = origin;
-    item = attr_dict_set(item, ident_get_c(ctx, DFG_REQUANT_BITS), attr_i64(ctx, table_bits(op)));
-    item = attr_dict_set(item, ident_get_c(ctx, DFG_COST_DSP), attr_i64(ctx, cost.items[COST_DSP]));
-    item = attr_dict_set(item, ident_get_c(ctx, DFG_COST_LUT), attr_i64(ctx, cost.items[COST_LUT]));
-    *vec_push(&r->items) = item;
-    op_set_attr(op, DFG_ATTR_REQUANTIZER, NULL);
+    if (!is_described(origin)) {
+        op_set_attr(op, DFG_ATTR_REQUANTIZER, NULL);
+        return true;
+    }
+    RequantizerCost cost = cost_requantizer(op, r->clock);
+    *vec_push(&r->items) = cost_requantizer_item(listed_of(origin), &cost);
+    op_set_attr(op, DFG_ATTR_REQUANTIZER, kept_of(origin));
     return true;
 }
 

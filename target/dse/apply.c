@@ -295,7 +295,7 @@ static void apply_split(SymbolTable *symbols, Op *region, Op *process, const Dse
     apply_node(epilogue, space, &behind, &split->epilogue);
 }
 
-static void apply_nodes(SymbolTable *symbols, Op *region, const DseSpace *space,
+static void apply_nodes(SymbolTable *symbols, Op *module, Op *region, const DseSpace *space,
                         const uint32_t *chosen)
 {
     for (size_t i = 0; i < space->nodes.len; i++) {
@@ -303,6 +303,8 @@ static void apply_nodes(SymbolTable *symbols, Op *region, const DseSpace *space,
         const Config *config = &node->configs.data[chosen[i]];
         if (!node->process) continue;
         Op *process = symtab_get(symbols, symbol_name(node->process));
+        if (node->kind == PROCESS_COMPUTE)
+            dse_set_forms(process, config->forms, space->target.clock, module);
         if (config->split)
             apply_split(symbols, region, process, space, node, config->split);
         else
@@ -341,7 +343,7 @@ void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *ch
 {
     SymbolTable symbols;
     symtab_init(&symbols, module);
-    apply_nodes(&symbols, region, space, chosen);
+    apply_nodes(&symbols, module, region, space, chosen);
     dse_apply_converters(&symbols, space, chosen);
     drop_idle_processes(region);
     set_graph_words(region);

@@ -1,7 +1,7 @@
 /* apply-folding: pins what a folding file says of the processes: unroll factors, words, memories
  * and multipliers. Everything else is left to choose-unroll.
  * Requires: processes as convert-linalg-to-dfg leaves them.
- * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes; an epilogue
+ * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, forms of requantizers, dfg.words of processes; an epilogue
  * that the file has factors of its own for becomes a process (epilogue.c). If something
  * cannot be pinned, the pass fails with a diagnostic at its place in the file.
  * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
@@ -177,6 +177,46 @@ static bool pin_multiplier(FoldingLayer *layer, const char *key, const json_t *v
     return true;
 }
 
+/* Builds one requantizer in the form that the file names. False: diagnosed. */
+static bool pin_form(FoldingLayer *layer, const char *key, const json_t *value, uint32_t number)
+{
+    static const char *const choices[] = {"shift",       "line",       "moved line",
+                                          "table",       "search",     "comparison",
+                                          "comparisons", "thresholds", NULL};
+    const char *choice = read_choice(layer, key, value, choices);
+    if (!choice) return false;
+    const FoldingUse *f = layer->folding;
+    if (dse_pin_form(f->module, layer->process, number, choice, f->target.clock)) return true;
+    StrBuf text = {0};
+    strbuf_printf(&text, "cannot be '%s': the requantizer has no such exact form", choice);
+    value_error(layer, key, value, text.data);
+    strbuf_free(&text);
+    return false;
+}
+
+/* One form for all requantizers of a process, or a list with one for each. */
+static bool pin_requantizer(FoldingLayer *layer, const char *key, const json_t *value)
+{
+    Op *kernels[DSE_MOST_REQUANTIZERS];
+    if (!computes(layer, key, value)) return false;
+    uint32_t count = dse_list_requantizers(layer->process, kernels);
+    if (count == 0)
+        return value_error(layer, key, value,
+                           "is for layers with a requantizer that rises or falls, and this one has "
+                           "none");
+    if (json_is_array(value) && json_array_size(value) != count) {
+        StrBuf text = {0};
+        strbuf_printf(&text, "must be one form or a list of %u", count);
+        value_error(layer, key, value, text.data);
+        strbuf_free(&text);
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (!pin_form(layer, key, json_is_array(value) ? json_array_get(value, i) : value, i))
+            return false;
+    return sched_compute_base(layer->process, &layer->base);
+}
+
 static bool pin_words(FoldingLayer *layer, const char *key, const json_t *value)
 {
     Context *ctx = layer->folding->ctx;
@@ -268,9 +308,13 @@ typedef struct FoldingKey {
 
 /* In the order in which they are pinned: words may hold more than factors take. */
 static const FoldingKey folding_keys[] = {
-    {"layer", check_source},          {"loops", check_loops},
-    {DFG_FOLDING_UNROLL, pin_unroll}, {DFG_FOLDING_MULTIPLIER, pin_multiplier},
-    {DFG_FOLDING_WORDS, pin_words},   {DFG_FOLDING_STORAGE, pin_storage},
+    {"layer", check_source},
+    {"loops", check_loops},
+    {DFG_FOLDING_REQUANTIZER, pin_requantizer},
+    {DFG_FOLDING_UNROLL, pin_unroll},
+    {DFG_FOLDING_MULTIPLIER, pin_multiplier},
+    {DFG_FOLDING_WORDS, pin_words},
+    {DFG_FOLDING_STORAGE, pin_storage},
 };
 
 static bool check_key(const FoldingUse *f, const char *key)

@@ -303,7 +303,7 @@ static bool check_popcount(const ComputeSchedule *base)
                     POPCOUNT_MOST_PAIRS);
 }
 
-bool dse_compute_configs(DseSpace *space, DseNode *node)
+static bool add_configs(DseSpace *space, DseNode *node)
 {
     Candidates c = {.space = space, .node = node};
     const Type *ends[SCHED_MAX_STREAMS + 1];
@@ -316,5 +316,29 @@ bool dse_compute_configs(DseSpace *space, DseNode *node)
     if (sum) c.epilogues[1] = dse_epilogue_create(space, node, &c.base, sum);
     bool ok = enumerate(&c, 0);
     for (int i = 0; i < 2; i++) dse_epilogue_free(c.epilogues[i]);
+    return ok;
+}
+
+/* The same process with other forms of its requantizers, which stands behind it meanwhile. */
+static bool add_variant(DseSpace *space, DseNode *node, uint32_t variant)
+{
+    const Op *process = node->process;
+    size_t before = node->configs.len;
+    Op *copy = op_clone(process, NULL);
+    op_insert_after(copy, (Op *)(uintptr_t)process);
+    dse_set_forms(copy, variant, space->target.clock, NULL);
+    node->process = copy;
+    bool ok = add_configs(space, node);
+    node->process = process;
+    op_erase(copy);
+    for (size_t i = before; i < node->configs.len; i++) node->configs.data[i].forms = variant;
+    return ok;
+}
+
+bool dse_compute_configs(DseSpace *space, DseNode *node)
+{
+    uint32_t variants = dse_form_variants(node->process, space->target.clock);
+    bool ok = add_configs(space, node);
+    for (uint32_t v = 1; ok && v < variants; v++) ok = add_variant(space, node, v);
     return ok;
 }

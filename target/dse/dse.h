@@ -172,6 +172,10 @@ bool folding_memories(Op *process, FoldingMemories *out) MUST_CHECK;
  * dse_apply has written. That of a converter is empty. */
 void folding_record(Op *module, const Op *region);
 
+/* The chosen forms of a process's requantizers as a folding file has them: a name, or a list of
+ * several; NULL: none was a choice. */
+const Attr *dse_chosen_forms(const Op *process);
+
 /* Reads a folding file. A section is an object, or NULL if the file has none. False: diagnosed. */
 typedef struct FoldingFile {
     JsonFile json;

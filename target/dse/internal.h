@@ -85,6 +85,23 @@ Config dse_config(DseSpace *space, const DseNode *node, const Cost *cost, const 
 /* Keeps the configurations that no other one of the same words dominates in costs and interval. */
 void dse_keep_best(DseNode *node);
 
+/* Forms of requantizers (forms.c). A process whose requantizers have other forms than the one that
+ * they came in, neither worse than it nor than each other by all costs, has a variant for each
+ * combination, up to a limit; variant 0 is the process as it came. */
+uint32_t dse_form_variants(const Op *process, Clock clock);
+/* Builds a variant's forms into a process. module: NULL, or gets what was chosen in its list of
+ * requantizers. */
+void dse_set_forms(Op *process, uint32_t variant, Clock clock, Op *module);
+/* The requantizers of a process whose forms may be chosen, in order. */
+enum { DSE_MOST_REQUANTIZERS = 8 };
+uint32_t dse_list_requantizers(Op *process, Op **kernels);
+/* Builds one of them, by its number, in the form that a folding file names, which is kept from then
+ * on. False: it has no such form; nothing is diagnosed. */
+bool dse_pin_form(Op *module, Op *process, uint32_t number, const char *name, Clock clock)
+    MUST_CHECK;
+/* Whether the form of a requantizer is one that was chosen, by the search or by a folding file. */
+bool dse_is_form_chosen(const Op *kernel);
+
 /* Add the configurations of one process. False: diagnosed. */
 bool dse_compute_configs(DseSpace *space, DseNode *node) MUST_CHECK;
 bool dse_window_configs(DseSpace *space, DseNode *node, const Op *instantiate) MUST_CHECK;

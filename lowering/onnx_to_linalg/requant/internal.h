@@ -63,6 +63,7 @@ typedef struct RequantOrigin {
     const Op *quantizer;
     const EpilogueOp *last; /* what is applied in front of it; NULL: nothing */
     const Op *sum;          /* a sum of two tensors in front of these, or NULL */
+    const Fixed *operand;   /* what it is a monotone function of; NULL: it is none of one operand */
 } RequantOrigin;
 
 /* Says on the kernel that gives out->value which nodes it stands for, and in which form

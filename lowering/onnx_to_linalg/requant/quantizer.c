@@ -150,9 +150,10 @@ bool quantizer_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec
                      bool *exact)
 {
     const EpilogueOp *last = v->epilogue ? v->epilogue->last : NULL;
+    lw->is_monotone = false;
     if (!build_in_form(lw, v, spec, out, exact)) return false;
-    if (*exact && out->value != v->value)
-        requant_describe(lw, &(RequantOrigin){lw->node, last, NULL}, spec, out);
+    const RequantOrigin origin = {lw->node, last, NULL, lw->is_monotone ? v : NULL};
+    if (*exact && out->value != v->value) requant_describe(lw, &origin, spec, out);
     return true;
 }
 

@@ -264,6 +264,7 @@ static Value *build_cheapest(Requant *r)
 static void build_known(Requant *r, Fixed *out)
 {
     set_meaning(r, out);
+    r->lw->is_monotone = true;
     out->value = build_cheapest(r);
     if (!out->value && r->most - r->least > MAX_COMPARISONS) {
         LevelChanges changes = {0};

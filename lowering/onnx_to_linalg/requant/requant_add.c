@@ -488,7 +488,7 @@ bool requant_build_add(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *
     if (!has_grid || j.x_count * j.y_count > MAX_PAIRS || !find_levels(&j)) return false;
     bool fits = fit(&j) || fit_with_corrections(&j);
     if (!(fits && build_kernel(&j, out)) && !build_two_kernels(&j, out)) return false;
-    requant_describe(lw, &(RequantOrigin){j.quantizer, j.last->before, sum}, &j.spec, out);
+    requant_describe(lw, &(RequantOrigin){j.quantizer, j.last->before, sum, NULL}, &j.spec, out);
     record_between(&j, out);
     return true;
 }

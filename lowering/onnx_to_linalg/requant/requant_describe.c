@@ -31,6 +31,16 @@ static void add_names(Names *names, const EpilogueOp *last)
     add_name(names, last->node);
 }
 
+/* The bounds of a monotone function. */
+static size_t add_bounds(Context *ctx, const Fixed *from, const Fixed *to, NamedAttr *items)
+{
+    items[0] = build_named_attr(ctx, DFG_REQUANT_LOW, attr_i64(ctx, from->low));
+    items[1] = build_named_attr(ctx, DFG_REQUANT_HIGH, attr_i64(ctx, from->high));
+    items[2] = build_named_attr(ctx, DFG_REQUANT_LEAST, attr_i64(ctx, to->low));
+    items[3] = build_named_attr(ctx, DFG_REQUANT_MOST, attr_i64(ctx, to->high));
+    return 4;
+}
+
 void requant_describe(OnnxLowering *lw, const RequantOrigin *origin, const QuantizerSpec *spec,
                       const Fixed *out)
 {
@@ -40,12 +50,14 @@ void requant_describe(OnnxLowering *lw, const RequantOrigin *origin, const Quant
     if (origin->sum) add_name(&names, origin->sum);
     add_names(&names, origin->last);
     int64_t levels = spec->quant.is_bipolar ? 2 : out->high - out->low + 1;
-    const NamedAttr items[] = {
+    NamedAttr items[8] = {
         build_named_attr(lw->ctx, DFG_REQUANT_ABSORBED, attr_array(lw->ctx, names.data, names.len)),
         build_named_attr(lw->ctx, DFG_REQUANT_FORM, attr_string_c(lw->ctx, lw->form)),
         build_named_attr(lw->ctx, DFG_REQUANT_LAYER, name_of(origin->quantizer)),
         build_named_attr(lw->ctx, DFG_REQUANT_LEVELS, attr_i64(lw->ctx, levels)),
     };
-    op_set_attr(kernel, DFG_ATTR_REQUANTIZER, attr_dict(lw->ctx, items, COUNT_OF(items)));
+    size_t count = 4;
+    if (origin->operand) count += add_bounds(lw->ctx, origin->operand, out, items + count);
+    op_set_attr(kernel, DFG_ATTR_REQUANTIZER, attr_dict(lw->ctx, items, count));
     vec_free(&names);
 }

@@ -232,6 +232,7 @@ bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *
     }
     Generic generic;
     lw->form = "shift";
+    lw->is_monotone = true;
     generic_elementwise(lw, &generic, &v->value, 1);
     const Type *elem = quant_type(lw, quant);
     generic_open(lw, &generic, lower_build_empty(lw, type_with_elem(v->value->type, elem)));

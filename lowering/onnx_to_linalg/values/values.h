@@ -97,6 +97,7 @@ typedef struct OnnxLowering {
     StrBuf why;      /* scratch for messages */
     VEC(const Attr *) ends; /* names of nodes that take integers as floats, as strings; owned */
     const char *form;       /* of the requantizer that was built last, for its description */
+    bool is_monotone;       /* whether that one is, as a function of its one operand */
 } OnnxLowering;
 
 /* Operands and results of lw->node (value_map.c). */

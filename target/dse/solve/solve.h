@@ -24,6 +24,7 @@ typedef struct Config {
     int64_t *unroll;  /* compute processes: factor per loop of the main kernel; else NULL */
     Binding binding;  /* where memories go, what multiplies */
     int64_t middle;   /* converters: number of the word between two of them, -1 for none */
+    uint32_t forms;   /* compute processes: which of dse_form_variants(), 0: as it came */
     const struct Split *split; /* compute processes: the two that it becomes; NULL: it stays one */
 } Config;
 
