@@ -163,11 +163,14 @@ typedef struct HlsTimingResult {
     int64_t last_latency; /* of the last frame */
     int64_t interval; /* cycles between the ends of the last two frames, in all processes; 0: one
                               frame */
-    int64_t mean_interval; /* in hundredths: of the periodic state, else the same */
-    int64_t cycles;        /* of all frames */
-    int64_t known;         /* interval that is kept for good; 0: not known */
-    HlsPeriod period;      /* which all later frames repeat; zeros: not known */
-    uint32_t bottleneck;   /* process that works most cycles a frame */
+    int64_t
+        mean_interval;   /* in hundredths: of the periodic state, else of the last mean_frames, else
+                              the same */
+    int64_t mean_frames; /* 0: not needed, or few frames */
+    int64_t cycles;      /* of all frames */
+    int64_t known;       /* interval that is kept for good; 0: not known */
+    HlsPeriod period;    /* which all later frames repeat; zeros: not known */
+    uint32_t bottleneck; /* process that works most cycles a frame */
 } HlsTimingResult;
 HlsTimingResult hls_sim_timing_result(const HlsDesign *design, const HlsSim *sim);
 /* The cycle in which all processes are done with a frame. */

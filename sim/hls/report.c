@@ -54,6 +54,17 @@ int64_t hls_sim_frame_done(const HlsDesign *design, const HlsSim *sim, size_t fr
     return done;
 }
 
+/* In hundredths of cycles: of the later half of many frames, the last one of few, which still fill
+ * the FIFOs. */
+static int64_t mean_of_unknown(const HlsDesign *design, const HlsSim *sim, HlsTimingResult *r)
+{
+    enum { MANY_FRAMES = 16 };
+    if (r->frames < MANY_FRAMES) return r->interval * 100;
+    r->mean_frames = r->frames / 2;
+    int64_t begin = hls_sim_frame_done(design, sim, (size_t)(r->frames - r->mean_frames - 1));
+    return ((r->cycles - begin) * 100 + r->mean_frames / 2) / r->mean_frames;
+}
+
 HlsTimingResult hls_sim_timing_result(const HlsDesign *design, const HlsSim *sim)
 {
     HlsTimingResult r = {.frames = (int64_t)hls_sim_frames(sim, 0)->len};
@@ -64,9 +75,10 @@ HlsTimingResult hls_sim_timing_result(const HlsDesign *design, const HlsSim *sim
     if (r.frames > 1) r.interval = r.cycles - hls_sim_frame_done(design, sim, last - 1);
     r.period = hls_sim_period(sim);
     r.known = hls_sim_known_interval(sim);
-    r.mean_interval = (r.known > 0 ? r.known : r.interval) * 100;
     if (r.period.frames > 0)
         r.mean_interval = (r.period.cycles * 100 + r.period.frames / 2) / r.period.frames;
+    else
+        r.mean_interval = r.known > 0 ? r.known * 100 : mean_of_unknown(design, sim, &r);
     for (uint32_t i = 1; i < design->processes.len; i++)
         if (last_frame(sim, i)->cycles[HLS_BUSY] > last_frame(sim, r.bottleneck)->cycles[HLS_BUSY])
             r.bottleneck = i;
@@ -159,6 +171,12 @@ static void add_interval(StrBuf *out, const HlsTimingResult *r)
         add_hundredths(out, r->mean_interval);
         strbuf_printf(out, " cycles (periodic: %lld frames take %lld, and all later ones)\n",
                       (long long)r->period.frames, (long long)r->period.cycles);
+        return;
+    }
+    if (r->mean_frames > 0) {
+        add_hundredths(out, r->mean_interval);
+        strbuf_printf(out, " cycles (mean of the last %lld; no period found)\n",
+                      (long long)r->mean_frames);
         return;
     }
     strbuf_printf(out, "%lld cycles%s\n", (long long)(r->mean_interval / 100),

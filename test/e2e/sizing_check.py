@@ -208,6 +208,9 @@ def check_deadlocks(design, rng):
         if stalled.deadlocks:
             count += 1
             check_advice(design, depths)
+        elif not stalled.is_settled: # fit-fifos keeps nothing that it cannot prove
+            if stalled.interval < stalled.slowest:
+                raise Failure(f"with {depths} frames follow after {stalled.interval} cycles")
         elif not design.keeps(depths):
             raise Failure(f"fit-fifos refuses {depths}, which does not deadlock")
         check_flushing(design, depths, stalled)
