@@ -93,6 +93,13 @@ static void set_latency(const HlsDesign *design, int64_t latency)
                               attr_i64(top->ctx, latency)));
 }
 
+/* Words that a link has on its way: of as many frames as begin within its latency. */
+static int64_t in_flight(const Bounds *b, const HlsStream *stream)
+{
+    int64_t frames = ceil_div(stream->latency, i64_max(b->free.interval, 1));
+    return i64_min(stream->latency, frames * stream->words);
+}
+
 /* Depths with which the design is as fast as with unbounded links. */
 static Outcome find_depths(Bounds *b)
 {
@@ -112,9 +119,8 @@ static Outcome find_depths(Bounds *b)
         return UNBOUNDED;
     for (size_t i = 0; i < count; i++) {
         const HlsStream *stream = &b->design->streams.data[i];
-        int64_t room = is_udp(b, stream) ? b->needed[i] + packet_of(stream) +
-                                               i64_min(stream->latency, stream->words)
-                                         : 0;
+        int64_t room =
+            is_udp(b, stream) ? b->needed[i] + packet_of(stream) + in_flight(b, stream) : 0;
         b->depths[i] = i64_max(b->depths[i], i64_max(room, stream->depth));
     }
     events = most;
