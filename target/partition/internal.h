@@ -84,6 +84,7 @@ typedef struct PartitionState {
     bool is_connected;                                     /* the task graph */
     bool *is_reserved; /* per link: its ports have been taken off the rows */
     int64_t per_mille; /* of the capacities that rows let in */
+    uint64_t used; /* dies that are */
     int64_t steps, max_steps;
 } PartitionState;
 
@@ -97,6 +98,10 @@ void partition_state_limit(PartitionState *state, int64_t per_mille);
 void partition_state_reserve(PartitionState *state, uint64_t dies);
 /* The unit at the other end of an edge. */
 uint32_t partition_other_unit(const PartitionState *state, uint32_t edge, uint32_t unit);
+/* The weight of the edges from a unit on a die to those that are placed, weights per link and edge;
+ * INT64_MAX: there is no way. */
+int64_t partition_edge_weight(const PartitionState *state, const int64_t *weights, uint32_t unit,
+                              uint32_t die);
 /* Places a unit. False: it does not fit there, and nothing has changed. */
 bool partition_place(PartitionState *state, uint32_t unit, uint32_t die);
 /* Takes the unit that was placed last away. */
@@ -171,7 +176,8 @@ void partition_bound_units(const PartitionBound *bound, uint32_t link, const int
 /* An order of the units in which few have neighbours both in front and behind. */
 void partition_search_order(const PartitionState *state, uint32_t *order);
 
-/* The measures by which the dies are filled most, the most filled first. Gives how many, 1 to
+/* The measures by which dies are filled most by the units that must be on them, of those that are
+ * used, the most filled first. Gives how many, 1 to
  * `most`. */
 uint32_t partition_choose_measures(const PartitionState *state, uint64_t dies,
                                    PartitionMeasure *out, uint32_t most);
@@ -236,6 +242,30 @@ bool partition_can_search_cuts(const PartitionState *state);
 /* The lightest placement; not is_over: there is no lighter one, or none. dies: gets the die per place
  * of the order. */
 void partition_search_cuts(PartitionCuts *cuts, uint32_t *dies);
+
+/* Ways to give the nodes to cards (cards/list.c), by goals that only Ethernet links weigh for. */
+typedef struct PartitionCardWays PartitionCardWays;
+typedef struct PartitionCardWay {
+    int64_t weight; /* by the goals */
+    uint32_t first; /* in the list of cards */
+} PartitionCardWay;
+
+/* Of the dies of whole cards; symmetry: of these. goals: one or two, whose weights are small enough
+ * (partition_can_list_card_ways). */
+bool partition_can_list_card_ways(const PartitionModel *model);
+PartitionCardWays *partition_card_ways_new(const PartitionState *state,
+                                           const PartitionSymmetry *symmetry,
+                                           const PartitionGoal *goals, uint32_t goal_count,
+                                           uint64_t dies);
+void partition_card_ways_free(PartitionCardWays *ways);
+/* No way weighs less, or none more; the first INT64_MAX: there is none. */
+int64_t partition_card_ways_most(const PartitionCardWays *ways);
+int64_t partition_card_ways_bound(const PartitionCardWays *ways);
+/* Lists all ways of such a weight, the lightest first. False: too many, or the steps ran out. */
+bool partition_list_card_ways(PartitionCardWays *ways, int64_t least, int64_t most);
+size_t partition_card_ways_count(const PartitionCardWays *ways);
+/* The card per node. */
+const uint32_t *partition_card_way(const PartitionCardWays *ways, size_t number, int64_t *weight);
 
 /* The model's values of goals. */
 void partition_values(const PartitionModel *model, const PartitionOptions *options,

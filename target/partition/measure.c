@@ -60,23 +60,31 @@ int64_t partition_die_size(const PartitionState *state, const PartitionMeasure *
     return size;
 }
 
-/* The sizes of all units and dies. */
+/* Whether a unit can be on no other dies. */
+static bool is_within(const PartitionState *state, uint32_t unit, uint64_t dies)
+{
+    return !(state->units.dies[unit] & state->used & ~dies);
+}
+
+/* The sizes of dies, and of the units that must be there. */
 static void sum_sizes(const PartitionState *state, uint64_t dies, const PartitionMeasure *measure,
                       int64_t *need, int64_t *room)
 {
     *need = *room = 0;
     for (uint32_t u = 0; u < state->units.count; u++)
-        *need += partition_unit_size(state, measure, u);
+        if (is_within(state, u, dies)) *need += partition_unit_size(state, measure, u);
     for (uint32_t i = 0; i < state->model->platform->die_count; i++)
         if (dies >> i & 1) *room += partition_die_size(state, measure, i);
 }
 
-/* Adds what every node uses in the version of least size. */
-static void use_of_least(const PartitionState *state, const PartitionMeasure *measure, int64_t *use)
+/* Adds what every node that must be on the dies uses in the version of least size. */
+static void use_of_least(const PartitionState *state, uint64_t dies,
+                         const PartitionMeasure *measure, int64_t *use)
 {
     const PartitionModel *model = state->model;
     memset(use, 0, PARTITION_KINDS * sizeof *use);
     for (size_t i = 0; i < model->nodes.len; i++) {
+        if (!is_within(state, state->units.of[i], dies)) continue;
         const PartitionNode *node = &model->nodes.data[i];
         const PartitionVersion *best = NULL;
         int64_t least = INT64_MAX;
@@ -111,7 +119,7 @@ static PartitionMeasure mix_measure(const PartitionState *state, uint64_t dies)
         int64_t share = room > 0 ? need * UNIT / room : 0;
         if (share > best_share) best = now;
         best_share = i64_max(best_share, share);
-        use_of_least(state, &now, use);
+        use_of_least(state, dies, &now, use);
         for (int k = 0; k < PARTITION_KINDS; k++) {
             if (total[k] == 0) continue;
             int64_t change = i64_min(use[k] * 100 / total[k], 200) - 90; /* percent, of 90 */

@@ -31,6 +31,11 @@ typedef struct Search {
     int64_t found;             /* the weight of what has been found last */
     uint32_t width;            /* labels of a layer that have sufficed last */
     bool stops;                /* at the first placement */
+    bool has_cards; /* each unit is given to a card */
+    bool is_tight; /* the goals before had their least weight proven by cuts: so few sets weigh as
+                      little that wires and shares can be told apart by them, too */
+    bool by_cuts;  /* the last run was ended by them */
+    int64_t known; /* nothing weighs less */
     bool is_found;
     PartitionPlacement *best;
 } Search;
@@ -46,31 +51,11 @@ static bool is_stopped(const Search *s)
     return s->state.steps >= s->state.max_steps || (s->stops && s->is_found);
 }
 
-/* The weight of the edges from a unit on a die to those that are placed. */
-static int64_t edge_weight(const Search *s, uint32_t unit, uint32_t die)
-{
-    const PartitionState *state = &s->state;
-    size_t edges = state->model->edges.len;
-    int64_t weight = 0;
-    for (uint32_t i = state->first_edge[unit]; i < state->first_edge[unit + 1]; i++) {
-        uint32_t edge = state->edges[i];
-        uint32_t other = state->die[partition_other_unit(state, edge, unit)];
-        if (other == PARTITION_NONE) continue;
-        bool is_from = state->units.of[state->model->edges.data[edge].from] == unit;
-        const PartitionPath *path =
-            &state->paths.between[is_from ? die : other][is_from ? other : die];
-        if (path->hops == PARTITION_NONE) return INT64_MAX;
-        for (uint32_t j = 0; j < path->hops; j++)
-            weight += s->weights[state->paths.steps.data[path->first + j] / 2 * edges + edge];
-    }
-    return weight;
-}
-
 /* Whether a unit may come to a die as far as weights and bounds say. */
 static bool weigh(Search *s, uint32_t at, Branch *branch)
 {
     uint32_t unit = s->order[at];
-    branch->added = edge_weight(s, unit, branch->die);
+    branch->added = partition_edge_weight(&s->state, s->weights, unit, branch->die);
     if (branch->added == INT64_MAX) return false;
     s->state.die[unit] = branch->die;
     partition_bound_place(s->bound, at, branch->die);
@@ -136,7 +121,15 @@ static void search_from(Search *s, uint32_t at)
     }
 }
 
-/* Whether the dies together hold what the units take at least, by each measure. */
+static uint64_t dies_of(const PartitionPlatform *platform, uint32_t cards)
+{
+    uint64_t dies = 0;
+    for (uint32_t i = 0; i < platform->die_count; i++)
+        if (cards >> platform->dies[i].card & 1) dies |= UINT64_C(1) << i;
+    return dies;
+}
+
+/* Whether the dies together hold what the units that must be there take at least, by each measure. */
 static bool fits_pooled(const PartitionState *state, uint64_t dies)
 {
     enum { MOST = 12 };
@@ -145,7 +138,8 @@ static bool fits_pooled(const PartitionState *state, uint64_t dies)
     for (uint32_t m = 0; m < count; m++) {
         int64_t need = 0, room = 0;
         for (uint32_t u = 0; u < state->units.count; u++)
-            need += partition_unit_size(state, &measures[m], u);
+            if (!(state->units.dies[u] & state->used & ~dies))
+                need += partition_unit_size(state, &measures[m], u);
         for (uint32_t i = 0; i < state->model->platform->die_count; i++)
             if (dies >> i & 1) room += partition_die_size(state, &measures[m], i);
         if (need > room) return false;
@@ -290,22 +284,27 @@ static Outcome run(Search *s, uint64_t dies, int64_t upper, bool rises)
 {
     Outcome out = {false, INT64_MAX};
     int64_t steps = s->state.max_steps;
-    s->dies = dies;
+    s->dies = s->state.used = dies;
     s->used = 0;
     s->cost = 0;
     s->is_found = false;
     partition_state_reserve(&s->state, dies);
     if (!fits_pooled(&s->state, dies)) return out;
+    for (uint32_t card = 0; s->has_cards && card < s->state.model->platform->card_count; card++) {
+        uint64_t own = dies & dies_of(s->state.model->platform, UINT32_C(1) << card);
+        if (own && !fits_pooled(&s->state, own)) return out;
+    }
     partition_find_symmetry(&s->state, dies, &s->symmetry);
     s->bound = partition_bound_new(&s->state, s->order, s->weights, dies);
-    out.bound = partition_bound_rest(s->bound, 0);
+    out.bound = i64_max(s->known, partition_bound_rest(s->bound, 0));
     s->state.max_steps = i64_min(steps, s->state.steps + FIRST_STEPS);
     deepen(s, upper, rises, DEPTH_FIRST, &out);
     s->state.max_steps = steps;
     bool is_found = s->is_found;
-    if (out.is_over && steps > s->state.steps && has_few_weights(s) &&
-        partition_can_search_cuts(&s->state))
-        deepen(s, is_found ? s->found - 1 : upper, rises, BY_CUTS, &out);
+    s->by_cuts = out.is_over && steps > s->state.steps && (has_few_weights(s) || s->is_tight) &&
+                 partition_can_search_cuts(&s->state);
+    if (s->by_cuts) deepen(s, is_found ? s->found - 1 : upper, rises, BY_CUTS, &out);
+    s->by_cuts &= !out.is_over;
     s->is_found |= is_found;
     if (out.is_over && steps > s->state.steps) go_on(s, upper, rises, &out);
     if (s->is_found) s->upper = s->found - 1;
@@ -322,17 +321,31 @@ typedef struct Solver {
     const PartitionOptions *options;
     PartitionPlacement *out;
     VEC(uint64_t) sets; /* of dies, of which each is tried */
-    int64_t weight;     /* of the placement, by the weights */
+    VEC(uint64_t) masks; /* per way to give the nodes to cards, and unit: dies; empty: any way */
+    uint64_t *dies;      /* per unit: where it may be in any way */
+    int64_t weight;      /* of the placement, by the weights */
     bool is_over;
 } Solver;
+
+/* Lets units be where a way says. */
+static void take_way(Solver *solver, size_t way)
+{
+    PartitionUnits *units = &solver->search.state.units;
+    const uint64_t *masks = solver->masks.data + way * units->count;
+    for (uint32_t u = 0; u < units->count; u++)
+        units->dies[u] = solver->masks.len > 0 ? masks[u] : solver->dies[u];
+}
 
 /* Tries all sets for a placement that weighs at most `upper`. Gives the least bound. */
 static int64_t run_sets(Solver *solver, int64_t upper, bool rises)
 {
     int64_t least = INT64_MAX;
     Search *s = &solver->search;
-    for (size_t i = 0; i < solver->sets.len && !(s->stops && s->is_found); i++) {
-        Outcome outcome = run(s, solver->sets.data[i], upper, rises);
+    size_t ways = solver->masks.len / s->state.units.count;
+    size_t count = ways > 0 ? ways : solver->sets.len;
+    for (size_t i = 0; i < count && !(s->stops && s->is_found); i++) {
+        if (ways > 0) take_way(solver, i);
+        Outcome outcome = run(s, solver->sets.data[ways > 0 ? 0 : i], upper, rises);
         if (s->is_found) upper = solver->weight = s->upper + 1;
         if (s->is_found) upper--;
         solver->is_over |= outcome.is_over;
@@ -375,6 +388,8 @@ static void solve_sum(Solver *solver, uint32_t goal)
     if (!add_goal(solver, goal)) solver->is_over = true;
     if (solver->is_over) return;
     int64_t base = solver->weight - out->values[goal];
+    solver->search.is_tight = solver->search.by_cuts;
+    solver->search.known = base;
     int64_t bound = run_sets(solver, solver->weight - 1, true);
     partition_values(solver->model, solver->options, out);
     out->bounds[goal] =
@@ -387,6 +402,8 @@ static void solve_utilization(Solver *solver, uint32_t goal)
     PartitionPlacement *out = solver->out;
     int64_t low = 0;
     solver->search.stops = true;
+    solver->search.is_tight = solver->search.by_cuts;
+    solver->search.known = solver->weight;
     while (low < out->values[goal] && !solver->is_over) {
         int64_t middle = low + (out->values[goal] - low) / 2, weight = solver->weight;
         partition_state_limit(&solver->search.state, middle);
@@ -417,6 +434,137 @@ static bool is_sum(const PartitionOptions *options, uint32_t goal)
            options->goals[goal] != PARTITION_UTILIZATION;
 }
 
+/* Cards first. Where the first goals concern Ethernet links alone, all ways to give the nodes to cards
+ * are listed by what they weigh there, and the lightest is taken for which there is a placement. */
+
+/* Appends a way: where each unit may be. */
+static void add_way(Solver *solver, const uint32_t *cards)
+{
+    const PartitionUnits *units = &solver->search.state.units;
+    const PartitionPlatform *platform = solver->model->platform;
+    for (uint32_t u = 0; u < units->count; u++)
+        *vec_push(&solver->masks) =
+            solver->dies[u] & solver->sets.data[0] &
+            dies_of(platform, UINT32_C(1) << cards[units->nodes[units->first[u]]]);
+}
+
+/* Tries the ways of one weight. Gives whether there is a placement. */
+static bool try_ways(Solver *solver, const PartitionCardWays *ways, size_t *next, int64_t *bound)
+{
+    int64_t weight, own;
+    Search *s = &solver->search;
+    int64_t steps = s->state.max_steps;
+    solver->masks.len = 0;
+    (void)partition_card_way(ways, *next, &weight);
+    for (; *next < partition_card_ways_count(ways); ++*next) {
+        const uint32_t *cards = partition_card_way(ways, *next, &own);
+        if (own != weight) break;
+        add_way(solver, cards);
+    }
+    s->is_found = false;
+    s->state.max_steps = s->state.steps + (steps - s->state.steps) / 4;
+    *bound = run_sets(solver, MOST_WEIGHT, true);
+    s->state.max_steps = steps;
+    return solver->out->is_placed;
+}
+
+/* Goes through the ways from the lightest on. False: they are too many. *is_sure: there is no placement
+ * of lighter ways. */
+static bool search_ways(Solver *solver, PartitionCardWays *ways, bool *is_sure, int64_t *bound)
+{
+    int64_t least = partition_card_ways_bound(ways), most = partition_card_ways_most(ways);
+    *is_sure = true;
+    for (int64_t more = 0; least <= most;) {
+        if (!partition_list_card_ways(ways, least, least + more)) {
+            if (more == 0) return false;
+            more = 0;
+            continue;
+        }
+        for (size_t i = 0; i < partition_card_ways_count(ways);) {
+            solver->is_over = false;
+            if (try_ways(solver, ways, &i, bound)) return true;
+            *is_sure &= !solver->is_over;
+            if (solver->search.state.steps >= solver->search.state.max_steps) return false;
+        }
+        least += more + 1;
+        more = 2 * more + most / 256;
+    }
+    return true;
+}
+
+/* Solves the goals of Ethernet links, `count` from number `goal` on, and the one behind them. False:
+ * that is not possible, and nothing has changed. */
+static bool solve_by_cards(Solver *solver, uint32_t goal, uint32_t count, bool has_sum)
+{
+    PartitionPlacement *out = solver->out;
+    PartitionSymmetry *symmetry = xcalloc(1, sizeof *symmetry);
+    bool is_sure, ok;
+    int64_t bound = 0;
+    partition_find_symmetry(&solver->search.state, solver->sets.data[0], symmetry);
+    PartitionCardWays *ways =
+        partition_card_ways_new(&solver->search.state, symmetry, solver->options->goals + goal,
+                                count, solver->sets.data[0]);
+    free(symmetry);
+    solver->search.has_cards = true;
+    for (size_t i = 0, edges = solver->model->edges.len;
+         i < solver->model->platform->links.len * edges; i++)
+        solver->search.weights[i] = solver->model->platform->links.data[i / edges].is_ethernet;
+    ok = !has_sum || add_goal(solver, goal + count);
+    ok = ok && search_ways(solver, ways, &is_sure, &bound);
+    partition_card_ways_free(ways);
+    ok = ok && is_sure && (out->is_placed || !solver->is_over);
+    if (ok && out->is_placed) {
+        partition_values(solver->model, solver->options, out);
+        for (uint32_t g = goal; g < goal + count; g++) out->bounds[g] = out->values[g];
+        if (has_sum)
+            out->bounds[goal + count] =
+                solver->is_over ? 0 : out->values[goal + count];
+        return true;
+    }
+    solver->search.has_cards = false;
+    solver->masks.len = 0;
+    take_way(solver, 0);
+    return ok;
+}
+
+/* Leaves the sets that may hold all. */
+static void keep_sets(Solver *solver)
+{
+    size_t kept = 0;
+    PartitionState *state = &solver->search.state;
+    for (size_t i = 0; i < solver->sets.len; i++) {
+        state->used = solver->sets.data[i];
+        partition_state_reserve(state, solver->sets.data[i]);
+        if (fits_pooled(state, solver->sets.data[i]))
+            solver->sets.data[kept++] = solver->sets.data[i];
+    }
+    solver->sets.len = kept;
+}
+
+/* How many goals from one on concern Ethernet links alone, and can be solved card by card. */
+static uint32_t count_card_goals(const Solver *solver, uint32_t goal)
+{
+    const PartitionOptions *options = solver->options;
+    uint32_t count = 0;
+    while (goal + count < options->goal_count &&
+           (options->goals[goal + count] == PARTITION_ETHERNET ||
+            options->goals[goal + count] == PARTITION_GBPS))
+        count++;
+    bool is_one = solver->sets.len == 1 && count <= 2;
+    return is_one && partition_can_list_card_ways(solver->model) ? count : 0;
+}
+
+/* The goals from one on, behind those that are solved. */
+static void solve_rest(Solver *solver, uint32_t goal)
+{
+    for (; goal < solver->options->goal_count && !solver->is_over; goal++) {
+        if (is_sum(solver->options, goal))
+            solve_sum(solver, goal);
+        else
+            solve_utilization(solver, goal);
+    }
+}
+
 /* All goals behind the number of cards, on the sets of dies. */
 static void solve_sets(Solver *solver)
 {
@@ -425,26 +573,22 @@ static void solve_sets(Solver *solver)
     uint32_t goal = options->goal_count > 0 && options->goals[0] == PARTITION_CARDS;
     bool has_sum = is_sum(options, goal);
     size_t weights = solver->model->platform->links.len * solver->model->edges.len;
+    keep_sets(solver);
+    uint32_t count = count_card_goals(solver, goal);
     solver->weight = 0;
+    solver->search.known = 0;
+    solver->search.is_tight = solver->search.stops = false;
+    if (count > 0 && solve_by_cards(solver, goal, count, is_sum(options, goal + count))) {
+        if (!out->is_placed) return;
+        solve_rest(solver, goal + count + is_sum(options, goal + count));
+        return;
+    }
     for (size_t i = 0; i < weights; i++) solver->search.weights[i] = 0;
+    solver->is_over = false;
     int64_t bound = solve_first(solver, has_sum ? goal : options->goal_count);
     if (has_sum && bound < INT64_MAX)
         out->bounds[goal] = solver->is_over ? bound : out->values[goal];
-    if (!out->is_placed) return;
-    for (goal += has_sum; goal < options->goal_count && !solver->is_over; goal++) {
-        if (is_sum(options, goal))
-            solve_sum(solver, goal);
-        else
-            solve_utilization(solver, goal);
-    }
-}
-
-static uint64_t dies_of(const PartitionPlatform *platform, uint32_t cards)
-{
-    uint64_t dies = 0;
-    for (uint32_t i = 0; i < platform->die_count; i++)
-        if (cards >> platform->dies[i].card & 1) dies |= UINT64_C(1) << i;
-    return dies;
+    if (out->is_placed) solve_rest(solver, goal + has_sum);
 }
 
 static uint64_t image_of(const uint8_t *image, uint64_t dies)
@@ -573,11 +717,15 @@ void partition_search(const PartitionModel *model, const PartitionOptions *optio
     s->order = xcalloc(s->state.units.count, sizeof *s->order);
     s->weights = xcalloc(model->platform->links.len * model->edges.len, sizeof *s->weights);
     partition_search_order(&s->state, s->order);
+    solver->dies = xcalloc(s->state.units.count, sizeof *solver->dies);
+    memcpy(solver->dies, s->state.units.dies, s->state.units.count * sizeof *solver->dies);
     solve(solver);
     if (!out->is_placed && solver->is_over) fall_back(solver);
     out->is_proven = !solver->is_over;
     out->steps = s->state.steps;
     vec_free(&solver->sets);
+    vec_free(&solver->masks);
+    free(solver->dies);
     free(s->order);
     free(s->weights);
     partition_state_free(&s->state);

@@ -159,6 +159,7 @@ void partition_state_init(PartitionState *state, const PartitionModel *model,
     partition_find_units(model, options, &state->units);
     partition_find_paths(model->platform, options->max_hops, &state->paths);
     state->per_mille = 1000;
+    state->used = UINT64_MAX;
     state->is_reserved = xcalloc(links, sizeof(bool));
     set_rows(state);
     list_edges(state);
@@ -195,6 +196,25 @@ uint32_t partition_other_unit(const PartitionState *state, uint32_t edge, uint32
     const PartitionEdge *e = &state->model->edges.data[edge];
     uint32_t from = state->units.of[e->from];
     return from == unit ? state->units.of[e->to] : from;
+}
+
+int64_t partition_edge_weight(const PartitionState *state, const int64_t *weights, uint32_t unit,
+                              uint32_t die)
+{
+    size_t edges = state->model->edges.len;
+    int64_t weight = 0;
+    for (uint32_t i = state->first_edge[unit]; i < state->first_edge[unit + 1]; i++) {
+        uint32_t edge = state->edges[i];
+        uint32_t other = state->die[partition_other_unit(state, edge, unit)];
+        if (other == PARTITION_NONE) continue;
+        bool is_from = state->units.of[state->model->edges.data[edge].from] == unit;
+        const PartitionPath *path =
+            &state->paths.between[is_from ? die : other][is_from ? other : die];
+        if (path->hops == PARTITION_NONE) return INT64_MAX;
+        for (uint32_t j = 0; j < path->hops; j++)
+            weight += weights[state->paths.steps.data[path->first + j] / 2 * edges + edge];
+    }
+    return weight;
 }
 
 static const PartitionVersion *version_of(const PartitionState *state, uint32_t node,

@@ -76,6 +76,7 @@ struct PartitionCuts {
     uint32_t *packed;
     uint32_t best[PARTITION_MAX_DIES]; /* ways of the links at the root */
     int64_t room;                      /* of all dies */
+    int64_t unit; /* the least weight, if there is any: known ones are raised by it */
     PartitionMeasure measure;
     int64_t limit;        /* what is at hand may weigh so much more than it does at least */
     const Behind *probed; /* NULL: everything is at hand, else what is behind this link */

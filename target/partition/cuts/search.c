@@ -166,7 +166,7 @@ static void probe_all(Cuts *c)
 {
     for (int64_t more = 0; find_total(c) <= c->s->upper && !c->s->is_over &&
                            more <= (c->s->upper - find_total(c)) / 2;
-         more++)
+         more += c->unit)
         for (uint32_t i = 0; i < c->children[c->root] && !c->s->is_over; i++) {
             Behind *b = &c->behind[c->child[c->root][i]];
             if (!b->is_probed_out) b->is_probed_out = !probe(c, b, more);
@@ -179,6 +179,9 @@ static void init(Cuts *c, PartitionCutSearch *s)
     const PartitionModel *model = state->model;
     uint32_t count = state->units.count, dies = model->platform->die_count;
     c->s = s;
+    c->unit = INT64_MAX;
+    for (size_t i = 0; i < model->platform->links.len * model->edges.len; i++)
+        if (s->weights[i] > 0) c->unit = i64_min(c->unit, s->weights[i]);
     c->state = s->state;
     c->words = (count + 63) / 64;
     c->link_count = (uint32_t)model->platform->links.len;
