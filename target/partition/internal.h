@@ -84,7 +84,7 @@ typedef struct PartitionState {
     bool is_connected;                                     /* the task graph */
     bool *is_reserved; /* per link: its ports have been taken off the rows */
     int64_t per_mille; /* of the capacities that rows let in */
-    uint64_t used; /* dies that are */
+    uint64_t used;     /* dies that are */
     int64_t steps, max_steps;
 } PartitionState;
 
@@ -263,6 +263,8 @@ int64_t partition_card_ways_most(const PartitionCardWays *ways);
 int64_t partition_card_ways_bound(const PartitionCardWays *ways);
 /* Lists all ways of such a weight, the lightest first. False: too many, or the steps ran out. */
 bool partition_list_card_ways(PartitionCardWays *ways, int64_t least, int64_t most);
+/* What a weight says of two goals. */
+void partition_card_ways_values(const PartitionCardWays *ways, int64_t weight, int64_t *values);
 size_t partition_card_ways_count(const PartitionCardWays *ways);
 /* The card per node. */
 const uint32_t *partition_card_way(const PartitionCardWays *ways, size_t number, int64_t *weight);

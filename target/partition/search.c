@@ -31,11 +31,11 @@ typedef struct Search {
     int64_t found;             /* the weight of what has been found last */
     uint32_t width;            /* labels of a layer that have sufficed last */
     bool stops;                /* at the first placement */
-    bool has_cards; /* each unit is given to a card */
+    bool has_cards;            /* each unit is given to a card */
     bool is_tight; /* the goals before had their least weight proven by cuts: so few sets weigh as
                       little that wires and shares can be told apart by them, too */
     bool by_cuts;  /* the last run was ended by them */
-    int64_t known; /* nothing weighs less */
+    int64_t known, most; /* nothing weighs less, or more */
     bool is_found;
     PartitionPlacement *best;
 } Search;
@@ -198,6 +198,7 @@ static bool search_cuts(Search *s, PartitionCuts *cuts, PartitionCutSearch *sear
     uint32_t *dies = xcalloc(s->state.units.count, sizeof *dies);
     search->upper = s->upper;
     partition_search_cuts(cuts, dies);
+    s->state.steps++;
     bool is_done = !search->is_over && (!search->is_found || replay(s, dies, search->cost));
     if (!search->is_found) s->next = search->next;
     free(dies);
@@ -233,7 +234,7 @@ static void deepen(Search *s, int64_t upper, bool rises, Method method, Outcome 
     PartitionCuts *cuts = method == BY_CUTS ? partition_cuts_new(&search) : NULL;
     out->is_over = false;
     s->is_found = false;
-    for (int64_t step = 0; out->bound <= upper && out->bound < INT64_MAX;
+    for (int64_t step = 0; out->bound <= i64_min(upper, s->most);
          step = 2 * step + (upper < MOST_WEIGHT ? (upper - out->bound) / 64 : 0)) {
         bool is_done = true;
         s->upper = rises ? i64_min(upper, out->bound + step) : upper;
@@ -277,6 +278,14 @@ static void go_on(Search *s, int64_t upper, bool rises, Outcome *out)
     s->is_found = is_found;
 }
 
+static int64_t sum_weights(const Search *s)
+{
+    const PartitionModel *model = s->state.model;
+    int64_t sum = 0;
+    for (size_t i = 0; i < model->platform->links.len * model->edges.len; i++) sum += s->weights[i];
+    return sum;
+}
+
 /* The best placement on some dies whose weight is at most `upper`. rises: the threshold begins with
  * the bound. First depth first with few steps, then die by die, then by layers, which do without many
  * repeated searches, and at last depth first with all steps that are left. */
@@ -284,6 +293,7 @@ static Outcome run(Search *s, uint64_t dies, int64_t upper, bool rises)
 {
     Outcome out = {false, INT64_MAX};
     int64_t steps = s->state.max_steps;
+    s->most = sum_weights(s);
     s->dies = s->state.used = dies;
     s->used = 0;
     s->cost = 0;
@@ -320,11 +330,12 @@ typedef struct Solver {
     const PartitionModel *model;
     const PartitionOptions *options;
     PartitionPlacement *out;
-    VEC(uint64_t) sets; /* of dies, of which each is tried */
+    VEC(uint64_t) sets;  /* of dies, of which each is tried */
     VEC(uint64_t) masks; /* per way to give the nodes to cards, and unit: dies; empty: any way */
     uint64_t *dies;      /* per unit: where it may be in any way */
     int64_t weight;      /* of the placement, by the weights */
     bool is_over;
+    bool is_open; /* ways lighter than that of the placement are not decided */
 } Solver;
 
 /* Lets units be where a way says. */
@@ -468,12 +479,12 @@ static bool try_ways(Solver *solver, const PartitionCardWays *ways, size_t *next
     return solver->out->is_placed;
 }
 
-/* Goes through the ways from the lightest on. False: they are too many. *is_sure: there is no placement
- * of lighter ways. */
-static bool search_ways(Solver *solver, PartitionCardWays *ways, bool *is_sure, int64_t *bound)
+/* Goes through the ways from the lightest on. False: they are too many, or the steps ran out. *open:
+ * the weight of the first one that steps did not suffice for; INT64_MAX: none. */
+static bool search_ways(Solver *solver, PartitionCardWays *ways, int64_t *open, int64_t *bound)
 {
-    int64_t least = partition_card_ways_bound(ways), most = partition_card_ways_most(ways);
-    *is_sure = true;
+    int64_t least = partition_card_ways_bound(ways), most = partition_card_ways_most(ways), weight;
+    *open = INT64_MAX;
     for (int64_t more = 0; least <= most;) {
         if (!partition_list_card_ways(ways, least, least + more)) {
             if (more == 0) return false;
@@ -482,8 +493,9 @@ static bool search_ways(Solver *solver, PartitionCardWays *ways, bool *is_sure, 
         }
         for (size_t i = 0; i < partition_card_ways_count(ways);) {
             solver->is_over = false;
+            (void)partition_card_way(ways, i, &weight);
             if (try_ways(solver, ways, &i, bound)) return true;
-            *is_sure &= !solver->is_over;
+            if (solver->is_over) *open = i64_min(*open, weight);
             if (solver->search.state.steps >= solver->search.state.max_steps) return false;
         }
         least += more + 1;
@@ -492,14 +504,28 @@ static bool search_ways(Solver *solver, PartitionCardWays *ways, bool *is_sure, 
     return true;
 }
 
+/* What the goals of Ethernet links are at least. open: see search_ways. */
+static void set_bounds(Solver *solver, const PartitionCardWays *ways, uint32_t goal, uint32_t count,
+                       int64_t open)
+{
+    PartitionPlacement *out = solver->out;
+    int64_t least[2] = {open, 0};
+    if (count == 2) partition_card_ways_values(ways, open, least);
+    for (uint32_t g = 0; g < count; g++) {
+        bool is_open = open < INT64_MAX && (g == 0 || out->bounds[goal] == out->values[goal]);
+        out->bounds[goal + g] = open == INT64_MAX ? out->values[goal + g] : is_open ? least[g] : 0;
+    }
+    solver->is_open = open < INT64_MAX;
+}
+
 /* Solves the goals of Ethernet links, `count` from number `goal` on, and the one behind them. False:
  * that is not possible, and nothing has changed. */
 static bool solve_by_cards(Solver *solver, uint32_t goal, uint32_t count, bool has_sum)
 {
     PartitionPlacement *out = solver->out;
     PartitionSymmetry *symmetry = xcalloc(1, sizeof *symmetry);
-    bool is_sure, ok;
-    int64_t bound = 0;
+    int64_t bound = 0, open = 0;
+    bool ok;
     partition_find_symmetry(&solver->search.state, solver->sets.data[0], symmetry);
     PartitionCardWays *ways =
         partition_card_ways_new(&solver->search.state, symmetry, solver->options->goals + goal,
@@ -510,21 +536,19 @@ static bool solve_by_cards(Solver *solver, uint32_t goal, uint32_t count, bool h
          i < solver->model->platform->links.len * edges; i++)
         solver->search.weights[i] = solver->model->platform->links.data[i / edges].is_ethernet;
     ok = !has_sum || add_goal(solver, goal + count);
-    ok = ok && search_ways(solver, ways, &is_sure, &bound);
-    partition_card_ways_free(ways);
-    ok = ok && is_sure && (out->is_placed || !solver->is_over);
+    ok = ok && search_ways(solver, ways, &open, &bound);
     if (ok && out->is_placed) {
         partition_values(solver->model, solver->options, out);
-        for (uint32_t g = goal; g < goal + count; g++) out->bounds[g] = out->values[g];
-        if (has_sum)
-            out->bounds[goal + count] =
-                solver->is_over ? 0 : out->values[goal + count];
+        set_bounds(solver, ways, goal, count, open);
+        if (has_sum) out->bounds[goal + count] = solver->is_over ? 0 : out->values[goal + count];
+        partition_card_ways_free(ways);
         return true;
     }
+    partition_card_ways_free(ways);
     solver->search.has_cards = false;
     solver->masks.len = 0;
     take_way(solver, 0);
-    return ok;
+    return ok && open == INT64_MAX;
 }
 
 /* Leaves the sets that may hold all. */
@@ -581,6 +605,9 @@ static void solve_sets(Solver *solver)
     if (count > 0 && solve_by_cards(solver, goal, count, is_sum(options, goal + count))) {
         if (!out->is_placed) return;
         solve_rest(solver, goal + count + is_sum(options, goal + count));
+        for (goal += count; solver->is_open && goal < options->goal_count; goal++)
+            out->bounds[goal] = 0;
+        solver->is_over |= solver->is_open;
         return;
     }
     for (size_t i = 0; i < weights; i++) solver->search.weights[i] = 0;

@@ -228,6 +228,12 @@ int64_t partition_card_ways_most(const PartitionCardWays *w)
     return sum;
 }
 
+void partition_card_ways_values(const PartitionCardWays *w, int64_t weight, int64_t *values)
+{
+    values[0] = weight / factor_of(&w->model);
+    values[1] = weight % factor_of(&w->model);
+}
+
 size_t partition_card_ways_count(const PartitionCardWays *w)
 {
     return w->list.len;

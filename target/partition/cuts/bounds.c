@@ -100,15 +100,18 @@ static void sum_above(const Cuts *c, uint32_t link, uint32_t first, uint32_t las
 }
 
 /* When what is behind a link is at hand, for a link there: the others behind it, less the least weight
- * of all of them. What has a level of room behind that link has no lower one behind the whole. */
+ * of all of them. What has a level of room behind that link has no lower one behind the whole, which
+ * has a higher one where it cannot have that. */
 static void sum_probed(const Cuts *c, uint32_t link, uint32_t first, uint32_t last,
                        const Levels *arm, Levels *out)
 {
     Levels sum;
     memset(&sum, 0, sizeof sum);
     if (link != c->probed->link) sum_link(c, c->probed, link, first, last, &sum);
-    for (int j = 0; j <= LEVELS; j++) {
-        int64_t whole = arm[ends_at(c->probed->side, first, last)].at[j], rest = sum.at[LEVELS];
+    int64_t whole = INT64_MAX;
+    for (int j = LEVELS; j >= 0; j--) {
+        int64_t at_level = arm[ends_at(c->probed->side, first, last)].at[j], rest = sum.at[LEVELS];
+        if (at_level < INT64_MAX) whole = at_level;
         out->at[LEVELS - j] = whole == INT64_MAX || rest == INT64_MAX ? INT64_MAX : rest - whole;
     }
 }
