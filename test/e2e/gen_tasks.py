@@ -75,7 +75,7 @@ def path(one, other):
 
 
 def check_placement(graph, placement):
-    """The cost (Eq. 1) of a placement, counted anew. AssertionError: it breaks a limit."""
+    """What the goals of a placement come to, counted anew. AssertionError: it breaks a limit."""
     die = {node["name"]: node["die"] for node in placement["nodes"]}
     version = {node["name"]: node["version"] for node in placement["nodes"]}
     use = {name: [0] * len(KINDS) for name in DIES}
@@ -83,13 +83,17 @@ def check_placement(graph, placement):
         ways = node["versions"]
         chosen = ways[version[node["name"]]]
         use[die[node["name"]]] = [a + chosen[k] for a, k in zip(use[die[node["name"]]], KINDS)]
-    cost, links = 0, set()
+    values = dict.fromkeys(("cost", "ethernet", "gbps", "crossings", "wires"), 0)
+    links = set()
     for edge in graph["edges"]:
         way = path(die[edge["from"]], die[edge["to"]])
         assert len(way) <= MOST_HOPS, (edge, way)
         for a, b in way:
             is_ethernet = a[:2] != b[:2]
-            cost += ETHERNET_COST if is_ethernet else 1
+            values["cost"] += ETHERNET_COST if is_ethernet else 1
+            values["ethernet" if is_ethernet else "crossings"] += 1
+            values["gbps" if is_ethernet else "wires"] += (
+                round(1000 * edge["gbps"]) if is_ethernet else edge["wires"])
             if is_ethernet:
                 links.add(frozenset((a, b)))
     for link in links:
@@ -99,4 +103,7 @@ def check_placement(graph, placement):
         assert all(a <= b for a, b in zip(use[name], limit)), (name, use[name], limit)
         mean = sum(use[name][k] / DIES[name][k] for k in (2, 3, 4)) / 3
         assert mean <= .7 + 1e-9, (name, mean)
-    return cost
+    values["cards"] = len({name[:2] for name in die.values()})
+    values["utilization"] = max(-(-1000 * a // b) for name in DIES
+                                for a, b in zip(use[name], DIES[name]))
+    return values
