@@ -536,7 +536,10 @@ static bool solve_by_cards(Solver *solver, uint32_t goal, uint32_t count, bool h
          i < solver->model->platform->links.len * edges; i++)
         solver->search.weights[i] = solver->model->platform->links.data[i / edges].is_ethernet;
     ok = !has_sum || add_goal(solver, goal + count);
+    int64_t *most_steps = &solver->search.state.max_steps, all_steps = *most_steps;
+    *most_steps -= (all_steps - solver->search.state.steps) / 2;
     ok = ok && search_ways(solver, ways, &open, &bound);
+    *most_steps = all_steps;
     if (ok && out->is_placed) {
         partition_values(solver->model, solver->options, out);
         set_bounds(solver, ways, goal, count, open);

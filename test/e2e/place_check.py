@@ -31,9 +31,9 @@ DIES = {"u50": 2, "u280": 3, "u250": 4}
 ALL_GOALS = ("cards", "ethernet", "gbps", "crossings", "wires", "utilization")
 # Goals, seed, steps.
 HUNDRED = ((("cost",), 1, 50_000), (("cost",), 2, 50_000), (("cost",), 4, 100_000),
-           (("cost",), 18, 100_000), (ALL_GOALS, 9, 50_000), (ALL_GOALS, 10, 100_000))
+           (("cost",), 18, 100_000), (ALL_GOALS, 9, 100_000), (ALL_GOALS, 10, 200_000))
 HUNDRED_STEPS, HUNDRED_SECONDS = 20_000_000, 5
-OPEN = (0, 4, 16, 17, 18)   # whose goals behind the cards are not all proven
+OPEN = (0, 4, 16, 17, 18, 19)   # whose goals behind the cards are not all proven
 OPTIONS = ([], [], ["--convex"], ["--cut=linear"], ["--max-hops=1"])
 SECONDS = 15
 
@@ -116,8 +116,13 @@ def place(tools, folder, graph, arguments):
 def check_hundred(tools, seed, steps, goals, folder):
     graph = gen_tasks.hundred_nodes(seed)
     (folder / "ten.xml").write_text(gen_tasks.SYSTEM)
-    placement, _ = place(tools, folder, graph, ["--system=ten.xml", "--goal=" + ",".join(goals),
-                                                f"--max-steps={steps}"])
+    arguments = ["--system=ten.xml", "--goal=" + ",".join(goals), f"--max-steps={steps}"]
+    try:
+        placement, _ = place(tools, folder, graph, arguments)
+    except Failure:
+        if is_open(goals, seed):
+            return
+        raise
     values = gen_tasks.check_placement(graph, placement)
     for goal in placement["goals"]:
         if values[goal["goal"]] != goal["value"]:
