@@ -217,21 +217,23 @@ static SizingOutcome size_for_best(const FifoFitting *f, int64_t best, bool only
     return outcome;
 }
 
+/* Intervals that are tried, in eighths of the best. */
+static const int64_t tried_eighths[] = {8, 9, 10, 12, 16, 24, 32};
+
 /* The shortest of a few longer intervals whose FIFOs fit, or the given depths if they do; 0 if not.
  * Two intervals in a row that need the same say that it is not the FIFOs that are too large. */
 static int64_t find_interval(const FifoFitting *f, int64_t best)
 {
-    static const int64_t eighths[] = {9, 10, 12, 16, 24, 32};
     enum { LESS = 2 };
     double before = 0, excess;
     int64_t interval = 0;
     Cost beyond;
-    for (size_t i = 0; i < COUNT_OF(eighths); i++) {
-        interval = best * eighths[i] / 8;
+    for (size_t i = 1; i < COUNT_OF(tried_eighths); i++) {
+        interval = best * tried_eighths[i] / 8;
         if (size_fifos(f, interval, f->events / LESS, false, &beyond, &excess) != SIZING_PERIODIC)
             break;
         if (excess <= 0) return interval;
-        if (i > 0 && excess >= before && excess < 1) break;
+        if (i > 1 && excess >= before && excess < 1) break;
         before = excess;
     }
     return take_given_depths(f, &interval) && choose_storage(f, true, &beyond) <= 0 ? interval : 0;
@@ -304,12 +306,19 @@ static void set_fifos(const FifoFitting *f)
     }
 }
 
-/* The interval that is kept on all hardware there is slack for; 0: it is not known to be. */
+/* The interval that is kept on all hardware there is slack for; 0: it is not known to be.
+ * interval: what the depths were chosen for. Storage rounds them up, so that they may keep a
+ * shorter one, as it is found when they are given. */
 static int64_t bound_interval(const FifoFitting *f, int64_t interval)
 {
     if (f->slack.is_exact) return 0;
-    int64_t bound =
-        interval + fifo_bound_interval(f->design, f->slack) - fifo_best_interval(f->design);
+    int64_t best = fifo_best_interval(f->design);
+    int64_t later = fifo_bound_interval(f->design, f->slack) - best, bound = interval + later;
+    for (size_t i = 0; i < COUNT_OF(tried_eighths); i++) {
+        int64_t shorter = best * tried_eighths[i] / 8 + later;
+        if (shorter < bound && fifo_keeps_slack(f->design, f->slack, f->depths, shorter))
+            return shorter;
+    }
     if (!f->has_fixed || fifo_keeps_slack(f->design, f->slack, f->depths, bound)) return bound;
     op_remark(f->design->top, "the FIFO depths that are given leave too little slack for hardware "
                               "that is later than predicted");
