@@ -42,6 +42,9 @@ NOT_RUN = {
     ("docs/boards.md", "make -C DIR link PLATFORM=NAME NETWORK=FILE.cfg"): "needs Vitis",
     ("docs/boards.md", "make -C DIR emulate INPUT=x.npy OUTPUT=y.npy HOST_FLAGS=--batch=4"):
         "test/e2e/emulate_check.py does",
+    ("docs/overlay.md", "ming compile --architecture=overlay model.onnx "
+     "--overlay=rows=32,cols=64,act=ui2,weight=i1,acc=16 -o program.mir"):
+        "needs a network of such weights; test/e2e/popcount_engine_check.py does",
 }
 
 # These need Vitis: where it is not installed they must say so.
