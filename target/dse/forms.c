@@ -250,7 +250,7 @@ bool dse_pin_form(Op *module, Op *process, uint32_t number, const char *name, Cl
     if (made && made != kernels[number]) cost = cost_requantizer(made, clock);
     for (uint32_t f = 0; made && f < choice->count; f++)
         if (choice->names[f] == form_of(made)) cost = choice->costs[f];
-    if (made) {
+    if (made && (choice->count > 0 || made != kernels[number])) {
         int64_t levels = bound_of(made, DFG_REQUANT_MOST) - bound_of(made, DFG_REQUANT_LEAST) + 1;
         if (is_in_form(made, FORM_COMPARISONS) && levels > MAX_COMPARED)
             op_remark(made, "compares with %lld thresholds at once, which takes many LUTs",
@@ -270,10 +270,13 @@ bool dse_is_form_chosen(const Op *kernel)
 const Attr *dse_chosen_forms(const Op *process)
 {
     const Attr *names[DSE_MOST_REQUANTIZERS];
-    uint32_t count = 0;
-    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
-        if (forms_is_requantizer(op) && dse_is_form_chosen(op) && count < DSE_MOST_REQUANTIZERS)
-            names[count++] = form_of(op);
-    if (count == 0) return NULL;
+    Op *kernels[DSE_MOST_REQUANTIZERS];
+    uint32_t count = dse_list_requantizers((Op *)(uintptr_t)process, kernels);
+    bool is_any_chosen = false;
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = form_of(kernels[i]);
+        is_any_chosen |= dse_is_form_chosen(kernels[i]);
+    }
+    if (!is_any_chosen) return NULL;
     return count == 1 ? names[0] : attr_array(process->ctx, names, count);
 }
