@@ -46,6 +46,14 @@ enum {
     SA_FOLD_PAD_VALUE = 8,
     SA_FOLD_COUNT
 };
+/* Of a layer: blocks of output channels, rows, columns, blocks of input channels of a tile; the loops over
+ * tiles, "myxn" in an order; what a model says (choose-sa-tiles). Of a map: it lies outside. Of a port:
+ * elements from row to row, if there are more than lanes of one. */
+#define SA_ATTR_TILE "sa.tile"
+#define SA_ATTR_ORDER "sa.order"
+#define SA_ATTR_CYCLES "sa.cycles"
+#define SA_ATTR_SPILL "sa.spill"
+#define SA_ATTR_PITCH "sa.pitch"
 #define SA_ATTR_NAME "sa.name"  /* of a layer: what the model calls it */
 #define SA_ATTR_GROUPS "groups" /* of sa.conv, and of channels in the words of a sa.port */
 

@@ -80,9 +80,9 @@ void to_program_add_weights(Plan *plan, const Tile *tile)
                  .bytes = &plan->weights};
     int64_t kernel[2];
     sa_kernel(layer->op, kernel);
-    for (uint32_t m = tile->m; m < tile->m_end; m++)
+    for (uint32_t m = tile->begin[DIM_M]; m < tile->end[DIM_M]; m++)
         for (uint64_t tap = 0; tap < (uint64_t)(kernel[0] * kernel[1]); tap++)
-            for (uint32_t n = tile->n; n < tile->n_end; n++)
+            for (uint32_t n = tile->begin[DIM_N]; n < tile->end[DIM_N]; n++)
                 add_block(&w, m, tap, tile->first_n + n);
     fill_beat(&plan->weights);
 }

@@ -37,6 +37,10 @@ static void add_port(Builder *b, const Plan *plan, const Map *map)
     Builder at = *b;
     at.loc = op->loc;
     Op *port = build(&at, SA(PORT), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
+    uint64_t pitch = map->pitch * BEAT_BITS / sa_stored_bits(plan->size.act_bits);
+    uint64_t row = (uint64_t)sa_map_dims(map->value)[1] * map->words * plan->size.cols;
+    if (map->is_spilled && pitch != row)
+        op_set_attr(port, SA_ATTR_PITCH, attr_i64(ctx, (int64_t)pitch));
     op_set_attr(port, SA_ATTR_TYPE, op_attr(op, SA_ATTR_TYPE));
     op_set_attr(port, SA_ATTR_PORT, op_attr(op, SA_ATTR_PORT));
     op_set_attr(port, SA_ATTR_FOLD, op_attr(op, SA_ATTR_FOLD));
@@ -53,10 +57,45 @@ static void add_ports(Builder *b, const Plan *plan)
                 add_port(b, plan, &plan->maps.data[i]);
 }
 
-static bool lower(Op *network)
+static void set_numbers(Op *op, const char *name, const int64_t *values, size_t count)
+{
+    const Type *type = type_i(op->ctx, 64);
+    op_set_attr(op, name, attr_dense_array(type, values, count));
+}
+
+/* What the compiler chooses, as attributes that it takes. */
+static void note_schedule(const Layer *layer)
+{
+    char order[DIMS + 1] = {0};
+    int64_t tile[DIMS];
+    Op *op = (Op *)(uintptr_t)layer->op;
+    for (int d = 0; d < DIMS; d++) {
+        tile[d] = layer->schedule.tile[d];
+        order[d] = DIM_LETTERS[layer->schedule.order[d]];
+    }
+    const int64_t cycles[] = {(int64_t)layer->prediction.cycles, (int64_t)layer->prediction.alone,
+                              (int64_t)layer->prediction.bytes};
+    set_numbers(op, SA_ATTR_TILE, tile, DIMS);
+    op_set_attr(op, SA_ATTR_ORDER, attr_string(op->ctx, str_from(order)));
+    set_numbers(op, SA_ATTR_CYCLES, cycles, COUNT_OF(cycles));
+}
+
+static bool choose(Op *network, const Memory *memory)
 {
     Plan plan;
-    bool ok = to_program_plan(&plan, network);
+    bool ok = to_program_plan(&plan, network, memory);
+    for (size_t i = 0; ok && i < plan.layers.len; i++) note_schedule(&plan.layers.data[i]);
+    for (size_t i = 0; ok && i < plan.maps.len; i++)
+        if (plan.maps.data[i].is_spilled)
+            op_set_attr(value_def(plan.maps.data[i].value), SA_ATTR_SPILL, attr_unit(network->ctx));
+    to_program_plan_free(&plan);
+    return ok;
+}
+
+static bool lower(Op *network, const Memory *memory)
+{
+    Plan plan;
+    bool ok = to_program_plan(&plan, network, memory);
     if (ok) {
         Builder b = builder_before(network);
         NamedAttr attrs[] = {
@@ -75,7 +114,15 @@ static bool lower(Op *network)
     return ok;
 }
 
-static bool run_lower(Pass *pass, Op *module)
+static Memory read_memory(const Pass *pass)
+{
+    return (Memory){.rate = (uint64_t)pass_int(pass, "rate"),
+                    .latency = (uint64_t)pass_int(pass, "latency"),
+                    .restart = (uint64_t)pass_int(pass, "restart"),
+                    .parts = (uint32_t)pass_int(pass, "parts")};
+}
+
+static bool run_on_network(Pass *pass, Op *module, bool (*run)(Op *, const Memory *))
 {
     Op *found = NULL;
     FOR_EACH_INNER(op, module) {
@@ -84,17 +131,52 @@ static bool run_lower(Pass *pass, Op *module)
         found = op;
     }
     pass->unchanged = !found;
-    return !found || lower(found);
+    const Memory memory = read_memory(pass);
+    return !found || run(found, &memory);
 }
+
+static bool run_lower(Pass *pass, Op *module)
+{
+    return run_on_network(pass, module, lower);
+}
+
+static bool run_choose(Pass *pass, Op *module)
+{
+    return run_on_network(pass, module, choose);
+}
+
+/* As `ming engine` has them by default. */
+static const OptionDef options[] = {
+    {"rate", OPTION_INT, "64000", "bytes that a bank moves in 1,000 cycles", 1, 1000000000, NULL},
+    {"latency", OPTION_INT, "64", "cycles up to the first beat", 0, 1000000000, NULL},
+    {"restart", OPTION_INT, "4", "cycles for each further run", 0, 1000000000, NULL},
+    {"parts", OPTION_INT, "8", "in which the first layer's input comes", 1, 64, NULL},
+    {0},
+};
 
 const PassDef pass_lower_sa_network = {
     .name = "lower-sa-network",
     .summary = "Make programs of an overlay from networks of the sa dialect",
     .description =
-        "Maps stay on the chip, in pages by first fit; layers are cut into tiles of channels that "
-        "halves of the buffers hold, whose weights are loaded while the tile before runs. Weights "
-        "and parameters become images of banks 1 and 2, inputs and outputs ports in bank 0. What "
-        "does not fit the overlay is refused: maps are not spilled yet, nor cut into rows.",
+        "Layers are cut into tiles, and loops over these put in an order, as choose-sa-tiles does "
+        "where no attributes say so. A tile's weights, and parts of maps that lie outside, are "
+        "loaded while the tile before runs. Weights and parameters become images of banks 1 and 2, "
+        "inputs and outputs ports in bank 0.",
     .anchor = "builtin.module",
+    .options = options,
     .run = run_lower,
+};
+
+const PassDef pass_choose_sa_tiles = {
+    .name = "choose-sa-tiles",
+    .summary = "Choose tiles and the order of loops for the layers of a network",
+    .description =
+        "Of all sizes of tiles and orders of the loops over them that array, buffers and pages "
+        "hold, "
+        "those with the least cycles of the model, then the fewest bytes: sa.tile, sa.order. "
+        "sa.cycles has the cycles with what the first tile needs on the chip, those of the layer "
+        "alone, and the bytes. Maps that find no room on the chip get sa.spill.",
+    .anchor = "builtin.module",
+    .options = options,
+    .run = run_choose,
 };

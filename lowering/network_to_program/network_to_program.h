@@ -6,5 +6,6 @@
 #include "ir/pass/pass.h"
 
 extern const PassDef pass_lower_sa_network;
+extern const PassDef pass_choose_sa_tiles;
 
 #endif

@@ -229,7 +229,8 @@ static bool run_tap(Engine *e, const PuPlace *at, const Tap *tap, uint32_t *emit
 static uint64_t partial_word(const PuPlace *at)
 {
     const Command *cmd = at->cmd;
-    return (at->m * reg(cmd, SA_REG_OUT_H) + at->y) * reg(cmd, SA_REG_OUT_W) + at->x;
+    return reg(cmd, SA_REG_ACC_BASE) +
+           (at->m * reg(cmd, SA_REG_OUT_H) + at->y) * reg(cmd, SA_REG_OUT_W) + at->x;
 }
 
 /* Sums begin at 0 or with what an earlier run left; registers at 0, but for r0 of a pool, which

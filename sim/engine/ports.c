@@ -20,6 +20,13 @@ static uint32_t bits_of(const Op *op)
     return sa_stored_bits(type_width(type_elem(map_of(op))));
 }
 
+/* Elements from row to row. */
+static uint64_t pitch_of(const Op *op)
+{
+    uint64_t row = (uint64_t)map_of(op)->u.shaped.dims[1] * lanes_of(op);
+    return (uint64_t)sa_int(op, SA_ATTR_PITCH, (int64_t)row);
+}
+
 static bool is_unsigned_map(const Op *op)
 {
     return type_elem(map_of(op))->u.integer.sign == UNSIGNED;
@@ -27,8 +34,8 @@ static bool is_unsigned_map(const Op *op)
 
 uint64_t engine_port_bytes(const Op *op)
 {
-    const int64_t *dims = map_of(op)->u.shaped.dims;
-    return div_up((uint64_t)dims[0] * (uint64_t)dims[1] * lanes_of(op) * bits_of(op), 8);
+    uint64_t rows = (uint64_t)map_of(op)->u.shaped.dims[0];
+    return div_up(rows * pitch_of(op) * bits_of(op), 8);
 }
 
 /* The windows of a folded input, and the map that they are of, whose last dimensions are rows, columns
@@ -110,8 +117,10 @@ static uint64_t place_of(const EnginePort *port, int64_t i)
     uint64_t groups = (uint64_t)sa_int(port->op, SA_ATTR_GROUPS, 1);
     uint64_t channels = (uint64_t)map_of(port->op)->u.shaped.dims[2], index = (uint64_t)i;
     uint64_t pixel = index / channels, channel = index % channels, each = channels / groups;
-    uint64_t lanes = lanes_of(port->op);
-    return (pixel * lanes + channel / each * (lanes / groups) + channel % each) * bits_of(port->op);
+    uint64_t lanes = lanes_of(port->op), width = (uint64_t)map_of(port->op)->u.shaped.dims[1];
+    return (pixel / width * pitch_of(port->op) + pixel % width * lanes +
+            channel / each * (lanes / groups) + channel % each) *
+           bits_of(port->op);
 }
 
 /* The element of the function's array that is number i of the map; -1: padding. */

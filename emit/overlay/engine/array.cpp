@@ -141,7 +141,7 @@ static void run(const Command &c, hls::stream<Tap> &taps, hls::stream<Word> &wor
     const place_t window = place_t(c.regs.k_h) * c.regs.k_w;
     const place_t pixels = place_t(c.regs.out_h) * c.regs.out_w;
     const place_t times = is_pool ? window : place_t(1); /* vectors of a pixel */
-    place_t count = VECTOR_WORDS, number = 0;
+    place_t count = VECTOR_WORDS, number = c.regs.acc_base;
     if (c.regs.mode == isa::MODE_DENSE)
         count = window * c.regs.in_cblk;
     if (c.regs.mode == isa::MODE_DEPTHWISE)

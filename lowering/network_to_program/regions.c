@@ -1,0 +1,194 @@
+/* Parts of maps that lie outside. Rows begin with a beat there. A part has whole pixels, or so many
+ * of their words as fill beats; since loads and stores move runs of beats that lie on the chip one
+ * behind the other, a part begins at a column where a beat begins and may end with more than it
+ * needs. */
+#include "lowering/network_to_program/internal.h"
+
+/* Rows or columns of the input that the results from `begin` to `end` read, those that are there. */
+static void reach(const Layer *layer, int axis, const uint32_t result[2], uint32_t out[2])
+{
+    int64_t kernel[2], stride = to_program_item(layer->op, "strides", (size_t)axis, 1);
+    int64_t dilation = to_program_item(layer->op, "dilations", (size_t)axis, 1);
+    int64_t pad = to_program_item(layer->op, "pads", (size_t)axis, 0);
+    int64_t extent = sa_map_dims(op_operand(layer->op, 0))[axis];
+    sa_kernel(layer->op, kernel);
+    int64_t from = result[0] * stride - pad;
+    int64_t to = ((int64_t)result[1] - 1) * stride + (kernel[axis] - 1) * dilation - pad + 1;
+    from = i64_min(i64_max(from, 0), extent);
+    out[0] = (uint32_t)from;
+    out[1] = (uint32_t)i64_max(i64_min(to, extent), from);
+}
+
+/* Words of pixels that hold blocks of `rows` outputs, those behind them without channels included. */
+static void block_words(const Plan *plan, const Tile *tile, uint32_t words[2])
+{
+    const SaOverlay *size = &plan->size;
+    words[0] = tile->begin[DIM_M] * size->rows / size->cols;
+    words[1] = (uint32_t)to_program_up((uint64_t)tile->m_blank * size->rows, size->cols);
+}
+
+MapArea to_program_region(const Plan *plan, const Layer *layer, const Tile *tile, int role)
+{
+    const uint32_t y[] = {tile->begin[DIM_Y], tile->end[DIM_Y]};
+    const uint32_t x[] = {tile->begin[DIM_X], tile->end[DIM_X]};
+    MapArea region = {{y[0], y[1]}, {x[0], x[1]}, {0, 0}};
+    block_words(plan, tile, region.words);
+    if (role == ROLE_INPUT) {
+        reach(layer, 0, y, region.rows);
+        reach(layer, 1, x, region.cols);
+    }
+    if (role == ROLE_INPUT && to_program_mode(layer->op) == SA_MODE_DENSE) {
+        region.words[0] = tile->first_n + tile->begin[DIM_N];
+        region.words[1] = tile->first_n + tile->end[DIM_N];
+    }
+    if (role == ROLE_OPERAND && sa_operand(layer->op)->type != op_result(layer->op, 0)->type) {
+        region.rows[0] = region.cols[0] = 0; /* one pixel, for all */
+        region.rows[1] = region.cols[1] = 1;
+    }
+    return region;
+}
+
+bool to_program_same_region(const MapArea *a, const MapArea *b)
+{
+    bool is_same = true;
+    for (int i = 0; i < 2; i++)
+        is_same &=
+            a->rows[i] == b->rows[i] && a->cols[i] == b->cols[i] && a->words[i] == b->words[i];
+    return is_same;
+}
+
+bool to_program_is_empty(const MapArea *region)
+{
+    return region->rows[0] >= region->rows[1] || region->cols[0] >= region->cols[1];
+}
+
+static bool fit_registers(const Moves *m)
+{
+    return m->runs <= UINT16_MAX && m->beats <= UINT16_MAX && m->stride <= UINT16_MAX &&
+           m->row <= UINT16_MAX;
+}
+
+/* Whole pixels: a run for each row, one for all where these follow each other. */
+static bool move_pixels(const Plan *plan, const Map *map, const MapArea *r, Moves *m)
+{
+    uint64_t word = to_program_act_bits(&plan->size), pixel = map->words * word;
+    uint64_t align = BEAT_BITS / (uint64_t)i64_gcd(BEAT_BITS, (int64_t)pixel);
+    uint64_t rows = r->rows[1] - r->rows[0], width = (uint64_t)sa_map_dims(map->value)[1];
+    m->first_col = r->cols[0] / align * align;
+    uint64_t bits = (r->cols[1] - m->first_col) * pixel;
+    m->commands = 1;
+    m->runs = rows;
+    m->beats = to_program_up(bits, BEAT_BITS);
+    m->stride = map->pitch;
+    m->pixel = map->words;
+    m->row = m->beats * BEAT_BITS / word;
+    m->first = map->address + r->rows[0] * map->pitch + m->first_col * pixel / BEAT_BITS;
+    m->has_end = bits % BEAT_BITS != 0;
+    bool is_whole = m->first_col == 0 && r->cols[1] == width;
+    if (is_whole && rows * map->pitch <= UINT16_MAX) {
+        m->runs = 1;
+        m->beats = m->stride = rows * map->pitch;
+    }
+    return fit_registers(m);
+}
+
+/* Some words of each pixel: a run for each of them, a command for each row where not all follow each
+ * other. */
+static bool move_words(const Plan *plan, const Map *map, const MapArea *r, Moves *m)
+{
+    uint64_t word = to_program_act_bits(&plan->size), pixel = map->words * word;
+    uint64_t count = r->words[1] - r->words[0], cols = r->cols[1] - r->cols[0];
+    uint64_t rows = r->rows[1] - r->rows[0], width = (uint64_t)sa_map_dims(map->value)[1];
+    if (pixel % BEAT_BITS != 0 || count * word % BEAT_BITS != 0 ||
+        r->words[0] * word % BEAT_BITS != 0)
+        return false;
+    bool is_whole = cols == width;
+    m->commands = is_whole ? 1 : rows;
+    m->runs = is_whole ? rows * cols : cols;
+    m->beats = count * word / BEAT_BITS;
+    m->stride = pixel / BEAT_BITS;
+    m->first_col = r->cols[0];
+    m->pixel = count;
+    m->row = count * cols;
+    m->step = map->pitch;
+    m->first = map->address + r->rows[0] * map->pitch +
+               (r->cols[0] * pixel + r->words[0] * word) / BEAT_BITS;
+    return fit_registers(m);
+}
+
+bool to_program_moves(const Plan *plan, const Map *map, const MapArea *region, Moves *moves)
+{
+    *moves = (Moves){0};
+    bool has_all = region->words[0] == 0 && region->words[1] == map->words;
+    return (has_all ? move_pixels : move_words)(plan, map, region, moves);
+}
+
+/* Stages. */
+
+/* Words that the largest of the parts takes, and how many different ones follow each other. False: one
+ * of them cannot be moved. */
+static bool measure(const Plan *plan, size_t index, const Schedule *schedule, int role,
+                    uint64_t *most, uint32_t *count)
+{
+    const Layer *layer = &plan->layers.data[index];
+    const Map *map = &plan->maps.data[layer->map[role]];
+    MapArea last = {{1, 0}, {0, 0}, {0, 0}};
+    Tile tile;
+    to_program_first_tile(plan, index, schedule, &tile);
+    *most = *count = 0;
+    do {
+        MapArea region = to_program_region(plan, layer, &tile, role);
+        Moves m;
+        if (to_program_is_empty(&region) || to_program_same_region(&region, &last)) continue;
+        if (!to_program_moves(plan, map, &region, &m)) return false;
+        bool is_aligned = m.first_col == region.cols[0] &&
+                          (!m.has_end || region.cols[1] == sa_map_dims(map->value)[1]);
+        if (role == ROLE_RESULT && !is_aligned) return false;
+        uint64_t words = m.row * (region.rows[1] - region.rows[0]);
+        uint64_t moved =
+            m.commands * m.runs * m.beats * BEAT_BITS / to_program_act_bits(&plan->size);
+        *most = words > *most ? words : *most;
+        *most = moved > *most ? moved : *most;
+        (*count)++;
+        last = region;
+    } while (to_program_next_tile(plan, schedule, &tile));
+    return true;
+}
+
+/* Whether a map is in the page while the layer runs. */
+static bool is_taken(const Plan *plan, size_t layer, uint32_t page, uint32_t pages)
+{
+    for (size_t i = 0; i < plan->maps.len; i++) {
+        const Map *map = &plan->maps.data[i];
+        bool lives = to_program_born(plan, i) <= layer && layer <= map->last_use;
+        if (!map->is_spilled && lives && page < map->page + map->pages && map->page < page + pages)
+            return true;
+    }
+    return false;
+}
+
+bool to_program_place_stages(const Plan *plan, size_t index, const Schedule *schedule,
+                             Stage stages[ROLES])
+{
+    const Layer *layer = &plan->layers.data[index];
+    uint32_t page = 0;
+    for (int role = 0; role < ROLES; role++) {
+        uint64_t most;
+        uint32_t count;
+        stages[role] = (Stage){0};
+        if (layer->map[role] == SIZE_MAX || !plan->maps.data[layer->map[role]].is_spilled) continue;
+        if (!measure(plan, index, schedule, role, &most, &count)) return false;
+        stages[role].pages =
+            (uint32_t)to_program_up(most > 0 ? most : 1, sa_page_words(&plan->size));
+        stages[role].count = count > 1 ? 2 : 1;
+        for (uint32_t k = 0; k < stages[role].count; k++) {
+            while (page + stages[role].pages <= plan->size.act_pages &&
+                   is_taken(plan, index, page, stages[role].pages))
+                page++;
+            stages[role].page[k] = page;
+            page += stages[role].pages;
+            if (page > plan->size.act_pages) return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,136 @@
+/* The loops over the tiles of a layer (F2N2, section IV: four loops in any order outside, everything
+ * else inside a run), and outside of them one over the parts of the output. */
+#include "lowering/network_to_program/internal.h"
+
+void to_program_extents(const Layer *layer, uint32_t extents[DIMS])
+{
+    const int64_t *out = sa_map_dims(op_result(layer->op, 0));
+    extents[DIM_M] = layer->m_used;
+    extents[DIM_Y] = (uint32_t)out[0];
+    extents[DIM_X] = (uint32_t)out[1];
+    extents[DIM_N] = layer->n_blocks;
+}
+
+uint32_t to_program_trips(const Layer *layer, const Schedule *schedule, int dim)
+{
+    uint32_t extents[DIMS];
+    to_program_extents(layer, extents);
+    return (uint32_t)to_program_up(extents[dim], schedule->tile[dim]);
+}
+
+static uint64_t tile_sums(const Schedule *schedule)
+{
+    return (uint64_t)schedule->tile[DIM_M] * schedule->tile[DIM_Y] * schedule->tile[DIM_X];
+}
+
+/* Sums of all tiles that the loop over input channels has inside of it. */
+uint64_t to_program_partial_sums(const Layer *layer, const Schedule *schedule)
+{
+    uint64_t sums = tile_sums(schedule);
+    if (to_program_trips(layer, schedule, DIM_N) == 1) return 0;
+    for (int i = DIMS - 1; schedule->order[i] != DIM_N; i--)
+        sums *= to_program_trips(layer, schedule, schedule->order[i]);
+    return sums;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Tiles inside of the loop over input channels are numbered; each has room for a whole one's sums. */
+static uint64_t first_sum(const Layer *layer, const Schedule *schedule, const uint32_t begin[DIMS])
+{
+    uint64_t number = 0, scale = 1;
+    if (to_program_trips(layer, schedule, DIM_N) == 1) return 0;
+    for (int i = DIMS - 1; schedule->order[i] != DIM_N; i--) {
+        int d = schedule->order[i];
+        number += scale * (begin[d] / schedule->tile[d]);
+        scale *= to_program_trips(layer, schedule, d);
+    }
+    return number * tile_sums(schedule);
+}
+
+/* The tile that begins there in its part. */
+static void settle(const Plan *plan, const Schedule *schedule, const uint32_t begin[DIMS],
+                   Tile *tile)
+{
+    const Layer *layer = &plan->layers.data[tile->layer];
+    uint32_t groups = (uint32_t)sa_int(layer->op, SA_ATTR_GROUPS, 1), extents[DIMS];
+    uint32_t blocks = layer->m_blocks / layer->parts, first = tile->part * blocks;
+    to_program_extents(layer, extents);
+    for (int d = 0; d < DIMS; d++) {
+        tile->begin[d] = begin[d];
+        tile->end[d] = least(begin[d] + schedule->tile[d], extents[d]);
+    }
+    bool is_last = tile->end[DIM_M] == extents[DIM_M];
+    tile->begin[DIM_M] += first;
+    tile->end[DIM_M] += first;
+    tile->m_blank = is_last ? first + blocks : tile->end[DIM_M];
+    tile->first_n = tile->part / (layer->parts / groups) * layer->n_blocks;
+    tile->out_lanes = layer->part_channels - begin[DIM_M] * plan->size.rows;
+    tile->acc_base = (uint32_t)first_sum(layer, schedule, begin);
+}
+
+void to_program_first_tile(const Plan *plan, size_t layer, const Schedule *schedule, Tile *tile)
+{
+    const uint32_t begin[DIMS] = {0};
+    *tile = (Tile){.layer = layer};
+    settle(plan, schedule, begin, tile);
+}
+
+bool to_program_next_tile(const Plan *plan, const Schedule *schedule, Tile *tile)
+{
+    const Layer *layer = &plan->layers.data[tile->layer];
+    uint32_t extents[DIMS], begin[DIMS];
+    to_program_extents(layer, extents);
+    for (int d = 0; d < DIMS; d++) begin[d] = tile->begin[d];
+    begin[DIM_M] -= tile->part * (layer->m_blocks / layer->parts);
+    for (int i = DIMS - 1; i >= 0; i--) {
+        int d = schedule->order[i];
+        begin[d] += schedule->tile[d];
+        if (begin[d] < extents[d]) {
+            settle(plan, schedule, begin, tile);
+            return true;
+        }
+        begin[d] = 0;
+    }
+    if (++tile->part == layer->parts) return false;
+    settle(plan, schedule, begin, tile);
+    return true;
+}
+
+uint32_t to_program_block_step(const Plan *plan)
+{
+    return plan->size.rows < plan->size.cols ? plan->size.cols / plan->size.rows : 1;
+}
+
+uint32_t to_program_blank_begin(const Plan *plan, const Tile *tile)
+{
+    uint32_t step = to_program_block_step(plan);
+    return tile->end[DIM_M] / step * step;
+}
+
+bool to_program_has_blank(const Plan *plan, const Tile *tile)
+{
+    bool is_last = tile->end[DIM_N] == plan->layers.data[tile->layer].n_blocks;
+    return is_last && tile->m_blank > tile->end[DIM_M];
+}
+
+uint64_t to_program_most_weights(const Plan *plan)
+{
+    const SaOverlay *size = &plan->size;
+    uint64_t most = to_program_usable(size->w_words, to_program_weight_bits(size)) / size->cols;
+    return most < size->pe_words ? most : size->pe_words;
+}
+
+bool to_program_fits(const Plan *plan, const Layer *layer, const Schedule *schedule)
+{
+    uint32_t step = to_program_block_step(plan);
+    bool splits_blocks = to_program_trips(layer, schedule, DIM_M) > 1;
+    if (splits_blocks && schedule->tile[DIM_M] % step != 0) return false;
+    if (to_program_partial_sums(layer, schedule) > plan->size.acc_words) return false;
+    if (!layer->has_weights) return true;
+    uint64_t taps = to_program_taps(layer->op);
+    return taps * schedule->tile[DIM_M] * schedule->tile[DIM_N] <= to_program_most_weights(plan);
+}
