@@ -57,10 +57,14 @@ def elements_of(port, frame):
 
 
 def to_integers(port, array):
-    """What stands for each number of an array; integers stand for themselves."""
+    """What stands for each number of an array; integers are real numbers, and floats their bits."""
     q = port["quantizer"]
-    if array.dtype.kind != "f" or q is None:
+    if port["kind"] == "float":
+        return bit_patterns(port, array)
+    if q is None:
         return array
+    if array.dtype.kind != "f":
+        array = array.astype(np.float32)
     if q["bipolar"]:
         return np.where(array >= 0, 1, 0 if port["bits"] == 1 else -1)
     quotients = (array / array.dtype.type(q["scale"]) + array.dtype.type(q["zero_point"])).ravel()
@@ -68,8 +72,16 @@ def to_integers(port, array):
     return np.clip(rounded, q["low"], q["high"]).reshape(array.shape)
 
 
+def bit_patterns(port, array):
+    size = port["bits"] // 8
+    return array.astype(f"<f{size}").view(f"<u{size}")
+
+
 def to_numbers(port, integers):
     q = port["quantizer"]
+    if port["kind"] == "float":
+        size = port["bits"] // 8
+        return (integers & (1 << port["bits"]) - 1).astype(f"<u{size}").view(f"<f{size}")
     return integers if q is None else (integers - q["zero_point"]) * q["scale"] / q["divisor"]
 
 
