@@ -1,5 +1,6 @@
 /* The graph of layers: a box per layer with the share of the time that its slowest process works, a
  * line per way between two layers with the words that its FIFOs held at most.
+ * graph_print.c has it on paper.
  * Tests: lit/tools/ming-report-html.mir, test/e2e/report_check.py */
 #include <math.h>
 #include <string.h>
@@ -7,6 +8,8 @@
 #include "report/internal.h"
 
 enum { LABEL_CHARACTERS = 30, BAR_WIDTH = 208, PAD = 12, EDGE_LABEL = 90 };
+
+#define DRAWN "drawn-graph"
 
 typedef struct Graph {
     const ReportModel *model;
@@ -147,11 +150,13 @@ static void add_svg(const Graph *g)
 {
     const Layout *l = g->layout;
     double width = l->width + EDGE_LABEL; /* right of the outermost line */
-    strbuf_printf(g->out,
-                  "<div class=\"scroll\"><svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
-                  "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
-                  "aria-label=\"graph of layers\">\n",
-                  width, l->height, width, l->height);
+    bool has_slices = report_needs_slices(l, width);
+    strbuf_printf(
+        g->out,
+        "<div class=\"scroll%s\"><svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
+        "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
+        "aria-label=\"graph of layers\"><g id=\"" DRAWN "\">\n",
+        has_slices ? " screen" : "", width, l->height, width, l->height);
     for (uint32_t e = 0; e < l->edge_count; e++) add_edge(g, e);
     for (uint32_t n = 0; n < l->node_count; n++)
         if (n < g->model->layers.len)
@@ -160,7 +165,8 @@ static void add_svg(const Graph *g)
             add_port(g, n);
     for (uint32_t e = 0; e < l->edge_count; e++)
         add_edge_label(g, &l->edges[e], &l->curves[e].points);
-    strbuf_add_c(g->out, "</svg></div>\n");
+    strbuf_add_c(g->out, "</g></svg></div>\n");
+    if (has_slices) report_add_slices(l, width, DRAWN, g->out);
 }
 
 static bool place(Layout *l, ReportLayout by, StrBuf *why)

@@ -115,8 +115,8 @@ void html_begin_page(StrBuf *out, Str title, const char *kind)
                       "<meta name=\"color-scheme\" content=\"light dark\">\n"
                       "<meta name=\"generator\" content=\"ming\">\n<title>");
     html_add_text(out, title);
-    strbuf_printf(out, " \xe2\x80\x93 %s</title>\n<style>\n%s</style>\n</head>\n<body>\n", kind,
-                  html_style);
+    strbuf_printf(out, " \xe2\x80\x93 %s</title>\n<style>\n%s%s</style>\n</head>\n<body>\n", kind,
+                  html_style, html_paper_style);
 }
 
 void html_begin_section(StrBuf *out, const char *id, const char *title)

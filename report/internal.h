@@ -100,7 +100,7 @@ void html_add_time(StrBuf *out, double cycles, int64_t clock_mhz);
 void html_begin_section(StrBuf *out, const char *id, const char *title);
 void html_end_section(StrBuf *out);
 
-extern const char html_style[];
+extern const char html_style[], html_paper_style[];
 /* From <!DOCTYPE> to <body>. */
 void html_begin_page(StrBuf *out, Str title, const char *kind);
 
@@ -132,6 +132,10 @@ void report_layout_place(Layout *layout);
 /* The same by Graphviz. False: there is none, or it gave nothing that can be used. */
 bool report_layout_by_dot(Layout *layout);
 void report_layout_free(Layout *layout);
+/* The graph on paper (graph_print.c). width: of its picture, in CSS pixels; drawn: the id of what it
+ * shows. */
+bool report_needs_slices(const Layout *layout, double width);
+void report_add_slices(const Layout *layout, double width, const char *drawn, StrBuf *out);
 
 /* The roofline of a design: rates are 10^9 operations a second. */
 

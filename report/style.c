@@ -26,7 +26,7 @@ const char html_style[] =
     ".card{background:var(--soft);border:1px solid var(--line);border-radius:8px;"
     "padding:8px 12px;min-width:112px}\n"
     ".card b{display:block;font-size:21px}\n"
-    ".scroll{overflow-x:auto}\n"
+    ".scroll{overflow-x:auto}.paper{display:none}\n"
     "table{border-collapse:collapse;font-size:13px;margin:8px 0}\n"
     "th,td{padding:3px 9px;border-bottom:1px solid var(--line);text-align:left;"
     "vertical-align:top;overflow-wrap:anywhere}\n"
@@ -60,8 +60,11 @@ const char html_style[] =
     ".key{display:inline-block;width:12px;height:12px;margin:0 4px 0 12px;vertical-align:-1px}\n"
     "ul.keys{list-style:none;padding:0;margin:6px 0;display:flex;flex-wrap:wrap}\n"
     "ul.keys svg{display:inline-block;width:12px;height:12px;margin:0 5px 0 0;"
-    "vertical-align:-1px}ul.keys li{margin-right:16px}\n"
+    "vertical-align:-1px}ul.keys li{margin-right:16px}\n";
+
+const char html_paper_style[] =
     "@media print{:root{--bg:#fff;--fg:#000}body{font-size:11px}nav{display:none}"
     "h2{break-after:avoid}tr{break-inside:avoid}pre{max-height:none;white-space:pre-wrap}"
+    ".screen{display:none}.paper{display:block}.paper svg{margin:0}"
     ".scroll{overflow:visible}table{font-size:9px}th.n{white-space:normal}"
     "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}@page{margin:14mm}}\n";
