@@ -2,13 +2,25 @@
  * Tests: lit/tools/ming-compare.mir */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "driver/trace/trace.h"
 
+/* The next dimension of more than one element, or the rank. */
+static uint32_t skip_units(const Npy *npy, uint32_t d)
+{
+    while (d < npy->rank && npy->dims[d] == 1) d++;
+    return d;
+}
+
+/* Dimensions of one element do not count: scores are stored as 8x10 and come as 8x10x1x1. */
 static bool is_same_shape(const Npy *a, const Npy *b)
 {
-    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof a->dims[0]) == 0;
+    uint32_t i = skip_units(a, 0), k = skip_units(b, 0);
+    while (i < a->rank && k < b->rank && a->dims[i] == b->dims[k]) {
+        i = skip_units(a, i + 1);
+        k = skip_units(b, k + 1);
+    }
+    return i == a->rank && k == b->rank;
 }
 
 /* Integers above INT64_MAX come as their bits. */
