@@ -222,8 +222,7 @@ int run_all(int argc, char **argv)
         throw std::runtime_error("built without XRT; --emulate does without");
 #endif
     host::write_frames(options.files, ports, frames);
-    std::printf("%zu frames in %.6f s: %.1f frames/s %s\n", frames.count, seconds,
-                static_cast<double>(frames.count) / seconds, options.emulate ? "emulated" : "on the card");
+    host::print_rate(frames.count, seconds, options.emulate ? "emulated" : "on the card");
     return 0;
 }
 
@@ -231,10 +230,5 @@ int run_all(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    try {
-        return run_all(argc, argv);
-    } catch (const std::exception &e) {
-        std::fprintf(stderr, "error: %s\n", e.what());
-        return 1;
-    }
+    return host::run_main(run_all, argc, argv);
 }

@@ -6,7 +6,9 @@
 
 #include "csim/ming_port.h"
 
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -65,6 +67,23 @@ void write_frames(const std::vector<std::string> &files, const std::vector<Row> 
     for (std::size_t i = 0; i < files.size(); i++)
         if (ports[i].kind == design::OUTPUT)
             ming::npy_write(files[i].c_str(), frames.arrays[i]);
+}
+
+inline void print_rate(std::size_t frames, double seconds, const char *where)
+{
+    std::printf("%zu frames in %.6f s: %.1f frames/s %s\n", frames, seconds, static_cast<double>(frames) / seconds,
+                where);
+}
+
+/* What main() does: an exception is an error of the program. */
+inline int run_main(int (*run)(int, char **), int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception &e) {
+        std::fprintf(stderr, "error: %s\n", e.what());
+        return 1;
+    }
 }
 
 } // namespace host

@@ -405,8 +405,7 @@ int run_all(int argc, char **argv)
     host::Frames frames = host::read_frames(options.files, design::ports());
     const double seconds = run(options, frames);
     host::write_frames(options.files, design::ports(), frames);
-    std::printf("%zu frames in %.6f s: %.1f frames/s %s\n", frames.count, seconds,
-                static_cast<double>(frames.count) / seconds, where);
+    host::print_rate(frames.count, seconds, where);
     return 0;
 }
 
@@ -414,10 +413,5 @@ int run_all(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    try {
-        return run_all(argc, argv);
-    } catch (const std::exception &e) {
-        std::fprintf(stderr, "error: %s\n", e.what());
-        return 1;
-    }
+    return host::run_main(run_all, argc, argv);
 }
