@@ -22,7 +22,8 @@ typedef struct WeightPlace {
 
 /* What a weight is found by. */
 typedef struct Weights {
-    const Op *op;
+    const Layer *layer;
+    const Attr *values;
     const SaOverlay *size;
     MapLanes in, out;
     Bytes *bytes;
@@ -31,14 +32,13 @@ typedef struct Weights {
 
 static int64_t weight_at(const Weights *w, const WeightPlace *at)
 {
-    const Attr *weights = op_attr(w->op, "weights");
-    const int64_t *dims = weights->type->u.shaped.dims;
+    const int64_t *dims = w->values->type->u.shaped.dims;
     int64_t out = to_program_channel(&w->out, at->out), in = to_program_channel(&w->in, at->in);
-    int64_t groups = sa_int(w->op, SA_ATTR_GROUPS, 1), first = out / (dims[0] / groups) * dims[3];
-    if (op_attr(w->op, "depthwise")) first = out;
+    int64_t first = out / (dims[0] / w->layer->groups) * dims[3];
+    if (w->layer->mode == SA_MODE_DEPTHWISE) first = out;
     if (out < 0 || in < first || in >= first + dims[3]) return 0;
     int64_t index = (out * dims[1] * dims[2] + (int64_t)at->tap) * dims[3] + in - first;
-    return dense_i64(weights, index);
+    return dense_i64(w->values, index);
 }
 
 /* Weights of less than a byte share bytes, the first one in the lowest bits. */
@@ -60,7 +60,7 @@ static void add_weight(Weights *w, int64_t weight)
 static void add_block(Weights *w, uint32_t m, uint64_t tap, uint32_t n)
 {
     const SaOverlay *size = w->size;
-    bool is_depthwise = op_attr(w->op, "depthwise") != NULL;
+    bool is_depthwise = w->layer->mode == SA_MODE_DEPTHWISE;
     uint64_t first = is_depthwise ? (uint64_t)m * size->rows / size->cols * size->cols
                                   : (uint64_t)n * size->cols;
     for (uint32_t i = 0; i < size->cols; i++)
@@ -73,15 +73,14 @@ static void add_block(Weights *w, uint32_t m, uint64_t tap, uint32_t n)
 void to_program_add_weights(Plan *plan, const Tile *tile)
 {
     const Layer *layer = &plan->layers.data[tile->layer];
-    Weights w = {.op = layer->op,
+    Weights w = {.layer = layer,
+                 .values = op_attr(layer->op, "weights"),
                  .size = &plan->size,
                  .in = to_program_lanes(plan, op_operand(layer->op, 0)),
                  .out = to_program_lanes(plan, op_result(layer->op, 0)),
                  .bytes = &plan->weights};
-    int64_t kernel[2];
-    sa_kernel(layer->op, kernel);
     for (uint32_t m = tile->begin[DIM_M]; m < tile->end[DIM_M]; m++)
-        for (uint64_t tap = 0; tap < (uint64_t)(kernel[0] * kernel[1]); tap++)
+        for (uint64_t tap = 0; tap < layer->taps; tap++)
             for (uint32_t n = tile->begin[DIM_N]; n < tile->end[DIM_N]; n++)
                 add_block(&w, m, tap, tile->first_n + n);
     fill_beat(&plan->weights);

@@ -79,7 +79,10 @@ typedef struct Layer {
     uint32_t m_used, part_channels; /* blocks of a part that tiles have, channels of it */
     uint32_t tap_length, pu_length; /* of its programs */
     uint32_t tap_steps, pu_steps;   /* the same in steps of the processing unit */
-    uint32_t parameters;            /* first vector */
+    uint32_t groups, mode, taps;    /* read from the op once: tiles are tried by the million */
+    int64_t kernel[2], strides[2], dilations[2], pads[2]; /* pads: in front */
+    bool is_chosen;      /* it has its schedule, searched with all its maps on the chip */
+    uint32_t parameters; /* first vector */
     bool has_weights;
     Schedule schedule;
     Stage stages[ROLES];
@@ -114,7 +117,8 @@ typedef struct Plan {
     uint64_t zero_address; /* where it is in SA_BANK_MAPS */
 } Plan;
 
-/* plan.c: false: diagnosed, something does not fit. */
+/* plan.c: false: diagnosed, something does not fit. The first one has no tiles and no weights yet. */
+bool to_program_plan_layers(Plan *plan, const Op *network, const Memory *memory) MUST_CHECK;
 bool to_program_plan(Plan *plan, const Op *network, const Memory *memory) MUST_CHECK;
 void to_program_plan_free(Plan *plan);
 /* Words of a memory that whole beats fill. */
@@ -186,6 +190,9 @@ bool to_program_place_stages(const Plan *plan, size_t layer, const Schedule *sch
 
 /* model.c: cycles of a layer. */
 uint64_t to_program_least_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule);
+/* All but .alone. Where that is more than `most` cycles, no less than the cycles that it says. */
+void to_program_predict_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule,
+                               uint64_t most, Prediction *out);
 void to_program_predict(const Plan *plan, const Layer *layer, const Schedule *schedule,
                         Prediction *out);
 

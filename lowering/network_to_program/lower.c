@@ -83,7 +83,7 @@ static void note_schedule(const Layer *layer)
 static bool choose(Op *network, const Memory *memory)
 {
     Plan plan;
-    bool ok = to_program_plan(&plan, network, memory);
+    bool ok = to_program_plan_layers(&plan, network, memory);
     for (size_t i = 0; ok && i < plan.layers.len; i++) note_schedule(&plan.layers.data[i]);
     for (size_t i = 0; ok && i < plan.maps.len; i++)
         if (plan.maps.data[i].is_spilled)

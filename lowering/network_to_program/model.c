@@ -33,8 +33,8 @@ static uint64_t vector_cycles(const Plan *plan, const Layer *layer, uint64_t n, 
 {
     uint64_t words = to_program_up(plan->size.rows, plan->size.cols);
     uint64_t behind = greater(is_last ? stages_of(plan, layer->pu_steps) : 0, words);
-    uint64_t taps = to_program_taps(layer->op);
-    switch (to_program_mode(layer->op)) {
+    uint64_t taps = layer->taps;
+    switch (layer->mode) {
     case SA_MODE_DENSE: return greater(taps * n, behind);
     case SA_MODE_DEPTHWISE: return greater(taps, behind);
     case SA_MODE_POOL: return taps * greater(stages_of(plan, layer->tap_steps), words) + behind;
@@ -99,7 +99,7 @@ typedef struct Clock {
     MapArea at[ROLES];
     bool is_there[ROLES];
     uint32_t turn[ROLES], half;
-    uint64_t bytes;
+    uint64_t bytes, most; /* most: nobody wants to know more */
 } Clock;
 
 static uint64_t move_maps(Clock *c, int role, const MapArea *region)
@@ -139,7 +139,7 @@ static void fill_array(Clock *c, const Tile *before, const Tile *tile)
     const Plan *plan = c->plan;
     const SaOverlay *size = &plan->size;
     if (!to_program_is_refilled(plan, before, tile)) return;
-    uint64_t taps = to_program_taps(c->layer->op), word = to_program_weight_bits(size);
+    uint64_t taps = c->layer->taps, word = to_program_weight_bits(size);
     uint64_t count = taps * extent(tile, DIM_M) * extent(tile, DIM_N) * size->cols;
     uint64_t beats = to_program_up(count * word, BEAT_BITS);
     bool is_there = c->keeps_weights && before;
@@ -212,7 +212,7 @@ static uint64_t time_of(Clock *c, const Schedule *schedule)
         before = tile;
         has_before = true;
         tile = next;
-    } while (has_next);
+    } while (has_next && c->array <= c->most);
     return greater(c->array, c->store);
 }
 
@@ -223,13 +223,19 @@ static uint64_t whole_map(const Plan *plan, const Layer *layer, int role)
     return transfer_cycles(plan, 1, plan->maps.data[layer->map[role]].beats);
 }
 
+void to_program_predict_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule,
+                               uint64_t most, Prediction *out)
+{
+    Clock overlapped = {.plan = plan, .layer = layer, .has_begun = true, .most = most};
+    out->cycles = time_of(&overlapped, schedule);
+    out->bytes = overlapped.bytes;
+}
+
 void to_program_predict(const Plan *plan, const Layer *layer, const Schedule *schedule,
                         Prediction *out)
 {
-    Clock overlapped = {.plan = plan, .layer = layer, .has_begun = true};
-    Clock alone = {.plan = plan, .layer = layer};
-    out->cycles = time_of(&overlapped, schedule);
-    out->bytes = overlapped.bytes;
+    Clock alone = {.plan = plan, .layer = layer, .most = UINT64_MAX};
+    to_program_predict_cycles(plan, layer, schedule, UINT64_MAX, out);
     uint64_t vectors = (uint64_t)op_attr(layer->op, "parameters")->u.array.count * layer->m_blocks;
     uint64_t bytes = vectors * plan->size.rows * PARAMETER_BYTES;
     if (bytes > 0) alone.load_w = transfer_cycles(plan, 1, to_program_up(bytes, SA_BEAT_BYTES));

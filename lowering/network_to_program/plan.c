@@ -51,7 +51,16 @@ static void add_layer(Plan *plan, const Op *op)
     *layer = (Layer){.op = op,
                      .map = {find_map(plan, op_operand(op, 0)),
                              sa_operand(op) ? find_map(plan, sa_operand(op)) : SIZE_MAX},
-                     .has_weights = op->def == SA(CONV)};
+                     .has_weights = op->def == SA(CONV),
+                     .groups = (uint32_t)groups,
+                     .mode = (uint32_t)to_program_mode(op),
+                     .taps = (uint32_t)to_program_taps(op)};
+    sa_kernel(op, layer->kernel);
+    for (size_t i = 0; i < 2; i++) {
+        layer->strides[i] = to_program_item(op, "strides", i, 1);
+        layer->dilations[i] = to_program_item(op, "dilations", i, 1);
+        layer->pads[i] = to_program_item(op, "pads", i, 0);
+    }
     layer->m_blocks = (uint32_t)(out.groups * out.lanes / plan->size.rows);
     layer->n_blocks = is_dense ? (uint32_t)(in.groups * in.lanes / plan->size.cols / groups) : 1;
     layer->parts = (uint32_t)(plan->clears_lanes && out.groups > groups ? out.groups : groups);
@@ -208,7 +217,7 @@ static bool add_parameters(Plan *plan, Layer *layer)
                     plan->parameter_vectors - 1, plan->size.param_words);
 }
 
-bool to_program_plan(Plan *plan, const Op *network, const Memory *memory)
+bool to_program_plan_layers(Plan *plan, const Op *network, const Memory *memory)
 {
     *plan = (Plan){.network = network,
                    .size = sa_overlay(op_attr(network, SA_ATTR_OVERLAY)),
@@ -221,7 +230,12 @@ bool to_program_plan(Plan *plan, const Op *network, const Memory *memory)
     for (size_t i = 0; i < plan->layers.len; i++)
         if (!add_programs(&plan->layers.data[i]) || !add_parameters(plan, &plan->layers.data[i]))
             return false;
-    if (!to_program_place(plan)) return false;
+    return to_program_place(plan);
+}
+
+bool to_program_plan(Plan *plan, const Op *network, const Memory *memory)
+{
+    if (!to_program_plan_layers(plan, network, memory)) return false;
     for (size_t i = 0; i < plan->layers.len; i++)
         if (!add_tiles(plan, i)) return false;
     return true;

@@ -7,13 +7,11 @@
 /* Rows or columns of the input that the results from `begin` to `end` read, those that are there. */
 static void reach(const Layer *layer, int axis, const uint32_t result[2], uint32_t out[2])
 {
-    int64_t kernel[2], stride = to_program_item(layer->op, "strides", (size_t)axis, 1);
-    int64_t dilation = to_program_item(layer->op, "dilations", (size_t)axis, 1);
-    int64_t pad = to_program_item(layer->op, "pads", (size_t)axis, 0);
+    int64_t stride = layer->strides[axis], pad = layer->pads[axis];
     int64_t extent = sa_map_dims(op_operand(layer->op, 0))[axis];
-    sa_kernel(layer->op, kernel);
     int64_t from = result[0] * stride - pad;
-    int64_t to = ((int64_t)result[1] - 1) * stride + (kernel[axis] - 1) * dilation - pad + 1;
+    int64_t to = ((int64_t)result[1] - 1) * stride +
+                 (layer->kernel[axis] - 1) * layer->dilations[axis] - pad + 1;
     from = i64_min(i64_max(from, 0), extent);
     out[0] = (uint32_t)from;
     out[1] = (uint32_t)i64_max(i64_min(to, extent), from);
@@ -37,7 +35,7 @@ MapArea to_program_region(const Plan *plan, const Layer *layer, const Tile *tile
         reach(layer, 0, y, region.rows);
         reach(layer, 1, x, region.cols);
     }
-    if (role == ROLE_INPUT && to_program_mode(layer->op) == SA_MODE_DENSE) {
+    if (role == ROLE_INPUT && layer->mode == SA_MODE_DENSE) {
         region.words[0] = tile->first_n + tile->begin[DIM_N];
         region.words[1] = tile->first_n + tile->end[DIM_N];
     }

@@ -113,12 +113,50 @@ static bool read_schedule(const Layer *layer, Schedule *out)
     return true;
 }
 
+static bool is_on_chip(const Plan *plan, const Layer *layer)
+{
+    for (int role = 0; role < ROLES; role++)
+        if (layer->map[role] != SIZE_MAX && plan->maps.data[layer->map[role]].is_spilled)
+            return false;
+    return true;
+}
+
+/* Whether the model says the same of every schedule, with all maps on the chip. */
+static bool are_alike(const Layer *a, const Layer *b)
+{
+    uint32_t x[DIMS], y[DIMS];
+    to_program_extents(a, x);
+    to_program_extents(b, y);
+    return memcmp(x, y, sizeof x) == 0 && a->mode == b->mode && a->taps == b->taps &&
+           a->groups == b->groups && a->parts == b->parts && a->m_blocks == b->m_blocks &&
+           a->part_channels == b->part_channels && a->tap_steps == b->tap_steps &&
+           a->pu_steps == b->pu_steps && a->has_weights == b->has_weights;
+}
+
+/* A network repeats its layers; what has been searched is not searched again. */
+static bool search(Plan *plan, size_t index)
+{
+    Layer *layer = &plan->layers.data[index];
+    const bool has_all = is_on_chip(plan, layer);
+    for (size_t i = 0; has_all && i < plan->layers.len; i++) {
+        const Layer *other = &plan->layers.data[i];
+        if (!other->is_chosen || !are_alike(other, layer)) continue;
+        layer->schedule = other->schedule;
+        memcpy(layer->stages, other->stages, sizeof layer->stages);
+        layer->is_chosen = true;
+        return true;
+    }
+    bool ok = to_program_search(plan, index, &layer->schedule, layer->stages);
+    layer->is_chosen = ok && has_all;
+    return ok;
+}
+
 /* False: diagnosed, or *lacks_room. */
 static bool choose(Plan *plan, size_t index, bool *lacks_room)
 {
     Layer *layer = &plan->layers.data[index];
     if (!has_schedule(layer)) {
-        *lacks_room = !to_program_search(plan, index, &layer->schedule, layer->stages);
+        *lacks_room = !search(plan, index);
         if (*lacks_room) return false;
     } else {
         if (!read_schedule(layer, &layer->schedule)) return false;

@@ -71,7 +71,8 @@ static void try_schedule(Search *s, const Schedule *schedule)
     Prediction prediction;
     if (!is_first_of_its_like(s, schedule) || !to_program_fits(s->plan, s->layer, schedule)) return;
     if (!to_program_place_stages(s->plan, s->index, schedule, stages)) return;
-    to_program_predict(s->plan, s->layer, schedule, &prediction);
+    to_program_predict_cycles(s->plan, s->layer, schedule,
+                              s->has_best ? s->prediction.cycles : UINT64_MAX, &prediction);
     if (!is_better(s, &prediction, tile_count(s, schedule))) return;
     s->has_best = true;
     s->best = *schedule;

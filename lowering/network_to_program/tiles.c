@@ -56,7 +56,7 @@ static void settle(const Plan *plan, const Schedule *schedule, const uint32_t be
                    Tile *tile)
 {
     const Layer *layer = &plan->layers.data[tile->layer];
-    uint32_t groups = (uint32_t)sa_int(layer->op, SA_ATTR_GROUPS, 1), extents[DIMS];
+    uint32_t extents[DIMS];
     uint32_t blocks = layer->m_blocks / layer->parts, first = tile->part * blocks;
     to_program_extents(layer, extents);
     for (int d = 0; d < DIMS; d++) {
@@ -67,7 +67,7 @@ static void settle(const Plan *plan, const Schedule *schedule, const uint32_t be
     tile->begin[DIM_M] += first;
     tile->end[DIM_M] += first;
     tile->m_blank = is_last ? first + blocks : tile->end[DIM_M];
-    tile->first_n = tile->part / (layer->parts / groups) * layer->n_blocks;
+    tile->first_n = tile->part / (layer->parts / layer->groups) * layer->n_blocks;
     tile->out_lanes = layer->part_channels - begin[DIM_M] * plan->size.rows;
     tile->acc_base = (uint32_t)first_sum(layer, schedule, begin);
 }
@@ -131,6 +131,6 @@ bool to_program_fits(const Plan *plan, const Layer *layer, const Schedule *sched
     if (splits_blocks && schedule->tile[DIM_M] % step != 0) return false;
     if (to_program_partial_sums(layer, schedule) > plan->size.acc_words) return false;
     if (!layer->has_weights) return true;
-    uint64_t taps = to_program_taps(layer->op);
-    return taps * schedule->tile[DIM_M] * schedule->tile[DIM_N] <= to_program_most_weights(plan);
+    return (uint64_t)layer->taps * schedule->tile[DIM_M] * schedule->tile[DIM_N] <=
+           to_program_most_weights(plan);
 }

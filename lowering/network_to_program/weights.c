@@ -11,7 +11,7 @@ enum { LOADS_OF_HALF = 4, MOST_BEATS = UINT16_MAX };
 
 static uint64_t count_of(const Layer *layer, const Tile *tile)
 {
-    return to_program_taps(layer->op) * (tile->end[DIM_M] - tile->begin[DIM_M]) *
+    return (uint64_t)layer->taps * (tile->end[DIM_M] - tile->begin[DIM_M]) *
            (tile->end[DIM_N] - tile->begin[DIM_N]);
 }
 
@@ -49,7 +49,7 @@ static bool comes_back(const Layer *layer, const Schedule *schedule)
 
 uint64_t to_program_all_weights(const Layer *layer)
 {
-    return to_program_taps(layer->op) * layer->parts * layer->m_used * layer->n_blocks;
+    return (uint64_t)layer->taps * layer->parts * layer->m_used * layer->n_blocks;
 }
 
 bool to_program_keeps_weights(const Plan *plan, const Layer *layer, const Schedule *schedule)
