@@ -171,7 +171,7 @@ static CopyPlace look_at(const char *dir, StrBuf *old_tops, StrBuf *why)
     closedir(folder);
     if (empty) return PLACE_EMPTY;
     if (read_report(dir, old_tops)) {
-        emit_list_old_verilog(dir, old_tops);
+        emit_list_old_files(dir, old_tops);
         return PLACE_OURS;
     }
     if (read_marker(dir, old_tops)) return PLACE_OURS;
@@ -232,7 +232,7 @@ static bool mark(const OutputPlace *place, const EmittedFiles *files, StrBuf *wh
     const char *reason;
     strbuf_add_str(&tops, strbuf_str(&place->old_tops));
     add_own_top(files, &tops);
-    emit_list_verilog(files, &tops);
+    emit_list_files(files, &tops);
     join(&path, place->temporary.data, MARKER_NAME);
     temporary_add(path.data);
     bool ok = file_create(path.data, strbuf_str(&tops), &reason) ||

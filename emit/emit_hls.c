@@ -87,19 +87,21 @@ static bool add_source(Emitter *e, EmittedFiles *files)
     return ok;
 }
 
+const char *const emit_csim_names[] = {
+    "ap_axi_sdata.h", "ap_int.h",         "ap_limbs.h",      "ap_ref.h",
+    "ap_text.h",      "cosim.awk",        "hls_math.h",      "hls_stream.h",
+    "hls_vector.h",   "ming_coroutine.h", "ming_cosim.h",    "ming_emulate.h",
+    "ming_link.h",    "ming_socket.h",    "ming_libcsim.h",  "ming_library.h",
+    "ming_npy.h",     "ming_port.h",      "ming_quantize.h", "ming_rtl.h",
+    "ming_tb.h",      "ming_timeline.h",  "ming_trace.h",    NULL};
+
 /* The simulation headers, so that the project builds without Vitis. */
 static bool add_csim(Emitter *e, EmittedFiles *files)
 {
-    static const char *const names[] = {
-        "ap_axi_sdata.h", "ap_int.h",        "ap_limbs.h",   "ap_ref.h",        "ap_text.h",
-        "cosim.awk",      "hls_math.h",      "hls_stream.h", "hls_vector.h",    "ming_coroutine.h",
-        "ming_cosim.h",   "ming_emulate.h",  "ming_link.h",  "ming_socket.h",   "ming_libcsim.h",
-        "ming_library.h", "ming_npy.h",      "ming_port.h",  "ming_quantize.h", "ming_rtl.h",
-        "ming_tb.h",      "ming_timeline.h", "ming_trace.h"};
     bool ok = true;
-    for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(names); i++) {
-        const char *path = emit_arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
-        ok = emit_read_text_file(e->ctx, path, add_file(e, files, "csim/", names[i]));
+    for (const char *const *name = emit_csim_names; ok && e->options->csim_dir && *name; name++) {
+        const char *path = emit_arena_printf(&e->arena, "%s/%s", e->options->csim_dir, *name);
+        ok = emit_read_text_file(e->ctx, path, add_file(e, files, EMIT_CSIM_FOLDER, *name));
     }
     return ok;
 }

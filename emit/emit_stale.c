@@ -4,6 +4,7 @@
  *   the name of a top function, which its C++ begins with
  *   rtl/NAME or ./NAME, a file of Verilog or beside it
  *   kernels/NAME, cardN/link.cfg, ./system.mk or ./system.json, of a design on cards
+ *   ./NAME or csim/NAME, what a project of its kind always has
  *
  * The Verilog and the kernels of a project are known from its own lists, since names come from the
  * layers.
@@ -19,7 +20,20 @@
 #define KERNEL_FOLDER "kernels/"
 #define SYSTEM_RULES "system.mk"
 
-static const char *const folders[] = {RTL_FOLDER, EMIT_BOARD_FOLDER, HERE};
+static const char *const folders[] = {RTL_FOLDER, EMIT_BOARD_FOLDER, EMIT_CSIM_FOLDER, HERE};
+/* Names that do not depend on the design. Where the first is there, all of them are ming's. An
+ * engine's are those of emit/overlay/files.c. */
+static const char *const hls_files[] = {"hls_config.cfg", "run_hls.tcl",  "Makefile",
+                                        ".clang-format",  "folding.json", NULL};
+static const char *const placed_files[] = {"floorplan.tcl", "link.cfg", NULL};
+static const char *const engine_files[] = {
+    "engine_config.h", "engine_isa.h",    "engine.cpp",    "engine.h",
+    "engine_tb.cpp",   "activations.cpp", "alu.cpp",       "array.cpp",
+    "compute.cpp",     "fetch.cpp",       "fill.cpp",      "Makefile",
+    "run_hls.tcl",     "semaphores.cpp",  "transfers.cpp", NULL};
+static const char *const engine_headers[] = {"ming_fibres.h", NULL}; /* others have not */
+static const char *const *const fixed_names[] = {hls_files, placed_files, engine_files,
+                                                 emit_csim_names, engine_headers};
 /* Of a design on cards: what stands beside the folders, and what is in that of the kernels. */
 static const char *const system_files[] = {SYSTEM_RULES, "system.json"};
 static const char *const kernel_files[] = {".cpp", ".h", "_params.h", ".cfg"};
@@ -111,10 +125,40 @@ static void list_old_kernels(const char *dir, StrBuf *out)
     strbuf_free(&text);
 }
 
-void emit_list_old_verilog(const char *dir, StrBuf *out)
+static bool is_fixed_name(Str name)
+{
+    for (size_t i = 0; i < COUNT_OF(fixed_names); i++)
+        for (const char *const *at = fixed_names[i]; *at; at++)
+            if (str_eq_c(name, *at)) return true;
+    return false;
+}
+
+static void add_lines(StrBuf *out, const char *folder, const char *const *names)
+{
+    for (; *names; names++) add_line(out, folder, str_from(*names));
+}
+
+/* A user's Makefile beside Verilog alone is not ours, nor link.cfg of a design without places. */
+static void list_old_fixed(const char *dir, StrBuf *out)
+{
+    static const char *const *const kinds[] = {hls_files, placed_files, engine_files};
+    StrBuf path = {0};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/%s", dir, kinds[i][0]);
+        if (access(path.data, F_OK) != 0) continue;
+        add_lines(out, HERE, kinds[i]);
+        add_lines(out, EMIT_CSIM_FOLDER, emit_csim_names);
+        add_lines(out, EMIT_CSIM_FOLDER, engine_headers);
+    }
+    strbuf_free(&path);
+}
+
+void emit_list_old_files(const char *dir, StrBuf *out)
 {
     StrBuf path = {0};
     list_old_kernels(dir, out);
+    list_old_fixed(dir, out);
     for (size_t i = 0; i < COUNT_OF(folders); i++)
         for (size_t k = 0; k < COUNT_OF(lists); k++) {
             StrBuf text = {0};
@@ -167,7 +211,7 @@ static bool is_system_file(Str name)
     return false;
 }
 
-void emit_list_verilog(const EmittedFiles *files, StrBuf *out)
+void emit_list_files(const EmittedFiles *files, StrBuf *out)
 {
     for (size_t i = 0; i < files->len; i++) {
         Str name = strbuf_str(&files->data[i].name);
@@ -175,9 +219,9 @@ void emit_list_verilog(const EmittedFiles *files, StrBuf *out)
             add_line(out, "", name);
         else if (is_system_file(name))
             add_line(out, HERE, name);
-        else if (str_starts_with(name, RTL_FOLDER))
+        else if (str_starts_with(name, RTL_FOLDER) || str_starts_with(name, EMIT_CSIM_FOLDER))
             add_line(out, "", name);
-        else if (is_verilog(name))
+        else if (is_verilog(name) || is_fixed_name(name))
             add_line(out, HERE, name);
     }
 }
@@ -185,6 +229,7 @@ void emit_list_verilog(const EmittedFiles *files, StrBuf *out)
 /* Whether the rest of a line is the name of a file that a list may hold. */
 static bool is_listed_name(Str name)
 {
+    if (is_fixed_name(name)) return true;
     if (name.len == 0 || name.data[0] == '.' || memchr(name.data, '/', name.len)) return false;
     for (size_t i = 0; i < COUNT_OF(companions); i++)
         if (str_eq_c(name, companions[i])) return true;
@@ -194,11 +239,11 @@ static bool is_listed_name(Str name)
 typedef struct Removal {
     const char *dir;
     const EmittedFiles *files;
-    bool has_removed; /* files of Verilog */
+    bool has_removed; /* files of a folder */
 } Removal;
 
 /* A folder and a name, which is relative to the project. False: the line is none. */
-static bool remove_verilog(Removal *to, Str line)
+static bool remove_listed(Removal *to, Str line)
 {
     for (size_t i = 0; i < COUNT_OF(folders); i++) {
         size_t skip = strlen(folders[i]);
@@ -262,7 +307,7 @@ static bool remove_kernel(const Removal *to, Str line)
 static void remove_line(Str line, void *user)
 {
     Removal *to = user;
-    if (remove_kernel(to, line) || remove_verilog(to, line) || memchr(line.data, '/', line.len))
+    if (remove_kernel(to, line) || remove_listed(to, line) || memchr(line.data, '/', line.len))
         return;
     remove_sources(to->dir, line, to->files);
 }
@@ -270,12 +315,13 @@ static void remove_line(Str line, void *user)
 void emit_remove_stale(const char *dir, Str lines, const EmittedFiles *files)
 {
     Removal removal = {dir, files, false};
+    static const char *const may_be_empty[] = {RTL_FOLDER, EMIT_BOARD_FOLDER, EMIT_CSIM_FOLDER};
     StrBuf path = {0};
     each_line(lines, remove_line, &removal);
-    strbuf_printf(&path, "%s/%s", dir, RTL_FOLDER);
-    if (removal.has_removed) (void)rmdir(path.data); /* where nothing is left in it */
-    strbuf_clear(&path);
-    strbuf_printf(&path, "%s/%s", dir, EMIT_BOARD_FOLDER);
-    if (removal.has_removed) (void)rmdir(path.data);
+    for (size_t i = 0; removal.has_removed && i < COUNT_OF(may_be_empty); i++) {
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/%s", dir, may_be_empty[i]);
+        (void)rmdir(path.data); /* where nothing is left in it */
+    }
     strbuf_free(&path);
 }

@@ -290,12 +290,15 @@ void emit_folding(Emitter *e, StrBuf *out);
 /* Appends a file's contents (emit_files.c). False: diagnosed. */
 bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK;
 #define EMIT_BOARD_FOLDER "board/"
+#define EMIT_CSIM_FOLDER "csim/"
+/* What a project has in that folder; NULL ends it (emit_hls.c). */
+extern const char *const emit_csim_names[];
 #define RTL_SOURCES "files.f"     /* in the Verilog's folder: its sources, a line each */
 #define RTL_MEMORIES "memories.f" /* the contents of its memories */
-/* Appends the files of Verilog that a project in the directory has by its lists, and those that a new
+/* Appends the files that a project in the directory has by its lists or its kind, and those that a new
  * one has, as lines that emit_remove_stale reads (emit_stale.c). */
-void emit_list_old_verilog(const char *dir, StrBuf *out);
-void emit_list_verilog(const EmittedFiles *files, StrBuf *out);
+void emit_list_old_files(const char *dir, StrBuf *out);
+void emit_list_files(const EmittedFiles *files, StrBuf *out);
 /* Removes what the lines name, also by top functions, and the new project does not have. */
 void emit_remove_stale(const char *dir, Str lines, const EmittedFiles *files);
 /* Makes or renews a project's directory. False: appended to *why. */

@@ -50,7 +50,10 @@ static bool grow(Plan *plan, const Op *op)
     const Value *in = op_operand(op, 0), *out = op_result(op, 0);
     uint64_t groups = (uint64_t)sa_int(op, SA_ATTR_GROUPS, 1);
     bool is_dense = op->def == SA(CONV) && !op_attr(op, "depthwise"), grew = false;
-    if (groups > 1) grew = need_of_conv(plan, in, groups) | need_of_conv(plan, out, groups);
+    if (groups > 1) {
+        grew = need_of_conv(plan, in, groups);
+        grew |= need_of_conv(plan, out, groups);
+    }
     if (!is_dense) grew |= join(plan, in, out);
     if (sa_operand(op)) grew |= join(plan, sa_operand(op), out);
     return grew;

@@ -39,6 +39,23 @@ MODEL = """func.func @{name}(%x: tensor<4x8xi8>) -> tensor<4x8xi8> {{
   return %y : tensor<4x8xi8>
 }}
 """
+LAYERS = """func.func @{name}(%x: tensor<4x8xi8>) -> tensor<4x8xi8> {{
+  %c = arith.constant dense<{value}> : tensor<8x8xi8>
+  %e = arith.constant dense<0> : tensor<4x8xi8>
+  %y = linalg.matmul ins(%x, %c : tensor<4x8xi8>, tensor<8x8xi8>)
+                     outs(%e : tensor<4x8xi8>) -> tensor<4x8xi8>
+  %z = linalg.matmul ins(%y, %c : tensor<4x8xi8>, tensor<8x8xi8>)
+                     outs(%e : tensor<4x8xi8>) -> tensor<4x8xi8>
+  return %z : tensor<4x8xi8>
+}}
+"""
+# What several processes write into one folder, of one model and another: files and folders that
+# other outputs have not must be gone.
+OUTPUTS = [["compile"], ["compile", "--cards=2", "--device=u280"], ["compile", "--platform=xrt", "--device=u280"],
+           ["compile", "--platform=pynq", "--device=pynq-z1"], ["compile", "--emit=hls,verilog"],
+           ["compile", "--interface=m_axi", "--device=u250"], ["compile", "--cards=2", "--device=u280", "--mode=dp",
+            "--platform=xrt"],
+           ["overlay", "--rows=4", "--cols=4"], ["overlay", "--rows=8", "--cols=8"]]
 CALLS = ["open", "write", "fsync", "rename", "close", "mkdir", "unlink"]
 TEMPORARY = re.compile(r"\.\d+\.\d+\.tmp$")
 # lp_solve does not look everywhere whether it gets memory.
@@ -268,22 +285,33 @@ def limited_memory(place):
         place.count(wrong or project_complaint(target, wholes), f"limit of {limit} MiB")
 
 
+def outputs_of(place, count):
+    """Commands without their folder, and the contents of the projects that they write."""
+    commands, wholes = [], []
+    for i in range(count):
+        model = place.folder / f"many{i}.mir"
+        text = LAYERS if "--cards=2" in OUTPUTS[i % len(OUTPUTS)] else MODEL
+        model.write_text(text.format(name=f"f{i % 3}", value=i), encoding="utf-8")
+        words = OUTPUTS[i % len(OUTPUTS)]
+        words = ["ming", words[0], *([model] if words[0] == "compile" else []), *words[1:]]
+        done = place.run(words + ["-o", place.folder / f"many{i}"])
+        place.count(done.stderr if done.returncode else None, f"{words}")
+        commands.append(words)
+        wholes.append(contents(place.folder / f"many{i}"))
+    return commands, wholes
+
+
 def compile_many(place, runs, kills, processes, seed):
     """Processes that write one folder, while another one looks at it whenever it has the lock."""
     drawn = random.Random(seed)
-    models = [place.folder / f"many{i}.mir" for i in range(10)]
-    wholes = []
-    for i, model in enumerate(models):
-        model.write_text(MODEL.format(name=f"f{i % 3}", value=i), encoding="utf-8")
-        place.run(["ming", "compile", model, "-o", place.folder / f"many{i}"])
-        wholes.append(contents(place.folder / f"many{i}"))
+    commands, wholes = outputs_of(place, len(OUTPUTS) + 1 if runs < 100 else 2 * len(OUTPUTS) + 1)
     target = place.folder / "shared" / "project"
     target.parent.mkdir()
     killed = set(drawn.sample(range(runs), kills))
-    longest = time_of(place, models[0])
+    longest = time_of(place, commands)
 
     def one(number):
-        words = place.command(["ming", "compile", models[number % 10], "-o", target])
+        words = place.command(commands[number % len(commands)] + ["-o", target])
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    text=True)
         if number in killed:
@@ -315,7 +343,7 @@ def compile_many(place, runs, kills, processes, seed):
             if number % 10 == 0:
                 looks += 1
                 place.count(look(), f"folder after process {number}")
-    done = place.run(["ming", "compile", models[0], "-o", target])
+    done = place.run(commands[0] + ["-o", target])
     wrong = None if done.returncode == 0 and contents(target) == wholes[0] else done.stderr
     place.count(wrong, "folder at the end")
     left = temporaries(target.parent)
@@ -323,10 +351,14 @@ def compile_many(place, runs, kills, processes, seed):
     print(f"many: {runs} processes, {ended} killed in time, {looks} looks")
 
 
-def time_of(place, model):
-    begin = time.monotonic()
-    place.run(["ming", "compile", model, "-o", place.folder / "timed"])
-    return time.monotonic() - begin
+def time_of(place, commands):
+    """The longest time that one of the commands takes."""
+    longest = 0
+    for words in commands:
+        begin = time.monotonic()
+        place.run(words + ["-o", place.folder / "timed"])
+        longest = max(longest, time.monotonic() - begin)
+    return longest
 
 
 def links_complaint(place):
