@@ -8,6 +8,7 @@
 #include "lowering/dfg_to_emithls/dfg_to_emithls.h"
 #include "lowering/linalg_to_dfg/linalg_to_dfg.h"
 #include "lowering/linalg_to_sa/linalg_to_sa.h"
+#include "lowering/network_to_program/network_to_program.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
 #include "lowering/tosa_to_linalg/tosa_to_linalg.h"
 #include "passes/common/passes.h"
@@ -258,6 +259,7 @@ static const Step steps[] = {
     {STAGE_STREAM, on_functions, &pass_insert_reorders, add_keep_going},
     {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_to_dfg},
     {STAGE_NETWORK, NULL, &pass_convert_linalg_to_sa, add_overlay},
+    {STAGE_NETWORK, NULL, &pass_merge_sa_pools, NULL},
     {STAGE_TIDY, NULL, &pass_canonicalize, NULL},
     {STAGE_TIDY, NULL, &pass_share_windows, add_residual},
     {STAGE_CHOOSE, NULL, &pass_apply_folding, add_folding_of_loops},

@@ -57,6 +57,12 @@ enum {
 #define SA_ATTR_NAME "sa.name"  /* of a layer: what the model calls it */
 #define SA_ATTR_GROUPS "groups" /* of sa.conv, and of channels in the words of a sa.port */
 
+/* Of sa.conv: the windows over its results whose maxima it gives. */
+#define SA_ATTR_POOL_MAP "pool_map"
+#define SA_ATTR_POOL_KERNEL "pool_kernel"
+#define SA_ATTR_POOL_STRIDES "pool_strides"
+#define SA_ATTR_POOL_PADS "pool_pads"
+
 enum {
     SA_PAGE_WORDS = 4096,          /* of activations: the depth of an UltraRAM */
     SA_POPCOUNT_PAGE_WORDS = 1024, /* of engines of planes, whose pages are block RAM */
@@ -177,6 +183,18 @@ int64_t sa_item(const Op *op, const char *name, size_t index);
 void sa_kernel(const Op *layer, int64_t kernel[2]);
 /* The second operand, or NULL. */
 Value *sa_operand(const Op *layer);
+/* Windows over the results of a layer, whose maxima it gives: rows, columns. */
+typedef struct SaPool {
+    int64_t map[2]; /* the results */
+    int64_t kernel[2], strides[2], pads[2];
+} SaPool;
+/* False: it gives its results as they are. */
+bool sa_pool(const Op *layer, SaPool *out);
+/* Whether every window of so many rows and columns has a result in it, and none is between windows. */
+bool sa_pool_fits(const SaPool *pool, const int64_t windows[2]);
+/* Cycles at least from one result to the next that goes to a window: what stands in a page is read,
+ * compared and written. */
+enum { SA_POOL_LATENCY = 4 };
 /* Rows, columns and channels of a map. */
 const int64_t *sa_map_dims(const Value *map);
 /* Whether the op is an instruction of the processing unit. */

@@ -66,6 +66,32 @@ void sa_kernel(const Op *layer, int64_t kernel[2])
     }
 }
 
+bool sa_pool(const Op *layer, SaPool *out)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } PAIRS[] = {{SA_ATTR_POOL_MAP, offsetof(SaPool, map)},
+                 {SA_ATTR_POOL_KERNEL, offsetof(SaPool, kernel)},
+                 {SA_ATTR_POOL_STRIDES, offsetof(SaPool, strides)},
+                 {SA_ATTR_POOL_PADS, offsetof(SaPool, pads)}};
+    for (size_t p = 0; p < COUNT_OF(PAIRS); p++) {
+        if (!op_attr(layer, PAIRS[p].name)) return false;
+        int64_t *pair = (int64_t *)(void *)((char *)out + PAIRS[p].offset);
+        for (size_t i = 0; i < 2; i++) pair[i] = sa_item(layer, PAIRS[p].name, i);
+    }
+    return true;
+}
+
+bool sa_pool_fits(const SaPool *pool, const int64_t windows[2])
+{
+    for (size_t i = 0; i < 2; i++)
+        if (pool->strides[i] > pool->kernel[i] || pool->pads[i] >= pool->kernel[i] ||
+            (windows[i] - 1) * pool->strides[i] - pool->pads[i] >= pool->map[i])
+            return false;
+    return true;
+}
+
 /* Two numbers from `least` on. */
 static bool verify_pair(Op *op, const char *name, int64_t least)
 {
@@ -125,6 +151,23 @@ static bool verify_shapes(Op *op)
     return true;
 }
 
+static bool verify_pool(Op *op)
+{
+    static const char *const names[] = {SA_ATTR_POOL_MAP, SA_ATTR_POOL_KERNEL, SA_ATTR_POOL_STRIDES,
+                                        SA_ATTR_POOL_PADS};
+    SaPool pool;
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        count += op_attr(op, names[i]) != NULL;
+        if (!verify_pair(op, names[i], names[i] != names[3])) return false;
+    }
+    if (count == 0) return true;
+    if (count < COUNT_OF(names)) return op_error(op, "has a part of a pool's attributes");
+    if (sa_operand(op)) return op_error(op, "has a pool and an operand");
+    return (sa_pool(op, &pool) && sa_pool_fits(&pool, sa_map_dims(op_result(op, 0)))) ||
+           op_error(op, "has a pool with windows that are apart or without a result");
+}
+
 static bool verify_parameters(Op *op)
 {
     const Attr *list = op_attr(op, "parameters");
@@ -172,8 +215,8 @@ bool sa_verify_layer(Op *op)
 {
     return verify_pair(op, "strides", 1) && verify_pair(op, "dilations", 1) &&
            verify_pair(op, "pads", 0) && verify_pair(op, "kernel", 1) && verify_shapes(op) &&
-           (op->def != SA(CONV) || verify_weights(op)) && verify_parameters(op) &&
-           verify_programs(op);
+           verify_pool(op) && (op->def != SA(CONV) || verify_weights(op)) &&
+           verify_parameters(op) && verify_programs(op);
 }
 
 /* Weights of one plane are -1 or 1. */

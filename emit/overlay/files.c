@@ -79,12 +79,14 @@ static void print_config(StrBuf *out, const Attr *attr)
     strbuf_add_c(out, "/* What this engine is built with, generated. */\n"
                       "#ifndef ENGINE_CONFIG_H\n#define ENGINE_CONFIG_H\n\n");
     add_sizes(out, &overlay);
-    strbuf_printf(out,
-                  "constexpr int PARAM_BITS = 32, BEAT_BITS = %d;\n"
-                  "constexpr int PAGE_WORDS = %u, PU_WORDS = %d, PU_REGS = %d, SEMAPHORES = %d;\n"
-                  "constexpr int QUEUE = %d; /* commands that wait in front of a unit */\n",
-                  8 * SA_BEAT_BYTES, sa_page_words(&overlay), SA_PU_WORDS, SA_PU_REGS,
-                  SA_SEMAPHORES, SA_QUEUE);
+    strbuf_printf(
+        out,
+        "constexpr int PARAM_BITS = 32, BEAT_BITS = %d;\n"
+        "constexpr int PAGE_WORDS = %u, PU_WORDS = %d, PU_REGS = %d, SEMAPHORES = %d;\n"
+        "constexpr int QUEUE = %d; /* commands that wait in front of a unit */\n"
+        "constexpr int POOL_LATENCY = %d; /* requests at least from a word to itself */\n",
+        8 * SA_BEAT_BYTES, sa_page_words(&overlay), SA_PU_WORDS, SA_PU_REGS, SA_SEMAPHORES,
+        SA_QUEUE, SA_POOL_LATENCY);
     strbuf_printf(out,
                   "/* Banks of external memory, a port for each. */\n"
                   "constexpr int BANK_MAPS = %d, BANK_WEIGHTS = %d, BANK_PARAMETERS = %d;\n\n",

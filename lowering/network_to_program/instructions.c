@@ -221,6 +221,29 @@ static void set_operand(Writer *w, const Tile *tile)
     to_program_set(w, SA_REG_ACT2_ROW, 0);
 }
 
+/* Windows over the results, from those that the tile's first one begins with. */
+static void set_pool(Writer *w, const Tile *tile)
+{
+    static const uint32_t regs[][2] = {{SA_REG_POOL_K_H, SA_REG_POOL_K_W},
+                                       {SA_REG_POOL_STRIDE_Y, SA_REG_POOL_STRIDE_X},
+                                       {SA_REG_POOL_PAD_T, SA_REG_POOL_PAD_L},
+                                       {SA_REG_POOL_H, SA_REG_POOL_W}};
+    const Layer *layer = &w->plan->layers.data[tile->layer];
+    const SaPool *pool = &layer->pool;
+    if (!layer->has_pool && w->is_set[SA_REG_POOL_K_H]) to_program_set(w, SA_REG_POOL_K_H, 0);
+    for (int axis = 0; layer->has_pool && axis < 2; axis++) {
+        int dim = axis == 0 ? DIM_Y : DIM_X;
+        const uint32_t range[] = {tile->begin[dim], tile->end[dim]};
+        uint32_t sums[2];
+        to_program_sums_range(layer, axis, range, sums);
+        int64_t pad = sums[0] - (range[0] * pool->strides[axis] - pool->pads[axis]);
+        to_program_set(w, regs[0][axis], (uint64_t)pool->kernel[axis]);
+        to_program_set(w, regs[1][axis], (uint64_t)pool->strides[axis]);
+        to_program_set(w, regs[2][axis], (uint64_t)pad);
+        to_program_set(w, regs[3][axis], range[1] - range[0]);
+    }
+}
+
 static void set_layer(Writer *w, const Layer *layer)
 {
     to_program_set(w, SA_REG_MODE, to_program_mode(layer->op));
@@ -245,9 +268,12 @@ static void set_axis(Writer *w, const Tile *tile, const MapArea *in, int axis)
     int64_t pad = to_program_item(layer->op, "pads", (size_t)axis, 0);
     int64_t all = sa_map_dims(op_operand(layer->op, 0))[axis];
     bool is_part = layer->stages[ROLE_INPUT].count > 0;
+    const uint32_t result[] = {tile->begin[dim], tile->end[dim]};
+    uint32_t sums[2];
+    to_program_sums_range(layer, axis, result, sums);
     to_program_set(w, in_regs[axis], (is_part ? range[1] : (uint64_t)all) - range[0]);
-    to_program_set(w, out_regs[axis], tile->end[dim] - tile->begin[dim]);
-    to_program_set(w, pad_regs[axis], (uint64_t)(range[0] - tile->begin[dim] * stride + pad));
+    to_program_set(w, out_regs[axis], sums[1] - sums[0]);
+    to_program_set(w, pad_regs[axis], (uint64_t)(range[0] - sums[0] * stride + pad));
 }
 
 static void set_maps(Writer *w, const Tile *tile)
@@ -287,6 +313,9 @@ static void clear_blocks(Writer *w, const Tile *tile)
     to_program_set(w, SA_REG_PU_OUT, w->program->at + layer->tap_length + layer->pu_length - 1);
     to_program_set(w, SA_REG_PU_OUT_LENGTH, 1);
     to_program_set(w, SA_REG_OUT_CBLK, tile->m_blank - begin);
+    to_program_set(w, SA_REG_OUT_H, tile->end[DIM_Y] - tile->begin[DIM_Y]);
+    to_program_set(w, SA_REG_OUT_W, tile->end[DIM_X] - tile->begin[DIM_X]);
+    if (w->is_set[SA_REG_POOL_K_H]) to_program_set(w, SA_REG_POOL_K_H, 0);
     to_program_set(w, SA_REG_C_FIRST, 1);
     to_program_set(w, SA_REG_C_LAST, 1);
     to_program_set(w, SA_REG_OUT_LANES, 0);
@@ -308,6 +337,7 @@ static void run_tile(Writer *w, const Tile *tile, const Run *run)
     clear_blocks(w, tile);
     set_layer(w, layer);
     set_maps(w, tile);
+    set_pool(w, tile);
     to_program_set(w, SA_REG_IN_CBLK, tile->end[DIM_N] - tile->begin[DIM_N]);
     to_program_set(w, SA_REG_OUT_CBLK, tile->end[DIM_M] - tile->begin[DIM_M]);
     to_program_set(w, SA_REG_C_FIRST, is_first);
@@ -325,6 +355,13 @@ static void run_tile(Writer *w, const Tile *tile, const Run *run)
     w->program->last_run = w->array_commands;
 }
 
+/* Rows of windows that need no more than the first `rows` results. */
+static int64_t windows_of(const SaPool *pool, int64_t rows)
+{
+    int64_t last = i64_min(rows, pool->map[0]) + pool->pads[0] - pool->kernel[0];
+    return last < 0 ? 0 : last / pool->strides[0] + 1;
+}
+
 /* Rows of the result that need no more than the first `loaded` ones of the input. */
 static uint64_t rows_of(const Layer *layer, uint64_t loaded)
 {
@@ -334,8 +371,9 @@ static uint64_t rows_of(const Layer *layer, uint64_t loaded)
     int64_t last = (int64_t)loaded - 1 + to_program_item(layer->op, "pads", 0, 0) - reach;
     int64_t all = sa_map_dims(op_result(layer->op, 0))[0];
     bool is_whole = loaded >= (uint64_t)sa_map_dims(op_operand(layer->op, 0))[0];
-    if (is_whole || last / stride + 1 > all) return (uint64_t)all;
-    return last < 0 ? 0 : (uint64_t)(last / stride + 1);
+    int64_t rows = last < 0 ? 0 : last / stride + 1;
+    if (layer->has_pool) rows = windows_of(&layer->pool, rows);
+    return (uint64_t)(is_whole || rows > all ? all : rows);
 }
 
 /* The first layer, part by part as its input comes; as many parts are queued ahead as the unit's queue

@@ -83,7 +83,8 @@ typedef struct Layer {
     int64_t kernel[2], strides[2], dilations[2], pads[2]; /* pads: in front */
     bool is_chosen;      /* it has its schedule, searched with all its maps on the chip */
     uint32_t parameters; /* first vector */
-    bool has_weights;
+    bool has_weights, has_pool;
+    SaPool pool; /* over the results, which tiles then count windows of */
     Schedule schedule;
     Stage stages[ROLES];
     Prediction prediction;
@@ -132,6 +133,9 @@ int64_t to_program_item(const Op *op, const char *name, size_t index, int64_t ab
 uint64_t to_program_mode(const Op *op);
 uint64_t to_program_taps(const Op *op);
 
+/* Steps of the processing unit that the layer's program in a region takes. */
+uint32_t to_program_steps(const Op *op, uint32_t region);
+
 /* groups.c */
 void to_program_find_groups(Plan *plan);
 MapLanes to_program_lanes(const Plan *plan, const Value *map);
@@ -152,6 +156,10 @@ enum { BEAT_BITS = 8 * SA_BEAT_BYTES };
 /* tiles.c: the loops over tiles, of one part of the output behind the other. Extents are those of a
  * part. */
 void to_program_extents(const Layer *layer, uint32_t extents[DIMS]);
+/* Of axis 0 or 1: the results of the array that those from range[0] to range[1] of the layer are made
+ * of, and the most that `size` of them are. */
+void to_program_sums_range(const Layer *layer, int axis, const uint32_t range[2], uint32_t out[2]);
+uint32_t to_program_most_sums(const Layer *layer, int axis, uint32_t size);
 uint32_t to_program_trips(const Layer *layer, const Schedule *schedule, int dim);
 /* Partial sums that are kept at a time. */
 uint64_t to_program_partial_sums(const Layer *layer, const Schedule *schedule);
@@ -188,7 +196,8 @@ bool to_program_moves(const Plan *plan, const Map *map, const MapArea *region, M
 bool to_program_place_stages(const Plan *plan, size_t layer, const Schedule *schedule,
                              Stage stages[ROLES]) MUST_CHECK;
 
-/* model.c: cycles of a layer. */
+/* model.c: cycles of a layer, and of the array for one vector of results of `n` input blocks. */
+uint64_t to_program_vector_cycles(const Plan *plan, const Layer *layer, uint64_t n, bool is_last);
 uint64_t to_program_least_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule);
 /* All but .alone. Where that is more than `most` cycles, no less than the cycles that it says. */
 void to_program_predict_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule,

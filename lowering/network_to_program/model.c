@@ -28,12 +28,24 @@ static uint64_t depth_of(const Plan *plan, uint32_t steps)
            stages_of(plan, steps);
 }
 
+/* Cycles that the windows of a pool, which a result is in, leave between results. */
+static uint64_t pool_cycles(const Layer *layer, uint64_t words)
+{
+    const SaPool *pool = &layer->pool;
+    if (!layer->has_pool) return 0;
+    uint64_t windows = words;
+    for (size_t i = 0; i < 2; i++)
+        windows *= to_program_up((uint64_t)pool->kernel[i], (uint64_t)pool->strides[i]);
+    return greater(windows, SA_POOL_LATENCY);
+}
+
 /* Cycles of a vector of results, `n` input blocks of it. */
-static uint64_t vector_cycles(const Plan *plan, const Layer *layer, uint64_t n, bool is_last)
+uint64_t to_program_vector_cycles(const Plan *plan, const Layer *layer, uint64_t n, bool is_last)
 {
     uint64_t words = to_program_up(plan->size.rows, plan->size.cols);
     uint64_t behind = greater(is_last ? stages_of(plan, layer->pu_steps) : 0, words);
     uint64_t taps = layer->taps;
+    if (is_last) behind = greater(behind, pool_cycles(layer, words));
     switch (layer->mode) {
     case SA_MODE_DENSE: return greater(taps * n, behind);
     case SA_MODE_DEPTHWISE: return greater(taps, behind);
@@ -59,9 +71,21 @@ static uint64_t blank_cycles(const Plan *plan, const Tile *tile)
 static uint64_t run_cycles(const Plan *plan, const Layer *layer, const Tile *tile)
 {
     bool is_last = tile->end[DIM_N] == layer->n_blocks;
-    return extent(tile, DIM_M) * extent(tile, DIM_Y) * extent(tile, DIM_X) *
-               vector_cycles(plan, layer, extent(tile, DIM_N), is_last) +
+    const uint32_t y[] = {tile->begin[DIM_Y], tile->end[DIM_Y]};
+    const uint32_t x[] = {tile->begin[DIM_X], tile->end[DIM_X]};
+    uint32_t rows[2], cols[2];
+    to_program_sums_range(layer, 0, y, rows);
+    to_program_sums_range(layer, 1, x, cols);
+    return extent(tile, DIM_M) * (rows[1] - rows[0]) * (cols[1] - cols[0]) *
+               to_program_vector_cycles(plan, layer, extent(tile, DIM_N), is_last) +
            depth_of(plan, layer->pu_steps) + blank_cycles(plan, tile);
+}
+
+/* Results of the array that the layer is made of; tiles of windows that overlap take some twice. */
+static uint64_t all_sums(const Layer *layer, const uint32_t extents[DIMS])
+{
+    return (uint64_t)extents[DIM_M] * to_program_most_sums(layer, 0, extents[DIM_Y]) *
+           to_program_most_sums(layer, 1, extents[DIM_X]);
 }
 
 /* What the array takes by itself, without looking at tiles one by one. */
@@ -73,9 +97,10 @@ uint64_t to_program_least_cycles(const Plan *plan, const Layer *layer, const Sch
     for (int d = 0; d < DIMS; d++) runs *= to_program_trips(layer, schedule, d);
     for (uint64_t n = 0; n < extents[DIM_N]; n += n_tile) {
         bool is_last = n + n_tile >= extents[DIM_N];
-        vector += vector_cycles(plan, layer, is_last ? extents[DIM_N] - n : n_tile, is_last);
+        vector +=
+            to_program_vector_cycles(plan, layer, is_last ? extents[DIM_N] - n : n_tile, is_last);
     }
-    return (uint64_t)layer->parts * extents[DIM_M] * extents[DIM_Y] * extents[DIM_X] * vector +
+    return layer->parts * all_sums(layer, extents) * vector +
            runs * depth_of(plan, layer->pu_steps);
 }
 

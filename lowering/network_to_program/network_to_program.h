@@ -6,6 +6,7 @@
 #include "ir/pass/pass.h"
 
 extern const PassDef pass_lower_sa_network;
+extern const PassDef pass_merge_sa_pools;
 extern const PassDef pass_choose_sa_tiles;
 
 #endif

@@ -61,6 +61,7 @@ static void add_layer(Plan *plan, const Op *op)
         layer->dilations[i] = to_program_item(op, "dilations", i, 1);
         layer->pads[i] = to_program_item(op, "pads", i, 0);
     }
+    layer->has_pool = sa_pool(op, &layer->pool);
     layer->m_blocks = (uint32_t)(out.groups * out.lanes / plan->size.rows);
     layer->n_blocks = is_dense ? (uint32_t)(in.groups * in.lanes / plan->size.cols / groups) : 1;
     layer->parts = (uint32_t)(plan->clears_lanes && out.groups > groups ? out.groups : groups);
@@ -185,7 +186,7 @@ static uint32_t op_count(const Op *op, uint32_t region)
 }
 
 /* Searches among thresholds take several. */
-static uint32_t step_count(const Op *op, uint32_t region)
+uint32_t to_program_steps(const Op *op, uint32_t region)
 {
     uint32_t count = 0;
     FOR_EACH_OP(inner, region_entry(op_region(op, region)))
@@ -198,10 +199,10 @@ static bool add_programs(Layer *layer)
     uint32_t last = layer->op->region_count - 1;
     if (layer->op->def == SA(POOL)) {
         layer->tap_length = op_count(layer->op, 0);
-        layer->tap_steps = step_count(layer->op, 0);
+        layer->tap_steps = to_program_steps(layer->op, 0);
     }
     layer->pu_length = op_count(layer->op, last);
-    layer->pu_steps = step_count(layer->op, last);
+    layer->pu_steps = to_program_steps(layer->op, last);
     return to_program_check_programs(layer);
 }
 

@@ -9,8 +9,10 @@ static void reach(const Layer *layer, int axis, const uint32_t result[2], uint32
 {
     int64_t stride = layer->strides[axis], pad = layer->pads[axis];
     int64_t extent = sa_map_dims(op_operand(layer->op, 0))[axis];
-    int64_t from = result[0] * stride - pad;
-    int64_t to = ((int64_t)result[1] - 1) * stride +
+    uint32_t sums[2];
+    to_program_sums_range(layer, axis, result, sums);
+    int64_t from = sums[0] * stride - pad;
+    int64_t to = ((int64_t)sums[1] - 1) * stride +
                  (layer->kernel[axis] - 1) * layer->dilations[axis] - pad + 1;
     from = i64_min(i64_max(from, 0), extent);
     out[0] = (uint32_t)from;

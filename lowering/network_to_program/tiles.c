@@ -18,15 +18,36 @@ uint32_t to_program_trips(const Layer *layer, const Schedule *schedule, int dim)
     return (uint32_t)to_program_up(extents[dim], schedule->tile[dim]);
 }
 
-static uint64_t tile_sums(const Schedule *schedule)
+void to_program_sums_range(const Layer *layer, int axis, const uint32_t range[2], uint32_t out[2])
 {
-    return (uint64_t)schedule->tile[DIM_M] * schedule->tile[DIM_Y] * schedule->tile[DIM_X];
+    const SaPool *pool = &layer->pool;
+    out[0] = range[0];
+    out[1] = range[1];
+    if (!layer->has_pool) return;
+    int64_t from = range[0] * pool->strides[axis] - pool->pads[axis];
+    int64_t to = ((int64_t)range[1] - 1) * pool->strides[axis] - pool->pads[axis];
+    out[0] = (uint32_t)i64_max(from, 0);
+    out[1] = (uint32_t)i64_min(to + pool->kernel[axis], pool->map[axis]);
+}
+
+uint32_t to_program_most_sums(const Layer *layer, int axis, uint32_t size)
+{
+    const SaPool *pool = &layer->pool;
+    if (!layer->has_pool) return size;
+    int64_t most = (size - INT64_C(1)) * pool->strides[axis] + pool->kernel[axis];
+    return (uint32_t)i64_min(most, pool->map[axis]);
+}
+
+static uint64_t tile_sums(const Layer *layer, const Schedule *schedule)
+{
+    return (uint64_t)schedule->tile[DIM_M] * to_program_most_sums(layer, 0, schedule->tile[DIM_Y]) *
+           to_program_most_sums(layer, 1, schedule->tile[DIM_X]);
 }
 
 /* Sums of all tiles that the loop over input channels has inside of it. */
 uint64_t to_program_partial_sums(const Layer *layer, const Schedule *schedule)
 {
-    uint64_t sums = tile_sums(schedule);
+    uint64_t sums = tile_sums(layer, schedule);
     if (to_program_trips(layer, schedule, DIM_N) == 1) return 0;
     for (int i = DIMS - 1; schedule->order[i] != DIM_N; i--)
         sums *= to_program_trips(layer, schedule, schedule->order[i]);
@@ -48,7 +69,7 @@ static uint64_t first_sum(const Layer *layer, const Schedule *schedule, const ui
         number += scale * (begin[d] / schedule->tile[d]);
         scale *= to_program_trips(layer, schedule, d);
     }
-    return number * tile_sums(schedule);
+    return number * tile_sums(layer, schedule);
 }
 
 /* The tile that begins there in its part. */

@@ -39,6 +39,11 @@ static uint64_t vectors(const Command *cmd)
     return reg(cmd, SA_REG_OUT_CBLK) * reg(cmd, SA_REG_OUT_H) * reg(cmd, SA_REG_OUT_W);
 }
 
+bool engine_has_pool(const Command *cmd)
+{
+    return reg(cmd, SA_REG_POOL_K_H) > 0 && reg(cmd, SA_REG_C_LAST) == 1;
+}
+
 /* Cycles of a program: so many instructions at once, of which searches of thresholds count for several.
  * What is not set is found when the run begins. */
 static uint64_t pu_cycles(const Engine *e, const Command *cmd, int first, int length)
@@ -67,6 +72,17 @@ static uint64_t array_depth(const Engine *e, const Command *cmd)
     return e->size.rows - 1 + MULTIPLIER_STAGES + chain + tree + pu_out_cycles(e, cmd);
 }
 
+/* Windows of a pool over the results of a run, of which a result may be in so many: each is a word to
+ * compare with, and the same word comes again with the next result at the earliest. */
+static uint64_t pool_cycles(const Command *cmd, uint64_t words)
+{
+    uint64_t y = reg(cmd, SA_REG_POOL_STRIDE_Y), x = reg(cmd, SA_REG_POOL_STRIDE_X);
+    if (y == 0 || x == 0) return 0; /* refused */
+    uint64_t windows =
+        div_up(reg(cmd, SA_REG_POOL_K_H), y) * div_up(reg(cmd, SA_REG_POOL_K_W), x) * words;
+    return windows > SA_POOL_LATENCY ? windows : SA_POOL_LATENCY;
+}
+
 /* Cycles that one output vector keeps the array, and the processing unit. Words of `cols` lanes are
  * read and written one a cycle. */
 static uint64_t vector_cycles(const Engine *e, const Command *cmd)
@@ -82,6 +98,7 @@ static uint64_t vector_cycles(const Engine *e, const Command *cmd)
     default: in = words; break;
     }
     uint64_t behind = out > words ? out : words;
+    if (engine_has_pool(cmd) && pool_cycles(cmd, words) > behind) behind = pool_cycles(cmd, words);
     return in > behind ? in : behind;
 }
 
@@ -105,6 +122,21 @@ static bool check_program(const Engine *e, const Command *cmd, int first, int le
     return true;
 }
 
+/* The first result of a window is the one that is not compared, so every window has one. */
+static bool check_pool(const Command *cmd)
+{
+    const int32_t *regs = cmd->regs;
+    const SaPool pool = {{regs[SA_REG_OUT_H], regs[SA_REG_OUT_W]},
+                         {regs[SA_REG_POOL_K_H], regs[SA_REG_POOL_K_W]},
+                         {regs[SA_REG_POOL_STRIDE_Y], regs[SA_REG_POOL_STRIDE_X]},
+                         {regs[SA_REG_POOL_PAD_T], regs[SA_REG_POOL_PAD_L]}};
+    const int64_t windows[] = {regs[SA_REG_POOL_H], regs[SA_REG_POOL_W]};
+    if (regs[SA_REG_MODE] >= SA_MODE_POOL)
+        return op_error(cmd->op, "has a pool over results in a mode without sums");
+    return (pool.strides[0] > 0 && pool.strides[1] > 0 && sa_pool_fits(&pool, windows)) ||
+           op_error(cmd->op, "has a pool with windows that are apart or without a result");
+}
+
 bool engine_array_check(Engine *e, const Command *cmd)
 {
     uint64_t mode = reg(cmd, SA_REG_MODE);
@@ -116,6 +148,7 @@ bool engine_array_check(Engine *e, const Command *cmd)
         return op_error(cmd->op, "has partial sums in a mode without sums");
     if (mode == SA_MODE_DEPTHWISE && e->size.rows > e->size.cols)
         return op_error(cmd->op, "is depthwise, which needs as many columns as rows");
+    if (engine_has_pool(cmd) && !check_pool(cmd)) return false;
     return (!is_last || check_program(e, cmd, SA_REG_PU_OUT, SA_REG_PU_OUT_LENGTH)) &&
            (mode != SA_MODE_POOL || check_program(e, cmd, SA_REG_PU_TAP, SA_REG_PU_TAP_LENGTH));
 }

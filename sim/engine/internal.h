@@ -63,6 +63,8 @@ void engine_memory_free(Memory *memory);
 const int64_t *engine_memory_read(const Memory *memory, const Command *cmd, uint64_t word,
                                   uint32_t port);
 int64_t *engine_memory_write(const Memory *memory, const Command *cmd, uint64_t word);
+/* One that it reads first, through its page's port. */
+int64_t *engine_memory_update(const Memory *memory, const Command *cmd, uint64_t word);
 
 /* transfer.c: cycles of a command, and what it does. */
 uint64_t engine_transfer_cycles(const Engine *engine, const Command *cmd);
@@ -74,6 +76,8 @@ void engine_count_bytes(Engine *engine, const Command *cmd);
 uint64_t engine_array_cycles(const Engine *engine, const Command *cmd);
 bool engine_array_check(Engine *engine, const Command *cmd);
 bool engine_array_run(Engine *engine, const Command *cmd);
+/* Whether it stores the maxima of windows over its results. */
+bool engine_has_pool(const Command *cmd);
 
 /* pu.c: runs `length` instructions from `first` on for the output vector m of pixel (y, x). *emitted
  * counts the vectors that were stored; they go to the output. */

@@ -102,6 +102,13 @@ const int64_t *engine_memory_read(const Memory *memory, const Command *cmd, uint
     return &memory->data[word * memory->lanes];
 }
 
+int64_t *engine_memory_update(const Memory *memory, const Command *cmd, uint64_t word)
+{
+    if (!check_word(memory, cmd, word, "writes")) return NULL;
+    if (memory->page_words > 0 && !take_read_port(memory, cmd, word, 1)) return NULL;
+    return engine_memory_write(memory, cmd, word);
+}
+
 int64_t *engine_memory_write(const Memory *memory, const Command *cmd, uint64_t word)
 {
     if (!check_word(memory, cmd, word, "writes")) return NULL;

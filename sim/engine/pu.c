@@ -168,11 +168,11 @@ static int64_t saturate(const Engine *e, int64_t value)
     return value < high ? value : high;
 }
 
-/* Lane m * rows + j of the pixel. */
-static bool run_store(Engine *e, const PuPlace *at, const Op *op)
+/* Lane m * rows + j of the pixel (y, x) of the output. Not the first of a window: the greater of it and
+ * what is there. */
+static bool store_pixel(Engine *e, const PuPlace *at, const int64_t *from, bool is_first)
 {
     const Command *cmd = at->cmd;
-    const int64_t *from = reg(e, op, "src0");
     uint64_t word = engine_word(e, cmd, SA_REG_OUT_PAGE, SA_REG_OUT_BASE, 0, 0) +
                     at->y * (uint64_t)cmd->regs[SA_REG_OUT_ROW] +
                     at->x * (uint64_t)cmd->regs[SA_REG_OUT_PIXEL];
@@ -181,11 +181,52 @@ static bool run_store(Engine *e, const PuPlace *at, const Op *op)
     for (uint32_t j = 0; j < e->size.rows; j++) {
         uint64_t channel = at->m * e->size.rows + j;
         if ((j == 0 || channel % e->size.cols == 0) &&
-            !(lanes = engine_memory_write(&e->act, cmd, word + channel / e->size.cols)))
+            !(lanes = (is_first ? engine_memory_write : engine_memory_update)(
+                  &e->act, cmd, word + channel / e->size.cols)))
             return false;
         bool counts = out_lanes == 0 || channel < out_lanes;
-        lanes[channel % e->size.cols] = counts ? saturate(e, from[j]) : 0;
+        int64_t value = counts ? saturate(e, from[j]) : 0, *lane = &lanes[channel % e->size.cols];
+        *lane = is_first || value > *lane ? value : *lane;
     }
+    return true;
+}
+
+/* Of one axis, the windows that a result is in. */
+typedef struct Windows {
+    int64_t first, end, stride, pad;
+} Windows;
+
+static Windows windows_of(const Command *cmd, int axis, uint64_t result)
+{
+    static const struct {
+        int kernel, stride, pad, count;
+    } REGS[] = {{SA_REG_POOL_K_H, SA_REG_POOL_STRIDE_Y, SA_REG_POOL_PAD_T, SA_REG_POOL_H},
+                {SA_REG_POOL_K_W, SA_REG_POOL_STRIDE_X, SA_REG_POOL_PAD_L, SA_REG_POOL_W}};
+    int64_t stride = cmd->regs[REGS[axis].stride], pad = cmd->regs[REGS[axis].pad];
+    int64_t at = (int64_t)result + pad, before = at - cmd->regs[REGS[axis].kernel];
+    return (Windows){.first = before < 0 ? 0 : before / stride + 1,
+                     .end = i64_min(at / stride + 1, cmd->regs[REGS[axis].count]),
+                     .stride = stride,
+                     .pad = pad};
+}
+
+/* Whether a result is the first of its window in its axis. */
+static bool begins(const Windows *w, int64_t window, uint64_t result)
+{
+    return (int64_t)result == i64_max(window * w->stride - w->pad, 0);
+}
+
+static bool run_store(Engine *e, const PuPlace *at, const Op *op)
+{
+    const int64_t *from = reg(e, op, "src0");
+    if (!engine_has_pool(at->cmd)) return store_pixel(e, at, from, true);
+    Windows rows = windows_of(at->cmd, 0, at->y), cols = windows_of(at->cmd, 1, at->x);
+    for (int64_t y = rows.first; y < rows.end; y++)
+        for (int64_t x = cols.first; x < cols.end; x++) {
+            PuPlace window = {at->cmd, at->m, (uint64_t)y, (uint64_t)x};
+            bool is_first = begins(&rows, y, at->y) && begins(&cols, x, at->x);
+            if (!store_pixel(e, &window, from, is_first)) return false;
+        }
     return true;
 }
 

@@ -32,7 +32,8 @@ UNIT_OF = {"load_a": 0, "load_w": 1, "load_p": 1, "fill": 2, "run": 3, "store": 
 REGISTERS = ("in_h in_w in_cblk out_h out_w out_cblk k_h k_w stride_y stride_x dil_y dil_x pad_t pad_l pad_value "
              "row_stride rows beats c_first c_last mode pu_pc pu_tap pu_tap_length pu_out pu_out_length act_page "
              "act_base act_pixel act_row act2_page act2_base act2_pixel act2_row out_page out_base out_pixel "
-             "out_row w_base wb_base fill_count p_base p_stride").split()
+             "out_row w_base wb_base fill_count p_base p_stride out_lanes acc_base pool_k_h pool_k_w pool_stride_y "
+             "pool_stride_x pool_pad_t pool_pad_l pool_h pool_w").split()
 BUFFERS = ["activations", "weights", "output", "parameters"]
 MODES = ["dense", "depthwise", "pool", "eltwise"]
 SOURCES = ["sums", "operand", "parameter"]
@@ -42,6 +43,7 @@ PU_REGS = {"add": 1, "sub": 2, "mul": 3, "max": 5, "rshift": 7}
 PU_IMMEDIATE = {"addi": 1, "subi": 2, "muli": 3, "mini": 4, "maxi": 5}
 LATENCY, RESTART = 64, 4
 TABLE_VECTORS = 8   # of a random table at most
+POOL_LATENCY = 4    # cycles from a result of a pool to the next one
 
 
 class Failure(Exception):
@@ -50,6 +52,34 @@ class Failure(Exception):
 
 def up(a, b):
     return -(-a // b)
+
+
+class Windows:
+    """Windows over rows and columns of results, whose maxima are stored. Each has a result in it."""
+
+    def __init__(self, rng, size):
+        self.map = list(size)
+        self.kernel = [rng.randint(1, min(3, extent)) for extent in size]
+        self.stride = [rng.randint(1, k) for k in self.kernel]
+        self.pad = [rng.randint(0, k - 1) for k in self.kernel]
+        most = [(extent + p - 1) // s + 1 for extent, s, p in zip(size, self.stride, self.pad)]
+        self.out = [rng.randint(1, count) for count in most]
+
+    def maxima(self, results):
+        rows = []
+        for y in range(self.out[0]):
+            top = y * self.stride[0] - self.pad[0]
+            row = []
+            for x in range(self.out[1]):
+                left = x * self.stride[1] - self.pad[1]
+                row.append(results[max(top, 0):top + self.kernel[0], max(left, 0):left + self.kernel[1]]
+                           .max(axis=(0, 1)))
+            rows.append(row)
+        return np.array(rows)
+
+    def attributes(self):
+        pairs = {"map": self.map, "kernel": self.kernel, "strides": self.stride, "pads": self.pad}
+        return [f"pool_{name} = array<i64: {a}, {b}>" for name, (a, b) in pairs.items()]
 
 
 class Overlay:
@@ -208,7 +238,10 @@ class Layer:
         limit = 1 << (o.act_bits - 1)
         self.pad_value = rng.randint(-3, 3) if self.mode != "pool" else (
             -limit if self.pool == "max" else 0)
-        self.has_operand = self.mode == "eltwise" or rng.random() < 0.3
+        self.windows = Windows(rng, self.out) if self.mode in ("dense", "depthwise") and (
+            rng.random() < 0.4) else None
+        self.result = self.windows.out if self.windows else self.out
+        self.has_operand = self.mode == "eltwise" or (not self.windows and rng.random() < 0.3)
         self.shift, self.rounding = rng.randint(1, 12), rng.choice(ROUNDINGS)
         self.relu = rng.random() < 0.5
         self.m_tile = rng.randint(1, self.cout // o.rows)
@@ -287,7 +320,8 @@ class Layer:
             index = np.clip(floor, 0, self.table.shape[1] - 1)
             floor = self.table[np.arange(self.cout), index]
         limit = 1 << (self.overlay.act_bits - 1)
-        return np.clip(floor, -limit, limit - 1)
+        stored = np.clip(floor, -limit, limit - 1)
+        return self.windows.maxima(stored) if self.windows else stored
 
     # External memory: bank 0 input and operand, 1 weights and parameters, 2 output.
 
@@ -415,7 +449,12 @@ class Builder:
               mode=MODES.index(layer.mode), act_page=0, act_pixel=pixel_in,
               act_row=pixel_in * layer.in_w, act2_page=2, act2_pixel=pixel_out,
               act2_row=pixel_out * layer.out[1], out_page=4, out_pixel=pixel_out,
-              out_row=pixel_out * layer.out[1])
+              out_row=pixel_out * layer.result[1])
+        if layer.windows:
+            windows = layer.windows
+            p.set(pool_k_h=windows.kernel[0], pool_k_w=windows.kernel[1], pool_stride_y=windows.stride[0],
+                  pool_stride_x=windows.stride[1], pool_pad_t=windows.pad[0], pool_pad_l=windows.pad[1],
+                  pool_h=windows.out[0], pool_w=windows.out[1])
 
     def weights(self, tile, index, count):
         """Loads and fills one tile's weights."""
@@ -469,7 +508,7 @@ class Builder:
 
     def output_bytes(self):
         layer = self.layer
-        return int(np.prod(layer.out)) * layer.cout * layer.overlay.act_bits // 8
+        return int(np.prod(layer.result)) * layer.cout * layer.overlay.act_bits // 8
 
     def clear_end(self):
         """Words behind the output that belong to its last beat."""
@@ -502,6 +541,9 @@ def duration(item, regs, o):
     out_length = regs.get("pu_out_length", 0)
     pu = up(out_length, o.pu_stages) if regs["c_last"] else 0
     words = up(o.rows, o.cols)
+    if regs["pool_k_h"] and regs["c_last"]:
+        pu = max(pu, POOL_LATENCY, words * up(regs["pool_k_h"], regs["pool_stride_y"]) *
+                 up(regs["pool_k_w"], regs["pool_stride_x"]))
     taps = regs["k_h"] * regs["k_w"]
     tap = max(words, up(regs["pu_tap_length"], o.pu_stages))
     each = {"dense": max(taps * regs["in_cblk"], pu, words), "depthwise": max(taps, pu, words),
@@ -663,7 +705,11 @@ class Net:
         operand = rng.choice(others) if others and rng.random() < 0.7 else None
         if operand:
             value = value + operand.array
-        node = Node(f"%v{len(self.nodes)}", np.clip(value, -self.limit, self.limit - 1))
+        value = np.clip(value, -self.limit, self.limit - 1)
+        if op == "conv" and not operand and rng.random() < 0.5:
+            windows = Windows(rng, value.shape[:2])
+            value, attributes = windows.maxima(value), attributes + windows.attributes()
+        node = Node(f"%v{len(self.nodes)}", value)
         program = ["sa.pu.load r1, parameter, 0", "sa.pu.load r2, parameter, 1",
                    *([] if op == "pool" else ["sa.pu.load r0, sums, 0"]), "sa.pu.add r0, r0, r1",
                    "sa.pu.mul r0, r0, r2", f"sa.pu.rshifti r0, r0, {shift} {rounding}",

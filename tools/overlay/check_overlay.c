@@ -49,7 +49,9 @@ static void add_weights(LayerRow *row, const Op *layer, const SaOverlay *size)
         size->weight_bits == 1 ? size->rows : lanes; /* blocks of no channels are left out */
     uint64_t outputs = (uint64_t)groups * blocks(out[2] / groups, rows) * rows;
     uint64_t inputs = is_depthwise ? size->cols : blocks(in[2] / groups, lanes) * lanes;
-    row->macs += (uint64_t)(out[0] * out[1] * out[2]) * taps * columns;
+    SaPool pool = {.map = {out[0], out[1]}};
+    (void)sa_pool(layer, &pool);
+    row->macs += (uint64_t)(pool.map[0] * pool.map[1] * out[2]) * taps * columns;
     row->bytes += outputs * inputs * taps * sa_stored_bits(size->weight_bits) / 8;
 }
 

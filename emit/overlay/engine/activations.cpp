@@ -1,6 +1,7 @@
 /* The buffer of activations: pages of UltraRAM, each with a port to read and one to write, which the
  * requests of several units are led to. A program keeps two units from one port of a page; where it
- * does not, one of them waits. */
+ * does not, one of them waits. Maxima of windows take both ports of a page; the same word does not come
+ * again for POOL_LATENCY requests. */
 #include "engine.h"
 
 /* Whether there is a request that can be answered. */
@@ -20,6 +21,7 @@ void activations(hls::stream<ReadRequest> reads[READERS], hls::stream<Word> word
 #pragma HLS array_partition variable = pages dim = 1 complete
 #pragma HLS aggregate variable = pages compact = bit
 #pragma HLS bind_storage variable = pages type = ram_s2p impl = uram
+#pragma HLS dependence variable = pages type = inter direction = RAW distance = POOL_LATENCY dependent = true
 
     ReadRequest read[READERS];
     WriteRequest write[WRITERS];
@@ -60,7 +62,9 @@ requests:
             }
             if (writer < WRITERS) {
                 for (int i = 0; i < COLS; i++)
-                    if (write[writer].enable[i])
+                    if (write[writer].enable[i] &&
+                        (!write[writer].is_greater ||
+                         write[writer].data.lane[i] > pages[p][write[writer].word].lane[i]))
                         pages[p][write[writer].word].lane[i] = write[writer].data.lane[i];
                 is_written[writer] = false;
             }

@@ -139,8 +139,8 @@ static act_t saturate(acc_t value)
 }
 
 /* Lanes m * ROWS and on of the pixel, which are words or a part of one. */
-static void store_vector(const Command &c, const Place &at, const Vector &vector,
-                         hls::stream<WriteRequest> &writes)
+static void store_pixel(const Command &c, const Place &at, const Vector &vector, bool is_greater,
+                        hls::stream<WriteRequest> &writes)
 {
     const place_t first = place_t(at.m) * ROWS;
     const place_t pixel = word_at(c.regs.out_page, c.regs.out_base) + place_t(at.y) * c.regs.out_row +
@@ -153,6 +153,7 @@ words:
         WriteRequest request = {};
         request.page = to.page;
         request.word = to.word;
+        request.is_greater = is_greater;
         for (int i = 0; i < VECTOR_LANES; i++) {
 #pragma HLS unroll
             request.enable[lane + i] = 1;
@@ -163,6 +164,55 @@ words:
         }
         writes.write(request);
     }
+}
+
+/* Of one axis, the windows of a pool that a result is in, and the result that a window begins with. */
+struct Windows {
+    ap_uint<16> first, end;
+    place_t stride, pad;
+
+    bool begins(ap_uint<16> window, ap_uint<16> result) const
+    {
+        const place_t from = window * stride;
+        return result == (from < pad ? place_t(0) : place_t(from - pad));
+    }
+};
+
+static Windows windows_of(ap_uint<16> result, ap_uint<16> kernel, ap_uint<16> stride, ap_uint<16> pad,
+                          ap_uint<16> count)
+{
+#pragma HLS inline
+    const place_t at = result + place_t(pad);
+    const place_t end = at / stride + 1;
+    return Windows{ap_uint<16>(at < kernel ? place_t(0) : place_t((at - kernel) / stride + 1)),
+                   ap_uint<16>(end < count ? end : place_t(count)), stride, place_t(pad)};
+}
+
+/* A result, or its share in the maxima of the windows that it is in. The first of a window is written
+ * as it is. */
+static void store_vector(const Command &c, const Place &at, const Vector &vector,
+                         hls::stream<WriteRequest> &writes)
+{
+    if (c.regs.pool_k_h == 0) {
+        store_pixel(c, at, vector, false, writes);
+        return;
+    }
+    const Windows rows =
+        windows_of(at.y, c.regs.pool_k_h, c.regs.pool_stride_y, c.regs.pool_pad_t, c.regs.pool_h);
+    const Windows columns =
+        windows_of(at.x, c.regs.pool_k_w, c.regs.pool_stride_x, c.regs.pool_pad_l, c.regs.pool_w);
+    ap_uint<16> stored = 0;
+rows:
+    for (ap_uint<16> y = rows.first; y < rows.end; y++)
+    columns:
+        for (ap_uint<16> x = columns.first; x < columns.end; x++, stored += VECTOR_WORDS) {
+            const bool is_first = rows.begins(y, at.y) && columns.begins(x, at.x);
+            store_pixel(c, Place{at.m, y, x}, vector, !is_first, writes);
+        }
+    const WriteRequest nothing = {};
+pauses:
+    for (; stored < POOL_LATENCY; stored++)
+        writes.write(nothing);
 }
 
 /* Instructions first to first + length - 1. */

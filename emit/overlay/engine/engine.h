@@ -81,6 +81,7 @@ struct WriteRequest {
     ap_uint<12> word;
     ap_uint<COLS> enable; /* a bit for each lane that is written */
     Word data;
+    bool is_greater; /* only lanes that are greater than what is there */
     bool is_flush, is_end;
 };
 enum Reader { READ_TAPS, READ_OPERANDS, READ_STORE, READERS };
