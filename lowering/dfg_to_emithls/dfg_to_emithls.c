@@ -121,13 +121,61 @@ static bool lower_kind(EmithlsLowering *l, ProcessKind kind)
     return false;
 }
 
-/* Lets the loop of a process rewind if it can. Reorders cannot: the first words of a frame may go
- * where the last ones of the frame before wait to be written (schedule/reorder.c). */
-static void rewind_process(const Op *func, ProcessKind kind)
+/* Processes that do not rewind for the same reason. */
+typedef struct Standstill {
+    const char *reason;
+    const Op *first; /* function */
+    int64_t count;
+} Standstill;
+
+typedef VEC(Standstill) Standstills;
+
+static void note_standstill(Standstills *all, const Op *func, const char *reason)
 {
-    FOR_EACH_OP(op, region_entry(op_region(func, 0)))
-        if (op->def == EMITHLS(FOR) && kind != PROCESS_REORDER && !emithls_rewind_obstacle(op))
+    for (size_t i = 0; i < all->len; i++)
+        if (strcmp(all->data[i].reason, reason) == 0) {
+            all->data[i].count++;
+            return;
+        }
+    *vec_push(all) = (Standstill){reason, func, 1};
+}
+
+/* Says of each reason what does not rewind, though that was asked for. */
+static void remark_standstills(const Op *region, const Standstills *all)
+{
+    for (size_t i = 0; i < all->len; i++) {
+        const Standstill *s = &all->data[i];
+        bool is_one = s->count == 1;
+        op_remark(region,
+                  "does not rewind as a whole: %lld process%s, first '%.*s', run%s empty behind "
+                  "each frame, because %s",
+                  (long long)s->count, is_one ? "" : "es", STR_ARG(symbol_name(s->first)->str),
+                  is_one ? "s" : "", s->reason);
+    }
+}
+
+/* Why the process of this loop is not to rewind; NULL: it is. In reorders the first words of a frame
+ * may go where the last ones of the frame before wait to be written (schedule/reorder.c). */
+static const char *rewind_obstacle(const Op *loop, ProcessKind kind, bool loads_tables)
+{
+    if (loads_tables && (kind == PROCESS_COMPUTE || kind == PROCESS_MERGE))
+        return "kernels and merges load their tables in front of their loops";
+    if (kind == PROCESS_REORDER) return "a reordered frame waits where the next one would go";
+    return emithls_rewind_obstacle(loop) ? "the loop is not all that runs in it" : NULL;
+}
+
+/* Lets the loop of a process rewind if it can. */
+static void rewind_process(const Op *func, ProcessKind kind, bool loads_tables,
+                           Standstills *standstills)
+{
+    FOR_EACH_OP(op, region_entry(op_region(func, 0))) {
+        if (op->def != EMITHLS(FOR)) continue;
+        const char *obstacle = rewind_obstacle(op, kind, loads_tables);
+        if (obstacle)
+            note_standstill(standstills, func, obstacle);
+        else
             op_set_attr(op, EMITHLS_ATTR_REWIND, attr_unit(op->ctx));
+    }
 }
 
 /* Lets the pipeline of a loop flush if it can. */
@@ -139,7 +187,8 @@ static bool flush_loop(Op *op, void *user)
     return true;
 }
 
-static Op *lower_process(SymbolTable *symbols, Op *process, const PipelineOptions *options)
+static Op *lower_process(SymbolTable *symbols, Op *process, const PipelineOptions *options,
+                         Standstills *standstills)
 {
     Context *ctx = process->ctx;
     ProcessKind kind;
@@ -164,8 +213,7 @@ static Op *lower_process(SymbolTable *symbols, Op *process, const PipelineOption
         return NULL;
     }
     to_emithls_remark_size(l.func);
-    bool has_tables = kind == PROCESS_COMPUTE || kind == PROCESS_MERGE;
-    if (options->rewinds && !(options->loads_weights && has_tables)) rewind_process(l.func, kind);
+    if (options->rewinds) rewind_process(l.func, kind, options->loads_weights, standstills);
     if (options->flushes) op_walk(l.func, flush_loop, NULL);
     return l.func;
 }
@@ -373,16 +421,20 @@ static bool convert_dfg_to_emithls(Pass *pass, Op *module)
                                      .flushes = pass_bool(pass, "flush"),
                                      .loads_weights = pass_bool(pass, "loads-weights")};
     SymbolTable symbols;
+    Standstills standstills = {0};
     bool ok = true;
     Op *region = find_region(module);
     if (!region) return false;
     symtab_init(&symbols, module);
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
-        if (op->def == DFG(PROCESS)) ok &= lower_process(&symbols, op, &options) != NULL;
+        if (op->def == DFG(PROCESS))
+            ok &= lower_process(&symbols, op, &options, &standstills) != NULL;
+    remark_standstills(region, &standstills);
     ok = ok && lower_region(region, pass_string(pass, "control"));
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
         if (ok && (op->def == DFG(PROCESS) || op->def == DFG(REGION))) op_erase(op);
     symtab_free(&symbols);
+    vec_free(&standstills);
     return ok;
 }
 

@@ -40,12 +40,12 @@ void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *ch
 /* How far a process overlaps with those before and behind it. */
 typedef struct DseOverlap {
     double wait; /* share of its input that it must have before its first word out, at least */
-    const double *waits; /* the same of each configuration; NULL: it is that of all */
-    double rest;         /* share of its work that is left when its last word is in */
-    double
-        burst; /* share of its work on what the window in front gives behind its own last word in */
-    bool is_window; /* gives a burst of words as soon as its last word is in */
-    bool hands_on;  /* gives words as they come, so bursts as well */
+    const double *waits;  /* the same of each configuration; NULL: it is that of all */
+    double rest;          /* share of its work that is left when its last word is in */
+    double burst;         /* of a window: share of its words that it gives then, at least */
+    const double *bursts; /* the same of each configuration; NULL: it is that of all */
+    bool is_window;       /* gives a burst of words as soon as its last word is in */
+    bool hands_on;        /* gives words as they come, so bursts as well */
 } DseOverlap;
 
 /* Per node, in the space's arena. NULL: diagnosed. */

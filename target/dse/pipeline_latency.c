@@ -3,7 +3,7 @@
  * time, which gives the cut's weights.
  *   first out = max(first in + fill, first in + wait (last in - first in) + handover)
  *   last out  = max(first in + interval, last in + rest * interval + handover,
- *                   last word into the window in front + burst * interval + handover)
+ *                   last word into the window in front + its burst * interval + handover)
  * Tests: test/unit/target/dse/objective_test.c */
 #include <string.h>
 
@@ -18,6 +18,7 @@ typedef struct Times {
     double first_in, last_in;
     double burst,
         burst_in; /* when the burst of a window begins in the words out, and in those in */
+    double share, share_in;             /* of all words out, and in, that the burst is */
     uint32_t first_source, last_source; /* nodes that decide the words in; UINT32_MAX: the input */
     uint32_t burst_source; /* the one that gives a window the word behind which its burst comes */
     bool has_burst;        /* among the words out */
@@ -72,45 +73,71 @@ static DseOverlap compute_overlap(const ComputeSchedule *sched)
 /* Padding behind the last row of the input is scanned when the last word is in. */
 static DseOverlap window_overlap(const WindowSchedule *sched)
 {
-    int64_t last = sched->dim[0].in * sched_window_row_words(sched, 0) - sched->shift;
+    int64_t row = sched_window_row_words(sched, 0);
+    int64_t last = sched->dim[0].in * row - sched->shift * sched->inner_words;
     double scan = (double)(sched->end - sched->begin);
     return (DseOverlap){.rest = last < sched->end ? (double)(sched->end - last) / scan : 0,
                         .is_window = true};
 }
 
-/* The share of its input that a window needs for its first word out. */
+/* The share of the time from its first word in to its last one that a window waits before its first
+ * word out. The words of a position come together, when its reduction is complete. */
 static double window_wait(const WindowSchedule *sched)
 {
-    int64_t row = sched_window_row_words(sched, 0), in = sched->dim[0].in * row;
-    int64_t needed = sched->lead * row + sched->shift * sched->inner_words + 1;
-    return (double)(needed < 1 ? 1 : needed > in ? in : needed) / (double)(in * sched->outer);
+    int64_t row = sched_window_row_words(sched, 0) / sched->inner_words;
+    int64_t in = sched->dim[0].in * row * sched->outer, before = sched->lead * row + sched->shift;
+    if (before <= 0 || in < 2) return 0;
+    return before < in ? (double)before / (double)(in - 1) : 1;
 }
 
-/* The share of a window's words out that are rows for which the last row in is not the last one that
- * they reach: padding is, or they have it in common with rows before. */
+/* The share of a window's words out that it gives when its last word is in: those whose last tap is
+ * that word, or padding behind it. Words out follow each other in the order of their coordinates in
+ * the scan, so they are counted behind the coordinates of the last read. */
 static double burst_share(const WindowSchedule *sched)
 {
-    const WindowDim *dim = &sched->dim[0];
-    int64_t rows = 0;
-    for (int64_t row = dim->out; row-- > 0 && row * dim->stride + dim->reach >= dim->in;) rows++;
-    return (double)rows / (double)(dim->out * sched->outer);
+    uint32_t count = sched->params.count;
+    int64_t row = sched_window_row_words(sched, 0) / sched->inner_words, last = 0, pitch = row;
+    int64_t at[DFG_MAX_RANK], behind = 0, all = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        last += (sched->dim[i].in - 1) * pitch;
+        pitch /= i + 1 < count ? sched->box[i + 1] : 1;
+        all *= sched->dim[i].out;
+    }
+    last -= sched->shift + sched->lead * row;
+    if (last <= 0) return 1.0 / (double)sched->outer;
+    for (uint32_t i = count; i-- > 1; last /= sched->box[i]) at[i] = last % sched->box[i];
+    at[0] = last;
+    int64_t inner = all;
+    bool is_met = true; /* by a word out, in the dimensions so far */
+    for (uint32_t i = 0; is_met && i < count; i++) {
+        const WindowDim *dim = &sched->dim[i];
+        inner /= dim->out;
+        int64_t first = at[i] / dim->stride + 1;
+        behind += first < dim->out ? (dim->out - first) * inner : 0;
+        is_met = at[i] % dim->stride == 0 && at[i] / dim->stride < dim->out;
+    }
+    return (double)(behind + is_met) / (double)(all * sched->outer);
 }
 
-/* Waits of a window's configurations, which have words of more or fewer pixels. */
-static bool find_waits(const DseSpace *space, const DseNode *node, DseOverlap *overlap)
+/* Waits and bursts of a window's configurations, which have words of more or fewer pixels. */
+static bool find_shares(const DseSpace *space, const DseNode *node, DseOverlap *overlap)
 {
     WindowSchedule sched;
     double *waits = ARENA_ARRAY(space->arena, double, node->configs.len + 1);
-    overlap->wait = 1;
+    double *bursts = ARENA_ARRAY(space->arena, double, node->configs.len + 1);
+    overlap->wait = overlap->burst = 1;
     for (size_t c = 0; c < node->configs.len; c++) {
         const int64_t *word = node->configs.data[c].word;
         const Type *ends[2 + SCHED_MAX_PARTS] = {NULL};
         for (uint32_t i = 0; i < node->port_count; i++) ends[i] = space->words.data[word[i]];
         if (!sched_window(node->process, ends, &sched)) return false;
         waits[c] = window_wait(&sched);
+        bursts[c] = burst_share(&sched);
         if (waits[c] < overlap->wait) overlap->wait = waits[c];
+        if (bursts[c] < overlap->burst) overlap->burst = bursts[c];
     }
     overlap->waits = waits;
+    overlap->bursts = bursts;
     return true;
 }
 
@@ -137,30 +164,11 @@ static bool find_overlap(const DseSpace *space, const DseNode *node, DseOverlap 
     case PROCESS_WINDOW:
         if (!sched_window(node->process, NULL, &window)) return false;
         *out = window_overlap(&window);
-        return find_waits(space, node, out);
+        return find_shares(space, node, out);
     case PROCESS_REORDER:
     case PROCESS_MERGE: out->wait = share_of_fill(node); return true;
     case PROCESS_CONVERTER:
     case PROCESS_FORK: out->hands_on = true; return true; /* they hand words on as they come */
-    }
-    return true;
-}
-
-/* The largest burst that comes to a node, from windows in front of it. */
-static bool find_burst(const DseSpace *space, const DseOverlap *overlaps, uint32_t node,
-                       double *burst)
-{
-    WindowSchedule sched;
-    for (size_t e = 0; e < space->edges.len; e++) {
-        const DseEdge *edge = &space->edges.data[e];
-        const DseNode *from = &space->nodes.data[edge->from];
-        if (edge->to != node) continue;
-        if (overlaps[edge->from].hands_on && !find_burst(space, overlaps, edge->from, burst))
-            return false;
-        if (!overlaps[edge->from].is_window) continue;
-        if (!sched_window(from->process, NULL, &sched)) return false;
-        double share = burst_share(&sched);
-        *burst = share > *burst ? share : *burst;
     }
     return true;
 }
@@ -170,9 +178,6 @@ DseOverlap *dse_overlaps(const DseSpace *space)
     DseOverlap *overlaps = ARENA_ARRAY(space->arena, DseOverlap, space->nodes.len + 1);
     for (size_t n = 0; n < space->nodes.len; n++)
         if (!find_overlap(space, &space->nodes.data[n], &overlaps[n])) return NULL;
-    for (uint32_t n = 0; n < space->nodes.len; n++)
-        if (!overlaps[n].hands_on && !find_burst(space, overlaps, n, &overlaps[n].burst))
-            return NULL;
     return overlaps;
 }
 
@@ -206,6 +211,12 @@ static double wait_of(const TimingGraph *f, uint32_t node)
     return overlap->waits && !f->is_bound ? overlap->waits[f->chosen[node]] : overlap->wait;
 }
 
+static double burst_of(const TimingGraph *f, uint32_t node)
+{
+    const DseOverlap *overlap = &f->overlaps[node];
+    return overlap->bursts && !f->is_bound ? overlap->bursts[f->chosen[node]] : overlap->burst;
+}
+
 static double first_out(const TimingGraph *f, uint32_t node, FirstBy *by)
 {
     const Times *t = &f->times[node];
@@ -222,7 +233,7 @@ static double last_out(const TimingGraph *f, uint32_t node, LastBy *by)
     const Config *config = config_of(f, node);
     double work = work_of(config), worked = t->first_in + work;
     double rest = t->last_in + f->overlaps[node].rest * work + handover(config);
-    double burst = t->burst_in + f->overlaps[node].burst * work + handover(config);
+    double burst = t->burst_in + t->share_in * work + handover(config);
     *by = worked >= rest ? LAST_BY_WORK : LAST_BY_REST;
     double last = worked >= rest ? worked : rest;
     if (!t->has_burst || burst <= last) return last;
@@ -240,9 +251,12 @@ static void take_source(Times *t, uint32_t node, const Times *source)
         t->last_in = source->last;
         t->last_source = node;
     }
-    if (source->has_burst && (!t->has_burst || source->burst > t->burst_in)) {
+    bool is_later = source->burst > t->burst_in ||
+                    (source->burst == t->burst_in && source->share > t->share_in);
+    if (source->has_burst && (!t->has_burst || is_later)) {
         t->has_burst = true;
         t->burst_in = source->burst;
+        t->share_in = source->share;
         t->burst_source = source->burst_source;
     }
 }
@@ -261,8 +275,10 @@ static void find_times(TimingGraph *f, uint32_t node)
     t->first = first_out(f, node, &first_by);
     t->last = last_out(f, node, &last_by);
     t->burst = t->burst_in;
+    t->share = t->share_in;
     if (overlap->is_window) {
         t->burst = t->last_in;
+        t->share = burst_of(f, node);
         t->burst_source = t->last_source;
     }
     t->has_burst = overlap->is_window || (overlap->hands_on && t->has_burst);
@@ -327,7 +343,7 @@ static void weigh_last(const TimingGraph *f, uint32_t node, PathWeights *weights
         pass_on(weights, t, 0, weight);
         break;
     case LAST_BY_BURST:
-        cut->interval[node] = weight * f->overlaps[node].burst;
+        cut->interval[node] = weight * t->share_in;
         if (t->burst_source != UINT32_MAX) weights[t->burst_source].last += weight;
         break;
     }

@@ -72,16 +72,20 @@ static void random_space(Random *random, Arena *arena, DseSpace *space)
 static DseOverlap random_overlap(Random *random, Arena *arena)
 {
     double *waits = ARENA_ARRAY(arena, double, CONFIGS);
+    double *bursts = ARENA_ARRAY(arena, double, CONFIGS);
     DseOverlap overlap = {.wait = random_below(random, 5) / 4.0,
                           .rest = random_below(random, 5) / 8.0,
                           .burst = random_below(random, 5) / 4.0,
                           .is_window = random_below(random, 2)};
     if (random_below(random, 2)) return overlap;
     overlap.waits = waits;
-    overlap.wait = 1;
+    overlap.bursts = bursts;
+    overlap.wait = overlap.burst = 1;
     for (uint32_t c = 0; c < CONFIGS; c++) {
         waits[c] = random_below(random, 5) / 4.0;
+        bursts[c] = random_below(random, 5) / 4.0;
         if (waits[c] < overlap.wait) overlap.wait = waits[c];
+        if (bursts[c] < overlap.burst) overlap.burst = bursts[c];
     }
     return overlap;
 }
@@ -117,6 +121,7 @@ static const Config *chosen(const Search *s, uint32_t node)
 typedef struct Words {
     double first, last; /* times of the first and the last word */
     double burst;       /* when a window's last word in was there; < 0: there is no window */
+    double share;       /* of its words that it gives then */
 } Words;
 
 static double later(double a, double b)
@@ -127,24 +132,29 @@ static double later(double a, double b)
 /* The model of docs/cost-model.md. */
 static Words words_out(const Search *s, uint32_t node)
 {
-    Words in = {0, 0, -1};
+    Words in = {0, 0, -1, 0};
     const Config *config = chosen(s, node);
     DseOverlap overlap = s->task->overlaps[node];
     double wait = overlap.waits ? overlap.waits[s->choice[node]] : overlap.wait;
+    double burst = overlap.bursts ? overlap.bursts[s->choice[node]] : overlap.burst;
     double fill = (double)config->cost.fill, work = (double)config->interval,
            hand = fill < 8 ? fill : 8;
     for (size_t e = 0; e < s->space->edges.len; e++) {
         if (s->space->edges.data[e].to != node) continue;
         Words source = words_out(s, s->space->edges.data[e].from);
-        in = (Words){later(in.first, source.first), later(in.last, source.last),
-                     later(in.burst, source.burst)};
+        in.first = later(in.first, source.first);
+        in.last = later(in.last, source.last);
+        if (source.burst < in.burst) continue;
+        in.share = source.burst > in.burst ? source.share : later(in.share, source.share);
+        in.burst = source.burst;
     }
     double last = later(in.first + work, in.last + overlap.rest * work + hand);
-    if (in.burst >= 0) last = later(last, in.burst + overlap.burst * work + hand);
+    if (in.burst >= 0) last = later(last, in.burst + in.share * work + hand);
     return (Words){later(in.first + fill, in.first + wait * (in.last - in.first) + hand), last,
                    overlap.is_window  ? in.last
                    : overlap.hands_on ? in.burst
-                                      : -1};
+                                      : -1,
+                   overlap.is_window ? burst : in.share};
 }
 
 static int64_t frame_latency(const Search *s)
