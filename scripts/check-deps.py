@@ -146,7 +146,8 @@ RANK = {module: rank for rank, module in enumerate(PREFIXES)}
 ROOMS = {"driver/quantize": "driver", "emit/board": "emit", "emit/cards": "emit", "emit/trace": "emit",
          "target/partition/bound": "target/partition", "target/partition/cards": "target/partition",
          "target/partition/cuts": "target/partition",
-         "target/partition/layers": "target/partition", "tools/batch": "tools",
+         "target/partition/layers": "target/partition",
+         "target/partition/search": "target/partition", "tools/batch": "tools",
          "tools/check": "tools", "tools/overlay": "tools"}
 
 

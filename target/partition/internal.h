@@ -269,6 +269,27 @@ size_t partition_card_ways_count(const PartitionCardWays *ways);
 /* The card per node. */
 const uint32_t *partition_card_way(const PartitionCardWays *ways, size_t number, int64_t *weight);
 
+/* The goals behind those, card by card (cards/solve.c). With the nodes given to cards, what is on one
+ * has to do with the others only by the edges between them. */
+typedef struct PartitionCardSearch PartitionCardSearch;
+
+/* Whether dies are a tree and no rule joins cards but the limit of links that an edge may use. */
+bool partition_can_solve_cards(const PartitionState *state);
+/* Of the dies of whole cards. goals: sums over edges, the greatest share behind them at most. The
+ * state's steps are counted up. */
+PartitionCardSearch *partition_card_search_new(PartitionState *state, const PartitionGoal *goals,
+                                               uint32_t goal_count, uint64_t dies);
+void partition_card_search_free(PartitionCardSearch *search);
+/* Begins to look for the best placement of several ways. Its values and bounds are those of the goals;
+ * it is proven until steps do not suffice for a way that may be better. */
+void partition_card_search_begin(PartitionCardSearch *search, PartitionPlacement *best);
+/* cards: per node. */
+void partition_search_card_way(PartitionCardSearch *search, const uint32_t *cards);
+
+/* Whether the linear program of what units take of dies has a solution (bound/relax.c). False: they do
+ * not fit. */
+bool partition_may_fit(const PartitionState *state, uint64_t dies);
+
 /* The model's values of goals. */
 void partition_values(const PartitionModel *model, const PartitionOptions *options,
                       PartitionPlacement *placement);
