@@ -499,6 +499,12 @@ bool driver_overlay_options(const char *text, StrBuf *out, StrBuf *why)
     }
 }
 
+bool driver_run_overlay_front(Op *module, const CompileOptions *options)
+{
+    const StageOptions stages = {.compile = options};
+    return driver_run_stages(module, STAGES_OVERLAY & ~(unsigned)STAGE_LAYERS, &stages, NULL);
+}
+
 bool driver_compile_overlay(Op *module, const CompileOptions *options, Op **program,
                             StrBuf *pipeline)
 {

@@ -233,6 +233,8 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
 /* The overlay of a client, "rows=16,cols=16,act=i8", as options of convert-linalg-to-sa. False: why
  * tells which pair is none of them. */
 bool driver_overlay_options(const char *text, StrBuf *out, StrBuf *why) MUST_CHECK;
+/* Runs all passes before those that depend on the overlay's sizes. False: diagnosed. */
+bool driver_run_overlay_front(Op *module, const CompileOptions *options) MUST_CHECK;
 /* Compiles a loaded model to a sa.network for an overlay, and *program to one with its sa.program in
  * place of the network, which the caller erases. pipeline: as above. False: diagnosed. */
 bool driver_compile_overlay(Op *module, const CompileOptions *options, Op **program,

@@ -16,12 +16,13 @@ enum {
     STAGE_CHOOSE = 1 << 5,  /* what to unroll */
     STAGE_TO_HLS = 1 << 6,  /* to emithls */
     STAGE_FIT = 1 << 7,     /* FIFOs in the budget, then ports */
-    STAGE_NETWORK = 1 << 8, /* in place of STAGE_STREAM: to layers of an overlay */
+    STAGE_NETWORK = 1 << 8, /* in place of STAGE_STREAM: what an overlay of any size takes */
+    STAGE_LAYERS = 1 << 9,  /* to layers of an overlay */
 
     STAGES_FRONT = STAGE_FOLD | STAGE_TO_LINALG | STAGE_GENERALIZE | STAGE_STREAM | STAGE_TIDY,
     STAGES_DESIGN = STAGE_CHOOSE | STAGE_TO_HLS | STAGE_FIT,
     STAGES_ALL = STAGES_FRONT | STAGES_DESIGN,
-    STAGES_OVERLAY = STAGE_FOLD | STAGE_TO_LINALG | STAGE_GENERALIZE | STAGE_NETWORK
+    STAGES_OVERLAY = STAGE_FOLD | STAGE_TO_LINALG | STAGE_GENERALIZE | STAGE_NETWORK | STAGE_LAYERS
 };
 
 /* The options of the passes of the stages. */

@@ -106,6 +106,7 @@ emit                            cpp emit emitted
 emit/kernels                    kernels
 emit/overlay                    overlay_hls
 driver                          chart check compile device_options driver model ports search
+driver/overlay                  overlay_search
 driver/profile                  profile
 driver/roofline                 roofline
 driver/simulate                 simulation

@@ -190,6 +190,27 @@ int tool_check_overlay(int argc, char **argv);
 bool tool_take_overlay(const Tool *tool, const char *text, CompileOptions *compile, StrBuf *sizes)
     MUST_CHECK;
 
+/* Cycles of the program of a module, with the options' external memory, without computing anything.
+ * The caller frees the result in either case. False: diagnosed. */
+struct EngineOptions;
+struct EngineResult;
+bool tool_count_cycles(const Op *lowered, const Op *program, const struct EngineOptions *options,
+                       struct EngineResult *result) MUST_CHECK;
+
+/* ming overlay --search: the options, and the engine that is found for the models. */
+typedef struct OverlaySearchFlags {
+    Texts models;
+    const char *objective, *dies, *head;
+    Texts mix; /* a weight for each model */
+    int64_t rate;
+} OverlaySearchFlags;
+struct OverlayRequest;
+void tool_add_overlay_search(OverlaySearchFlags *search, Flags *flags);
+/* Searches with what the request says already (context, target, pinned sizes), prints what it finds.
+ * NULL: said why. */
+const Attr *tool_search_overlay(const Tool *tool, const OverlaySearchFlags *flags,
+                                struct OverlayRequest *request) MUST_CHECK;
+
 /* The commands of ming, each with its own argv[0]. They return an exit status.
  * Tests: lit/driver/ming-*, lit/tools/ming-*, lit/tools/devices.mir */
 int command_check(int argc, char **argv);

@@ -123,6 +123,11 @@ typedef struct SaParam {
     int64_t least, most;
 } SaParam;
 extern const SaParam sa_overlay_params[];
+#define PARAM(FIELD, LEAST, MOST, SUMMARY) SA_PARAM_##FIELD,
+enum {
+#include "dialects/sa/sa_overlay.def"
+};
+#undef PARAM
 
 /* The parameters as words of a file: those of sa_overlay.def in their order, then the bits of
  * activations and of weights. */

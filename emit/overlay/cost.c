@@ -129,17 +129,18 @@ void overlay_hls_cost(const SaOverlay *overlay, OverlayHlsPart parts[OVERLAY_HLS
 {
     static const struct {
         const char *name;
+        bool has_rows;
         Cost (*of)(const SaOverlay *overlay);
-    } rows[OVERLAY_HLS_PARTS] = {{"array", cost_of_array},
-                                 {"array memories", cost_of_array_memories},
-                                 {"processing unit", cost_of_alu},
-                                 {"activations", cost_of_activations},
-                                 {"weight buffer", cost_of_weight_buffer},
-                                 {"vectors, programs", cost_of_vectors},
-                                 {"ports, units", cost_of_control}};
+    } rows[OVERLAY_HLS_PARTS] = {{"array", true, cost_of_array},
+                                 {"array memories", true, cost_of_array_memories},
+                                 {"processing unit", true, cost_of_alu},
+                                 {"activations", false, cost_of_activations},
+                                 {"weight buffer", true, cost_of_weight_buffer},
+                                 {"vectors, programs", true, cost_of_vectors},
+                                 {"ports, units", false, cost_of_control}};
     *total = (Cost){0};
     for (size_t i = 0; i < OVERLAY_HLS_PARTS; i++) {
-        parts[i] = (OverlayHlsPart){rows[i].name, rows[i].of(overlay)};
+        parts[i] = (OverlayHlsPart){rows[i].name, rows[i].has_rows, rows[i].of(overlay)};
         cost_add(total, &parts[i].cost);
     }
 }

@@ -26,6 +26,7 @@ bool overlay_hls_write(Context *ctx, const Attr *overlay, const OverlayHlsOption
 /* Parts of the engine with their resources, as the cost model predicts them. */
 typedef struct OverlayHlsPart {
     const char *name;
+    bool has_rows; /* belongs to rows of the array, and is where these are */
     Cost cost;
 } OverlayHlsPart;
 enum { OVERLAY_HLS_PARTS = 7 };

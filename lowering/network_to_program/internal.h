@@ -91,12 +91,7 @@ typedef struct Layer {
 } Layer;
 typedef VEC(Layer) Layers;
 
-/* External memory, as the choice of tiles sees it: bytes in 1,000 cycles, cycles up to the first beat
- * and for each further run. */
-typedef struct Memory {
-    uint64_t rate, latency, restart;
-    uint32_t parts; /* in which the first layer's input comes */
-} Memory;
+typedef ProgramMemory Memory;
 
 typedef VEC(uint8_t) Bytes;
 
@@ -198,6 +193,9 @@ bool to_program_place_stages(const Plan *plan, size_t layer, const Schedule *sch
 
 /* model.c: cycles of a layer, and of the array for one vector of results of `n` input blocks. */
 uint64_t to_program_vector_cycles(const Plan *plan, const Layer *layer, uint64_t n, bool is_last);
+uint64_t to_program_run_cycles(const Plan *plan, const Layer *layer, const Tile *tile);
+/* Runs of so many beats each. */
+uint64_t to_program_transfer_cycles(const Plan *plan, uint64_t runs, uint64_t beats);
 uint64_t to_program_least_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule);
 /* All but .alone. Where that is more than `most` cycles, no less than the cycles that it says. */
 void to_program_predict_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule,

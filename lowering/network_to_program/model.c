@@ -68,7 +68,7 @@ static uint64_t blank_cycles(const Plan *plan, const Tile *tile)
     return blocks * extent(tile, DIM_Y) * extent(tile, DIM_X) * words + depth_of(plan, 1);
 }
 
-static uint64_t run_cycles(const Plan *plan, const Layer *layer, const Tile *tile)
+uint64_t to_program_run_cycles(const Plan *plan, const Layer *layer, const Tile *tile)
 {
     bool is_last = tile->end[DIM_N] == layer->n_blocks;
     const uint32_t y[] = {tile->begin[DIM_Y], tile->end[DIM_Y]};
@@ -104,7 +104,7 @@ uint64_t to_program_least_cycles(const Plan *plan, const Layer *layer, const Sch
            runs * depth_of(plan, layer->pu_steps);
 }
 
-static uint64_t transfer_cycles(const Plan *plan, uint64_t runs, uint64_t beats)
+uint64_t to_program_transfer_cycles(const Plan *plan, uint64_t runs, uint64_t beats)
 {
     const Memory *memory = &plan->memory;
     uint64_t most = SA_BEAT_BYTES * 1000, rate = memory->rate < most ? memory->rate : most;
@@ -133,7 +133,7 @@ static uint64_t move_maps(Clock *c, int role, const MapArea *region)
     const Map *map = &c->plan->maps.data[c->layer->map[role]];
     if (!to_program_moves(c->plan, map, region, &m)) return 0;
     c->bytes += m.commands * m.runs * m.beats * SA_BEAT_BYTES;
-    return m.commands * transfer_cycles(c->plan, m.runs, m.beats);
+    return m.commands * to_program_transfer_cycles(c->plan, m.runs, m.beats);
 }
 
 static bool is_outside(const Clock *c, int role)
@@ -175,7 +175,7 @@ static void fill_array(Clock *c, const Tile *before, const Tile *tile)
     c->half = 1 - c->half;
     if (!is_there) c->bytes += beats * SA_BEAT_BYTES;
     if (!before && c->has_begun) return;
-    if (!is_there) c->load_w += transfer_cycles(plan, 1, beats);
+    if (!is_there) c->load_w += to_program_transfer_cycles(plan, 1, beats);
     uint64_t begin = greater(greater(c->fill, is_there ? 0 : c->load_w), c->halves[c->half]);
     c->fill = begin + to_program_up(count, size->fill_words);
 }
@@ -195,7 +195,7 @@ static void run_tile(Clock *c, const Tile *tile)
         begin = greater(begin, c->rooms[ROLE_RESULT][c->turn[ROLE_RESULT]]);
         waits += 2;
     }
-    c->array = begin + waits + run_cycles(c->plan, c->layer, tile);
+    c->array = begin + waits + to_program_run_cycles(c->plan, c->layer, tile);
     c->halves[c->half] = c->array;
     for (int role = 0; role < ROLE_RESULT; role++) c->rooms[role][c->turn[role]] = c->array;
     if (!gives) return;
@@ -245,7 +245,7 @@ static uint64_t time_of(Clock *c, const Schedule *schedule)
 static uint64_t whole_map(const Plan *plan, const Layer *layer, int role)
 {
     if (layer->map[role] == SIZE_MAX || plan->maps.data[layer->map[role]].is_spilled) return 0;
-    return transfer_cycles(plan, 1, plan->maps.data[layer->map[role]].beats);
+    return to_program_transfer_cycles(plan, 1, plan->maps.data[layer->map[role]].beats);
 }
 
 void to_program_predict_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule,
@@ -263,7 +263,8 @@ void to_program_predict(const Plan *plan, const Layer *layer, const Schedule *sc
     to_program_predict_cycles(plan, layer, schedule, UINT64_MAX, out);
     uint64_t vectors = (uint64_t)op_attr(layer->op, "parameters")->u.array.count * layer->m_blocks;
     uint64_t bytes = vectors * plan->size.rows * PARAMETER_BYTES;
-    if (bytes > 0) alone.load_w = transfer_cycles(plan, 1, to_program_up(bytes, SA_BEAT_BYTES));
+    if (bytes > 0)
+        alone.load_w = to_program_transfer_cycles(plan, 1, to_program_up(bytes, SA_BEAT_BYTES));
     alone.array = whole_map(plan, layer, ROLE_INPUT) + whole_map(plan, layer, ROLE_OPERAND);
     out->alone = time_of(&alone, schedule) + whole_map(plan, layer, ROLE_RESULT);
 }

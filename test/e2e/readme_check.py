@@ -119,6 +119,8 @@ def prepare(folder, page):
         np.save(folder / "m.npy", np.full((1, 4), 15, np.int8))
     if page.name in ("README.md", "overlay.md"):
         shutil.copy(EXAMPLE.parent / "overlay.mir", folder / "network.mir")
+        for name in ("a.onnx", "b.onnx"):
+            shutil.copy(EXAMPLE / "model.onnx", folder / name)
         np.save(folder / "map.npy", np.arange(48, dtype=np.int8).reshape(4, 4, 3))
         np.save(folder / "frame.npy", np.load(EXAMPLE / "input.npy")[:1])
         (folder / "input.bin").write_bytes(bytes(4096))

@@ -164,34 +164,15 @@ static void print_json(const CheckOverlay *options, const SaOverlay *size, const
     strbuf_free(&text);
 }
 
-/* Banks as large as what lies in them. */
-static size_t size_banks(const Op *program, EngineBank banks[ENGINE_MAX_BANKS])
-{
-    FOR_EACH_INNER(op, program) {
-        bool is_image = op->def == SA(IMAGE);
-        if (!is_image && op->def != SA(PORT)) continue;
-        uint64_t bytes =
-            is_image ? (uint64_t)dense_count(op_attr(op, "value")) : engine_port_bytes(op);
-        uint64_t end = (uint64_t)sa_int(op, "address", 0) * SA_BEAT_BYTES + bytes;
-        EngineBank *bank = &banks[sa_int(op, SA_ATTR_BANK, 0)];
-        end = (end + SA_BEAT_BYTES - 1) / SA_BEAT_BYTES * SA_BEAT_BYTES;
-        if (end > bank->size) bank->size = end;
-    }
-    return ENGINE_MAX_BANKS;
-}
-
 static bool count_cycles(const CheckOverlay *options, const Op *module, const Op *lowered)
 {
-    EngineBank banks[ENGINE_MAX_BANKS] = {0};
-    EngineOptions engine = ENGINE_DEFAULTS;
     EngineResult result = {0};
     LayerRows rows = {0};
     const Op *program = overlay_find_program(lowered);
+    EngineOptions engine = ENGINE_DEFAULTS;
     engine.rate = (uint64_t)options->rate;
     engine.latency = (uint64_t)options->latency;
-    engine.max_cycles = 0;
-    engine.is_timed_only = true;
-    bool ok = program && engine_run(program, &engine, banks, size_banks(lowered, banks), &result);
+    bool ok = program && tool_count_cycles(lowered, program, &engine, &result);
     if (ok) {
         SaOverlay size = sa_overlay(op_attr(program, SA_ATTR_OVERLAY));
         FOR_EACH_INNER(op, module)

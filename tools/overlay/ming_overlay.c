@@ -1,10 +1,12 @@
-/* ming overlay: writes the HLS project of an engine of the sizes that are given.
- * Tests: lit/emit/overlay.test, test/e2e/engine_csim_check.py */
+/* ming overlay: writes the HLS project of an engine of the sizes that are given, or of those that a
+ * search finds for some networks.
+ * Tests: lit/emit/overlay.test, lit/tools/ming-overlay-search.test, test/e2e/engine_csim_check.py */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/dialects.h"
+#include "driver/overlay/overlay.h"
 #include "emit/overlay/overlay.h"
 #include "lowering/linalg_to_sa/linalg_to_sa.h"
 #include "tools/internal.h"
@@ -16,9 +18,10 @@ typedef struct Size {
 } Size;
 
 typedef struct OverlayFlags {
-    const char *output, *act, *weight, *device;
-    Size sizes[SA_OVERLAY_PARAMS];
-    int64_t clock;
+    const char *output, *act, *weight; /* of the types NULL: not given */
+    Size sizes[SA_OVERLAY_PARAMS];     /* LIMIT_NOT_GIVEN */
+    DeviceOptions device;
+    OverlaySearchFlags search;
 } OverlayFlags;
 
 /* What `ming compile --architecture=overlay` takes where nothing is said. */
@@ -31,14 +34,14 @@ static const char *default_of(const char *name)
 
 static void init_flags(OverlayFlags *flags)
 {
-    *flags = (OverlayFlags){
-        .act = default_of("act"), .weight = default_of("weight"), .clock = LIMIT_NOT_GIVEN};
+    *flags = (OverlayFlags){.device = DEVICE_OPTIONS_DEFAULTS, .search = {.rate = LIMIT_NOT_GIVEN}};
+    flags->device.device = NULL;
     for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
         const char *name = sa_overlay_params[i].name;
         Size *size = &flags->sizes[i];
         for (size_t k = 0; name[k] && k + 1 < sizeof size->name; k++)
             size->name[k] = name[k] == '_' ? '-' : name[k];
-        size->value = strtoll(default_of(name), NULL, 10);
+        size->value = LIMIT_NOT_GIVEN;
     }
 }
 
@@ -54,12 +57,15 @@ static const Attr *read_overlay(Context *ctx, const OverlayFlags *flags)
     uint32_t words[SA_OVERLAY_WORDS] = {0};
     for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
         int64_t value = flags->sizes[i].value;
+        if (value == LIMIT_NOT_GIVEN)
+            value = strtoll(default_of(sa_overlay_params[i].name), NULL, 10);
         words[i] = value >= 0 && value <= UINT32_MAX ? (uint32_t)value : 0; /* 0 is refused */
     }
     SaOverlay overlay = sa_overlay_from_words(words);
-    overlay.act_bits = bits_of(flags->act);
-    overlay.act_is_unsigned = flags->act[0] == 'u';
-    overlay.weight_bits = bits_of(flags->weight);
+    const char *act = flags->act ? flags->act : default_of("act");
+    overlay.act_bits = bits_of(act);
+    overlay.act_is_unsigned = act[0] == 'u';
+    overlay.weight_bits = bits_of(flags->weight ? flags->weight : default_of("weight"));
     return sa_overlay_attr(ctx, &overlay, loc_unknown(ctx));
 }
 
@@ -119,7 +125,7 @@ static bool write_project(const Tool *tool, Context *ctx, const OverlayFlags *fl
     StrBuf csim = {0}, engine = {0}, why = {0};
     OverlayHlsOptions options = {.output_dir = flags->output,
                                  .part = target ? target->device.part : STR(DEVICE_DEFAULT_PART),
-                                 .clock = target ? target->clock : flags->clock};
+                                 .clock = target ? target->clock : flags->device.clock};
     if (options.clock == LIMIT_NOT_GIVEN) options.clock = CLOCK_DEFAULT_MHZ;
     bool ok =
         driver_resource_dir("csim", &csim) ||
@@ -138,29 +144,60 @@ static bool write_project(const Tool *tool, Context *ctx, const OverlayFlags *fl
     return ok;
 }
 
+/* The sizes that are given, or found. NULL: said why. */
+static const Attr *choose_overlay(const Tool *tool, const OverlayFlags *flags, Context *ctx,
+                                  const DeviceTarget *target)
+{
+    OverlayRequest request = {
+        .ctx = ctx, .target = target, .act = flags->act, .weight = flags->weight};
+    if (flags->search.models.len == 0) return read_overlay(ctx, flags);
+    if (!read_overlay(ctx, flags)) return NULL; /* a size that is given is wrong */
+    for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) request.pins[i] = flags->sizes[i].value;
+    return tool_search_overlay(tool, &flags->search, &request);
+}
+
 static bool build_engine(const Tool *tool, const OverlayFlags *flags, Context *ctx,
                          DeviceTarget *target)
 {
-    DeviceOptions device = DEVICE_OPTIONS_DEFAULTS;
-    device.device = flags->device;
-    device.clock = flags->clock;
-    const Attr *overlay = read_overlay(ctx, flags);
-    if (!overlay ||
-        (flags->device && !driver_resolve_device(ctx, &device, tool_errors(tool), target)))
+    const bool searches = flags->search.models.len > 0;
+    DeviceOptions device = flags->device;
+    if (searches && !device.device) device.device = DEFAULT_DEVICE;
+    if (device.device && !driver_resolve_device(ctx, &device, tool_errors(tool), target))
         return false;
+    const Attr *overlay = choose_overlay(tool, flags, ctx, target);
+    if (!overlay) return false;
     SaOverlay size = sa_overlay(overlay);
-    if (flags->device && !fits_device(tool, &size, target)) return false;
-    if (!write_project(tool, ctx, flags, overlay, flags->device ? target : NULL)) return false;
-    print_cost(&size, flags->device ? target : NULL);
+    if (device.device && !searches && !fits_device(tool, &size, target)) return false;
+    if (flags->output && !write_project(tool, ctx, flags, overlay, device.device ? target : NULL))
+        return false;
+    print_cost(&size, device.device ? target : NULL);
     return true;
+}
+
+/* Options that are about a search. */
+static bool check_search(const Tool *tool, const OverlayFlags *flags)
+{
+    const OverlaySearchFlags *search = &flags->search;
+    const DeviceOptions *device = &flags->device;
+    bool has_limits = device->utilization != LIMIT_NOT_GIVEN || device->shell ||
+                      device->lut_margin != LIMIT_NOT_GIVEN;
+    for (size_t i = 0; i < sizeof device->limits / sizeof(int64_t); i++)
+        has_limits |= ((const int64_t *)(const void *)&device->limits)[i] != LIMIT_NOT_GIVEN;
+    if (search->models.len > 0) return true;
+    if (search->objective || search->dies || search->head || search->mix.len > 0 ||
+        search->rate != LIMIT_NOT_GIVEN || has_limits)
+        return tool_error(tool, "error: --objective, --mix, --dies, --rate, --head and limits of "
+                                "the device are for --search");
+    return flags->output || tool_error(tool, "error: -o needs the directory to write");
 }
 
 static bool run_overlay(const Tool *tool, const OverlayFlags *flags, const Texts *inputs)
 {
     enum { MOST_MHZ = 2000 };
+    const int64_t clock = flags->device.clock;
     if (inputs->len > 0) return tool_error(tool, "error: takes no file, as '%s'", inputs->data[0]);
-    if (!flags->output) return tool_error(tool, "error: -o needs the directory to write");
-    if (flags->clock != LIMIT_NOT_GIVEN && (flags->clock < 1 || flags->clock > MOST_MHZ))
+    if (!check_search(tool, flags) || !tool_check_device(tool, &flags->device)) return false;
+    if (clock != LIMIT_NOT_GIVEN && (clock < 1 || clock > MOST_MHZ))
         return tool_error(tool, "error: --clock takes 1 to %d MHz", MOST_MHZ);
     Context *ctx = context_create();
     DeviceTarget *target = xcalloc(1, sizeof *target);
@@ -185,11 +222,9 @@ static void add_flags(OverlayFlags *overlay, Flags *flags)
               {"act", FLAG_CHOICE, &overlay->act, "i8|i16|i2|i3|ui1|ui2|ui3",
                "Elements of maps, default i16", NULL},
               {"weight", FLAG_CHOICE, &overlay->weight, "i8|i16|i1|i2|i3",
-               "Elements of weights, default i16", NULL},
-              {"device", FLAG_TEXT, &overlay->device, "name",
-               "A device that must have what the engine is predicted to take", NULL},
-              {"clock", FLAG_INT, &overlay->clock, "MHz",
-               "Clock for synthesis, default the device's", NULL});
+               "Elements of weights, default i16", NULL});
+    flags_add_device(flags, &overlay->device);
+    tool_add_overlay_search(&overlay->search, flags);
 }
 
 int command_overlay(int argc, char **argv)
@@ -211,5 +246,7 @@ int command_overlay(int argc, char **argv)
     bool ok = args == ARGS_DONE || (args == ARGS_RUN && run_overlay(&tool, &overlay, &inputs));
     vec_free(&inputs);
     vec_free(&flags);
+    vec_free(&overlay.search.models);
+    vec_free(&overlay.search.mix);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
