@@ -52,9 +52,9 @@ void driver_divide(DeviceTarget *target, int64_t designs);
 
 /* Options of choose-unroll, as a pipeline has them in braces. */
 void driver_add_search_options(StrBuf *out, const StageOptions *options);
-/* Those about the dies of the target; and the options of place-cards and connect-cards. False: the
- * pass is left out. */
-void driver_add_dies(StrBuf *out, const DeviceTarget *target);
+/* Those about the dies of the target, and of their memory banks; and the options of place-cards and
+ * connect-cards. False: the pass is left out. */
+void driver_add_dies(StrBuf *out, const DeviceTarget *target, bool has_banks);
 bool driver_add_cards(StrBuf *out, const StageOptions *options);
 bool driver_add_links(StrBuf *out, const StageOptions *options);
 /* Whether one design goes over the cards, so that processes are placed once they are chosen. */

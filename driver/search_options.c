@@ -136,9 +136,9 @@ static void add_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards, bo
         strbuf_printf(out, " die-mean=%lld", (long long)target->mean_percent);
 }
 
-void driver_add_dies(StrBuf *out, const DeviceTarget *target)
+void driver_add_dies(StrBuf *out, const DeviceTarget *target, bool has_banks)
 {
-    add_dies(out, target, 1, false);
+    add_dies(out, target, 1, has_banks);
 }
 
 /* The dies that processes are placed on while they are chosen. */

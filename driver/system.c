@@ -179,11 +179,11 @@ static void add_links(StrBuf *out, const System *system)
     strbuf_add_c(out, "links=\"");
     for (uint32_t i = 0; i < system->link_count; i++) {
         const SystemLink *l = &system->links[i];
-        strbuf_printf(out, "%s%u.%u-%u.%u:%lld:%lld:%lld:%lld:%.*s", i ? "," : "", l->from,
-                      port_die(&system->cards[l->from].device, l->from_port), l->to,
-                      port_die(&system->cards[l->to].device, l->to_port), (long long)l->gbps,
-                      (long long)l->latency_ns, (long long)l->payload, (long long)l->overhead,
-                      STR_ARG(system_protocol_name(l->protocol)));
+        strbuf_printf(out, "%s%u.%u.%u-%u.%u.%u:%lld:%lld:%lld:%lld:%.*s", i ? "," : "", l->from,
+                      port_die(&system->cards[l->from].device, l->from_port), l->from_port, l->to,
+                      port_die(&system->cards[l->to].device, l->to_port), l->to_port,
+                      (long long)l->gbps, (long long)l->latency_ns, (long long)l->payload,
+                      (long long)l->overhead, STR_ARG(system_protocol_name(l->protocol)));
     }
     strbuf_add_char(out, '"');
 }
@@ -211,6 +211,6 @@ bool driver_add_cards(StrBuf *out, const StageOptions *options)
         strbuf_add_char(out, ' ');
         add_links(out, system);
     }
-    driver_add_dies(out, options->target);
+    driver_add_dies(out, options->target, options->compile->has_memory_ports);
     return true;
 }

@@ -96,6 +96,9 @@ static void add_old_kernel(Str line, void *user)
         if (!str_ends_with(top, system)) return;
         add_line(out, KERNEL_FOLDER, (Str){top.data, top.len - strlen(system)});
         strbuf_add_c(out, ".mir");
+        add_line(out, KERNEL_FOLDER, (Str){top.data, top.len - strlen(system)});
+        strbuf_add_c(out, "_network.cpp");
+        add_line(out, KERNEL_FOLDER, STR("ming_adapter.h"));
         return;
     }
     if (line.len < 2 || *at != '\t') return;

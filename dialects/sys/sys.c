@@ -130,12 +130,24 @@ static bool verify_list(Op *op, const NamedAttr *attr)
            op_error(op, "is no module, so it cannot have %.*s", STR_ARG(attr->name->str));
 }
 
+bool sys_has_ways(const Attr *ports, const Attr *pace)
+{
+    bool ok = !pace || (ATTR_IS_I64.test(pace) && attr_int_value(pace) >= 1);
+    if (!ok || !ports) return ok;
+    if (!attr_is_int_array(ports) || ports->u.dense_array.count != 2) return false;
+    for (size_t i = 0; i < 2; i++)
+        ok &= dense_array_i64(ports, i) >= 0 && dense_array_i64(ports, i) < SYS_MAX_PORTS;
+    return ok;
+}
+
 /* { packet = 16 : i64, protocol = "credit" } */
 static bool verify_link_attr(Op *op, const Attr *link)
 {
     const Attr *packet = link->kind == ATTR_DICT ? attr_dict_get_c(link, SYS_ATTR_PACKET) : NULL;
     return (packet && packet->kind == ATTR_INTEGER &&
-            has_kind(link, SYS_ATTR_PROTOCOL, ATTR_STRING) && op->def == EMITHLS(STREAM)) ||
+            has_kind(link, SYS_ATTR_PROTOCOL, ATTR_STRING) && op->def == EMITHLS(STREAM) &&
+            sys_has_ways(attr_dict_get_c(link, SYS_ATTR_PORTS),
+                         attr_dict_get_c(link, SYS_ATTR_PACE))) ||
            op_error(op, SYS_ATTR_LINK " must be a dictionary with 'packet' and 'protocol' on an "
                                       "emithls.stream");
 }

@@ -36,6 +36,10 @@ extern const AttrDef sys_attr_place;
 /* Of a sys.link op, and keys of the dictionary: words of a packet, an i64, and "credit" or "udp". */
 #define SYS_ATTR_PACKET "packet"
 #define SYS_ATTR_PROTOCOL "protocol"
+/* Likewise, if known: the Ethernet ports of the writer's and the reader's card, an i64 array; and the
+ * cycles that the link takes for a packet, an i64. */
+#define SYS_ATTR_PORTS "ports"
+#define SYS_ATTR_PACE "pace"
 /* On the module: the dies that places count, an array of dictionaries of SYS_DIE keys, and what
  * joins them, an array of dictionaries of SYS_LINK keys. Written by choose-unroll; read by
  * target/dse, target/fifo and emit. */
@@ -58,7 +62,7 @@ extern const AttrDef sys_attr_place;
 #define SYS_LINK_DIES "dies"   /* i64 array: two dies by number */
 #define SYS_LINK_WIRES "wires" /* i64: in each direction */
 
-enum { SYS_MAX_CARDS = 16, SYS_MAX_DIES = 8 }; /* of a card */
+enum { SYS_MAX_CARDS = 16, SYS_MAX_DIES = 8, SYS_MAX_PORTS = 8 }; /* dies, ports: of a card */
 
 typedef struct SysPlace {
     int64_t card, die;
@@ -66,6 +70,8 @@ typedef struct SysPlace {
 
 const Attr *sys_place_attr(Context *ctx, SysPlace place);
 SysPlace sys_place_of(const Attr *place); /* of a #sys.place */
+/* Whether these are SYS_ATTR_PORTS and SYS_ATTR_PACE of a link; either may be NULL. */
+bool sys_has_ways(const Attr *ports, const Attr *pace);
 /* False: the op has none. */
 bool sys_place(const Op *op, SysPlace *out);
 

@@ -63,6 +63,9 @@ static bool verify_link(Op *op)
         return op_error(op, "needs a depth and packets of at least 1 word");
     if (latency < 1 || latency > EMITHLS_MAX_LATENCY)
         return op_error(op, "latency must be from 1 to %d", EMITHLS_MAX_LATENCY);
+    if (!sys_has_ways(op_attr(op, SYS_ATTR_PORTS), op_attr(op, SYS_ATTR_PACE)))
+        return op_error(op, "needs two ports from 0 to %d and a pace of at least 1 cycle, or none",
+                        SYS_MAX_PORTS - 1);
     return str_eq_c(protocol, "credit") || str_eq_c(protocol, "udp") ||
            op_error(op, "protocol must be 'credit' or 'udp', but got '%.*s'", STR_ARG(protocol));
 }

@@ -1,6 +1,6 @@
 /* hls::axis and ap_axiu for C simulation: a beat of an AXI-Stream with TKEEP,
- * TSTRB and TLAST. Of the side channels only these: user, id and dest have no
- * bits. Tested by test/csim and test/e2e/dma_check.py. */
+ * TSTRB and TLAST; user, id and dest all have bits, or none of them has.
+ * Tested by test/csim, test/e2e/dma_check.py and network_check.py. */
 #ifndef AP_AXI_SDATA_H
 #define AP_AXI_SDATA_H
 
@@ -13,7 +13,20 @@ struct axis;
 
 template <int BITS, std::size_t USER, std::size_t ID, std::size_t DEST>
 struct axis<ap_uint<BITS>, USER, ID, DEST> {
-    static_assert(USER == 0 && ID == 0 && DEST == 0, "there are no user, id and dest");
+    static_assert(USER > 0 && ID > 0 && DEST > 0, "some of user, id and dest have no bits");
+    static_assert(BITS > 0 && BITS % 8 == 0, "an AXI-Stream has whole bytes");
+
+    ap_uint<BITS> data;
+    ap_uint<BITS / 8> keep;
+    ap_uint<BITS / 8> strb;
+    ap_uint<static_cast<int>(USER)> user;
+    ap_uint<1> last;
+    ap_uint<static_cast<int>(ID)> id;
+    ap_uint<static_cast<int>(DEST)> dest;
+};
+
+template <int BITS>
+struct axis<ap_uint<BITS>, 0, 0, 0> {
     static_assert(BITS > 0 && BITS % 8 == 0, "an AXI-Stream has whole bytes");
 
     ap_uint<BITS> data;

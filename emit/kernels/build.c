@@ -1,22 +1,28 @@
 /* What makes kernels and links them: configurations of v++, and make's rules.
  * Tests: test/e2e/system_check.py */
+#include <string.h>
+
+#include "analysis/analysis.h"
 #include "emit/kernels/internal.h"
 #include "ir/asm/print/print.h"
 
-void kernels_print_config(const KernelSet *set, const KernelFiles *kernel, StrBuf *out)
+void kernels_print_config(const KernelSet *set, const char *name, bool has_headers, StrBuf *out)
 {
-    const char *name = kernels_name(kernel);
     strbuf_add_c(out, "# v++ -c --mode hls --config, in this folder; make xo does.\n");
     strbuf_add_c(out, "part=");
     strbuf_add_str(out, emit_part(set->module));
     strbuf_add_c(out, "\n\n[hls]\nflow_target=vitis\nclock=");
     emit_add_period(set->module, out);
     strbuf_add_c(out, "ns\n");
+    strbuf_printf(out, "syn.top=%s\nsyn.file=%s.cpp\n", name, name);
+    if (has_headers)
+        strbuf_printf(out, "syn.file=%s.h\nsyn.file=%s_params.h\n", name, name);
+    else
+        strbuf_add_c(out, "syn.file=" KERNELS_ADAPTER_HEADER "\n");
     strbuf_printf(out,
-                  "syn.top=%s\nsyn.file=%s.cpp\nsyn.file=%s.h\nsyn.file=%s_params.h\n"
                   "syn.cflags=-std=c++17\nsyn.compile.enable_auto_rewind=0\n"
                   "package.output.format=xo\npackage.output.file=%s.xo\n",
-                  name, name, name, name, name);
+                  name);
 }
 
 /* Whether a kernel is linked into the card's bitstream. */
@@ -52,32 +58,82 @@ static void print_streams(const KernelSet *set, int64_t card, StrBuf *out)
     }
 }
 
-/* Links end at kernels of the network, which are not made here. */
-static void print_links(const KernelSet *set, int64_t card, StrBuf *out)
+/* Adapters, and the UDP core and the MAC of each port (Xilinx's xup_vitis_network_example). */
+static void print_network(const KernelSet *set, int64_t card, StrBuf *out)
 {
-    FOR_EACH_OP(op, region_entry(op_region(set->system, 0))) {
-        if (op->def != SYS(LINK)) continue;
-        const KernelEnds ends = kernels_ends(set, op_result(op, 0));
-        const KernelFiles *from = &set->kernels.data[ends.from], *to = &set->kernels.data[ends.to];
-        if (from->place.card == card)
-            strbuf_printf(out, "# to card %lld: %s_0.%s\n", (long long)to->place.card,
-                          kernels_name(from), kernels_port(from, ends.from_port));
-        if (to->place.card == card)
-            strbuf_printf(out, "# from card %lld: %s_0.%s\n", (long long)from->place.card,
-                          kernels_name(to), kernels_port(to, ends.to_port));
+    for (size_t i = 0; i < set->adapters.len; i++) {
+        const KernelAdapter *a = &set->adapters.data[i];
+        if (a->place.card != card) continue;
+        strbuf_printf(out, "nk=%s:1:%s_0\nslr=%s_0:", a->name.data, a->name.data, a->name.data);
+        kernels_print_die(set, a->place, out);
+        strbuf_add_char(out, '\n');
+    }
+    for (size_t i = 0; i < set->ports.len; i++) {
+        const KernelNetPort *p = &set->ports.data[i];
+        const long long port = p->port;
+        if (p->card != card) continue;
+        for (int mac = 0; mac < 2; mac++) {
+            strbuf_printf(out,
+                          mac ? "nk=cmac_%lld:1:cmac_%lld\nslr=cmac_%lld:"
+                              : "nk=networklayer:1:networklayer_%lld\nslr=networklayer_%lld:",
+                          port, port, port);
+            kernels_print_die(set, (SysPlace){p->card, p->die}, out);
+            strbuf_add_char(out, '\n');
+        }
+        strbuf_printf(out,
+                      "stream_connect=cmac_%lld.M_AXIS:networklayer_%lld.S_AXIS_eth2nl\n"
+                      "stream_connect=networklayer_%lld.M_AXIS_nl2eth:cmac_%lld.S_AXIS\n",
+                      port, port, port, port);
+    }
+}
+
+static void print_joints(const KernelSet *set, int64_t card, StrBuf *out)
+{
+    for (size_t i = 0; i < set->joints.len; i++) {
+        const KernelJoint *j = &set->joints.data[i];
+        if (j->card != card) continue;
+        if (j->from)
+            strbuf_printf(out, "stream_connect=%s_0.%s:", j->from, j->from_arg);
+        else
+            strbuf_printf(out,
+                          "stream_connect=networklayer_%lld.M_AXIS_nl2sk:", (long long)j->port);
+        if (j->to)
+            strbuf_printf(out, "%s_0.%s:%lld\n", j->to, j->to_arg, (long long)j->depth);
+        else
+            strbuf_printf(out, "networklayer_%lld.S_AXIS_sk2nl:%lld\n", (long long)j->port,
+                          (long long)j->depth);
     }
 }
 
 static bool has_links(const KernelSet *set, int64_t card)
 {
-    FOR_EACH_OP(op, region_entry(op_region(set->system, 0)))
-        if (op->def == SYS(LINK)) {
-            const KernelEnds ends = kernels_ends(set, op_result(op, 0));
-            if (set->kernels.data[ends.from].place.card == card ||
-                set->kernels.data[ends.to].place.card == card)
-                return true;
-        }
+    for (size_t i = 0; i < set->ports.len; i++)
+        if (set->ports.data[i].card == card) return true;
     return false;
+}
+
+/* The bank of its die that each memory of a kernel is in. */
+static void print_banks(const KernelSet *set, int64_t card, StrBuf *out)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_[:]";
+    for (size_t i = 0; i < set->kernels.len; i++) {
+        const KernelFiles *k = &set->kernels.data[i];
+        const Attr *die = kernels_die(set, k->place);
+        const Attr *bank = die ? attr_dict_get_c(die, SYS_DIE_BANK) : NULL;
+        if (!is_on_card(set, k, card) || !bank ||
+            strspn(bank->u.string.data, plain) != bank->u.string.len)
+            continue;
+        FOR_EACH_OP(op, region_entry(op_region(k->func, 0))) {
+            const Attr *bundle = op_attr(op, EMITHLS_ATTR_BUNDLE);
+            if (op->def != EMITHLS(INTERFACE) || !bundle) continue;
+            for (int64_t n = 0; n < set->instances; n++) {
+                strbuf_printf(out, "sp=%s_%lld.m_axi_gmem_", kernels_name(k), (long long)n);
+                identifier_append(out, bundle->u.string);
+                strbuf_printf(out, ":%.*s\n", STR_ARG(bank->u.string));
+            }
+        }
+    }
 }
 
 void kernels_print_link(const KernelSet *set, int64_t card, StrBuf *out)
@@ -87,10 +143,10 @@ void kernels_print_link(const KernelSet *set, int64_t card, StrBuf *out)
                   "[connectivity]\n",
                   (long long)card);
     print_units(set, card, out);
+    print_network(set, card, out);
+    print_banks(set, card, out);
     print_streams(set, card, out);
-    if (has_links(set, card))
-        strbuf_add_c(out, "# Streams to and from other cards, which NETWORK of make connects:\n");
-    print_links(set, card, out);
+    print_joints(set, card, out);
     strbuf_add_c(out, emit_vivado_section);
 }
 
@@ -109,11 +165,15 @@ static void print_template(const KernelSet *set, StrBuf *out, const char *text)
 
 static void print_card_rule(const KernelSet *set, int64_t card, StrBuf *out)
 {
-    strbuf_printf(out, "\ncard%lld/system.xclbin: card%lld/link.cfg $(NETWORK)", (long long)card,
+    strbuf_printf(out, "\ncard%lld/system.xclbin: card%lld/link.cfg", (long long)card,
                   (long long)card);
+    if (has_links(set, card)) strbuf_add_c(out, " $(NETWORK)");
     for (size_t i = 0; i < set->kernels.len; i++)
         if (is_on_card(set, &set->kernels.data[i], card))
             strbuf_printf(out, " kernels/%s.xo", kernels_name(&set->kernels.data[i]));
+    for (size_t i = 0; i < set->adapters.len; i++)
+        if (set->adapters.data[i].place.card == card)
+            strbuf_printf(out, " kernels/%s.xo", set->adapters.data[i].name.data);
     strbuf_add_char(out, '\n');
     strbuf_add_c(out,
                  "\t@$(call installed,$(VPP),VPP)\n"
@@ -121,25 +181,67 @@ static void print_card_rule(const KernelSet *set, int64_t card, StrBuf *out)
                  "{ echo \"error: give PLATFORM, as v++ --platform takes it\" >&2; exit 2; }\n");
     if (has_links(set, card))
         strbuf_printf(out,
-                      "\t@test -n \"$(NETWORK)\" || { echo \"error: give NETWORK, a configuration "
-                      "that connects the streams which card%lld/link.cfg names to kernels of the "
-                      "network\" >&2; exit 2; }\n",
+                      "\t@test -n \"$(NETWORK)\" || { echo \"error: give NETWORK, the .xo files "
+                      "of the cmac_N and networklayer that card%lld/link.cfg names\" >&2; exit 2; "
+                      "}\n",
                       (long long)card);
     strbuf_printf(out,
-                  "\t$(VPP) --link --platform $(PLATFORM) $(addprefix --config ,$(NETWORK)) "
+                  "\t$(VPP) --link --platform $(PLATFORM) "
                   "--config card%lld/link.cfg $(filter %%.xo,$^) -o $@\n",
                   (long long)card);
 }
 
-void kernels_print_make(const KernelSet *set, StrBuf *out)
+static void print_usage(const KernelSet *set, StrBuf *out)
 {
     strbuf_add_c(out, "# make system-csim, with the files of make csim\n"
-                      "#   simulates kernel by kernel\n"
-                      "# make xo\n"
+                      "#   simulates kernel by kernel\n");
+    if (set->links.len > 0)
+        strbuf_add_c(out, "# make network-csim, with the same files [LOSS=SHARE [SEED=N]]\n"
+                          "#   likewise, with the adapters at links and a network that loses\n"
+                          "#   packets\n");
+    strbuf_add_c(out, "# make xo\n"
                       "#   makes each kernel with Vitis HLS\n"
-                      "# make link PLATFORM=NAME [NETWORK=FILE.cfg]\n"
-                      "#   links the kernels of each card\n\n"
-                      "KERNELS :=");
+                      "# make link PLATFORM=NAME [NETWORK='FILE.xo …']\n"
+                      "#   links the kernels of each card\n\n");
+}
+
+/* Adapters are made as kernels are. */
+static void print_adapters(const KernelSet *set, StrBuf *out)
+{
+    if (set->links.len == 0) return;
+    strbuf_add_c(out, "\nADAPTERS :=");
+    for (size_t i = 0; i < set->adapters.len; i++)
+        strbuf_printf(out, " \\\n\t%s", set->adapters.data[i].name.data);
+    print_template(set, out,
+                   "\nNETWORK_OBJECTS := kernels/TOP_network.o $(KERNELS:%=kernels/%.o) "
+                   "$(ADAPTERS:%=kernels/%.o)\n\n"
+                   ".PHONY: network-csim clean-network\n\n"
+                   "clean: clean-network\n"
+                   "clean-network:\n"
+                   "\trm -rf TOP_network_csim $(NETWORK_OBJECTS) $(ADAPTERS:%=kernels/%.xo) "
+                   "$(ADAPTERS:%=kernels/%_hls)\n\n"
+                   "TOP_network_csim: TOP_tb.o $(NETWORK_OBJECTS)\n"
+                   "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) $^ -o $@\n\n"
+                   "kernels/TOP_network.o $(ADAPTERS:%=kernels/%.o): %.o: %.cpp $(HEADERS) "
+                   "$(wildcard kernels/*.h)\n"
+                   "\t$(CXX) $(CXXFLAGS) -Icsim -Ikernels -c $< -o $@\n\n"
+                   "xo: $(ADAPTERS:%=kernels/%.xo)\n\n"
+                   "$(ADAPTERS:%=kernels/%.xo): kernels/%.xo: kernels/%.cfg kernels/%.cpp "
+                   "kernels/" KERNELS_ADAPTER_HEADER "\n"
+                   "\t@$(call installed,$(VPP),VPP)\n"
+                   "\tcd kernels && $(VPP) -c --mode hls --config $*.cfg --work_dir $*_hls\n\n"
+                   "network-csim: export MING_LOSS := $(value LOSS)\n"
+                   "network-csim: export MING_SEED := $(value SEED)\n"
+                   "network-csim: arguments TOP_network_csim\n"
+                   "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_network_csim\"");
+    strbuf_add_str(out, strbuf_str(&set->whole->file_arguments));
+    strbuf_add_char(out, '\n');
+}
+
+void kernels_print_make(const KernelSet *set, StrBuf *out)
+{
+    print_usage(set, out);
+    strbuf_add_c(out, "KERNELS :=");
     for (size_t i = 0; i < set->kernels.len; i++)
         strbuf_printf(out, " \\\n\t%s", kernels_name(&set->kernels.data[i]));
     print_template(set, out,
@@ -160,7 +262,9 @@ void kernels_print_make(const KernelSet *set, StrBuf *out)
                    "system-csim: arguments TOP_system_csim\n"
                    "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_system_csim\"");
     strbuf_add_str(out, strbuf_str(&set->whole->file_arguments));
-    strbuf_add_c(out, "\n\nlink:");
+    strbuf_add_char(out, '\n');
+    print_adapters(set, out);
+    strbuf_add_c(out, "\nlink:");
     for (int64_t card = 0; card < kernels_card_count(set); card++)
         strbuf_printf(out, " card%lld/system.xclbin", (long long)card);
     strbuf_add_char(out, '\n');

@@ -9,6 +9,8 @@
 #include "emit/kernels/kernels.h"
 #include "ir/core/core.h"
 
+#define KERNELS_ADAPTER_HEADER "ming_adapter.h"
+
 /* A kernel of the system and its project. */
 typedef struct KernelFiles {
     const Op *kernel, *func;
@@ -23,6 +25,63 @@ typedef struct KernelEnds {
     uint32_t from_port, to_port; /* their arguments */
 } KernelEnds;
 
+/* A stream between cards, with what is at its ends; [0]: the writer's. */
+typedef struct KernelLink {
+    const Op *op;
+    KernelEnds ends;
+    SysPlace places[2]; /* of the kernels */
+    int64_t ports[2];
+    uint32_t socket; /* at both of the ports */
+    int64_t words, depth, latency, packet, pace;
+    bool is_credit;
+} KernelLink;
+
+/* Kernels that are functions of ming_adapter.h. */
+typedef enum AdapterKind {
+    ADAPTER_UDP_SEND,
+    ADAPTER_UDP_RECEIVE,
+    ADAPTER_SEND,
+    ADAPTER_RECEIVE,
+    ADAPTER_COUNT,
+    ADAPTER_ANSWER,
+    ADAPTER_MERGE,
+    ADAPTER_SPLIT,
+    ADAPTER_KINDS
+} AdapterKind;
+
+/* Arguments behind those of the branches of `merge` and `split`. Types: words, beats, reports, counts of
+ * taken words; registers for the host (s). */
+typedef struct AdapterDef {
+    const char *suffix, *function;
+    struct {
+        const char *name;
+        char type;
+        bool is_input;
+    } args[4];
+} AdapterDef;
+
+typedef struct KernelAdapter {
+    StrBuf name;
+    AdapterKind kind;
+    SysPlace place;
+    uint32_t link; /* whose end it is; or */
+    int64_t port;  /* of the card, at which it is */
+} KernelAdapter;
+
+/* A port that links use: its number among all. */
+typedef struct KernelNetPort {
+    int64_t card, port, die;
+    size_t number;
+} KernelNetPort;
+
+/* What v++ joins by a stream on a card. from, to: names of kernels; NULL: the UDP core of a port. */
+typedef struct KernelJoint {
+    const char *from, *from_arg, *to, *to_arg;
+    char type; /* as an adapter's argument */
+    uint32_t link;
+    int64_t card, port, depth; /* port: of the UDP core */
+} KernelJoint;
+
 typedef struct KernelSet {
     Op *module;
     const Op *system;
@@ -31,6 +90,11 @@ typedef struct KernelSet {
     VEC(KernelFiles) kernels;
     int64_t instances; /* of the system on each card, if cards have one each; else 1 */
     bool is_dp;
+    VEC(KernelLink) links;
+    VEC(KernelAdapter) adapters;
+    VEC(KernelNetPort) ports;
+    VEC(KernelJoint) joints;
+    char prefix[8]; /* of adapters' names */
 } KernelSet;
 
 /* C++ names of a kernel and of its argument. */
@@ -40,12 +104,32 @@ const char *kernels_port(const KernelFiles *kernel, uint32_t arg);
 KernelEnds kernels_ends(const KernelSet *set, const Value *stream);
 /* The name of a card or of a die; the second is "SLRn" where the design does not know it. */
 Str kernels_card(const KernelSet *set, int64_t card);
+/* A dictionary of SYS_DIE keys, or NULL. */
+const Attr *kernels_die(const KernelSet *set, SysPlace place);
 void kernels_print_die(const KernelSet *set, SysPlace place, StrBuf *out);
 int64_t kernels_card_count(const KernelSet *set);
 
+/* Links and adapters of the system, which the set keeps until they are freed. */
+void kernels_find_links(KernelSet *set);
+void kernels_free_links(KernelSet *set);
+const AdapterDef *kernels_adapter_def(const KernelAdapter *adapter);
+/* How many streams of beats leave a port, or come to it. */
+uint32_t kernels_port_users(const KernelSet *set, int64_t card, int64_t port, bool leaves);
+/* Branches of `merge` and `split`. */
+uint32_t kernels_branches(const KernelSet *set, const KernelAdapter *adapter);
+void kernels_print_word(const KernelLink *link, StrBuf *out); /* its C++ type */
+void kernels_print_adapter_prototype(const KernelSet *set, const KernelAdapter *adapter,
+                                     StrBuf *out);
+
 /* Files. */
-void kernels_print_system(const KernelSet *set, StrBuf *out); /* TOP_system.cpp */
-void kernels_print_config(const KernelSet *set, const KernelFiles *kernel, StrBuf *out);
+void kernels_print_adapter(const KernelSet *set, const KernelAdapter *adapter, StrBuf *out);
+/* Of TOP_network.cpp: what stands before the function; the stream at a kernel's argument. */
+void kernels_print_network(const KernelSet *set, StrBuf *out);
+size_t kernels_joint_at(const KernelSet *set, const char *kernel, const char *arg);
+/* TOP_system.cpp, or with adapters and a network between cards TOP_network.cpp. */
+void kernels_print_system(const KernelSet *set, bool has_network, StrBuf *out);
+/* Of a kernel or, without headers of its own, an adapter. */
+void kernels_print_config(const KernelSet *set, const char *name, bool has_headers, StrBuf *out);
 void kernels_print_link(const KernelSet *set, int64_t card, StrBuf *out); /* link.cfg */
 void kernels_print_make(const KernelSet *set, StrBuf *out);               /* system.mk */
 void kernels_print_json(const KernelSet *set, StrBuf *out);               /* system.json */

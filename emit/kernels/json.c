@@ -43,6 +43,8 @@ static void add_dies(const KernelSet *set, int64_t card, const Attr *dies, JsonW
         json_write_line(w, 6);
         json_begin_object(w);
         json_member_string(w, "name", attr_dict_get_c(die, SYS_DIE_NAME)->u.string);
+        if (attr_dict_get_c(die, SYS_DIE_BANK))
+            json_member_string(w, "bank", attr_dict_get_c(die, SYS_DIE_BANK)->u.string);
         sum_use(set, (SysPlace){card, i}, amounts);
         add_amounts(w, "use", amounts);
         json_write_line(w, 7);
@@ -108,6 +110,21 @@ static void add_end(const KernelSet *set, const char *key, uint32_t kernel, uint
     strbuf_free(&text);
 }
 
+/* How it goes over the network: ports of the two cards, and the socket at both of them. */
+static void add_link(const KernelSet *set, const Op *op, JsonWriter *w)
+{
+    json_member_int(w, "packet", attr_int_value(op_attr(op, SYS_ATTR_PACKET)));
+    json_member_string(w, "protocol", op_attr(op, SYS_ATTR_PROTOCOL)->u.string);
+    for (size_t i = 0; i < set->links.len; i++) {
+        const KernelLink *link = &set->links.data[i];
+        if (link->op != op) continue;
+        json_member_int(w, "pace", link->pace);
+        json_member_int(w, "from_port", link->ports[0]);
+        json_member_int(w, "to_port", link->ports[1]);
+        json_member_int(w, "socket", link->socket);
+    }
+}
+
 static void add_streams(const KernelSet *set, const HlsDesign *design, bool links, JsonWriter *w)
 {
     json_member_array(w, links ? "links" : "streams");
@@ -125,10 +142,23 @@ static void add_streams(const KernelSet *set, const HlsDesign *design, bool link
         json_member_int(w, "words", stream->words);
         json_member_int(w, "depth", stream->depth);
         json_member_int(w, "latency", stream->latency);
-        if (links) {
-            json_member_int(w, "packet", attr_int_value(op_attr(stream->op, SYS_ATTR_PACKET)));
-            json_member_string(w, "protocol", op_attr(stream->op, SYS_ATTR_PROTOCOL)->u.string);
-        }
+        if (links) add_link(set, stream->op, w);
+        json_end_object(w);
+    }
+    json_end_rows(w);
+}
+
+static void add_adapters(const KernelSet *set, JsonWriter *w)
+{
+    json_member_array(w, "adapters");
+    for (size_t i = 0; i < set->adapters.len; i++) {
+        const KernelAdapter *a = &set->adapters.data[i];
+        const bool is_of_link = a->kind != ADAPTER_MERGE && a->kind != ADAPTER_SPLIT;
+        json_begin_row(w);
+        json_member_string(w, "name", strbuf_str(&a->name));
+        json_member_int(w, "card", a->place.card);
+        json_member_int(w, "die", a->place.die);
+        json_member_int(w, is_of_link ? "link" : "port", is_of_link ? a->link : a->port);
         json_end_object(w);
     }
     json_end_rows(w);
@@ -167,6 +197,7 @@ void kernels_print_json(const KernelSet *set, StrBuf *out)
     add_kernels(set, w);
     if (design) add_streams(set, design, false, w);
     if (design) add_streams(set, design, true, w);
+    add_adapters(set, w);
     design_free(design);
     json_end_object(w);
     strbuf_add_char(out, '\n');

@@ -57,16 +57,19 @@ int64_t kernels_card_count(const KernelSet *set)
     return count;
 }
 
-void kernels_print_die(const KernelSet *set, SysPlace place, StrBuf *out)
+const Attr *kernels_die(const KernelSet *set, SysPlace place)
 {
     const Attr *cards = op_attr(set->module, SYS_ATTR_CARDS);
     const Attr *card = cards && place.card < (int64_t)cards->u.array.count
                            ? cards->u.array.items[place.card]
                            : NULL;
     const Attr *dies = card ? attr_dict_get_c(card, SYS_CARD_DIES) : NULL;
-    const Attr *die =
-        dies && place.die < (int64_t)dies->u.array.count ? dies->u.array.items[place.die] : NULL;
-    emit_add_die(die, place.die, out);
+    return dies && place.die < (int64_t)dies->u.array.count ? dies->u.array.items[place.die] : NULL;
+}
+
+void kernels_print_die(const KernelSet *set, SysPlace place, StrBuf *out)
+{
+    emit_add_die(kernels_die(set, place), place.die, out);
 }
 
 /* Whether a symbol is called, or its table used, by what is kept. */
@@ -157,7 +160,30 @@ static void add_sources(const KernelSet *set, const KernelFiles *k, EmittedProje
                                strbuf_str(&file->text));
             strbuf_free(&name);
         }
-    kernels_print_config(set, k, add_file(project, FOLDER, kernels_name(k), ".cfg"));
+    kernels_print_config(set, kernels_name(k), true,
+                         add_file(project, FOLDER, kernels_name(k), ".cfg"));
+}
+
+/* Adapters, their header, and what simulates them. False: diagnosed. */
+static bool add_adapters(const KernelSet *set, EmittedProject *project)
+{
+    StrBuf path = {0};
+    const char *reason = NULL;
+    if (set->links.len == 0) return true;
+    for (size_t i = 0; i < set->adapters.len; i++) {
+        const KernelAdapter *adapter = &set->adapters.data[i];
+        kernels_print_adapter(set, adapter, add_file(project, FOLDER, adapter->name.data, ".cpp"));
+        kernels_print_config(set, adapter->name.data, false,
+                             add_file(project, FOLDER, adapter->name.data, ".cfg"));
+    }
+    kernels_print_system(set, true, add_file(project, FOLDER, project->top.data, "_network.cpp"));
+    if (!set->options->csim_dir) return true;
+    strbuf_printf(&path, "%s/%s", set->options->csim_dir, KERNELS_ADAPTER_HEADER);
+    bool ok =
+        file_read(add_file(project, FOLDER, KERNELS_ADAPTER_HEADER, ""), path.data, &reason) ||
+        op_emit_error(set->system, "cannot read '%s': %s", path.data, reason);
+    strbuf_free(&path);
+    return ok;
 }
 
 static void extend_makefile(EmittedProject *project)
@@ -167,13 +193,14 @@ static void extend_makefile(EmittedProject *project)
             strbuf_add_c(&project->files.data[i].text, "\ninclude system.mk\n");
 }
 
-static void add_files(const KernelSet *set, EmittedProject *project)
+static bool add_files(const KernelSet *set, EmittedProject *project)
 {
     const char *top = project->top.data;
     extend_makefile(project);
     EmittedFile report = project->files.data[--project->files.len]; /* which stays the last */
     for (size_t i = 0; i < set->kernels.len; i++) add_sources(set, &set->kernels.data[i], project);
-    kernels_print_system(set, add_file(project, FOLDER, top, "_system.cpp"));
+    kernels_print_system(set, false, add_file(project, FOLDER, top, "_system.cpp"));
+    bool ok = add_adapters(set, project);
     op_print(add_file(project, FOLDER, top, ".mir"), set->module, &PRINT_DEFAULT);
     for (int64_t card = 0; card < kernels_card_count(set); card++) {
         char folder[32];
@@ -185,6 +212,7 @@ static void add_files(const KernelSet *set, EmittedProject *project)
     if (set->options->platform == EMIT_PLATFORM_XRT)
         kernels_print_design(set, add_file(project, "board/", "design", ".h"));
     *vec_push(&project->files) = report;
+    return ok;
 }
 
 bool kernels_emit(Op *system, const EmitOptions *options, EmittedProject *project)
@@ -201,7 +229,9 @@ bool kernels_emit(Op *system, const EmitOptions *options, EmittedProject *projec
     for (const Op *op = ok ? region_entry(op_region(set.system, 0))->first : NULL; op && ok;
          op = op->next)
         if (op->def == SYS(KERNEL)) ok = add_kernel(&set, op);
-    if (ok) add_files(&set, project);
+    if (ok) kernels_find_links(&set);
+    ok = ok && add_files(&set, project);
+    kernels_free_links(&set);
     for (size_t i = 0; i < set.kernels.len; i++) emitted_project_free(&set.kernels.data[i].project);
     vec_free(&set.kernels);
     return ok;

@@ -2,6 +2,7 @@
  *
  *   sys.system ─▶ kernels/NAME.cpp, .h, _params.h, .cfg   a kernel each, and NAME_system.cpp that
  *                                                          calls them in the order of the data
+ *   sys.link   ─▶ kernels/netN_*.cpp, .cfg                adapters at both ends (adapters.c)
  *              ─▶ cardN/link.cfg, system.mk, system.json   how they are linked, made, and where
  *
  * docs/partition.md. Tests: lit/emit/kernels.test, test/e2e/system_check.py */

@@ -8,11 +8,21 @@
 typedef struct Names {
     PtrMap numbers; /* streams of the system -> number + 1 */
     const KernelSet *set;
+    bool has_network; /* at the ends of links there are adapters */
 } Names;
 
-static void print_argument(const Names *names, const Value *value, StrBuf *out)
+static bool is_link(const Value *value)
 {
-    if (value->is_arg)
+    return !value->is_arg && value_def(value)->def == SYS(LINK);
+}
+
+static void print_argument(const Names *names, const KernelFiles *k, uint32_t arg, StrBuf *out)
+{
+    const Value *value = op_operand(k->kernel, arg);
+    if (names->has_network && is_link(value))
+        strbuf_printf(out, "network::joint%zu",
+                      kernels_joint_at(names->set, kernels_name(k), kernels_port(k, arg)));
+    else if (value->is_arg)
         strbuf_add_c(out, names->set->whole->ports.data[value->index].data);
     else
         strbuf_printf(out, "stream%zu", (size_t)(uintptr_t)ptrmap_get(&names->numbers, value) - 1);
@@ -25,9 +35,16 @@ static void print_call(const Names *names, const KernelFiles *k, bool frame_by_f
     strbuf_printf(out, "    %s(", kernels_name(k));
     for (uint32_t i = 0; i < k->kernel->operand_count; i++) {
         if (i) strbuf_add_c(out, ", ");
-        print_argument(names, op_operand(k->kernel, i), out);
+        print_argument(names, k, i, out);
     }
     strbuf_add_c(out, k->has_memory ? ", frames);\n" : ");\n");
+}
+
+static bool writes_link(const KernelSet *set, size_t kernel)
+{
+    for (size_t i = 0; i < set->links.len; i++)
+        if (set->links.data[i].ends.from == kernel) return true;
+    return false;
 }
 
 /* "const T *x" or "hls::stream<T> &x" */
@@ -52,16 +69,17 @@ static bool has_memory(const KernelSet *set)
     return false;
 }
 
-void kernels_print_system(const KernelSet *set, StrBuf *out)
+void kernels_print_system(const KernelSet *set, bool has_network, StrBuf *out)
 {
     const Block *body = region_entry(op_region(set->system, 0));
-    Names names = {.set = set};
+    Names names = {.set = set, .has_network = has_network};
     size_t count = 0;
-    strbuf_printf(out, "// The kernels of %s one after the other, for make system-csim.\n",
-                  set->whole->top.data);
+    strbuf_printf(out, "// The kernels of %s one after the other, for make %s-csim.\n",
+                  set->whole->top.data, has_network ? "network" : "system");
     strbuf_printf(out, "#include \"../%s.h\"\n", set->whole->top.data);
     for (size_t i = 0; i < set->kernels.len; i++)
         strbuf_printf(out, "#include \"%s.h\"\n", kernels_name(&set->kernels.data[i]));
+    if (has_network) kernels_print_network(set, out);
     strbuf_printf(out, "\nvoid %s(", set->whole->top.data);
     for (uint32_t i = 0; i < body->arg_count; i++) {
         if (i) strbuf_add_c(out, ", ");
@@ -69,15 +87,17 @@ void kernels_print_system(const KernelSet *set, StrBuf *out)
     }
     strbuf_add_c(out, has_memory(set) ? ", int frames)\n{\n" : ")\n{\n");
     FOR_EACH_OP(op, body) {
-        if (op->def != EMITHLS(STREAM) && op->def != SYS(LINK)) continue;
+        if (op->def != EMITHLS(STREAM) && (has_network || op->def != SYS(LINK))) continue;
         ptrmap_put(&names.numbers, op_result(op, 0), (void *)(uintptr_t)(count + 1));
         strbuf_add_c(out, "    ");
         emit_print_type(op_result(op, 0)->type, out);
         strbuf_printf(out, " stream%zu(\"stream%zu\");\n", count, count);
         count++;
     }
-    for (size_t i = 0; i < set->kernels.len; i++)
+    for (size_t i = 0; i < set->kernels.len; i++) {
         print_call(&names, &set->kernels.data[i], has_memory(set), out);
+        if (has_network && writes_link(set, i)) strbuf_add_c(out, "    network::carry();\n");
+    }
     strbuf_add_c(out, "}\n");
     ptrmap_free(&names.numbers);
 }

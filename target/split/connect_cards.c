@@ -20,13 +20,19 @@
 #include "target/cost/cost.h"
 #include "target/split/internal.h"
 
-enum { BEAT_BYTES = 64, STREAM_DEPTH = 2 }; /* of the network's stream; until fit-fifos */
+enum {
+    BEAT_BYTES = SPLIT_BEAT_BYTES,
+    STREAM_DEPTH = 2,    /* until fit-fifos */
+    MAX_SOCKETS = 16,    /* streams of a cable, both ways: what a UDP core tells apart */
+    ADAPTER_CYCLES = 12, /* of both ends: registers, and the memory that packets are kept in */
+};
 
 /* A stream between cards. */
 typedef struct Crossing {
     SplitEdge edge;
     SysPlace from, to; /* where the transceivers are */
     const SplitLink *link;
+    bool is_turned;         /* from the link's second end to its first one */
     int64_t words;          /* of a frame */
     int64_t packet, cycles; /* words of a packet; cycles that the link takes for one */
     Value *full;            /* the stream of `pack` and `send` */
@@ -91,6 +97,7 @@ static bool add_crossing(Connect *c, const SplitGraph *graph, const SplitLinks *
                          .from = {from.card, link->dies[turned]},
                          .to = {to.card, link->dies[!turned]},
                          .link = link,
+                         .is_turned = turned,
                          .words = split_stream_words(design, edge->stream)};
     if (crossing.words < 1) return op_error(at, "goes to another card, but carries no words");
     int64_t most = packet_words(word_bytes(edge->stream), link->payload);
@@ -102,27 +109,46 @@ static bool add_crossing(Connect *c, const SplitGraph *graph, const SplitLinks *
     return true;
 }
 
-/* Bytes that a crossing's frames take of a link, with what surrounds packets. */
-static int64_t frame_bytes(const Crossing *c)
+static int64_t packets_of(const Crossing *c)
 {
-    int64_t packet = packet_bytes(word_bytes(c->edge.stream), c->packet) + c->link->overhead;
-    return ceil_div(c->words, c->packet) * packet;
+    return ceil_div(c->words, c->packet);
 }
 
-/* Each crossing of a link and direction gets the share of the rate that it carries. */
+static bool may_have_credits(const Crossing *c)
+{
+    return !str_eq_c(c->link->protocol, "udp");
+}
+
+/* Bytes of the packets that a crossing sends one way of its link for a frame, with what surrounds
+ * them: its words, or answers that give credits, one for each packet. */
+static int64_t frame_bytes(const Crossing *c, bool is_turned)
+{
+    int64_t around = c->link->overhead + SPLIT_HEAD_BYTES;
+    if (is_turned != c->is_turned) return may_have_credits(c) ? packets_of(c) * around : 0;
+    return packets_of(c) * (packet_bytes(word_bytes(c->edge.stream), c->packet) + around);
+}
+
+/* Beats of the longest packet that a crossing sends that way. */
+static int64_t longest_packet(const Crossing *c, bool is_turned)
+{
+    if (is_turned != c->is_turned) return may_have_credits(c);
+    return 1 + packet_bytes(word_bytes(c->edge.stream), c->packet) / BEAT_BYTES;
+}
+
+/* Each crossing of a link and direction gets the share of the rate that it carries. Adapters take a
+ * cycle for the head of a packet, and one for each word and beat. */
 static void share_links(Connect *c)
 {
     for (size_t i = 0; i < c->crossings.len; i++) {
         Crossing *own = &c->crossings.data[i];
-        int64_t all = 0, packets = ceil_div(own->words, own->packet);
-        for (size_t k = 0; k < c->crossings.len; k++) {
-            const Crossing *other = &c->crossings.data[k];
-            if (other->link == own->link && other->from.card == own->from.card)
-                all += frame_bytes(other);
-        }
+        int64_t all = 0, packets = packets_of(own);
+        for (size_t k = 0; k < c->crossings.len; k++)
+            if (c->crossings.data[k].link == own->link)
+                all += frame_bytes(&c->crossings.data[k], own->is_turned);
         /* all bytes of a frame take all * 8 / gbps ns, in which `packets` must be sent */
         own->cycles = ceil_div(all * 8 * c->mhz, own->link->gbps * 1000 * packets);
-        own->cycles = i64_max(own->cycles, own->packet);
+        own->cycles =
+            i64_max(own->cycles, i64_max(own->packet + 1, longest_packet(own, own->is_turned)));
     }
 }
 
@@ -134,7 +160,7 @@ static void check_rates(const Connect *c, const HlsDesign *design)
         interval = i64_max(interval, design->processes.data[i].cycles);
     for (size_t i = 0; i < c->crossings.len; i++) {
         const Crossing *own = &c->crossings.data[i];
-        int64_t cycles = ceil_div(own->words, own->packet) * own->cycles;
+        int64_t cycles = packets_of(own) * own->cycles;
         if (cycles > interval)
             op_remark(value_def(own->edge.stream),
                       "takes %lld cycles of the link for a frame, more than any process; without "
@@ -152,8 +178,9 @@ static void set_style(const Connect *c, Op *loop)
         op_set_attr(loop, EMITHLS_ATTR_FLUSH, attr_unit(loop->ctx));
 }
 
-/* word: bits of the register that a word waits in. */
-static const Attr *report_of(Context *ctx, const char *class, int64_t cycles, int64_t word)
+/* word: bits of the register that a word waits in; adapter: what belongs to the process. */
+static const Attr *report_of(Context *ctx, const char *class, int64_t cycles, int64_t word,
+                             const Cost *adapter)
 {
     enum { CONTROL_LUT = 60, CONTROL_FF = 40 }; /* two counters and a handshake: an estimate */
     const int64_t trips[1] = {cycles}, unroll[1] = {1};
@@ -163,10 +190,10 @@ static const Attr *report_of(Context *ctx, const char *class, int64_t cycles, in
         build_named_attr(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, unroll, 1)),
         build_named_attr(ctx, DFG_COST_CYCLES, attr_i64(ctx, cycles)),
         build_named_attr(ctx, DFG_COST_DSP, attr_i64(ctx, 0)),
-        build_named_attr(ctx, DFG_COST_BRAM18, attr_i64(ctx, 0)),
+        build_named_attr(ctx, DFG_COST_BRAM18, attr_i64(ctx, adapter->bram18)),
         build_named_attr(ctx, DFG_COST_URAM, attr_i64(ctx, 0)),
-        build_named_attr(ctx, DFG_COST_LUT, attr_i64(ctx, CONTROL_LUT)),
-        build_named_attr(ctx, DFG_COST_FF, attr_i64(ctx, word + CONTROL_FF)),
+        build_named_attr(ctx, DFG_COST_LUT, attr_i64(ctx, adapter->lut + CONTROL_LUT)),
+        build_named_attr(ctx, DFG_COST_FF, attr_i64(ctx, adapter->ff + word + CONTROL_FF)),
     };
     return attr_dict(ctx, items, COUNT_OF(items));
 }
@@ -174,6 +201,54 @@ static const Attr *report_of(Context *ctx, const char *class, int64_t cycles, in
 static Str stream_name(const Value *stream)
 {
     return op_attr(value_def(stream), "name")->u.string;
+}
+
+/* Cycles until what is sent is there: on the way, in adapters, until the beat of a word is full, and
+ * behind a packet of each other stream. */
+static int64_t link_latency(const Connect *c, const Crossing *x)
+{
+    int64_t latency = ceil_div(x->link->latency_ns * c->mhz, 1000) + ADAPTER_CYCLES;
+    latency += i64_max(BEAT_BYTES / word_bytes(x->edge.stream), 1) - 1;
+    for (size_t i = 0; i < c->crossings.len; i++) {
+        const Crossing *other = &c->crossings.data[i];
+        if (other->link == x->link && other != x) latency += longest_packet(other, x->is_turned);
+    }
+    return latency;
+}
+
+/* Streams that share the sockets of a link's two ports, and its latency. False: diagnosed. */
+static bool check_crossings(const Connect *c)
+{
+    for (size_t i = 0; i < c->crossings.len; i++) {
+        const Crossing *own = &c->crossings.data[i];
+        const Op *at = value_def(own->edge.stream);
+        size_t others = 0;
+        for (size_t k = 0; k < i; k++) others += c->crossings.data[k].link == own->link;
+        if (others >= MAX_SOCKETS)
+            return op_error(at,
+                            "is one of more than %d streams between cards %lld and %lld, as many "
+                            "as a link has sockets",
+                            MAX_SOCKETS, (long long)own->from.card, (long long)own->to.card);
+        if (link_latency(c, own) > EMITHLS_MAX_LATENCY)
+            return op_error(at, "takes %lld cycles to card %lld, but streams take at most %d",
+                            (long long)link_latency(c, own), (long long)own->to.card,
+                            EMITHLS_MAX_LATENCY);
+    }
+    return true;
+}
+
+static int64_t first_depth(const Connect *c, const Crossing *x)
+{
+    return x->packet + 2 * link_latency(c, x);
+}
+
+/* What the adapter at an end takes; of other processes of links nothing. */
+static Cost adapter_of(const Connect *c, const Crossing *x, const char *role)
+{
+    const bool is_sender = strcmp(role, "send") == 0, is_receiver = strcmp(role, "receive") == 0;
+    if (!is_sender && !is_receiver) return (Cost){.items = {0}};
+    return split_adapter_cost(is_sender, may_have_credits(x), word_bytes(x->edge.stream) * 8,
+                              first_depth(c, x), x->packet);
 }
 
 /* A function at an end of a link; the body is empty. */
@@ -189,12 +264,13 @@ static Op *create_function(Connect *c, const Crossing *x, const char *role, SysP
     strbuf_printf(&kernel, "%.*s_%s", STR_ARG(stream), is_receiver ? "receiver" : "sender");
     for (uint32_t i = 0; i < count; i++) args[i] = attr_string_c(ctx, names[i]);
     int64_t bits = word_bytes(x->edge.stream) * 8;
+    const Cost adapter = adapter_of(c, x, role);
     const NamedAttr attrs[] = {
         build_named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
         build_named_attr(ctx, "function_type",
                          attr_type(type_function(ctx, (const Type **)types, count, NULL, 0))),
         build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, args, count)),
-        build_named_attr(ctx, DFG_ATTR_REPORT, report_of(ctx, role, cycles, bits)),
+        build_named_attr(ctx, DFG_ATTR_REPORT, report_of(ctx, role, cycles, bits, &adapter)),
         build_named_attr(ctx, SYS_ATTR_PLACE, sys_place_attr(ctx, place)),
         build_named_attr(ctx, SYS_ATTR_KERNEL, attr_string(ctx, strbuf_str(&kernel))),
     };
@@ -221,7 +297,7 @@ static Op *create_pack(Connect *c, const Crossing *x)
     const Type *const types[3] = {word, word, flag};
     Op *func = create_function(c, x, "pack", x->from, false, names, types, 3, x->words);
     Block *body = region_entry(op_region(func, 0));
-    int64_t packets = ceil_div(x->words, x->packet), all = packets * x->packet;
+    int64_t packets = packets_of(x), all = packets * x->packet;
     const bool is_eq[1] = {true};
     const LoopSpec loops[] = {{"packet", packets}, {"word", x->packet}};
     EmithlsNest nest = {.b = builder_at_end(body, func->loc)};
@@ -247,7 +323,7 @@ static Op *create_send(Connect *c, const Crossing *x)
     const Type *word = x->edge.stream->type, *flag = emithls_stream(type_i(ctx, 1));
     const Type *const types[3] = {word, flag, word};
     const bool equal[1] = {true}, none[2] = {false, false};
-    int64_t packets = ceil_div(x->words, x->packet), idle = x->cycles - x->packet;
+    int64_t packets = packets_of(x), idle = x->cycles - x->packet;
     Op *func = create_function(c, x, "send", x->from, false, names, types, 3, packets * x->cycles);
     Block *body = region_entry(op_region(func, 0));
     const LoopSpec loops[] = {{"packet", packets}, {"cycle", x->cycles}};
@@ -293,13 +369,17 @@ static Value *add_stream(Connect *c, const Crossing *x, const char *suffix, cons
     Context *ctx = c->top->ctx;
     StrBuf name = {0};
     strbuf_printf(&name, "%.*s_%s", STR_ARG(stream_name(x->edge.stream)), suffix);
-    const NamedAttr link[2] = {
+    const int64_t ports[2] = {x->link->ports[x->is_turned], x->link->ports[!x->is_turned]};
+    const NamedAttr link[] = {
+        build_named_attr(ctx, SYS_ATTR_PACE, attr_i64(ctx, x->cycles)),
         build_named_attr(ctx, SYS_ATTR_PACKET, attr_i64(ctx, x->packet)),
+        build_named_attr(ctx, SYS_ATTR_PORTS, attr_i64_array(ctx, ports, 2)),
         build_named_attr(ctx, SYS_ATTR_PROTOCOL, attr_string(ctx, x->link->protocol))};
-    const NamedAttr attrs[] = {build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
-                               build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, depth)),
-                               build_named_attr(ctx, EMITHLS_ATTR_LATENCY, attr_i64(ctx, latency)),
-                               build_named_attr(ctx, SYS_ATTR_LINK, attr_dict(ctx, link, 2))};
+    const NamedAttr attrs[] = {
+        build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
+        build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, depth)),
+        build_named_attr(ctx, EMITHLS_ATTR_LATENCY, attr_i64(ctx, latency)),
+        build_named_attr(ctx, SYS_ATTR_LINK, attr_dict(ctx, link, COUNT_OF(link)))};
     strbuf_free(&name);
     Builder b = builder_after(c->last_stream);
     c->last_stream = build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, latency > 0 ? 4 : 2);
@@ -312,23 +392,17 @@ static void add_call(Builder *b, const Op *func, Value *const *args, uint32_t co
     build(b, EMITHLS(CALL), args, count, NULL, 0, &callee, 1);
 }
 
-/* Cycles until what is sent is there. */
-static int64_t link_latency(const Connect *c, const SplitLink *link)
-{
-    return i64_max(1, ceil_div(link->latency_ns * c->mhz, 1000));
-}
-
 static void connect(Connect *c, const SplitGraph *graph, const Crossing *x)
 {
     Op *writer = graph->processes.data[x->edge.from].call,
        *reader = graph->processes.data[x->edge.to].call;
     Value *stream = x->edge.stream;
     Op *pack = create_pack(c, x), *send = create_send(c, x), *receive = create_receive(c, x);
-    int64_t latency = link_latency(c, x->link);
+    int64_t latency = link_latency(c, x);
     c->last_stream = value_def(stream);
     Value *words = add_stream(c, x, "packet", stream->type, x->packet + 1, 0);
     Value *full = add_stream(c, x, "full", emithls_stream(type_i(c->top->ctx, 1)), STREAM_DEPTH, 0);
-    Value *link = add_stream(c, x, "link", stream->type, x->packet + 2 * latency, latency);
+    Value *link = add_stream(c, x, "link", stream->type, first_depth(c, x), latency);
     Value *received = add_stream(c, x, "received", stream->type, STREAM_DEPTH, 0);
     for (uint32_t i = 0; i < reader->operand_count; i++)
         if (op_operand(reader, i) == stream) op_set_operand(reader, i, received);
@@ -371,8 +445,9 @@ static bool connect_cards(Pass *pass, Op *module)
     bool ok = design && split_links(module, pass_string(pass, "links"), &links) &&
               split_graph(c.top, &graph) && has_places(&graph) &&
               find_crossings(&c, &graph, &links, design);
-    if (ok) share_links(&c);
+    ok = ok && check_crossings(&c);
     if (ok) {
+        share_links(&c);
         check_rates(&c, design);
         symtab_init(&c.symbols, module);
         for (size_t i = 0; i < c.crossings.len; i++) connect(&c, &graph, &c.crossings.data[i]);
@@ -390,7 +465,7 @@ const PassDef pass_connect_cards = {
     .summary = "Make links of streams between cards, with processes that send and receive packets",
     .anchor = "builtin.module",
     .options = OPTIONS({"links", OPTION_STRING, "",
-                        "card.die-card.die:Gb/s:latency in ns:payload:overhead:protocol, several "
-                        "with commas"}),
+                        "card.die.port-card.die.port:Gb/s:latency in ns:payload:overhead:protocol, "
+                        "several with commas"}),
     .run = connect_cards,
 };

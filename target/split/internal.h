@@ -7,6 +7,7 @@
 #include "dialects/sys/sys.h"
 #include "ir/core/core.h"
 #include "sim/design/design.h"
+#include "target/cost/cost.h"
 #include "target/split/split.h"
 
 /* A call of the top function, in order of the data. */
@@ -39,7 +40,7 @@ int64_t split_stream_words(const HlsDesign *design, const Value *stream);
 
 /* Between two cards, in both directions. */
 typedef struct SplitLink {
-    int64_t cards[2], dies[2];
+    int64_t cards[2], dies[2], ports[2];
     int64_t gbps, latency_ns, payload, overhead; /* payload, overhead: bytes of a packet */
     Str protocol;                                /* of the text that was read */
 } SplitLink;
@@ -47,5 +48,12 @@ typedef VEC(SplitLink) SplitLinks;
 
 /* Reads a pass's option. False: diagnosed at the op. The caller frees the list either way. */
 bool split_links(const Op *at, Str text, SplitLinks *out) MUST_CHECK;
+
+/* Adapters between kernels and the network (docs/partition.md): bytes of a beat, and of the head of a
+ * packet, which comes in front of its data. */
+enum { SPLIT_BEAT_BYTES = 64, SPLIT_HEAD_BYTES = 64 };
+/* What those of an end of a link take. depth, packet: words of the link. */
+Cost split_adapter_cost(bool is_sender, bool is_credit, int64_t bits, int64_t depth,
+                        int64_t packet);
 
 #endif

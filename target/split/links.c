@@ -1,7 +1,7 @@
 /* Links between cards as text of a pass:
  *   links ::= link (',' link)*
  *   link  ::= end '-' end ':' gbps ':' latency-ns ':' payload ':' overhead ':' protocol
- *   end   ::= card '.' die
+ *   end   ::= card '.' die ['.' port]   without one: 1 to a later card, 0 to an earlier one
  * Tests: lit/target/split/place-cards-invalid.mir */
 #include <string.h>
 
@@ -36,15 +36,34 @@ static bool take_protocol(Reader *r, Str *out)
     return str_eq_c(*out, "udp") || str_eq_c(*out, "credit") || str_eq_c(*out, "either");
 }
 
+/* An end and what stands behind it; port -1: it has none. */
+static bool take_end(Reader *r, char behind, int end, SplitLink *out)
+{
+    const char *begin;
+    if (!take_number(r, '.', 0, &out->cards[end])) return false;
+    begin = r->at;
+    out->ports[end] = -1;
+    if (take_number(r, behind, 0, &out->dies[end])) return true;
+    r->at = begin;
+    return take_number(r, '.', 0, &out->dies[end]) && take_number(r, behind, 0, &out->ports[end]);
+}
+
+static bool is_possible(SplitLink *link)
+{
+    for (int end = 0; end < 2; end++)
+        if (link->ports[end] < 0) link->ports[end] = link->cards[!end] > link->cards[end];
+    return link->cards[0] != link->cards[1] &&
+           i64_max(link->cards[0], link->cards[1]) < SYS_MAX_CARDS &&
+           i64_max(link->dies[0], link->dies[1]) < SYS_MAX_DIES &&
+           i64_max(link->ports[0], link->ports[1]) < SYS_MAX_PORTS;
+}
+
 static bool take_link(Reader *r, SplitLink *out)
 {
-    return take_number(r, '.', 0, &out->cards[0]) && take_number(r, '-', 0, &out->dies[0]) &&
-           take_number(r, '.', 0, &out->cards[1]) && take_number(r, ':', 0, &out->dies[1]) &&
+    return take_end(r, '-', 0, out) && take_end(r, ':', 1, out) &&
            take_number(r, ':', 1, &out->gbps) && take_number(r, ':', 1, &out->latency_ns) &&
            take_number(r, ':', 64, &out->payload) && take_number(r, ':', 0, &out->overhead) &&
-           take_protocol(r, &out->protocol) && out->cards[0] != out->cards[1] &&
-           i64_max(out->cards[0], out->cards[1]) < SYS_MAX_CARDS &&
-           i64_max(out->dies[0], out->dies[1]) < SYS_MAX_DIES;
+           take_protocol(r, &out->protocol) && is_possible(out);
 }
 
 bool split_links(const Op *at, Str text, SplitLinks *out)
@@ -55,5 +74,5 @@ bool split_links(const Op *at, Str text, SplitLinks *out)
         ok = take_link(&r, vec_push(out)) && (r.at == r.end || (take(&r, ',') && r.at < r.end));
     }
     return ok || op_error(at, "has 'links' that are no list of "
-                              "card.die-card.die:gbps:latency:payload:overhead:protocol");
+                              "card.die.port-card.die.port:gbps:latency:payload:overhead:protocol");
 }

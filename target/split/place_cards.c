@@ -205,7 +205,7 @@ static uint64_t all_dies(const PartitionPlatform *platform)
 static void add_node(PartitionModel *model, Str name, const int64_t *use, uint64_t dies)
 {
     PartitionVersion version = {.name = STR(""), .controller = -1};
-    if (use) memcpy(version.use, use, sizeof version.use);
+    memcpy(version.use, use, sizeof version.use);
     *vec_push(&model->nodes) = (PartitionNode){
         .name = name, .version = (uint32_t)model->versions.len, .version_count = 1, .dies = dies};
     *vec_push(&model->versions) = version;
@@ -221,7 +221,31 @@ static int64_t end_die(const SplitLinks *links, int64_t card, int64_t other)
     return 0;
 }
 
-/* The processes of a card; the ends of its links are nodes that take nothing, on their die. */
+/* Where a process may be: one at a memory port, on dies that have banks, if any has. */
+static uint64_t dies_for(const Place *p, uint32_t process)
+{
+    uint64_t dies = 0, all = all_dies(&p->platform);
+    bool is_at_port = false;
+    for (size_t i = 0; i < p->graph.edges.len; i++) {
+        const SplitEdge *e = &p->graph.edges.data[i];
+        is_at_port |= e->stream->is_arg && (e->from == process || e->to == process);
+    }
+    for (uint32_t i = 0; is_at_port && i < p->platform.die_count; i++)
+        if (p->platform.dies[i].controllers) dies |= UINT64_C(1) << i;
+    return dies ? dies : all;
+}
+
+/* What the adapter at an end of a link takes, whatever its protocol: packets of so many words are not
+ * known yet, so those of a full packet are taken. */
+static void add_adapter(bool is_sender, int64_t bits, int64_t use[PARTITION_KINDS])
+{
+    enum { PACKET_BITS = 8 * 1408, WORDS_ON_THE_WAY = 512 };
+    const Cost cost = split_adapter_cost(is_sender, true, bits, WORDS_ON_THE_WAY,
+                                         i64_max(1, PACKET_BITS / i64_max(bits, 1)));
+    for (PartitionKind k = 0; k < PARTITION_KINDS; k++) use[k] = cost.items[dse_cost_kind(k)];
+}
+
+/* The processes of a card; the ends of its links are nodes of their adapters, on their die. */
 static void make_model(const Place *p, int64_t card, const SplitLinks *links, uint32_t *numbers,
                        PartitionModel *model)
 {
@@ -232,7 +256,7 @@ static void make_model(const Place *p, int64_t card, const SplitLinks *links, ui
         if (process->place.card != card) continue;
         for (int k = 0; k < PARTITION_KINDS; k++) use[k] = p->use[i + 1][k] - p->use[i][k];
         numbers[i] = (uint32_t)model->nodes.len;
-        add_node(model, symbol_name(process->func)->str, use, all_dies(&p->platform));
+        add_node(model, symbol_name(process->func)->str, use, dies_for(p, i));
     }
     for (size_t i = 0; i < p->graph.edges.len; i++) {
         const SplitEdge *e = &p->graph.edges.data[i];
@@ -241,12 +265,14 @@ static void make_model(const Place *p, int64_t card, const SplitLinks *links, ui
                 to = p->graph.processes.data[e->to].place.card;
         if (from != card && to != card) continue;
         const Type *word = emithls_stream_word(e->stream->type);
-        int64_t wires = dse_wires(emithls_lanes(word) * type_width(emithls_scalar(word)));
+        int64_t bits = emithls_lanes(word) * type_width(emithls_scalar(word)),
+                wires = dse_wires(bits), adapter[PARTITION_KINDS];
         PartitionEdge edge = {numbers[e->from], numbers[e->to], wires, 0};
         if (from != to) {
             int64_t die = end_die(links, card, from == card ? to : from);
             *(from == card ? &edge.to : &edge.from) = (uint32_t)model->nodes.len;
-            add_node(model, STR("link"), NULL, UINT64_C(1) << die & all_dies(&p->platform));
+            add_adapter(from == card, bits, adapter);
+            add_node(model, STR("link"), adapter, UINT64_C(1) << die & all_dies(&p->platform));
         }
         *vec_push(&model->edges) = edge;
     }

@@ -17,4 +17,11 @@ extern const PassDef pass_connect_cards;
 extern const PassDef pass_place_cards;
 extern const PassDef pass_split_region;
 
+/* Words at the adapters of a link with credits: that its receiver holds; that its sender keeps until
+ * they have come, a power of two; of which the receiver tells at once that they were taken. The
+ * link's own depth counts words one by one, adapters whole packets and such groups. */
+int64_t split_adapter_room(int64_t depth, int64_t packet);
+int64_t split_adapter_kept(int64_t depth, int64_t packet);
+int64_t split_adapter_chunk(int64_t packet);
+
 #endif

@@ -305,8 +305,12 @@ static void add_stream(const Split *s, Op *stream, Block *body)
         build_named_attr(ctx, SYS_ATTR_PACKET, attr_dict_get_c(link, SYS_ATTR_PACKET)),
         build_named_attr(ctx, SYS_ATTR_PROTOCOL, attr_dict_get_c(link, SYS_ATTR_PROTOCOL)),
     };
+    static const char *const others[] = {SYS_ATTR_PACE, SYS_ATTR_PORTS};
     Builder b = builder_at_end(body, stream->loc);
     Op *op = build(&b, SYS(LINK), NULL, 0, &op_result(stream, 0)->type, 1, attrs, COUNT_OF(attrs));
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (attr_dict_get_c(link, others[i]))
+            op_set_attr(op, others[i], attr_dict_get_c(link, others[i]));
     value_replace_all(op_result(stream, 0), op_result(op, 0));
 }
 

@@ -51,7 +51,8 @@ MAX_CYCLES = 2000                       # of a link
 MAX_REFUSED = 0.2                       # of the graphs
 FUNCTION = re.compile(r"(emithls\.func @([\w.$-]+)\([^\n]*? attributes \{)(?!top)")
 AT_LINKS = re.compile(r'emithls\.stream "(\w+)" depth\((\d+)\)[^\n]*sys\.link = '
-                      r'\{packet = (\d+) : i64, protocol = "(\w+)"')
+                      r'\{pace = \d+ : i64, packet = (\d+) : i64, ports = array<i64: \d, \d>, '
+                      r'protocol = "(\w+)"')
 TIMES = re.compile(r"^emulate: (?:latency|interval).*: (\d+) cycles$", re.M)
 LINKS = re.compile(r"^emulate: link '(\w+)': (\d+) packets, (\d+) lost$", re.M)
 

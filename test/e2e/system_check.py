@@ -21,6 +21,7 @@ import re
 import struct
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 from board_tools import Failure, expect, must_run, run
 
@@ -33,9 +34,10 @@ FORMATS = {"f4": "f", "f8": "d", "i1": "b", "u1": "B", "i4": "i", "i8": "q"}
 
 # Network, options, whether a short run has it.
 CASES = [
-    ("small_cnn", ["--cards=2", "--dsp=40"], True),
+    ("small_cnn", ["--system=SYSTEM", "--mode=tmp", "--dsp=40"], True),
     ("two_layers", ["--cards=3", "--mode=tmp", "--dsp=200"], True),
-    ("small_cnn", ["--cards=2", "--mode=dp", "--instances=2", "--dsp=60"], True),
+    ("small_cnn", ["--cards=2", "--mode=dp", "--instances=2", "--dsp=60", "--interface=m_axi"],
+     True),
     ("small_cnn", ["--system=SYSTEM", "--dsp=40"], False),
 ] + [(name, ["--device=u280", *options], False)
      for name in ("two_layers", "small_cnn", "resnet8_a8w8b16")
@@ -169,30 +171,133 @@ def read_link(path):
         if line.startswith("["):
             section = line
             continue
-        expect(re.fullmatch(r"[a-z_]+=[\w.:=]+", line), path, "has", repr(line))
+        expect(re.fullmatch(r"[a-z_]+=[\w.:=\[\]]+", line), path, "has", repr(line))
         if section == "[connectivity]":
             key, value = line.split("=", 1)
-            found[key].append(value.split(":"))
-    expect(set(found) <= {"nk", "slr", "stream_connect"}, path, "has", set(found))
+            found[key].append(value.split(":", 1) if key == "sp" else value.split(":"))
+    expect(set(found) <= {"nk", "slr", "sp", "stream_connect"}, path, "has", set(found))
     return found
 
 
+def network_of(number, system):
+    """The UDP core and the MAC of each port of a card, as adapters are."""
+    card = {k["name"]: (k.get("card"), k["die"]) for k in system["kernels"]}
+    found = {}
+    for link in system["links"]:
+        for end, port in (("from", link["from_port"]), ("to", link["to_port"])):
+            place = card[link[end].split(".")[0]]
+            if place[0] == number:
+                found[f"networklayer_{port}"] = {"name": "networklayer", "die": place[1]}
+                found[f"cmac_{port}"] = {"name": f"cmac_{port}", "die": place[1]}
+    return found
+
+
+def bank_of(device, die):
+    """The banks of a die by the device's description: HBM, where the device has any."""
+    root = xml.etree.ElementTree.parse(ROOT / f"target/devices/{device}.xml").getroot()
+    banks = root.findall("bank")
+    kind = "HBM" if any(bank.get("name") == "HBM" for bank in banks) else "DDR"
+    found, = [bank for bank in banks if bank.get("name") == kind and bank.get("die") == die["name"]]
+    first, count = int(found.get("first")), int(found.get("count"))
+    return f"{kind}[{first}]" if count == 1 else f"{kind}[{first}:{first + count - 1}]"
+
+
+def check_banks(project, card, kernels, found, instances):
+    """Each memory of a kernel is in a bank that its die has."""
+    wanted = []
+    for kernel in kernels:
+        source = (project / "kernels" / f"{kernel['name']}.cpp").read_text(encoding="utf-8")
+        for bundle in sorted(set(re.findall(r"mode ?= ?m_axi .*?bundle ?= ?(\w+)", source))):
+            bank = bank_of(card["device"], card["dies"][kernel["die"]])
+            wanted += [[f"{kernel['name']}_{n}.m_axi_{bundle}", bank] for n in range(instances)]
+    expect(sorted(found) == sorted(wanted), card["name"], "has banks", found, "and not", wanted)
+
+
+def adapter_streams(project, name):
+    """{argument: type of its words} of an adapter."""
+    text = (project / "kernels" / f"{name}.cpp").read_text(encoding="utf-8")
+    arguments = re.search(rf"void {name}\(([^;{{]*)\)\n\{{", text)[1]
+    return {m[2]: m[1] for m in re.finditer(r"hls::stream<([^&]*)> &(\w+)", arguments)}
+
+
+def check_adapters(project, system, joined):
+    """Every stream of every adapter is joined once, with its like, and from a link's writer the way leads
+    over adapters and UDP cores to its reader."""
+    types = {f"{a['name']}_0": adapter_streams(project, a["name"]) for a in system["adapters"]}
+    for kernel in system["kernels"]:
+        types[f"{kernel['name']}_0"] = {port: word for port, (word, _) in
+                                        ports_of(project, kernel["name"]).items()}
+    used = collections.Counter()
+    for rows in joined.values():
+        for first, second, *_ in rows:
+            ends = [end.split(".") for end in (first, second)]
+            used.update(end for end in (first, second) if end.split(".")[0] in types)
+            words = {types[unit][port] for unit, port in ends if unit in types}
+            expect(len(words) <= 1, first, "and", second, "have words", words)
+            if any("networklayer" in unit and "sk" in port for unit, port in ends):
+                expect(words == {"ming::adapter::Beat"}, first, "and", second, "have words", words)
+    wanted = [f"{a['name']}_0.{port}" for a in system["adapters"]
+              for port in types[f"{a['name']}_0"]]
+    ends = [f"{k}_0.{port}" for link in system["links"]
+            for k, port in (link["from"].split("."), link["to"].split("."))]
+    expect(used == collections.Counter(wanted + ends), "streams are joined otherwise")
+    for number, link in enumerate(system["links"]):
+        check_link_way(system, joined, number, link)
+
+
+def check_link_way(system, joined, number, link):
+    card = {f"{k['name']}_0": k.get("card") for k in system["kernels"] + system["adapters"]}
+    (k, p), (l, q) = link["from"].split("."), link["to"].split(".")
+    here, there = card[f"{k}_0"], card[f"{l}_0"]
+    ways = {n: collections.defaultdict(list) for n in joined}
+    for n, rows in joined.items():
+        for first, second, *_ in rows:
+            ways[n][first].append(second)
+    of = {f"{a['name']}_0": a.get("link") for a in system["adapters"]}
+    sender = ways[here][f"{k}_0.{p}"][0].split(".")[0]
+    expect(of[sender] == number, link["name"], "has the sender", sender)
+    last = ways[here][f"{sender}.packets"][0]
+    if "merge" in last:
+        last = ways[here][last.split(".")[0] + ".packets"][0]
+    expect(last == f"networklayer_{link['from_port']}.S_AXIS_sk2nl", link["name"], "leaves by", last)
+    first, = ways[there][f"networklayer_{link['to_port']}.M_AXIS_nl2sk"]
+    if "split" in first:
+        unit = first.split(".")[0]
+        found = [ways[there][f"{unit}.branch{n}"] for n in range(16)]
+        first = next(row[0] for row in found if row and of[row[0].split(".")[0]] == number and
+                     row[0].endswith(".packets"))
+    receiver = first.split(".")[0]
+    expect(of[receiver] == number, link["name"], "has the receiver", receiver)
+    last = ways[there][f"{receiver}.words"][0]
+    if link["protocol"] == "credit":
+        last = ways[there][last.split(".")[0] + ".given"][0]
+    expect(last == f"{l}_0.{q}", link["name"], "ends at", last)
+
+
 def check_links(project, system):
+    joined = {}
     for number, card in enumerate(system["cards"]):
         link = read_link(project / f"card{number}" / "link.cfg")
         here = [k for k in system["kernels"] if k.get("card", number) == number]
+        here += [a for a in system["adapters"] if a["card"] == number]
         units = {f"{k['name']}_{n}": k for k in here for n in range(system["instances"])}
+        for unit, core in network_of(number, system).items():
+            units[unit] = core
         expect(sorted(link["nk"]) == sorted([k["name"], "1", unit] for unit, k in units.items()),
                "card", number, "has other units")
         expect(sorted(link["slr"]) == sorted([unit, card["dies"][k["die"]]["name"]]
                                              for unit, k in units.items()), "other dies")
+        check_banks(project, card, here, link["sp"], system["instances"])
         wanted = []
         for stream in system["streams"]:
             (k, p), (l, q) = stream["from"].split("."), stream["to"].split(".")
             if any(k == kernel["name"] for kernel in here):
                 wanted += [[f"{k}_{n}.{p}", f"{l}_{n}.{q}", str(stream["depth"])]
                            for n in range(system["instances"])]
-        expect(sorted(link["stream_connect"]) == sorted(wanted), "card", number, "joins others")
+        for row in wanted:
+            expect(link["stream_connect"].count(row) == 1, "card", number, "does not join", row)
+        joined[number] = [row for row in link["stream_connect"] if row not in wanted]
+    check_adapters(project, system, joined)
 
 
 def check_simulated(tools, project, system, report, work):
@@ -273,16 +378,17 @@ def check_targets(args, work):
     result = run("make", "-s", "-C", project, "link", f"VPP={tool}", "PLATFORM=p", env=env)
     expect(result.returncode != 0 and "give NETWORK" in result.stderr, "no network:",
            result.stderr)
-    network = work / "network.cfg"
+    network = work / "networklayer.xo"
     network.write_text("", encoding="utf-8")
     must_run("make", "-s", "-C", project, "link", f"VPP={tool}", "PLATFORM=p",
              f"NETWORK={network}", env=env)
     calls = log.read_text(encoding="utf-8")
     system = json.loads((project / "system.json").read_text(encoding="utf-8"))
-    for kernel in system["kernels"]:
+    for kernel in system["kernels"] + system["adapters"]:
         link = next(line for line in calls.splitlines()
                     if f"--config card{kernel['card']}/link.cfg" in line)
         expect(f" kernels/{kernel['name']}.xo" in link, kernel["name"], "is not linked")
+        expect(f" {network}" in link, "the UDP core is not linked")
         for line in (project / "kernels" / f"{kernel['name']}.cfg").read_text().splitlines():
             if line.startswith("syn.file="):
                 expect((project / "kernels" / line[9:]).exists(), line)
