@@ -83,8 +83,12 @@ static Value *build_bank(RtlModule *m, uint32_t index)
     const RtlArray *a = bank->array;
     StrBuf name = {0}, file = {0};
     strbuf_printf(&name, "%.*s", STR_ARG(a->memory.name));
-    if (a->banks > 1) strbuf_printf(&name, "_%u", bank->index);
-    strbuf_printf(&file, "%s.hex", name.data);
+    strbuf_printf(&file, "%s", name.data);
+    if (a->banks > 1) {
+        strbuf_printf(&name, "_%u", bank->index);
+        strbuf_printf(&file, ".%u", bank->index); /* no other table's name ends like that */
+    }
+    strbuf_add_c(&file, ".hex");
     SeqMemory memory = {.name = name.data,
                         .depth = a->depth,
                         .width = a->word * a->width,

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """Runs layers of few bits, whose products may be counts of bits, at every level.
 
-    popcount_check.py --tools=DIR [--seed=N] [--count=N] [--quick] [--cpp-every=N] [--filter=REGEX]
+    popcount_check.py --tools=DIR [--seed=N] [--count=N] [--quick] [--cpp-every=N] [--rtl-every=N]
+        [--filter=REGEX]
 
 A layer is a dense one or a convolution, strided, padded, grouped or depthwise, of
 activations and weights that are bipolar, ternary or integers of one to three bits,
-signed or not. numpy says what its sums are. The design that the search finds, and the
+signed or not; the sums of some are added to those of another layer on the same
+activations before anything else happens to them, so that the sums of the one start
+from those of the other. numpy says what its sums are. The design that the search finds, and the
 one of its folding file with other multipliers, must give just these in `ming sim`,
 csim and cosim, the network in `ming run`, and the processes take the cycles that are
 predicted. What counts in synthesis is compared with the bits one by one. --quick
-leaves cosim out; --cpp-every=N builds the C++ of one layer in N only, for many layers.
+leaves cosim out; --cpp-every=N builds the C++ of one layer in N only, for many layers, and
+--rtl-every=N runs the Verilog of one in N (0: of none) in Icarus: both designs, those whose weights
+are loaded as well.
 """
 import argparse
 import json
@@ -25,10 +30,12 @@ import numpy as np
 import cost_check
 import networks_check
 import numpy_ops as ops
+import rtl_reals
 from network_builder import F32, QUANT_DOMAIN, Network
 
 MOST_PRODUCTS = 300
 MULTIPLIERS = ("popcount", "lut", "dsp")
+RTL = "rtl"                             # beside targets of make: our Verilog
 
 
 # What synthesis makes of popcount<N>, against the bits one by one.
@@ -87,6 +94,14 @@ class Layer:
             reals = np.abs(reals) + F32(0.1)            # one constant weight
         return self.levels(self.net.constant(reals, "weight"), "weights")
 
+    def joined(self, make_sums):
+        """The sums of one such layer, or of two."""
+        sums = make_sums()
+        if self.rng.random() < 0.3:
+            self.words.append("joined")
+            sums = self.net.binary("Add", sums, make_sums())
+        return sums
+
     def finish(self, sums):
         """The sums themselves, or levels of them and a further layer."""
         if self.rng.random() < 0.3:
@@ -105,7 +120,7 @@ class Layer:
         outputs = self.rng.randint(1, 12)
         x = self.levels(self.net.input((products,)), "activations")
         self.words.append(f"dense {products}x{outputs}")
-        self.finish(self.net.matmul(x, self.weights((products, outputs))))
+        self.finish(self.joined(lambda: self.net.matmul(x, self.weights((products, outputs)))))
 
     def convolution(self):
         """Any kernel, stride, dilation and padding; the padding may differ at each border."""
@@ -124,9 +139,9 @@ class Layer:
         x = self.levels(self.net.input((channels, *size)), "activations")
         self.words.append(f"conv {kernel[0]}x{kernel[1]} {channels}->{filters} groups {groups} "
                           f"strides {strides} dilations {dilations} pads {pads}")
-        weight = self.weights((filters, channels // groups, *kernel))
-        self.finish(self.net.conv(x, weight, strides=strides, dilations=dilations, pads=pads,
-                                  group=groups))
+        self.finish(self.joined(lambda: self.net.conv(
+            x, self.weights((filters, channels // groups, *kernel)), strides=strides,
+            dilations=dilations, pads=pads, group=groups)))
 
 
 def execute(tools, work, design, want, targets):
@@ -140,6 +155,10 @@ def execute(tools, work, design, want, targets):
     compare("sim", want, work)
     for target in targets:
         (work / "y.npy").unlink()
+        if target == RTL:
+            np.save(work / "y.npy", rtl_reals.simulate(design, np.load(work / "x.npy")))
+            compare(target, want, work)
+            continue
         networks_check.run("make", "-s", "-C", design, target, f"INPUT={work / 'x.npy'}",
                            f"OUTPUT={work / 'y.npy'}", "CXXFLAGS=-O0 -std=c++17")
         compare(target, want, work)
@@ -195,13 +214,14 @@ def check(tools, work, layer, targets):
                        f"--output={work / 'y.npy'}")
     compare("run", want, work)
     budget = rng.choice([(), (), ("--rewind=on",), ("--fps=50000",), ("--weights=load",)])
-    design = compile_model(tools, work, "design", *budget)
+    emit = ("--emit=hls,verilog",) if RTL in targets else ()
+    design = compile_model(tools, work, "design", *emit, *budget)
     others = other_multipliers(rng, design, work / "folding.json")
     execute(tools, work, design, want, targets)
     if others:
         design = compile_model(tools, work, "other", f"--folding={work / 'folding.json'}",
-                               "--lut=1000000", "--dsp=100000", "--bram=100000", *budget)
-        execute(tools, work, design, want, targets[:1])
+                               "--lut=1000000", "--dsp=100000", "--bram=100000", *emit, *budget)
+        execute(tools, work, design, want, [target for target in targets if target != "cosim"])
     return others
 
 
@@ -212,6 +232,7 @@ def main():
     parser.add_argument("--count", type=int)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--cpp-every", type=int, default=1)
+    parser.add_argument("--rtl-every", type=int, default=1)
     parser.add_argument("--filter", default="")
     args = parser.parse_args()
     simulations = ("csim",) if args.quick else ("csim", "cosim")
@@ -224,6 +245,8 @@ def main():
             if not re.search(args.filter, title):
                 continue
             targets = () if index % args.cpp_every else simulations
+            if args.rtl_every and index % args.rtl_every == 0:
+                targets = *targets, RTL
             try:
                 counted += check(args.tools.resolve(), pathlib.Path(name), layer, targets)
                 has_tree = has_tree or check_tree(pathlib.Path(name))

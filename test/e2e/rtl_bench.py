@@ -82,6 +82,8 @@ def read_ports(header, top):
         scalar = re.search(r"integers\((\d+)(, false)?\)", body)
         if not scalar:
             raise Failure(f"port {name} carries no integers")
+        if top and f" {name}_TVALID" not in top:
+            name = re.sub(r"_\d+$", "", name)       # C++ has another thing of the port's name
         ports.append(Port(name, shape, numbers(order[1]) if order else list(range(len(shape))),
                           numbers(word[1]) if word else [1] * len(shape), int(scalar[1]),
                           not scalar[2], f"output wire {name}_TVALID" in top,

@@ -2,14 +2,15 @@
 """Runs a convolution with a normalization, a pool, an activation and a quantizer behind it, in all
 of their orders.
 
-    streamline_check.py --tools=DIR [--seed=N] [--count=N] [--csim=N] [--cosim=N] [--filter=REGEX]
+    streamline_check.py --tools=DIR [--seed=N] [--count=N] [--csim=N] [--cosim=N] [--rtl=N]
+        [--filter=REGEX]
 
 Inputs and weights have one to four bits, as do the results; a gain of the normalization is
 negative for some of the channels, the pool is one of maxima, and where the quantizer is not the
 last of the four another one follows. Scales are powers of two, so float32 is exact. numpy says
 what comes out: `ming run` and `ming sim` must give just that for every order, csim for each N-th
-network and cosim for each N-th (0: none), and the design computes on integers only. --count goes
-through the orders so many times.
+network, cosim for each N-th and its Verilog in Icarus for each N-th (0: none), and the design
+computes on integers only. --count goes through the orders so many times.
 """
 import argparse
 import itertools
@@ -24,8 +25,10 @@ import numpy as np
 
 import networks_check
 import numpy_ops as ops
+import rtl_reals
 from network_builder import F32, Network
 
+RTL = "rtl"                             # beside targets of make: our Verilog
 STEPS = ("norm", "pool", "activation", "quantizer")
 
 
@@ -105,13 +108,18 @@ def check(tools, work, chain, targets):
     arguments = (f"--input={given}", f"--output={got}")
     networks_check.run(tools / "ming", "run", model, *arguments)
     compare("run", want, got)
-    networks_check.run(tools / "ming", "compile", model, "-o", design, "--top=chain")
+    networks_check.run(tools / "ming", "compile", model, "-o", design, "--top=chain",
+                       *(("--emit=hls,verilog",) if RTL in targets else ()))
     networks_check.run(tools / "ming", "sim", design, *arguments)
     compare("sim", want, got)
     if "float" in re.sub(r"//.*", "", (design / "chain.cpp").read_text(encoding="utf-8")):
         raise networks_check.Failure("the design computes on floats")
     for target in targets:
         got.unlink()
+        if target == RTL:
+            np.save(got, rtl_reals.simulate(design, net.source.array))
+            compare(target, want, got)
+            continue
         networks_check.run("make", "-s", "-C", design, target, f"INPUT={given}", f"OUTPUT={got}",
                            "CXXFLAGS=-O0 -std=c++17")
         compare(target, want, got)
@@ -128,6 +136,7 @@ def main():
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--csim", type=int, default=12)
     parser.add_argument("--cosim", type=int, default=24)
+    parser.add_argument("--rtl", type=int, default=4)
     parser.add_argument("--filter", default="")
     args = parser.parse_args()
     passed = failed = 0
@@ -138,7 +147,7 @@ def main():
             title = f"{number}: {', '.join(order)} ({', '.join(chain.words)})"
             if not re.search(args.filter, title):
                 continue
-            targets = [target for target, every in (("csim", args.csim), ("cosim", args.cosim))
+            targets = [target for target, every in (("csim", args.csim), ("cosim", args.cosim), (RTL, args.rtl))
                        if is_due(number, every)]
             try:
                 check(args.tools.resolve(), pathlib.Path(name), chain, targets)
