@@ -134,7 +134,7 @@ bool driver_chain_cards(Context *ctx, const char *device, int64_t count, DriverE
 typedef struct CardOptions {
     const char *system; /* a system file; NULL: so many cards in a chain */
     int64_t cards;      /* LIMIT_NOT_GIVEN: none are asked for, unless there is a file */
-    const char *mode;   /* "dp", "hwmp" or "tmp"; NULL: "hwmp" */
+    const char *mode;   /* "dp", "swmp", "hwmp" or "tmp"; NULL: "hwmp" */
     int64_t instances;  /* of the design on each card, with "dp"; LIMIT_NOT_GIVEN: 1 */
     int64_t
         min_utilization; /* percent: that many designs on each card, with "dp", as use it or give

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialects/sys/sys.h"
 #include "driver/internal.h"
 #include "ir/asm/print/print.h"
+
+enum { COPY_BYTES = 64 }; /* of a packet, which a copy has none of */
 
 static bool resolve_cards(Context *ctx, DriverErrors errors, System *system)
 {
@@ -75,7 +78,7 @@ static bool check_alike(const System *system, DriverErrors errors)
     return true;
 }
 
-static bool is_linked(const System *system, uint32_t from, uint32_t to)
+static bool are_linked(const System *system, uint32_t from, uint32_t to)
 {
     for (uint32_t i = 0; i < system->link_count; i++)
         if ((system->links[i].from == from && system->links[i].to == to) ||
@@ -88,7 +91,7 @@ static bool is_linked(const System *system, uint32_t from, uint32_t to)
 static bool check_chain(const System *system, const char *mode, DriverErrors errors)
 {
     for (uint32_t i = 1; i < system->card_count; i++)
-        if (!is_linked(system, i - 1, i))
+        if (!are_linked(system, i - 1, i))
             return driver_error(errors, DRIVER_ERROR_OTHER,
                                 "--mode=%s: cards '%.*s' and '%.*s' follow each other, but are not "
                                 "linked",
@@ -154,12 +157,13 @@ bool driver_resolve_cards(Context *ctx, const CardOptions *options, const Device
     if (!resolve_system(ctx, options, device, errors, out)) return false;
     const System *system = &out->system;
     bool is_split = system->card_count > 1 && strcmp(out->mode, "dp") != 0;
-    if (is_split && !check_chain(system, out->mode, errors)) return false;
+    bool is_linked = is_split && strcmp(out->mode, "swmp") != 0;
+    if (is_linked && !check_chain(system, out->mode, errors)) return false;
     if (options->system) {
         own.device = system->cards[0].device_name.data;
         if (own.clock == LIMIT_NOT_GIVEN) own.clock = system->cards[0].clock;
     }
-    if (is_split) own.shell = with_ethernet(ctx, own.shell, &system->cards[0].device);
+    if (is_linked) own.shell = with_ethernet(ctx, own.shell, &system->cards[0].device);
     if (!driver_resolve_device(ctx, &own, errors, target)) return false;
     set_budget(out, is_split, target);
     return true;
@@ -173,10 +177,35 @@ static uint32_t port_die(const Device *device, uint32_t port)
     return die;
 }
 
-/* "links" of place-cards and connect-cards. */
-static void add_links(StrBuf *out, const System *system)
+/* The first die with memory, HBM where the device has any. */
+static uint32_t memory_die(const Device *device)
 {
+    for (uint32_t i = 0; i < device->bank_count; i++)
+        if (str_eq_c(device->banks[i].name, "HBM")) return device->banks[i].die;
+    return device->bank_count > 0 ? device->banks[0].die : 0;
+}
+
+/* What the host copies from each card to the next one. A copy is two transfers, the second of which
+ * cannot begin before the first one has ended. */
+static void add_copies(StrBuf *out, const System *system)
+{
+    for (uint32_t i = 1; i < system->card_count; i++)
+        strbuf_printf(out, "%s%u.%u-%u.%u:%lld:%lld:%d:0:" SYS_HOST, i > 1 ? "," : "", i - 1,
+                      memory_die(&system->cards[i - 1].device), i,
+                      memory_die(&system->cards[i].device), (long long)system->pcie_gbytes * 8,
+                      (long long)system->transfer_us * 2000, COPY_BYTES);
+}
+
+/* "links" of place-cards and connect-cards. */
+static void add_links(StrBuf *out, const DriverCards *cards)
+{
+    const System *system = &cards->system;
     strbuf_add_c(out, "links=\"");
+    if (strcmp(cards->mode, "swmp") == 0) {
+        add_copies(out, system);
+        strbuf_add_char(out, '"');
+        return;
+    }
     for (uint32_t i = 0; i < system->link_count; i++) {
         const SystemLink *l = &system->links[i];
         strbuf_printf(out, "%s%u.%u.%u-%u.%u.%u:%lld:%lld:%lld:%lld:%.*s", i ? "," : "", l->from,
@@ -192,7 +221,7 @@ bool driver_add_links(StrBuf *out, const StageOptions *options)
 {
     const DriverCards *cards = options->compile ? options->compile->cards : NULL;
     if (!cards || cards->system.card_count < 2 || strcmp(cards->mode, "dp") == 0) return false;
-    add_links(out, &cards->system);
+    add_links(out, cards);
     return true;
 }
 
@@ -207,9 +236,9 @@ bool driver_add_cards(StrBuf *out, const StageOptions *options)
                       STR_ARG(system->cards[i].device.name));
     strbuf_add_char(out, '"');
     if (cards->instances > 1) strbuf_printf(out, " instances=%lld", (long long)cards->instances);
-    if (system->link_count > 0 && strcmp(cards->mode, "dp") != 0) {
+    if (system->card_count > 1 && strcmp(cards->mode, "dp") != 0) {
         strbuf_add_char(out, ' ');
-        add_links(out, system);
+        add_links(out, cards);
     }
     driver_add_dies(out, options->target, options->compile->has_memory_ports);
     return true;

@@ -142,6 +142,14 @@ static int64_t fifo_width(const Op *stream)
     return emithls_lanes(word) * type_width(emithls_scalar(word));
 }
 
+/* Registers of the borders that words cross; those of a link are on their way outside. */
+static int64_t fifo_registers(const Op *stream)
+{
+    return op_attr(stream, SYS_ATTR_LINK)
+               ? 0
+               : memory_fifo_registers(fifo_width(stream), emithls_latency(stream));
+}
+
 /* Processes, FIFOs, and the slices of two words at the ports. */
 static void add_verilog_total(const Emitter *e, JsonWriter *w)
 {
@@ -152,7 +160,7 @@ static void add_verilog_total(const Emitter *e, JsonWriter *w)
         if (op->def == EMITHLS(STREAM) && known_fifo_kind(op, &kind)) {
             memory_fifo_cost(kind, fifo_width(op), attr_int_value(op_attr(op, DFG_ATTR_DEPTH)),
                              STRUCTURE_VERILOG, &sum);
-            sum.items[COST_FF] += memory_fifo_registers(fifo_width(op), emithls_latency(op));
+            sum.items[COST_FF] += fifo_registers(op);
         }
     for (size_t i = 0; i < e->ports.len; i++) {
         const Type *word = e->ports.data[i].word;
@@ -336,15 +344,16 @@ static void add_fifo_cost(const Emitter *e, JsonWriter *w, const Op *stream)
     Cost cost = {.cycles = 0}, verilog = {.cycles = 0};
     FifoKind kind;
     int64_t width = fifo_width(stream), depth = attr_int_value(op_attr(stream, DFG_ATTR_DEPTH));
+    bool is_in_memory = op_attr(stream, SYS_ATTR_IN_MEMORY) != NULL;
     bool is_known = known_fifo_kind(stream, &kind);
     if (is_known) {
         memory_fifo_cost(kind, width, depth, STRUCTURE_HLS, &cost);
         memory_fifo_cost(kind, width, depth, STRUCTURE_VERILOG, &verilog);
-        cost.items[COST_FF] += memory_fifo_registers(width, emithls_latency(stream));
-        verilog.items[COST_FF] += memory_fifo_registers(width, emithls_latency(stream));
+        cost.items[COST_FF] += fifo_registers(stream);
+        verilog.items[COST_FF] += fifo_registers(stream);
     }
     for (int k = COST_BRAM18; k <= COST_FF; k++)
-        json_member_count(w, cost_names[k].key, is_known ? cost.items[k] : -1);
+        json_member_count(w, cost_names[k].key, is_known || is_in_memory ? cost.items[k] : -1);
     if (e->options->rtl && is_known) add_verilog(w, &verilog);
 }
 
@@ -358,7 +367,10 @@ static void add_fifos(Emitter *e, JsonWriter *w)
         json_member_string(w, "name", str_from(ptrmap_get(&e->fifos, op)));
         json_member_count(w, "width", fifo_width(op));
         json_member_count(w, DFG_ATTR_DEPTH, attr_int_value(op_attr(op, DFG_ATTR_DEPTH)));
-        add_text_or_null(w, "kind", op_attr(op, EMITHLS_ATTR_IMPL));
+        if (op_attr(op, SYS_ATTR_IN_MEMORY))
+            json_member_string(w, "kind", STR("memory"));
+        else
+            add_text_or_null(w, "kind", op_attr(op, EMITHLS_ATTR_IMPL));
         if (op_attr(op, EMITHLS_ATTR_LATENCY))
             json_member_count(w, EMITHLS_ATTR_LATENCY, emithls_latency(op));
         json_write_line(w, 5);

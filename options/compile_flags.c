@@ -33,22 +33,23 @@ void compile_flags_free(CompileFlags *options)
 
 static void add_cards(Flags *flags, CardOptions *cards)
 {
-    FLAGS_ADD(flags,
-              {"cards", FLAG_INT, &cards->cards, "n",
-               "Make the design for so many cards of the device, in a chain of Ethernet links",
-               NULL},
-              {"system", FLAG_TEXT, &cards->system, "file.xml",
-               "Make it for the cards and links of a file", NULL},
-              {"mode", FLAG_CHOICE, &cards->mode, "dp|hwmp|tmp",
-               "How cards share it: each has the whole (dp), or a part, so that frames go from the "
-               "first card to the last one (hwmp, default) or come back to the first (tmp)",
-               NULL},
-              {"instances", FLAG_INT, &cards->instances, "n",
-               "With --mode=dp, designs on each card, default 1", NULL},
-              {"min-utilization", FLAG_INT, &cards->min_utilization, "percent",
-               "With --mode=dp, as many designs on each card as use that part of what they may of "
-               "some resource, or of fewer those that give the most frames",
-               NULL});
+    FLAGS_ADD(
+        flags,
+        {"cards", FLAG_INT, &cards->cards, "n",
+         "Make the design for so many cards of the device, in a chain of Ethernet links", NULL},
+        {"system", FLAG_TEXT, &cards->system, "file.xml",
+         "Make it for the cards and links of a file", NULL},
+        {"mode", FLAG_CHOICE, &cards->mode, "dp|swmp|hwmp|tmp",
+         "How cards share it: each has the whole (dp), or a part, so that frames go from the "
+         "first card to the last one, copied by the host (swmp) or over Ethernet links (hwmp, "
+         "default), or come back to the first over such links (tmp)",
+         NULL},
+        {"instances", FLAG_INT, &cards->instances, "n",
+         "With --mode=dp, designs on each card, default 1", NULL},
+        {"min-utilization", FLAG_INT, &cards->min_utilization, "percent",
+         "With --mode=dp, as many designs on each card as use that part of what they may of "
+         "some resource, or of fewer those that give the most frames",
+         NULL});
 }
 
 void compile_flags_add(Flags *flags, CompileFlags *options)

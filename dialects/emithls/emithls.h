@@ -93,8 +93,8 @@ enum {
 const Type *emithls_stream(const Type *word);
 const Type *emithls_stream_word(const Type *stream);
 /* Cycles from a write to an emithls.stream until its word can be read: 1 unless it says more, as
- * cross-dies has streams between dies say, up to EMITHLS_MAX_LATENCY. */
-enum { EMITHLS_MAX_LATENCY = 4096 };
+ * cross-dies has streams between dies say, and streams between cards, up to EMITHLS_MAX_LATENCY. */
+enum { EMITHLS_MAX_LATENCY = 1 << 20 };
 int64_t emithls_latency(const Op *stream);
 /* !emithls.array<2x3xT>, where T is a scalar or a one-dimensional vector; rank 0 is a variable. */
 const Type *emithls_array(const Type *elem, const int64_t *dims, uint32_t rank);

@@ -33,20 +33,25 @@ extern const AttrDef sys_attr_place;
  * SYS_LINK_PACKET and SYS_LINK_PROTOCOL. Written by connect-cards; read by cross-dies, target/fifo
  * and split-region. */
 #define SYS_ATTR_LINK "sys.link"
-/* Of a sys.link op, and keys of the dictionary: words of a packet, an i64, and "credit" or "udp". */
+/* Of a sys.link op, and keys of the dictionary: words of a packet, an i64, and "credit", "udp" or
+ * SYS_HOST: the host copies packets, which are frames, from the memory of a card to that of another. */
 #define SYS_ATTR_PACKET "packet"
 #define SYS_ATTR_PROTOCOL "protocol"
+#define SYS_HOST "host"
 /* Likewise, if known: the Ethernet ports of the writer's and the reader's card, an i64 array; and the
  * cycles that the link takes for a packet, an i64. */
 #define SYS_ATTR_PORTS "ports"
 #define SYS_ATTR_PACE "pace"
+/* On an emithls.stream: its words are in the memory of a card, so it takes none of the chip. Written by
+ * connect-cards; read by target/fifo. */
+#define SYS_ATTR_IN_MEMORY "sys.in_memory"
 /* On the module: the dies that places count, an array of dictionaries of SYS_DIE keys, and what
  * joins them, an array of dictionaries of SYS_LINK keys. Written by choose-unroll; read by
  * target/dse, target/fifo and emit. */
 #define SYS_ATTR_DIES "sys.dies"
 #define SYS_ATTR_LINKS "sys.links"
 /* On the module: the cards that places count, an array of dictionaries of SYS_CARD keys; how
- * they share the design, "dp", "hwmp" or "tmp"; and with "dp" how many designs each has, an i64.
+ * they share the design, "dp", "swmp", "hwmp" or "tmp"; and with "dp" how many designs each has, an i64.
  * Written by place-cards; read by split-region and emit. */
 #define SYS_ATTR_CARDS "sys.cards"
 #define SYS_ATTR_MODE "sys.mode"

@@ -67,7 +67,9 @@ static bool verify_link(Op *op)
         return op_error(op, "needs two ports from 0 to %d and a pace of at least 1 cycle, or none",
                         SYS_MAX_PORTS - 1);
     return str_eq_c(protocol, "credit") || str_eq_c(protocol, "udp") ||
-           op_error(op, "protocol must be 'credit' or 'udp', but got '%.*s'", STR_ARG(protocol));
+           str_eq_c(protocol, SYS_HOST) ||
+           op_error(op, "protocol must be 'credit', 'udp' or '" SYS_HOST "', but got '%.*s'",
+                    STR_ARG(protocol));
 }
 
 static bool belongs(const Op *op)

@@ -18,7 +18,8 @@ enum ert_cmd_state { ERT_CMD_STATE_COMPLETED = 4 };
 
 namespace emulate {
 
-/* The kernels of an accelerator; frames that were given to it and not taken yet. */
+/* The kernels of an accelerator; frames that were given to it and not taken yet. Where the host copies
+ * between cards, each card is a stage, whose batches are sent and taken for themselves. */
 class Accelerator {
 public:
     struct Call {
@@ -26,7 +27,9 @@ public:
         int frames = 0;
     };
 
-    explicit Accelerator(std::size_t unit) : unit_(unit), rows_(design::kernels()), ports_(design::ports()), started_(rows_.size(), 0)
+    explicit Accelerator(std::size_t unit)
+        : unit_(unit), rows_(design::kernels()), ports_(design::ports()), copies_(Host::the().take_copies()),
+          started_(rows_.size(), 0), stages_(design::stages)
     {
     }
 
@@ -34,22 +37,23 @@ public:
     std::size_t start(std::size_t kernel, const Call &call)
     {
         const std::lock_guard<std::mutex> guard(lock());
-        const std::size_t batch = started_[kernel]++;
+        const std::size_t batch = started_[kernel]++, stage = rows_[kernel].stage;
         if (batch == calls_.size())
             calls_.emplace_back(rows_.size());
         calls_[batch][kernel] = call;
-        for (; sent_ < calls_.size() && is_started(sent_); sent_++)
-            send(sent_);
+        for (std::size_t &sent = stages_[stage].sent; sent < calls_.size() && is_started(stage, sent); sent++)
+            send(stage, sent);
         return batch;
     }
 
-    void wait(std::size_t batch)
+    void wait(std::size_t kernel, std::size_t batch)
     {
         std::unique_lock<std::mutex> guard(lock());
-        if (batch >= sent_)
+        Stage &stage = stages_[rows_[kernel].stage];
+        if (batch >= stage.sent)
             throw std::runtime_error("a kernel is waited for while another one of its batch has not been started");
-        while (taken_ <= batch) {
-            if (!take(taken_)) {
+        while (stage.taken <= batch) {
+            if (!take(rows_[kernel].stage, stage.taken)) {
                 const std::vector<pollfd> waits = Host::the().waits();
                 guard.unlock();
                 wait_until(waits, MILLISECONDS); /* another thread may take what comes */
@@ -61,80 +65,125 @@ public:
 private:
     static constexpr int MILLISECONDS = 10;
 
+    struct Stage {
+        std::size_t sent = 0, taken = 0;             /* batches */
+        std::size_t kernel = 0, buffer = 0, frame = 0; /* to be taken next, of the batch `taken` */
+    };
+
     static std::mutex &lock()
     {
         static std::mutex lock;
         return lock;
     }
 
-    bool is_started(std::size_t batch) const
-    {
-        return std::all_of(started_.begin(), started_.end(), [&](std::size_t count) { return count > batch; });
-    }
-
-    /* The memory of a port in a batch. */
-    std::uint8_t *memory(std::size_t batch, std::size_t port, int &frames)
+    bool is_started(std::size_t stage, std::size_t batch) const
     {
         for (std::size_t k = 0; k < rows_.size(); k++)
-            for (const design::Buffer &row : rows_[k].buffers)
-                if (row.kind == ports_[port].kind && row.number == port) {
-                    const Call &call = calls_[batch][k];
-                    frames = call.frames;
-                    if (call.buffers.count(row.argument) == 0)
-                        throw std::runtime_error("argument " + std::to_string(row.argument) + " of " + rows_[k].name +
-                                                 " is not set");
-                    return call.buffers.at(row.argument);
-                }
-        throw std::runtime_error(std::string("port '") + ports_[port].name + "' is at no kernel");
+            if (rows_[k].stage == stage && started_[k] <= batch)
+                return false;
+        return true;
     }
 
-    void send(std::size_t batch)
+    static bool is_copy(const design::Buffer &row)
     {
-        for (const Call &call : calls_[batch])
-            if (call.frames != calls_[batch][0].frames)
-                throw std::runtime_error("kernels of one batch are started for different numbers of frames");
-        Host::the().begin_frames(unit_, calls_[batch][0].frames);
-        for (std::size_t p = 0; p < ports_.size(); p++) {
-            int frames = 0;
-            if (ports_[p].kind != design::INPUT)
+        return row.kind == design::COPY_OUT || row.kind == design::COPY_IN;
+    }
+
+    std::size_t frame_bytes(const design::Buffer &row) const
+    {
+        return is_copy(row) ? design::copies()[row.number] : ports_[row.number].port.frame_bytes();
+    }
+
+    std::uint8_t *memory(std::size_t batch, std::size_t kernel, const design::Buffer &row)
+    {
+        const Call &call = calls_[batch][kernel];
+        if (call.buffers.count(row.argument) == 0)
+            throw std::runtime_error("argument " + std::to_string(row.argument) + " of " + rows_[kernel].name +
+                                     " is not set");
+        return call.buffers.at(row.argument);
+    }
+
+    /* Of the first kernel of a stage; all must have as many. */
+    int frames_of(std::size_t stage, std::size_t batch) const
+    {
+        int frames = 0;
+        for (std::size_t k = 0; k < rows_.size(); k++) {
+            if (rows_[k].stage != stage)
                 continue;
-            const std::uint8_t *const bytes = memory(batch, p, frames);
-            const std::size_t size = ports_[p].port.frame_bytes();
-            for (std::size_t f = 0; f < static_cast<std::size_t>(frames); f++)
-                Host::the().send_frame(unit_, ports_[p].name, {bytes + f * size, bytes + (f + 1) * size});
+            if (frames != 0 && frames != calls_[batch][k].frames)
+                throw std::runtime_error("kernels of one batch are started for different numbers of frames");
+            frames = calls_[batch][k].frames;
+        }
+        return frames;
+    }
+
+    void send(std::size_t stage, std::size_t batch)
+    {
+        const int frames = frames_of(stage, batch);
+        if (design::stages > 1)
+            Host::the().begin_frames_on(stage, frames);
+        else
+            Host::the().begin_frames(unit_, frames);
+        for (std::size_t k = 0; k < rows_.size(); k++)
+            for (const design::Buffer &row : rows_[k].buffers)
+                if (rows_[k].stage == stage && (row.kind == design::INPUT || row.kind == design::COPY_IN))
+                    send_frames(row, memory(batch, k, row), static_cast<std::size_t>(frames));
+    }
+
+    void send_frames(const design::Buffer &row, const std::uint8_t *bytes, std::size_t frames) const
+    {
+        const std::size_t size = frame_bytes(row);
+        for (std::size_t f = 0; f < frames; f++) {
+            const std::vector<std::uint8_t> frame(bytes + f * size, bytes + (f + 1) * size);
+            if (is_copy(row))
+                Host::the().send_copy(copies_.at(row.number), frame);
+            else
+                Host::the().send_frame(unit_, ports_[row.number].name, frame);
         }
     }
 
     /* False: not all frames have come yet. */
-    bool take(std::size_t batch)
+    bool take(std::size_t number, std::size_t batch)
     {
-        for (; port_ < ports_.size(); port_++, frame_ = 0) {
-            int frames = 0;
-            if (ports_[port_].kind != design::OUTPUT)
-                continue;
-            std::uint8_t *const bytes = memory(batch, port_, frames);
-            const std::size_t size = ports_[port_].port.frame_bytes();
-            for (std::vector<std::uint8_t> frame; frame_ < static_cast<std::size_t>(frames); frame_++) {
-                if (!Host::the().take_frame(unit_, ports_[port_].name, frame))
+        Stage &stage = stages_[number];
+        for (; stage.kernel < rows_.size(); stage.kernel++, stage.buffer = 0) {
+            const design::Kernel &kernel = rows_[stage.kernel];
+            for (; kernel.stage == number && stage.buffer < kernel.buffers.size(); stage.buffer++, stage.frame = 0)
+                if (!take_frames(stage, batch, kernel.buffers[stage.buffer]))
                     return false;
-                if (frame.size() != size)
-                    throw std::runtime_error("a frame of '" + ports_[port_].port.name + "' has another size");
-                std::copy(frame.begin(), frame.end(), bytes + frame_ * size);
-            }
         }
-        port_ = 0;
-        calls_[batch].clear();
-        taken_++;
+        stage.kernel = stage.buffer = stage.frame = 0;
+        stage.taken++;
+        if (number + 1 == stages_.size())
+            calls_[batch].clear();
+        return true;
+    }
+
+    bool take_frames(Stage &stage, std::size_t batch, const design::Buffer &row)
+    {
+        if (row.kind != design::OUTPUT && row.kind != design::COPY_OUT)
+            return true;
+        std::uint8_t *const bytes = memory(batch, stage.kernel, row);
+        const std::size_t size = frame_bytes(row);
+        const auto frames = static_cast<std::size_t>(calls_[batch][stage.kernel].frames);
+        for (std::vector<std::uint8_t> frame; stage.frame < frames; stage.frame++) {
+            if (!(is_copy(row) ? Host::the().take_copy(copies_.at(row.number), frame)
+                               : Host::the().take_frame(unit_, ports_[row.number].name, frame)))
+                return false;
+            if (frame.size() != size)
+                throw std::runtime_error("a frame of " + rows_[stage.kernel].name + " has another size");
+            std::copy(frame.begin(), frame.end(), bytes + stage.frame * size);
+        }
         return true;
     }
 
     const std::size_t unit_;
     const std::vector<design::Kernel> rows_;
     const std::vector<design::Port> ports_;
-    std::vector<std::size_t> started_;     /* batches, for each kernel */
-    std::deque<std::vector<Call>> calls_;  /* for each batch, of each kernel */
-    std::size_t sent_ = 0, taken_ = 0;     /* batches */
-    std::size_t port_ = 0, frame_ = 0;     /* to be taken next, of the batch taken_ */
+    const std::vector<std::size_t> copies_; /* their links */
+    std::vector<std::size_t> started_;      /* batches, for each kernel */
+    std::deque<std::vector<Call>> calls_;   /* for each batch, of each kernel */
+    std::vector<Stage> stages_;
 };
 
 /* All of them, in the order of the system's processes. */
@@ -210,7 +259,7 @@ public:
 
     ert_cmd_state wait()
     {
-        emulate::accelerators()[kernel_.accelerator].wait(batch_);
+        emulate::accelerators()[kernel_.accelerator].wait(kernel_.number, batch_);
         return ERT_CMD_STATE_COMPLETED;
     }
 

@@ -7,6 +7,7 @@
 #include "dialects/sys/sys.h"
 #include "emit/internal.h"
 #include "ir/asm/print/print.h"
+#include "passes/dfg/passes.h"
 #include "sim/design/design.h"
 
 /* What the file calls things: names that the design does not have. */
@@ -110,12 +111,17 @@ static void add_links(const Emitter *e, const HlsDesign *design, StrBuf *out)
         const Attr *link = op_attr(stream->op, SYS_ATTR_LINK);
         if (!link) continue;
         Str protocol = attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string;
-        strbuf_printf(out, "\n        {\"%s\", %lld, %lld, %lld, %lld, %s},",
+        strbuf_printf(out, "\n        {\"%s\", %lld, %lld, %lld, %lld, %s",
                       (const char *)ptrmap_get(&e->fifos, stream->op),
                       (long long)card_of(e, design, stream->writer),
                       (long long)card_of(e, design, stream->reader), (long long)stream->words,
                       (long long)attr_int_value(attr_dict_get_c(link, SYS_ATTR_PACKET)),
-                      str_eq_c(protocol, "credit") ? "true" : "false");
+                      str_eq_c(protocol, "udp") ? "false" : "true");
+        PortSlot slot;
+        if (str_eq_c(protocol, SYS_HOST) &&
+            port_process_slot(emithls_stream_word(op_result(stream->op, 0)->type), &slot))
+            strbuf_printf(out, ", %lld, %lld", (long long)slot.bits, (long long)slot.elements);
+        strbuf_add_c(out, "},");
     }
     strbuf_add_c(out, "\n    },\n");
 }
@@ -125,8 +131,9 @@ static void add_system(const Emitter *e, const HlsDesign *design, const Names *n
     strbuf_printf(
         out,
         "// Cards; of processes and ports the card; links with its two cards, words of a\n"
-        "// frame and of a packet, and whether it gives credits; whether each card has\n"
-        "// the whole design.\n"
+        "// frame and of a packet, whether it gives credits, and if the host copies frames,\n"
+        "// bits of an element in memory and elements of a word there; whether each card\n"
+        "// has the whole design.\n"
         "static const emulate::System %s{\n",
         names->system);
     add_cards(e, out);

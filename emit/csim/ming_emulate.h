@@ -95,7 +95,7 @@ public:
         if (system_.links[link].from == number_)
             senders_.push_back(std::make_unique<Sender>(system_.links[link], link, std::move(socket), loss));
         else
-            receivers_.push_back(std::make_unique<Receiver>(system_.links[link], std::move(socket)));
+            receivers_.push_back(std::make_unique<Receiver>(system_.links[link], link, std::move(socket)));
     }
 
     /* Frames as the host sends them, to its end. */
@@ -198,8 +198,11 @@ public:
     {
         for (const auto &receiver : receivers_)
             receiver->flush();
-        for (const auto &sender : senders_)
+        for (const auto &sender : senders_) {
+            for (Message copy; sender->next_copy(copy);)
+                host_.send(copy);
             sender->flush();
+        }
     }
 
     void wait() override
@@ -238,6 +241,8 @@ private:
             found = true;
             if (message.header.kind == MessageKind::ASK)
                 answer();
+            else if (message.header.kind == MessageKind::COPY)
+                take_copy(std::move(message));
             else
                 messages_.push_back(std::move(message));
         }
@@ -250,6 +255,16 @@ private:
             for (; receiver->socket().receive(message); found = true)
                 receiver->handle(message);
         return found;
+    }
+
+    void take_copy(Message message)
+    {
+        for (const auto &receiver : receivers_)
+            if (receiver->number() == message.header.count) {
+                receiver->add_copy(std::move(message));
+                return;
+            }
+        throw std::runtime_error("a copy came that no kernel of this card reads");
     }
 
     Message next_message()
@@ -402,11 +417,56 @@ public:
 
     void begin_frames(std::size_t unit, int frames)
     {
-        Message message(MessageKind::FRAME);
-        message.header.count = static_cast<std::uint32_t>(frames);
         for (std::size_t i = 0; i < cards_.size(); i++)
             if (!system_.is_replicated || i == unit)
-                cards_[i].socket.send(message);
+                begin_frames_on(i, frames);
+    }
+
+    /* Where cards are stages, each is started for itself. */
+    void begin_frames_on(std::size_t card, int frames)
+    {
+        Message message(MessageKind::FRAME);
+        message.header.count = static_cast<std::uint32_t>(frames);
+        cards_[card].socket.send(message);
+    }
+
+    /* The numbers of links that the host copies, in their order. From now on nobody else does. */
+    std::vector<std::size_t> take_copies()
+    {
+        std::vector<std::size_t> found;
+        for (std::size_t i = 0; i < system_.links.size(); i++)
+            if (system_.links[i].is_copied())
+                found.push_back(i);
+        is_copying_ = false;
+        return found;
+    }
+
+    void send_copy(std::size_t link, const std::vector<std::uint8_t> &bytes)
+    {
+        Message frame(MessageKind::COPY);
+        frame.header.count = static_cast<std::uint32_t>(link);
+        frame.body = bytes;
+        cards_[system_.links[link].to].socket.send(frame);
+    }
+
+    /* False: it has not come yet. */
+    bool take_copy(std::size_t link, std::vector<std::uint8_t> &bytes)
+    {
+        Process &card = cards_[system_.links[link].from];
+        const auto of_link = [&](const Message &copy) { return copy.header.count == link; };
+        auto copy = std::find_if(card.copies.begin(), card.copies.end(), of_link);
+        if (copy == card.copies.end()) {
+            check_failed();
+            take_all();
+            copy = std::find_if(card.copies.begin(), card.copies.end(), of_link);
+            if (copy == card.copies.end()) {
+                ask_if_idle();
+                return false;
+            }
+        }
+        bytes = std::move(copy->body);
+        card.copies.erase(copy);
+        return true;
     }
 
     void send_frame(std::size_t unit, const std::string &port, const std::vector<std::uint8_t> &bytes)
@@ -420,12 +480,13 @@ public:
     bool take_frame(std::size_t unit, const std::string &port, std::vector<std::uint8_t> &bytes)
     {
         Process &card = at(unit, port);
-        if (has_failed_)
-            throw std::runtime_error("the emulation has ended");
+        check_failed();
         if (card.messages.empty())
-            take_all(card);
-        if (card.messages.empty())
+            take_all();
+        if (card.messages.empty()) {
+            ask_if_idle();
             return false;
+        }
         bytes = take_front(card, MessageKind::DATA).body;
         return true;
     }
@@ -438,6 +499,7 @@ private:
         Socket socket;
         pid_t pid;
         std::deque<Message> messages;   /* to be taken */
+        std::deque<Message> copies;     /* to be copied */
         std::vector<std::uint8_t> idle; /* its last report */
         std::string answer;
     };
@@ -480,7 +542,7 @@ private:
             throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
         if (pid > 0) {
             its.close();
-            cards_.push_back({std::move(mine), pid, {}, {}, {}});
+            cards_.push_back({std::move(mine), pid, {}, {}, {}, {}});
             return;
         }
 #ifdef __linux__
@@ -536,20 +598,42 @@ private:
     {
         while (card.messages.empty()) {
             poll_sockets(sockets());
-            take_all(card);
+            take_all();
+            if (card.messages.empty())
+                ask_if_idle();
         }
         return take_front(card, kind);
     }
 
-    /* Messages that have come; `card` is waited for. */
-    void take_all(const Process &card)
+    void check_failed() const
+    {
+        if (has_failed_)
+            throw std::runtime_error("the emulation has ended");
+    }
+
+    /* Messages that have come. */
+    void take_all()
     {
         for (Process &one : cards_) {
             one.socket.flush();
             take_messages(one);
         }
-        if (card.messages.empty() && !is_asked_ && are_all_idle())
+    }
+
+    /* What is waited for has not come: who waits where all do? */
+    void ask_if_idle()
+    {
+        if (!is_asked_ && are_all_idle())
             ask();
+    }
+
+    /* The testbench has no memory between cards: a frame goes on as it comes. */
+    void keep_copy(Process &card, Message copy)
+    {
+        if (is_copying_)
+            send_copy(copy.header.count, copy.body);
+        else
+            card.copies.push_back(std::move(copy));
     }
 
     Message take_front(Process &card, MessageKind kind)
@@ -574,6 +658,9 @@ private:
                 card.answer = message.text();
                 if (answers_ == cards_.size())
                     fail_deadlocked();
+                break;
+            case MessageKind::COPY:
+                keep_copy(card, std::move(message));
                 break;
             case MessageKind::FAILURE:
                 fail(name_of(card) + ": " + message.text());
@@ -660,8 +747,12 @@ private:
     static void print_link(const Link &link, Message &message)
     {
         const auto packets = message.take<std::uint64_t>(), losses = message.take<std::uint64_t>();
-        std::printf("emulate: link '%s': %llu packets, %llu lost\n", link.name.c_str(),
-                    static_cast<unsigned long long>(packets), static_cast<unsigned long long>(losses));
+        if (link.is_copied())
+            std::printf("emulate: link '%s': %llu frames copied\n", link.name.c_str(),
+                        static_cast<unsigned long long>(packets));
+        else
+            std::printf("emulate: link '%s': %llu packets, %llu lost\n", link.name.c_str(),
+                        static_cast<unsigned long long>(packets), static_cast<unsigned long long>(losses));
     }
 
     static void merge(std::vector<cosim::FrameTimes> &all, const std::vector<cosim::FrameTimes> &times)
@@ -692,6 +783,7 @@ private:
     std::vector<Process> cards_;
     std::size_t begun_ = 0, unit_ = 0, answers_ = 0;
     bool is_asked_ = false, has_failed_ = false;
+    bool is_copying_ = true; /* between cards; else the program above does, by take_copy and send_copy */
 };
 
 /* --- what the region calls (cosim.awk) --------------------------------------------- */

@@ -1,4 +1,5 @@
-/* The two ends of a link between cards, for ming_emulate.h. Words go in packets
+/* The two ends of a link between cards, for ming_emulate.h; of copies by the host, too, which moves the
+ * words itself, so that only their cycles go this way. Words go in packets
  * of 64-byte beats, with a sequence number and the cycle in which each was
  * written; the cycle in which it was read comes back. What arrives when is
  * computed from these, so the time that the sockets take does not matter:
@@ -30,6 +31,10 @@ struct Link {
     std::size_t from, to;      /* cards */
     std::size_t words, packet; /* of a frame, and the most of a packet: the first one of a frame has the rest */
     bool is_credit;
+    std::size_t bits = 0, elements = 0; /* in memory, if the host copies: of an element, and of a word's slot */
+
+    bool is_copied() const { return bits > 0; }
+    std::size_t frame_bytes() const { return words * elements * bits / 8; }
 };
 
 /* --- bits of words ----------------------------------------------------------- */
@@ -114,6 +119,35 @@ struct Wire<hls::vector<T, N>> {
     }
 };
 
+/* Words in memory, an element of a word after the other. */
+template <class Word>
+struct Slot {
+    static void put(const Word &word, std::size_t, std::vector<std::uint8_t> &bytes, std::size_t at)
+    {
+        Wire<Word>::put(word, bytes, at);
+    }
+    static Word get(std::size_t, const std::vector<std::uint8_t> &bytes, std::size_t at)
+    {
+        return Wire<Word>::get(bytes, at);
+    }
+};
+
+template <class T, std::size_t N>
+struct Slot<hls::vector<T, N>> {
+    static void put(const hls::vector<T, N> &word, std::size_t bits, std::vector<std::uint8_t> &bytes, std::size_t at)
+    {
+        for (std::size_t lane = 0; lane < N; lane++)
+            Wire<T>::put(word[lane], bytes, at + lane * bits);
+    }
+    static hls::vector<T, N> get(std::size_t bits, const std::vector<std::uint8_t> &bytes, std::size_t at)
+    {
+        hls::vector<T, N> word;
+        for (std::size_t lane = 0; lane < N; lane++)
+            word[lane] = Wire<T>::get(bytes, at + lane * bits);
+        return word;
+    }
+};
+
 constexpr std::size_t BEAT_BYTES = 64;
 
 /* Words of a packet share beats, or take several. */
@@ -181,15 +215,30 @@ public:
     template <class Word>
     void take(const Word &word)
     {
+        if (link_.is_copied())
+            take_copy(word);
         if (in_packet_ == 0)
             begin_packet();
+        if (link_.is_copied()) {
+            count_word();
+            return;
+        }
         Message &packet = complete_.back();
         if (in_packet_ == 0)
             packet.body.resize(BEAT_BYTES * Beats<Word>::count(packet.header.words));
         packet.header.beats = static_cast<std::uint16_t>(packet.body.size() / BEAT_BYTES);
         Wire<Word>::put(word, packet.body, Beats<Word>::at(in_packet_));
-        in_packet_ = (in_packet_ + 1) % packet.header.words;
-        in_frame_ = (in_frame_ + 1) % link_.words;
+        count_word();
+    }
+
+    /* A frame for the host, which has the words: packets have their cycles only. False: none is whole. */
+    bool next_copy(Message &message)
+    {
+        if (copies_.size() < 2 && (copies_.empty() || in_frame_ > 0))
+            return false;
+        message = std::move(copies_.front());
+        copies_.pop_front();
+        return true;
     }
 
     /* Sends the packets whose words have all been written. */
@@ -240,6 +289,23 @@ private:
         std::uint64_t packet;
         std::uint32_t words;
     };
+
+    template <class Word>
+    void take_copy(const Word &word)
+    {
+        if (in_frame_ == 0) {
+            copies_.emplace_back(MessageKind::COPY);
+            copies_.back().header.count = static_cast<std::uint32_t>(number_);
+            copies_.back().body.resize(link_.frame_bytes());
+        }
+        Slot<Word>::put(word, link_.bits, copies_.back().body, in_frame_ * link_.elements * link_.bits);
+    }
+
+    void count_word()
+    {
+        in_packet_ = (in_packet_ + 1) % complete_.back().header.words;
+        in_frame_ = (in_frame_ + 1) % link_.words;
+    }
 
     bool has_packet() const { return !complete_.empty() && (complete_.size() > 1 || in_packet_ == 0); }
 
@@ -293,7 +359,7 @@ private:
         if (link_.is_credit)
             held_[header.sequence].probes = probes_;
         must_probe_ = true;
-        if (loss_.hits(number_, header.sequence, header.count))
+        if (!link_.is_copied() && loss_.hits(number_, header.sequence, header.count))
             losses_++;
         else
             socket_.send(packet);
@@ -315,6 +381,7 @@ private:
     Loss loss_;
     cosim::Fifo *fifo_ = nullptr;
     std::deque<Message> complete_; /* but for the last one, while words of it are missing */
+    std::deque<Message> copies_;   /* likewise */
     std::size_t in_packet_ = 0, in_frame_ = 0;
     std::deque<Untimed> untimed_;
     std::map<std::uint64_t, Held> held_; /* until they have come */
@@ -327,10 +394,14 @@ private:
 
 class Receiver {
 public:
-    Receiver(const Link &link, Socket socket) : link_(link), socket_(std::move(socket)) {}
+    Receiver(const Link &link, std::size_t number, Socket socket)
+        : link_(link), number_(number), socket_(std::move(socket))
+    {
+    }
 
     Socket &socket() { return socket_; }
     const Link &link() const { return link_; }
+    std::size_t number() const { return number_; }
 
     void set_fifo(cosim::Fifo *fifo)
     {
@@ -350,7 +421,9 @@ public:
             cosim::Scheduler::the().sleep(fifo_);
         }
         const Message &packet = packets_.front();
-        const Word word = Wire<Word>::get(packet.body, Beats<Word>::at(given_));
+        const Word word = link_.is_copied()
+                              ? Slot<Word>::get(link_.bits, packet.body, given_ * link_.elements * link_.bits)
+                              : Wire<Word>::get(packet.body, Beats<Word>::at(given_));
         if (++given_ == packet.header.words) {
             packets_.pop_front();
             given_ = 0;
@@ -371,6 +444,16 @@ public:
             check_room();
         }
         socket_.flush();
+    }
+
+    /* A frame that the host has copied. */
+    void add_copy(Message message)
+    {
+        if (!link_.is_copied() || message.body.size() != link_.frame_bytes())
+            throw std::runtime_error("link '" + link_.name + "': a copy has " + std::to_string(message.body.size()) +
+                                     " bytes, not the " + std::to_string(link_.frame_bytes()) + " of a frame");
+        message.header.words = static_cast<std::uint32_t>(link_.words);
+        add_words(std::move(message));
     }
 
     void handle(const Message &message)
@@ -447,8 +530,14 @@ private:
         const Header &header = packet.header;
         add_cycles(header.sequence, packet, header.beats * BEAT_BYTES, true);
         unwritten_.push_back({header.sequence, header.words, header.words, header.count});
-        packets_.push_back(std::move(packet));
+        if (!link_.is_copied())
+            add_words(std::move(packet));
         expected_++;
+    }
+
+    void add_words(Message packet)
+    {
+        packets_.push_back(std::move(packet));
         if (asleep_)
             cosim::Scheduler::the().wake(std::exchange(asleep_, nullptr));
     }
@@ -492,6 +581,7 @@ private:
     }
 
     const Link &link_;
+    std::size_t number_;
     Socket socket_;
     cosim::Fifo *fifo_ = nullptr;
     cosim::Fibre *asleep_ = nullptr;

@@ -282,7 +282,7 @@ void kernels_find_links(KernelSet *set)
         design_create(set->module, clock_of_module(set->module, design_clock_mhz(set->module)));
     choose_prefix(set);
     FOR_EACH_OP(op, region_entry(op_region(set->system, 0)))
-        if (op->def == SYS(LINK)) add_link(set, op, design);
+        if (op->def == SYS(LINK) && !kernels_is_copy(op)) add_link(set, op, design);
     design_free(design);
     number_sockets(set);
     for (uint32_t i = 0; i < set->links.len; i++) add_ends(set, i);

@@ -55,6 +55,13 @@ static void print_buffers(const KernelSet *set, const KernelFiles *k, StrBuf *ou
     strbuf_add_char(out, '{');
     for (uint32_t i = 0; i < k->kernel->operand_count; i++) {
         const Value *value = op_operand(k->kernel, i);
+        if (k->copy && value == op_result(k->copy, 0)) {
+            const KernelEnds ends = kernels_ends(set, value);
+            bool is_writer = &set->kernels.data[ends.from] == k;
+            strbuf_printf(out, "%s{%s, %u, %u}", has_one ? ", " : "",
+                          is_writer ? "COPY_OUT" : "COPY_IN", kernels_copy_number(set, k->copy), i);
+            has_one = true;
+        }
         if (!type_is_a(value->type, &emithls_type_array)) continue;
         uint32_t port = 0;
         while (region_entry(op_region(set->system, 0))->args[port] != value) port++;
@@ -65,6 +72,28 @@ static void print_buffers(const KernelSet *set, const KernelFiles *k, StrBuf *ou
     strbuf_add_char(out, '}');
 }
 
+/* Whether cards are stages, between which the host copies. */
+static bool has_copies(const KernelSet *set)
+{
+    for (size_t i = 0; i < set->kernels.len; i++)
+        if (set->kernels.data[i].copy) return true;
+    return false;
+}
+
+static void print_copies(const KernelSet *set, StrBuf *out)
+{
+    bool has_one = false;
+    strbuf_add_c(out, "// What the host copies between stages: bytes of a frame.\n"
+                      "inline std::vector<std::size_t> copies()\n{\n    return {");
+    FOR_EACH_OP(op, region_entry(op_region(set->system, 0))) {
+        if (!kernels_is_copy(op)) continue;
+        const KernelFiles *writer = &set->kernels.data[kernels_ends(set, op_result(op, 0)).from];
+        strbuf_printf(out, "%s%lld", has_one ? ", " : "", (long long)kernels_copy_bytes(writer));
+        has_one = true;
+    }
+    strbuf_add_c(out, "};\n}\n\n");
+}
+
 static void print_kernels(const KernelSet *set, StrBuf *out)
 {
     strbuf_add_c(out, "// Kernels at memory, of one accelerator; the others run by themselves.\n"
@@ -72,8 +101,9 @@ static void print_kernels(const KernelSet *set, StrBuf *out)
     for (size_t i = 0; i < set->kernels.len; i++) {
         const KernelFiles *k = &set->kernels.data[i];
         if (!k->has_memory) continue;
-        strbuf_printf(out, "        {\"%s\", %lld, 0, %u, ", kernels_name(k),
-                      (long long)(set->is_dp ? 0 : k->place.card), k->kernel->operand_count);
+        long long card = set->is_dp ? 0 : k->place.card;
+        strbuf_printf(out, "        {\"%s\", %lld, %lld, %u, ", kernels_name(k), card,
+                      has_copies(set) ? card : 0, k->kernel->operand_count);
         print_buffers(set, k, out);
         strbuf_add_c(out, "},\n");
     }
@@ -113,12 +143,12 @@ void kernels_print_design(const KernelSet *set, StrBuf *out)
     strbuf_printf(out,
                   "// Accelerators are whole ones on each card, so many, or one over all cards.\n"
                   "constexpr bool is_replicated = %s;\n"
-                  "constexpr std::size_t cards = %lld, instances = %lld, stages = 1;\n\n",
+                  "constexpr std::size_t cards = %lld, instances = %lld, stages = %lld;\n\n",
                   set->is_dp ? "true" : "false", (long long)kernels_card_count(set),
-                  (long long)set->instances);
+                  (long long)set->instances,
+                  (long long)(has_copies(set) ? kernels_card_count(set) : 1));
     print_ports(set, out);
     print_kernels(set, out);
-    strbuf_add_c(out, "// What the host copies between stages: bytes of a frame.\n"
-                      "inline std::vector<std::size_t> copies()\n{\n    return {};\n}\n\n"
-                      "} // namespace design\n\n#endif\n");
+    print_copies(set, out);
+    strbuf_add_c(out, "} // namespace design\n\n#endif\n");
 }

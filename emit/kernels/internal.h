@@ -17,6 +17,8 @@ typedef struct KernelFiles {
     SysPlace place;
     EmittedProject project; /* its names */
     bool has_memory;
+    const Op *copy;          /* sys.link that the host copies, from or to memory here; or NULL */
+    const Type *copy_memory; /* which is an array of that type, of a frame */
 } KernelFiles;
 
 /* The two ends of a stream between kernels. */
@@ -100,6 +102,13 @@ typedef struct KernelSet {
 /* C++ names of a kernel and of its argument. */
 const char *kernels_name(const KernelFiles *kernel);
 const char *kernels_port(const KernelFiles *kernel, uint32_t arg);
+/* Whether a sys.link is a copy by the host; copies of a system, counted in their order; and bytes of a frame
+ * of one in memory. */
+bool kernels_is_copy(const Op *op);
+uint32_t kernels_copy_number(const KernelSet *set, const Op *copy);
+int64_t kernels_copy_bytes(const KernelFiles *kernel);
+/* Whether the whole design has memory ports, so that it takes a number of frames. */
+bool kernels_has_memory_ports(const KernelSet *set);
 /* Ends of a stream of the system. */
 KernelEnds kernels_ends(const KernelSet *set, const Value *stream);
 /* The name of a card or of a die; the second is "SLRn" where the design does not know it. */

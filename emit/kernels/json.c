@@ -125,13 +125,29 @@ static void add_link(const KernelSet *set, const Op *op, JsonWriter *w)
     }
 }
 
-static void add_streams(const KernelSet *set, const HlsDesign *design, bool links, JsonWriter *w)
+/* Of a frame in memory. */
+static int64_t copy_bytes(const KernelSet *set, const Op *copy)
 {
-    json_member_array(w, links ? "links" : "streams");
+    for (size_t i = 0; i < set->kernels.len; i++)
+        if (set->kernels.data[i].copy == copy) return kernels_copy_bytes(&set->kernels.data[i]);
+    return 0;
+}
+
+typedef enum Joint { STREAMS, LINKS, COPIES } Joint;
+
+static Joint joint_of(const Op *op)
+{
+    return kernels_is_copy(op) ? COPIES : op->def == SYS(LINK) ? LINKS : STREAMS;
+}
+
+static void add_streams(const KernelSet *set, const HlsDesign *design, Joint kind, JsonWriter *w)
+{
+    static const char *const keys[] = {"streams", "links", "copies"};
+    json_member_array(w, keys[kind]);
     for (size_t i = 0; i < design->streams.len; i++) {
         const HlsStream *stream = &design->streams.data[i];
         if (!stream->op || stream->op->block != region_entry(op_region(set->system, 0)) ||
-            (stream->op->def == SYS(LINK)) != links)
+            joint_of(stream->op) != kind)
             continue;
         const KernelEnds ends = kernels_ends(set, op_result(stream->op, 0));
         json_begin_row(w);
@@ -142,7 +158,8 @@ static void add_streams(const KernelSet *set, const HlsDesign *design, bool link
         json_member_int(w, "words", stream->words);
         json_member_int(w, "depth", stream->depth);
         json_member_int(w, "latency", stream->latency);
-        if (links) add_link(set, stream->op, w);
+        if (kind == COPIES) json_member_int(w, "bytes", copy_bytes(set, stream->op));
+        if (kind == LINKS) add_link(set, stream->op, w);
         json_end_object(w);
     }
     json_end_rows(w);
@@ -195,8 +212,7 @@ void kernels_print_json(const KernelSet *set, StrBuf *out)
     json_write_line(w, 2);
     add_cards(set, w);
     add_kernels(set, w);
-    if (design) add_streams(set, design, false, w);
-    if (design) add_streams(set, design, true, w);
+    for (Joint kind = STREAMS; design && kind <= COPIES; kind++) add_streams(set, design, kind, w);
     add_adapters(set, w);
     design_free(design);
     json_end_object(w);

@@ -4,6 +4,10 @@
 
 #include "emit/kernels/internal.h"
 #include "ir/asm/print/print.h"
+#include "ir/pass/pass.h"
+#include "passes/dfg/passes.h"
+#include "sim/design/design.h"
+#include "target/split/split.h"
 
 #define FOLDER "kernels/"
 
@@ -72,6 +76,37 @@ void kernels_print_die(const KernelSet *set, SysPlace place, StrBuf *out)
     emit_add_die(kernels_die(set, place), place.die, out);
 }
 
+bool kernels_is_copy(const Op *op)
+{
+    return op && op->def == SYS(LINK) &&
+           str_eq_c(op_attr(op, SYS_ATTR_PROTOCOL)->u.string, SYS_HOST);
+}
+
+uint32_t kernels_copy_number(const KernelSet *set, const Op *copy)
+{
+    uint32_t number = 0;
+    FOR_EACH_OP(op, region_entry(op_region(set->system, 0))) {
+        if (op == copy) break;
+        number += kernels_is_copy(op);
+    }
+    return number;
+}
+
+int64_t kernels_copy_bytes(const KernelFiles *kernel)
+{
+    const Type *bus = emithls_array_elem(kernel->copy_memory);
+    return emithls_array_dim(kernel->copy_memory, 0) * emithls_lanes(bus) *
+           type_width(emithls_scalar(bus)) / 8;
+}
+
+bool kernels_has_memory_ports(const KernelSet *set)
+{
+    const Block *body = region_entry(op_region(set->system, 0));
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        if (type_is_a(body->args[i]->type, &emithls_type_array)) return true;
+    return false;
+}
+
 /* Whether a symbol is called, or its table used, by what is kept. */
 static void keep_used(Op *module, PtrMap *kept)
 {
@@ -114,6 +149,29 @@ static Op *kernel_module(const KernelSet *set, const Op *func)
     return module;
 }
 
+/* Puts memory in place of the stream that the host copies. */
+static bool copy_frames(KernelFiles *k, uint32_t argument, Op *module)
+{
+    Pipeline *pipeline = pipeline_create(module->ctx, NULL, "builtin.module");
+    bool ok = pipeline_add(pipeline, &pass_copy_frames, NULL) &&
+              pipeline_add(pipeline, &pass_add_memory_ports, "copies=true") &&
+              pipeline_add(pipeline, &pass_schedule_hls, NULL) &&
+              pipeline_run(pipeline, module, &(RunOptions){.verify_each = false});
+    pipeline_free(pipeline);
+    if (!ok) return false;
+    k->copy_memory = region_entry(op_region(emithls_top(module), 0))->args[argument]->type;
+    return true;
+}
+
+static bool print_kernel(KernelFiles *k, Op *module, const EmitOptions *options)
+{
+    for (uint32_t i = 0; i < k->kernel->operand_count; i++)
+        if (op_operand(k->kernel, i) == (k->copy ? op_result(k->copy, 0) : NULL) &&
+            !copy_frames(k, i, module))
+            return false;
+    return emit_hls_files(module, options, &k->project);
+}
+
 static bool add_kernel(KernelSet *set, const Op *kernel)
 {
     KernelFiles *k = vec_push(&set->kernels);
@@ -121,15 +179,19 @@ static bool add_kernel(KernelSet *set, const Op *kernel)
     *k = (KernelFiles){.kernel = kernel,
                        .func = symbol_lookup(kernel, op_attr(kernel, "callee")),
                        .place = sys_place_of(op_attr(kernel, "place"))};
-    for (uint32_t i = 0; i < kernel->operand_count; i++)
-        k->has_memory |= type_is_a(op_operand(kernel, i)->type, &emithls_type_array);
+    for (uint32_t i = 0; i < kernel->operand_count; i++) {
+        const Value *operand = op_operand(kernel, i);
+        const Op *copy = operand->is_arg ? NULL : value_def(operand);
+        if (kernels_is_copy(copy)) k->copy = copy;
+        k->has_memory |= type_is_a(operand->type, &emithls_type_array) || kernels_is_copy(copy);
+    }
     options.csim_dir = options.board_dir = options.rtl_dir = NULL;
     options.platform = EMIT_PLATFORM_NONE;
     options.rtl = NULL;
     Op *module = kernel_module(set, k->func);
     DiagHold messages; /* what warns of a process has warned where the whole design was printed */
     diag_hold_begin(&messages, module->ctx);
-    bool ok = emit_hls_files(module, &options, &k->project);
+    bool ok = print_kernel(k, module, &options);
     diag_hold_end(&messages);
     if (!ok) diag_hold_report(&messages);
     diag_hold_free(&messages);

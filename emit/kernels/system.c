@@ -13,7 +13,8 @@ typedef struct Names {
 
 static bool is_link(const Value *value)
 {
-    return !value->is_arg && value_def(value)->def == SYS(LINK);
+    return !value->is_arg && value_def(value)->def == SYS(LINK) &&
+           !kernels_is_copy(value_def(value));
 }
 
 static void print_argument(const Names *names, const KernelFiles *k, uint32_t arg, StrBuf *out)
@@ -25,7 +26,8 @@ static void print_argument(const Names *names, const KernelFiles *k, uint32_t ar
     else if (value->is_arg)
         strbuf_add_c(out, names->set->whole->ports.data[value->index].data);
     else
-        strbuf_printf(out, "stream%zu", (size_t)(uintptr_t)ptrmap_get(&names->numbers, value) - 1);
+        strbuf_printf(out, kernels_is_copy(value_def(value)) ? "copy%zu.data()" : "stream%zu",
+                      (size_t)(uintptr_t)ptrmap_get(&names->numbers, value) - 1);
 }
 
 static void print_call(const Names *names, const KernelFiles *k, bool frame_by_frame, StrBuf *out)
@@ -37,7 +39,7 @@ static void print_call(const Names *names, const KernelFiles *k, bool frame_by_f
         if (i) strbuf_add_c(out, ", ");
         print_argument(names, k, i, out);
     }
-    strbuf_add_c(out, k->has_memory ? ", frames);\n" : ");\n");
+    strbuf_add_c(out, !k->has_memory ? ");\n" : frame_by_frame ? ", frames);\n" : ", 1);\n");
 }
 
 static bool writes_link(const KernelSet *set, size_t kernel)
@@ -62,10 +64,23 @@ static void print_parameter(const KernelSet *set, const Value *arg, StrBuf *out)
     strbuf_printf(out, " %s%s", is_memory ? "*" : "&", set->whole->ports.data[arg->index].data);
 }
 
-static bool has_memory(const KernelSet *set)
+/* Memory in place of that of two cards. */
+static void print_copy(const KernelSet *set, const Op *copy, size_t number, StrBuf *out)
+{
+    const Type *memory = NULL;
+    for (size_t i = 0; i < set->kernels.len; i++)
+        if (set->kernels.data[i].copy == copy) memory = set->kernels.data[i].copy_memory;
+    strbuf_add_c(out, "    std::vector<");
+    emit_print_type(emithls_array_elem(memory), out);
+    strbuf_printf(out, "> copy%zu(", number);
+    if (kernels_has_memory_ports(set)) strbuf_add_c(out, "static_cast<std::size_t>(frames) * ");
+    strbuf_printf(out, "%lld);\n", (long long)emithls_array_dim(memory, 0));
+}
+
+static bool has_copy(const KernelSet *set)
 {
     for (size_t i = 0; i < set->kernels.len; i++)
-        if (set->kernels.data[i].has_memory) return true;
+        if (set->kernels.data[i].copy) return true;
     return false;
 }
 
@@ -80,22 +95,27 @@ void kernels_print_system(const KernelSet *set, bool has_network, StrBuf *out)
     for (size_t i = 0; i < set->kernels.len; i++)
         strbuf_printf(out, "#include \"%s.h\"\n", kernels_name(&set->kernels.data[i]));
     if (has_network) kernels_print_network(set, out);
+    if (has_copy(set)) strbuf_add_c(out, "\n#include <cstddef>\n#include <vector>\n");
     strbuf_printf(out, "\nvoid %s(", set->whole->top.data);
     for (uint32_t i = 0; i < body->arg_count; i++) {
         if (i) strbuf_add_c(out, ", ");
         print_parameter(set, body->args[i], out);
     }
-    strbuf_add_c(out, has_memory(set) ? ", int frames)\n{\n" : ")\n{\n");
+    strbuf_add_c(out, kernels_has_memory_ports(set) ? ", int frames)\n{\n" : ")\n{\n");
     FOR_EACH_OP(op, body) {
         if (op->def != EMITHLS(STREAM) && (has_network || op->def != SYS(LINK))) continue;
         ptrmap_put(&names.numbers, op_result(op, 0), (void *)(uintptr_t)(count + 1));
+        if (kernels_is_copy(op)) {
+            print_copy(set, op, count++, out);
+            continue;
+        }
         strbuf_add_c(out, "    ");
         emit_print_type(op_result(op, 0)->type, out);
         strbuf_printf(out, " stream%zu(\"stream%zu\");\n", count, count);
         count++;
     }
     for (size_t i = 0; i < set->kernels.len; i++) {
-        print_call(&names, &set->kernels.data[i], has_memory(set), out);
+        print_call(&names, &set->kernels.data[i], kernels_has_memory_ports(set), out);
         if (has_network && writes_link(set, i)) strbuf_add_c(out, "    network::carry();\n");
     }
     strbuf_add_c(out, "}\n");

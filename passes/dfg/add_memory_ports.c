@@ -21,7 +21,7 @@
 
 /* Narrow words share a bus word up to PACKED_BUS bits, the width of an MPSoC's memory ports; FRAMES
  * are what a co-simulated call may process. */
-enum { MAX_BUS = 512, PACKED_BUS = 128, FRAMES = 4, MIN_ELEM = 8 };
+enum { MAX_BUS = 512, PACKED_BUS = 128, FRAMES = 4, MIN_ELEM = 8, MAX_ELEM = 64 };
 
 /* An argument of the top function and the process that serves it. */
 typedef struct MemoryPort {
@@ -53,18 +53,26 @@ static const Type *memory_element(const Type *scalar)
     return type_i(scalar->ctx, (uint32_t)(bits < MIN_ELEM ? MIN_ELEM : bits));
 }
 
-static void choose_bus(MemoryPort *port)
+bool port_process_slot(const Type *word, PortSlot *out)
 {
-    int64_t bits = type_width(port->element);
-    port->slot = power_of_two(port->lanes);
-    port->slots = port->chunks = 1;
-    port->bus_lanes = port->slot;
-    if (port->slot * bits > MAX_BUS) {
-        port->bus_lanes = MAX_BUS / bits;
-        port->chunks = (port->lanes + port->bus_lanes - 1) / port->bus_lanes;
-        port->slot = 0;
-        return;
+    int64_t lanes = emithls_lanes(word), bits = type_width(memory_element(emithls_scalar(word)));
+    *out = (PortSlot){.bits = bits, .elements = power_of_two(lanes), .beats = 1};
+    if (bits > MAX_ELEM) return false;
+    if (out->elements * bits > MAX_BUS) {
+        out->beats = ceil_div(lanes, MAX_BUS / bits);
+        out->elements = out->beats * (MAX_BUS / bits);
     }
+    return true;
+}
+
+static void choose_bus(MemoryPort *port, const PortSlot *slot)
+{
+    int64_t bits = slot->bits;
+    port->slot = slot->beats > 1 ? 0 : slot->elements;
+    port->chunks = slot->beats;
+    port->slots = 1;
+    port->bus_lanes = slot->elements / slot->beats;
+    if (slot->beats > 1) return;
     while (port->bus_lanes * bits * 2 <= PACKED_BUS && port->words % (port->slots * 2) == 0) {
         port->slots *= 2;
         port->bus_lanes *= 2;
@@ -102,10 +110,11 @@ static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
                      .name = op_attr(top, EMITHLS_ATTR_ARG_NAMES)->u.array.items[index]->u.string,
                      .lanes = emithls_lanes(word),
                      .element = memory_element(emithls_scalar(word))};
-    if (type_width(out->element) > 64)
-        return op_error(top, "argument %u has elements of more than 64 bits", index);
+    PortSlot slot;
+    if (!port_process_slot(word, &slot))
+        return op_error(top, "argument %u has elements of more than %d bits", index, MAX_ELEM);
     out->words = elements / out->lanes;
-    choose_bus(out);
+    choose_bus(out, &slot);
     return true;
 }
 
@@ -372,7 +381,7 @@ static void set_function_type(Op *top)
 
 static bool add_memory_ports(Pass *pass, Op *module)
 {
-    (void)pass;
+    bool copies_only = pass_bool(pass, "copies");
     Op *top = emithls_top(module);
     SymbolTable symbols;
     PortPlaces places = {0};
@@ -388,6 +397,7 @@ static bool add_memory_ports(Pass *pass, Op *module)
         MemoryPort port = {0};
         const Attr *attrs = op_attr(top, DFG_ATTR_PORT_ATTRS)->u.array.items[i];
         if (attr_dict_get_c(attrs, EMITHLS_ATTR_WEIGHTS)) continue;
+        if (copies_only && !port_process_is_copied(attrs)) continue;
         ok = describe_port(top, i, &port);
         if (ok) connect_port(&symbols, &port, &places);
     }
@@ -400,5 +410,7 @@ const PassDef pass_add_memory_ports = {
     .name = "add-memory-ports",
     .summary = "Let the top function read and write memories (m_axi) instead of streams",
     .anchor = "builtin.module",
+    .options = OPTIONS(
+        {"copies", OPTION_BOOL, "false", "only of streams that the host copies from card to card"}),
     .run = add_memory_ports,
 };

@@ -8,10 +8,21 @@
 #ifndef MING_PASSES_DFG_PASSES_H
 #define MING_PASSES_DFG_PASSES_H
 
+#include "ir/core/core.h"
 #include "ir/pass/pass.h"
 
 extern const PassDef pass_add_dma_ports;
 extern const PassDef pass_add_memory_ports;
 extern const PassDef pass_load_weights;
+
+/* How a word of a stream lies in a memory: elements of so many bits, how many of them from one word to
+ * the next, and bus words that it takes, 1 if several share one. */
+typedef struct PortSlot {
+    int64_t bits, elements, beats;
+} PortSlot;
+/* False: it has elements of more than 64 bits. */
+bool port_process_slot(const Type *word, PortSlot *out) MUST_CHECK;
+/* Whether attributes of a port say that the host copies what it carries from card to card. */
+bool port_process_is_copied(const Attr *port);
 
 #endif

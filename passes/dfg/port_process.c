@@ -6,6 +6,7 @@
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "passes/dfg/internal.h"
+#include "passes/dfg/passes.h"
 
 enum { STREAM_DEPTH = 2 };
 
@@ -20,6 +21,13 @@ bool port_process_is_read(const Value *stream)
             if (inner->owner->def == EMITHLS(READ)) return true;
     }
     return false;
+}
+
+bool port_process_is_copied(const Attr *port)
+{
+    const Attr *link = attr_dict_get_c(port, SYS_ATTR_LINK);
+    const Attr *protocol = link ? attr_dict_get_c(link, SYS_ATTR_PROTOCOL) : NULL;
+    return protocol && protocol->kind == ATTR_STRING && str_eq_c(protocol->u.string, SYS_HOST);
 }
 
 /* trips: iterations, each of which moves so many lanes. */

@@ -127,9 +127,10 @@ typedef struct System {
     Str name;
     SystemCard cards[SYSTEM_MAX_CARDS];
     uint32_t card_count;
-    SystemLink links[SYSTEM_MAX_CARDS]; /* a tree: at most one less than cards */
+    SystemLink links[SYSTEM_MAX_CARDS]; /* a tree: one less than cards; or none */
     uint32_t link_count;
     int64_t pcie_gbytes, transfer_us; /* of the host: GB/s, and what each transfer adds */
+    bool has_host;                    /* it is described, so that cards need no links */
 } System;
 
 /* Reads a system file, but not the devices that its cards name. schema: path of system.xsd. False:

@@ -115,6 +115,7 @@ static bool read_element(const XmlFile *file, const xmlNode *node, System *out, 
     if (strcmp(name, "card") == 0) {
         out->cards[out->card_count++] = read_card(file, node);
     } else if (strcmp(name, "host") == 0) {
+        out->has_host = true;
         out->pcie_gbytes = xml_count(file, node, "pcie-gbytes", DEFAULT_PCIE_GBYTES);
         out->transfer_us = xml_count(file, node, "transfer-us", DEFAULT_TRANSFER_US);
     }
@@ -129,6 +130,7 @@ static bool read_system(const XmlFile *file, const xmlNode *root, System *out)
     for (const xmlNode *node = root->children; node; node = node->next)
         if (node->type == XML_ELEMENT_NODE && !read_element(file, node, out, parts)) return false;
     if (out->link_count + 1 == out->card_count) return true;
+    if (out->link_count == 0 && out->has_host) return true; /* which copies between them */
     uint32_t alone = 1;
     while (part_of(parts, alone) == part_of(parts, 0)) alone++;
     return diag_error(file->ctx, xml_loc(file, 1), "no links connect cards '%.*s' and '%.*s'",

@@ -13,6 +13,7 @@
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
@@ -81,9 +82,12 @@ static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyon
     for (size_t i = 0; i < f->fifo_count; i++) {
         uint32_t stream = f->design->port_count + (uint32_t)i;
         const HlsStream *s = &f->design->streams.data[stream];
-        f->fifos[i] = (FifoUse){
-            .width = design_word_bits(s), .depth = f->depths[stream], .latency = s->latency};
-        f->fifos[i].is_filled = !f->slack.is_exact && !op_attr(stream_op(s), EMITHLS_ATTR_FIXED);
+        f->fifos[i] = (FifoUse){.width = design_word_bits(s),
+                                .depth = f->depths[stream],
+                                .latency = op_attr(stream_op(s), SYS_ATTR_LINK) ? 1 : s->latency,
+                                .is_in_memory = op_attr(stream_op(s), SYS_ATTR_IN_MEMORY) != NULL};
+        f->fifos[i].is_filled = !f->fifos[i].is_in_memory && !f->slack.is_exact &&
+                                !op_attr(stream_op(s), EMITHLS_ATTR_FIXED);
         f->fifos[i].is_given = keeps_given && given_kind(stream_op(s), &f->fifos[i].kind);
     }
     if (f->dies)
@@ -300,7 +304,8 @@ static void set_fifos(const FifoFitting *f)
     for (size_t i = 0; i < f->fifo_count; i++) {
         Op *op = stream_op(&f->design->streams.data[f->design->port_count + i]);
         op_set_attr(op, DFG_ATTR_DEPTH, attr_i64(ctx, f->fifos[i].depth));
-        op_set_attr(op, EMITHLS_ATTR_IMPL, attr_string(ctx, fifo_kind_name(f->fifos[i].kind)));
+        if (!f->fifos[i].is_in_memory)
+            op_set_attr(op, EMITHLS_ATTR_IMPL, attr_string(ctx, fifo_kind_name(f->fifos[i].kind)));
         op_set_attr(op, DFG_ATTR_CAUTIOUS, NULL);
         op_set_attr(op, EMITHLS_ATTR_FIXED, NULL);
     }
@@ -333,7 +338,8 @@ static void record_timing(const FifoFitting *f, const SteadyState *steady, int64
     StrBuf slack = {0};
     strbuf_printf(&slack, "%lld%%", (long long)f->slack.permille / 10);
     for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++)
-        bits += f->depths[i] * design_word_bits(&f->design->streams.data[i]);
+        if (!op_attr(stream_op(&f->design->streams.data[i]), SYS_ATTR_IN_MEMORY))
+            bits += f->depths[i] * design_word_bits(&f->design->streams.data[i]);
     const NamedAttr items[] = {
         build_named_attr(ctx, EMITHLS_TIMING_BOUND_INTERVAL, attr_i64(ctx, bound)),
         build_named_attr(ctx, EMITHLS_TIMING_FIFO_SLACK, attr_string(ctx, strbuf_str(&slack))),

@@ -185,9 +185,10 @@ bool fifo_regions_done(const RegionWalk *walk);
 typedef struct FifoUse {
     int64_t width, depth; /* bits of a word, words */
     FifoKind kind;
-    bool is_given;   /* the kind: it is kept */
-    bool is_filled;  /* it will be as deep as what it is built of holds anyway */
-    int64_t latency; /* cycles that words take: all but one are registers of a border */
+    bool is_given;     /* the kind: it is kept */
+    bool is_filled;    /* it will be as deep as what it is built of holds anyway */
+    bool is_in_memory; /* outside of the chip: it takes nothing */
+    int64_t latency;   /* cycles that words take: all but one are registers of a border */
 } FifoUse;
 
 /* Sets the kinds that are not given. others: the costs of the rest of the design; limits: per

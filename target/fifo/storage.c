@@ -25,6 +25,7 @@ bool fifo_kind(Str name, FifoKind *out)
 static void add_cost(const FifoUse *fifo, FifoKind kind, Cost *sum)
 {
     FifoUse other = *fifo;
+    if (fifo->is_in_memory) return;
     other.kind = kind;
     int64_t depth = fifo->is_filled ? fifo_capacity(&other) : fifo->depth;
     memory_fifo_cost(kind, fifo->width, depth, STRUCTURE_HLS, sum);
@@ -61,7 +62,8 @@ static double burden(const Cost *sum, const Cost *limits)
 static bool may_be(const FifoUse *fifo, FifoKind kind, const Cost *limits, bool is_beyond)
 {
     enum { WORTH = 2 };
-    if (fifo->is_given || fifo->depth <= FIFO_MOST_SRL || kind == FIFO_SRL) return false;
+    if (fifo->is_given || fifo->is_in_memory || fifo->depth <= FIFO_MOST_SRL || kind == FIFO_SRL)
+        return false;
     if (kind == FIFO_LUTRAM)
         return memory_is_small(fifo->width, fifo->depth) ||
                fifo->width * fifo->depth <= MEMORY_MOST_LUTRAM;

@@ -100,6 +100,14 @@ static int64_t in_flight(const Bounds *b, const HlsStream *stream)
     return i64_min(stream->latency, frames * stream->words);
 }
 
+/* Of a link that holds words back: a packet at least, and where the host copies whole ones. */
+static int64_t held_depth(const HlsStream *stream)
+{
+    int64_t packet = packet_of(stream);
+    if (!has_protocol(stream, SYS_HOST)) return i64_max(stream->depth, packet);
+    return ceil_div(i64_max(stream->depth, packet), packet) * packet;
+}
+
 /* Depths with which the design is as fast as with unbounded links. */
 static Outcome find_depths(Bounds *b)
 {
@@ -111,7 +119,7 @@ static Outcome find_depths(Bounds *b)
         const HlsStream *stream = &b->design->streams.data[i];
         b->depths[i] = is_udp(b, stream)  ? 0
                        : !link_of(stream) ? stream->depth
-                                          : i64_max(stream->depth, packet_of(stream));
+                                          : held_depth(stream);
         b->has_links |= b->depths[i] != stream->depth;
     }
     if (!b->has_links) return BOUND;

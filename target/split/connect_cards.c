@@ -9,6 +9,10 @@
  * as the link does, at least one per word, and gives its words in the last of them: as a receiver
  * that looks at a packet when all of it is there. Streams that go the same way share the rate of the
  * link by what they carry. What the link adds to that is its latency.
+ *
+ * Where the host copies (protocol `host`), a packet is a frame in the memory of the writer's card, and
+ * `send` is what the host does: a transfer to its own memory, and then, as latency, one to the other card,
+ * where `receive` reads it. Words lie in memory in slots of a power of two of bytes, or in several beats.
  * Requires: a top function whose calls are in order of the data, all of whose processes have a place.
  * Changes: streams between cards, and the processes at them are new; those have sys.kernel.
  * Tests: lit/target/split/connect-cards.mir, test/e2e/system_check.py */
@@ -16,6 +20,7 @@
 
 #include "dialects/dfg/dfg.h"
 #include "ir/asm/print/print.h"
+#include "passes/dfg/passes.h"
 #include "sim/design/design.h"
 #include "target/cost/cost.h"
 #include "target/split/internal.h"
@@ -33,7 +38,9 @@ typedef struct Crossing {
     SysPlace from, to; /* where the transceivers are */
     const SplitLink *link;
     bool is_turned;         /* from the link's second end to its first one */
+    bool is_copied;         /* by the host */
     int64_t words;          /* of a frame */
+    int64_t beats, bytes;   /* in memory, of a word and a frame that are copied; else 1, 0 */
     int64_t packet, cycles; /* words of a packet; cycles that the link takes for one */
     Value *full;            /* the stream of `pack` and `send` */
 } Crossing;
@@ -100,6 +107,18 @@ static bool add_crossing(Connect *c, const SplitGraph *graph, const SplitLinks *
                          .is_turned = turned,
                          .words = split_stream_words(design, edge->stream)};
     if (crossing.words < 1) return op_error(at, "goes to another card, but carries no words");
+    crossing.is_copied = str_eq_c(link->protocol, SYS_HOST);
+    crossing.beats = 1;
+    if (crossing.is_copied) {
+        PortSlot slot;
+        if (!port_process_slot(emithls_stream_word(edge->stream->type), &slot))
+            return op_error(at, "has elements of more than 64 bits, which memories do not hold");
+        crossing.beats = slot.beats;
+        crossing.packet = crossing.words;
+        crossing.bytes = crossing.words * slot.elements * slot.bits / 8;
+        *vec_push(&c->crossings) = crossing;
+        return true;
+    }
     int64_t most = packet_words(word_bytes(edge->stream), link->payload);
     if (most < 1)
         return op_error(at, "has words of %lld bytes, but packets of the link carry %lld",
@@ -124,6 +143,7 @@ static bool may_have_credits(const Crossing *c)
 static int64_t frame_bytes(const Crossing *c, bool is_turned)
 {
     int64_t around = c->link->overhead + SPLIT_HEAD_BYTES;
+    if (c->is_copied) return is_turned == c->is_turned ? c->bytes : 0;
     if (is_turned != c->is_turned) return may_have_credits(c) ? packets_of(c) * around : 0;
     return packets_of(c) * (packet_bytes(word_bytes(c->edge.stream), c->packet) + around);
 }
@@ -131,6 +151,7 @@ static int64_t frame_bytes(const Crossing *c, bool is_turned)
 /* Beats of the longest packet that a crossing sends that way. */
 static int64_t longest_packet(const Crossing *c, bool is_turned)
 {
+    if (c->is_copied) return 0;
     if (is_turned != c->is_turned) return may_have_credits(c);
     return 1 + packet_bytes(word_bytes(c->edge.stream), c->packet) / BEAT_BYTES;
 }
@@ -178,22 +199,28 @@ static void set_style(const Connect *c, Op *loop)
         op_set_attr(loop, EMITHLS_ATTR_FLUSH, attr_unit(loop->ctx));
 }
 
-/* word: bits of the register that a word waits in; adapter: what belongs to the process. */
+/* word: bits of the register that a word waits in; adapter: what belongs to the process;
+ * NULL: the host does it. */
 static const Attr *report_of(Context *ctx, const char *class, int64_t cycles, int64_t word,
                              const Cost *adapter)
 {
     enum { CONTROL_LUT = 60, CONTROL_FF = 40 }; /* two counters and a handshake: an estimate */
     const int64_t trips[1] = {cycles}, unroll[1] = {1};
+    Cost own = adapter ? *adapter : (Cost){.items = {0}};
+    if (adapter) {
+        own.lut += CONTROL_LUT;
+        own.ff += word + CONTROL_FF;
+    }
     const NamedAttr items[] = {
         build_named_attr(ctx, DFG_REPORT_CLASS, attr_string_c(ctx, class)),
         build_named_attr(ctx, DFG_REPORT_TRIP_COUNTS, attr_i64_array(ctx, trips, 1)),
         build_named_attr(ctx, DFG_REPORT_UNROLL, attr_i64_array(ctx, unroll, 1)),
         build_named_attr(ctx, DFG_COST_CYCLES, attr_i64(ctx, cycles)),
         build_named_attr(ctx, DFG_COST_DSP, attr_i64(ctx, 0)),
-        build_named_attr(ctx, DFG_COST_BRAM18, attr_i64(ctx, adapter->bram18)),
+        build_named_attr(ctx, DFG_COST_BRAM18, attr_i64(ctx, own.bram18)),
         build_named_attr(ctx, DFG_COST_URAM, attr_i64(ctx, 0)),
-        build_named_attr(ctx, DFG_COST_LUT, attr_i64(ctx, adapter->lut + CONTROL_LUT)),
-        build_named_attr(ctx, DFG_COST_FF, attr_i64(ctx, adapter->ff + word + CONTROL_FF)),
+        build_named_attr(ctx, DFG_COST_LUT, attr_i64(ctx, own.lut)),
+        build_named_attr(ctx, DFG_COST_FF, attr_i64(ctx, own.ff)),
     };
     return attr_dict(ctx, items, COUNT_OF(items));
 }
@@ -204,10 +231,12 @@ static Str stream_name(const Value *stream)
 }
 
 /* Cycles until what is sent is there: on the way, in adapters, until the beat of a word is full, and
- * behind a packet of each other stream. */
+ * behind a packet of each other stream. Of a copy, until the second transfer has ended. */
 static int64_t link_latency(const Connect *c, const Crossing *x)
 {
-    int64_t latency = ceil_div(x->link->latency_ns * c->mhz, 1000) + ADAPTER_CYCLES;
+    int64_t latency = ceil_div(x->link->latency_ns * c->mhz, 1000);
+    if (x->is_copied) return latency + x->cycles;
+    latency += ADAPTER_CYCLES;
     latency += i64_max(BEAT_BYTES / word_bytes(x->edge.stream), 1) - 1;
     for (size_t i = 0; i < c->crossings.len; i++) {
         const Crossing *other = &c->crossings.data[i];
@@ -224,7 +253,7 @@ static bool check_crossings(const Connect *c)
         const Op *at = value_def(own->edge.stream);
         size_t others = 0;
         for (size_t k = 0; k < i; k++) others += c->crossings.data[k].link == own->link;
-        if (others >= MAX_SOCKETS)
+        if (others >= MAX_SOCKETS && !own->is_copied)
             return op_error(at,
                             "is one of more than %d streams between cards %lld and %lld, as many "
                             "as a link has sockets",
@@ -246,7 +275,7 @@ static int64_t first_depth(const Connect *c, const Crossing *x)
 static Cost adapter_of(const Connect *c, const Crossing *x, const char *role)
 {
     const bool is_sender = strcmp(role, "send") == 0, is_receiver = strcmp(role, "receive") == 0;
-    if (!is_sender && !is_receiver) return (Cost){.items = {0}};
+    if (x->is_copied || (!is_sender && !is_receiver)) return (Cost){.items = {0}};
     return split_adapter_cost(is_sender, may_have_credits(x), word_bytes(x->edge.stream) * 8,
                               first_depth(c, x), x->packet);
 }
@@ -264,13 +293,15 @@ static Op *create_function(Connect *c, const Crossing *x, const char *role, SysP
     strbuf_printf(&kernel, "%.*s_%s", STR_ARG(stream), is_receiver ? "receiver" : "sender");
     for (uint32_t i = 0; i < count; i++) args[i] = attr_string_c(ctx, names[i]);
     int64_t bits = word_bytes(x->edge.stream) * 8;
+    const bool is_hosts = x->is_copied && strcmp(role, "send") == 0;
     const Cost adapter = adapter_of(c, x, role);
     const NamedAttr attrs[] = {
         build_named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
         build_named_attr(ctx, "function_type",
                          attr_type(type_function(ctx, (const Type **)types, count, NULL, 0))),
         build_named_attr(ctx, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, args, count)),
-        build_named_attr(ctx, DFG_ATTR_REPORT, report_of(ctx, role, cycles, bits, &adapter)),
+        build_named_attr(ctx, DFG_ATTR_REPORT,
+                         report_of(ctx, role, cycles, bits, is_hosts ? NULL : &adapter)),
         build_named_attr(ctx, SYS_ATTR_PLACE, sys_place_attr(ctx, place)),
         build_named_attr(ctx, SYS_ATTR_KERNEL, attr_string(ctx, strbuf_str(&kernel))),
     };
@@ -288,6 +319,15 @@ static Op *create_function(Connect *c, const Crossing *x, const char *role, SysP
     return func;
 }
 
+/* Of a word in several beats the first or the last one, under which it is moved. */
+static NestMark open_beat(const Crossing *x, EmithlsNest *nest, int64_t beat)
+{
+    const bool is_eq = true;
+    const AffineExpr *number = affine_add_c(affine_dim(nest->b.ctx, nest->count - 1), -beat);
+    if (x->beats > 1) return emithls_nest_open_if(nest, &number, &is_eq, 1);
+    return (NestMark){nest->b.block, nest->b.before, nest->count};
+}
+
 /* for word in packets x packet, the end of it: out = in; at the last word of a packet: full = 1 */
 static Op *create_pack(Connect *c, const Crossing *x)
 {
@@ -295,19 +335,23 @@ static Op *create_pack(Connect *c, const Crossing *x)
     Context *ctx = c->top->ctx;
     const Type *word = x->edge.stream->type, *flag = emithls_stream(type_i(ctx, 1));
     const Type *const types[3] = {word, word, flag};
-    Op *func = create_function(c, x, "pack", x->from, false, names, types, 3, x->words);
+    Op *func = create_function(c, x, "pack", x->from, false, names, types, 3, x->words * x->beats);
     Block *body = region_entry(op_region(func, 0));
     int64_t packets = packets_of(x), all = packets * x->packet;
     const bool is_eq[1] = {true};
-    const LoopSpec loops[] = {{"packet", packets}, {"word", x->packet}};
+    const LoopSpec loops[] = {{"packet", packets}, {"word", x->packet}, {"beat", x->beats}};
     EmithlsNest nest = {.b = builder_at_end(body, func->loc)};
-    NestMark mark =
-        emithls_nest_open(&nest, "words", loops, 2, LOOP_PIPELINED, all - x->words, all);
+    NestMark mark = emithls_nest_open(&nest, "words", loops, x->beats > 1 ? 3 : 2, LOOP_PIPELINED,
+                                      (all - x->words) * x->beats, all * x->beats);
+    NestMark inner = open_beat(x, &nest, 0);
     emithls_nest_write(&nest, emithls_nest_read(&nest, body->args[0]), body->args[1]);
+    emithls_nest_close(&nest, inner);
+    inner = open_beat(x, &nest, x->beats - 1);
     const AffineExpr *last = affine_add_c(affine_dim(ctx, 1), 1 - x->packet);
-    NestMark inner = emithls_nest_open_if(&nest, &last, is_eq, 1);
+    NestMark full = emithls_nest_open_if(&nest, &last, is_eq, 1);
     Value *one = emithls_nest_constant(&nest, attr_int(type_i(ctx, 1), 1));
     emithls_nest_write(&nest, one, body->args[2]);
+    emithls_nest_close(&nest, full);
     emithls_nest_close(&nest, inner);
     emithls_nest_close(&nest, mark);
     set_style(c, body->first);
@@ -351,12 +395,15 @@ static Op *create_receive(Connect *c, const Crossing *x)
 {
     static const char *const names[2] = {"in", "out"};
     const Type *const types[2] = {x->edge.stream->type, x->edge.stream->type};
-    const LoopSpec loop = {"word", x->words};
-    Op *func = create_function(c, x, "receive", x->to, true, names, types, 2, x->words);
+    const LoopSpec loops[] = {{"word", x->words}, {"beat", x->beats}};
+    Op *func = create_function(c, x, "receive", x->to, true, names, types, 2, x->words * x->beats);
     Block *body = region_entry(op_region(func, 0));
     EmithlsNest nest = {.b = builder_at_end(body, func->loc)};
-    NestMark mark = emithls_nest_open(&nest, "words", &loop, 1, LOOP_PIPELINED, -1, -1);
+    NestMark mark =
+        emithls_nest_open(&nest, "words", loops, x->beats > 1 ? 2 : 1, LOOP_PIPELINED, -1, -1);
+    NestMark inner = open_beat(x, &nest, x->beats - 1);
     emithls_nest_write(&nest, emithls_nest_read(&nest, body->args[0]), body->args[1]);
+    emithls_nest_close(&nest, inner);
     emithls_nest_close(&nest, mark);
     set_style(c, body->first);
     return func;
@@ -364,25 +411,31 @@ static Op *create_receive(Connect *c, const Crossing *x)
 
 /* A stream "<name>_<suffix>"; latency 0: as any stream's. */
 static Value *add_stream(Connect *c, const Crossing *x, const char *suffix, const Type *type,
-                         int64_t depth, int64_t latency)
+                         int64_t depth, int64_t latency, bool is_in_memory)
 {
     Context *ctx = c->top->ctx;
     StrBuf name = {0};
     strbuf_printf(&name, "%.*s_%s", STR_ARG(stream_name(x->edge.stream)), suffix);
+    const NamedAttr copy[] = {
+        build_named_attr(ctx, SYS_ATTR_PACKET, attr_i64(ctx, x->packet)),
+        build_named_attr(ctx, SYS_ATTR_PROTOCOL, attr_string_c(ctx, SYS_HOST))};
     const int64_t ports[2] = {x->link->ports[x->is_turned], x->link->ports[!x->is_turned]};
     const NamedAttr link[] = {
         build_named_attr(ctx, SYS_ATTR_PACE, attr_i64(ctx, x->cycles)),
         build_named_attr(ctx, SYS_ATTR_PACKET, attr_i64(ctx, x->packet)),
         build_named_attr(ctx, SYS_ATTR_PORTS, attr_i64_array(ctx, ports, 2)),
         build_named_attr(ctx, SYS_ATTR_PROTOCOL, attr_string(ctx, x->link->protocol))};
-    const NamedAttr attrs[] = {
-        build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
-        build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, depth)),
-        build_named_attr(ctx, EMITHLS_ATTR_LATENCY, attr_i64(ctx, latency)),
-        build_named_attr(ctx, SYS_ATTR_LINK, attr_dict(ctx, link, COUNT_OF(link)))};
+    NamedAttr attrs[5] = {build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
+                          build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, depth)),
+                          build_named_attr(ctx, EMITHLS_ATTR_LATENCY, attr_i64(ctx, latency)),
+                          build_named_attr(ctx, SYS_ATTR_LINK,
+                                           x->is_copied ? attr_dict(ctx, copy, COUNT_OF(copy))
+                                                        : attr_dict(ctx, link, COUNT_OF(link)))};
     strbuf_free(&name);
     Builder b = builder_after(c->last_stream);
-    c->last_stream = build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, latency > 0 ? 4 : 2);
+    uint32_t count = latency > 0 ? 4 : 2;
+    if (is_in_memory) attrs[count++] = build_named_attr(ctx, SYS_ATTR_IN_MEMORY, attr_unit(ctx));
+    c->last_stream = build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, count);
     return op_result(c->last_stream, 0);
 }
 
@@ -400,10 +453,11 @@ static void connect(Connect *c, const SplitGraph *graph, const Crossing *x)
     Op *pack = create_pack(c, x), *send = create_send(c, x), *receive = create_receive(c, x);
     int64_t latency = link_latency(c, x);
     c->last_stream = value_def(stream);
-    Value *words = add_stream(c, x, "packet", stream->type, x->packet + 1, 0);
-    Value *full = add_stream(c, x, "full", emithls_stream(type_i(c->top->ctx, 1)), STREAM_DEPTH, 0);
-    Value *link = add_stream(c, x, "link", stream->type, first_depth(c, x), latency);
-    Value *received = add_stream(c, x, "received", stream->type, STREAM_DEPTH, 0);
+    Value *words = add_stream(c, x, "packet", stream->type, x->packet + 1, 0, x->is_copied);
+    Value *full =
+        add_stream(c, x, "full", emithls_stream(type_i(c->top->ctx, 1)), STREAM_DEPTH, 0, false);
+    Value *link = add_stream(c, x, "link", stream->type, first_depth(c, x), latency, x->is_copied);
+    Value *received = add_stream(c, x, "received", stream->type, STREAM_DEPTH, 0, false);
     for (uint32_t i = 0; i < reader->operand_count; i++)
         if (op_operand(reader, i) == stream) op_set_operand(reader, i, received);
     Builder b = builder_after(writer);
@@ -445,9 +499,9 @@ static bool connect_cards(Pass *pass, Op *module)
     bool ok = design && split_links(module, pass_string(pass, "links"), &links) &&
               split_graph(c.top, &graph) && has_places(&graph) &&
               find_crossings(&c, &graph, &links, design);
+    if (ok) share_links(&c);
     ok = ok && check_crossings(&c);
     if (ok) {
-        share_links(&c);
         check_rates(&c, design);
         symtab_init(&c.symbols, module);
         for (size_t i = 0; i < c.crossings.len; i++) connect(&c, &graph, &c.crossings.data[i]);

@@ -8,6 +8,8 @@
 #include "ir/asm/print/print.h"
 #include "target/split/internal.h"
 
+enum { MOST = 2000000000 }; /* ns of two transfers of the host at most */
+
 typedef struct Reader {
     const char *at, *end;
 } Reader;
@@ -19,13 +21,13 @@ static bool take(Reader *r, char c)
     return true;
 }
 
-/* A number up to a million, and what stands behind it. */
+/* A number, and what stands behind it. */
 static bool take_number(Reader *r, char behind, int64_t least, int64_t *out)
 {
     const char *first = r->at;
-    for (*out = 0; r->at < r->end && *r->at >= '0' && *r->at <= '9' && *out <= 1000000; r->at++)
+    for (*out = 0; r->at < r->end && *r->at >= '0' && *r->at <= '9' && *out <= MOST; r->at++)
         *out = *out * 10 + (*r->at - '0');
-    return r->at > first && *out >= least && *out <= 1000000 && take(r, behind);
+    return r->at > first && *out >= least && *out <= MOST && take(r, behind);
 }
 
 static bool take_protocol(Reader *r, Str *out)
@@ -33,7 +35,8 @@ static bool take_protocol(Reader *r, Str *out)
     const char *first = r->at;
     while (r->at < r->end && *r->at != ',') r->at++;
     *out = (Str){first, (size_t)(r->at - first)};
-    return str_eq_c(*out, "udp") || str_eq_c(*out, "credit") || str_eq_c(*out, "either");
+    return str_eq_c(*out, "udp") || str_eq_c(*out, "credit") || str_eq_c(*out, "either") ||
+           str_eq_c(*out, SYS_HOST);
 }
 
 /* An end and what stands behind it; port -1: it has none. */

@@ -1,6 +1,6 @@
 /* place-cards: the card of each process, and its die there.
  *
- * Calls stand in the order of the data, and cards get pieces of that order: with `hwmp` card
+ * Calls stand in the order of the data, and cards get pieces of that order: with `hwmp` and `swmp` card
  * after card, so that data goes one way; with `tmp` a piece of each card on the way there and a
  * short one on the way back, so that data comes back to the first card. Data goes from one card to
  * the next one only. Of the ways to cut that a card's limits allow one is taken that has the fewest
@@ -411,7 +411,7 @@ static bool place_cards(Pass *pass, Op *module)
     return ok;
 }
 
-static const char *const modes[] = {"dp", "hwmp", "tmp", NULL};
+static const char *const modes[] = {"dp", "swmp", "hwmp", "tmp", NULL};
 
 const PassDef pass_place_cards = {
     .name = "place-cards",
@@ -420,8 +420,8 @@ const PassDef pass_place_cards = {
     .options =
         OPTIONS({"cards", OPTION_STRING, "c0=card", "name=device of each card, with semicolons"},
                 {"mode", OPTION_STRING, "hwmp",
-                 "a design on each card (dp), or one on all, in which data goes one way (hwmp) or "
-                 "comes back (tmp)",
+                 "a design on each card (dp), or one on all, in which data goes one way, copied by "
+                 "the host (swmp) or by links (hwmp), or comes back (tmp)",
                  .choices = modes},
                 {"instances", OPTION_INT, "1", "designs on each card, with dp", 1, 64},
                 {"links", OPTION_STRING, "", "as connect-cards has them"},

@@ -4,6 +4,7 @@
  *   connect-cards  links in place of streams between cards, with the processes at their ends
  *   bound-links    room at the end of links without back-pressure
  *   split-region   a function per kernel, and the sys.system that joins them
+ *   copy-frames    a kernel at memory in place of the end of a link that the host is
  *
  * FIFOs are sized behind connect-cards, for the design as a whole. docs/partition.md.
  * Tests: lit/target/split, test/e2e/system_check.py */
@@ -14,6 +15,7 @@
 
 extern const PassDef pass_bound_links;
 extern const PassDef pass_connect_cards;
+extern const PassDef pass_copy_frames;
 extern const PassDef pass_place_cards;
 extern const PassDef pass_split_region;
 

@@ -279,6 +279,20 @@ def check_host(args, work):
     check_hosts_xrt(network)
 
 
+def check_copies(args, work, *options):
+    """The host copies between three cards: frames are those that lie in memory, calls of any length."""
+    network = Network(args, "two_layers", work, "--device=u280", "--cards=3", "--mode=swmp", *options)
+    for flags in ("", "--batch=1", "--batch=3 --slots=1")[:3 if options else 1]:
+        result = network.run(flags=args.flags, HOST_FLAGS=flags)
+        network.check_exact(result)
+        network.check_times(result)
+        copied = re.findall(r"^emulate: link '\w+': (\d+) frames copied$", result.stdout, re.M)
+        expect(copied == [str(len(network.wanted))] * 2, "copies:", copied)
+    network.check_exact(network.run(flags=args.flags, LOSS=0.9))    # of links
+    if options:
+        check_killed(network, 8)
+
+
 def check_hosts_replicas(args, work):
     """Accelerators on two cards take batches as they have time: every frame goes to one of them."""
     network = Network(args, "small_cnn", work, "--device=u280", "--cards=2", "--mode=dp",
@@ -292,10 +306,12 @@ def check_hosts_replicas(args, work):
 
 
 NETWORKS = (("two_layers udp on the host", lambda args, work: check_udp(args, work, "--platform=xrt")),
+            ("two_layers swmp on the host",
+             lambda args, work: check_copies(args, work, "--platform=xrt")),
             ("two_layers credit on the host",
              lambda args, work: check_credit(args, work, "--platform=xrt")),
             ("small_cnn on the host", check_host), ("small_cnn dp on the host", check_hosts_replicas),
-            ("two_layers udp", check_udp), ("two_layers credit", check_credit),
+            ("two_layers swmp", check_copies), ("two_layers udp", check_udp), ("two_layers credit", check_credit),
             ("two_layers credit rewinds",
              lambda args, work: check_credit(args, work, "--control=none")),
             ("small_cnn dp", check_replicas), ("small_cnn m_axi", check_memory))

@@ -38,11 +38,13 @@ CASES = [
     ("two_layers", ["--cards=3", "--mode=tmp", "--dsp=200"], True),
     ("small_cnn", ["--cards=2", "--mode=dp", "--instances=2", "--dsp=60", "--interface=m_axi"],
      True),
+    ("small_cnn", ["--cards=2", "--mode=swmp", "--interface=m_axi", "--dsp=40"], False),
     ("small_cnn", ["--system=SYSTEM", "--dsp=40"], False),
 ] + [(name, ["--device=u280", *options], False)
      for name in ("two_layers", "small_cnn", "resnet8_a8w8b16")
      for options in (["--cards=1"], ["--cards=2"], ["--cards=3"],
                      ["--cards=2", "--mode=tmp"], ["--cards=3", "--mode=tmp"],
+                     ["--cards=2", "--mode=swmp"], ["--cards=3", "--mode=swmp"],
                      ["--cards=2", "--interface=m_axi"], ["--cards=3", "--control=none"],
                      ["--cards=1", "--mode=dp", "--instances=3"], ["--cards=3", "--mode=dp"],
                      ["--system=SYSTEM"], ["--system=SYSTEM", "--mode=tmp"])]
@@ -118,8 +120,9 @@ def check_way(system, kernels, arguments):
     first_card = next(k.card for k in kernels if arguments[0] in k.operands)
     end_card = next(k.card for k in kernels if arguments[-1] in k.operands)
     expect(first_card == 0, "frames enter on card", first_card)
-    expect(end_card == (last if system["mode"] == "hwmp" else 0), "frames leave on card", end_card)
-    for link in system["links"]:
+    expect(end_card == (last if system["mode"] in ("hwmp", "swmp") else 0), "frames leave on card", end_card)
+    expect(not system["links" if system["mode"] == "swmp" else "copies"], "links and copies")
+    for link in system["links"] + system["copies"]:
         step = card[link["to"].split(".")[0]] - card[link["from"].split(".")[0]]
         expect(step == 1 or (step == -1 and system["mode"] == "tmp"), link["name"], "goes", step)
     if last > 0 and system["mode"] != "dp":
@@ -143,18 +146,19 @@ def check_kernels(project, system, report):
         expect(len(users) == 2, name, "joins", len(users))
         expect((users[0].card == users[1].card) == (op == "emithls.stream"), name, "is", op)
     for op, key in named.items():
-        expect(sum(o == op for o in streams.values()) == len(system[key]), "other", key)
+        count = len(system[key]) + (len(system["copies"]) if key == "links" else 0)
+        expect(sum(o == op for o in streams.values()) == count, "other", key)
     return kernels, arguments
 
 
 def check_ends(project, system):
     ports = {k["name"]: ports_of(project, k["name"]) for k in system["kernels"]}
     used = collections.Counter()
-    for stream in system["streams"] + system["links"]:
+    for stream in system["streams"] + system["links"] + system["copies"]:
         types = []
         for end in (stream["from"], stream["to"]):
             kernel, port = end.split(".")
-            expect(ports[kernel][port][1], end, "is no stream")
+            expect(ports[kernel][port][1] == (stream not in system["copies"]), end, "is", ports[kernel])
             types.append(ports[kernel][port][0])
             used[end] += 1
         expect(types[0] == types[1], stream["name"], "joins", types)
