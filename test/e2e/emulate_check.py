@@ -388,6 +388,21 @@ def check_least(design, module, packets):
     sizing_check.check_least(sized, sized.sim())
 
 
+def check_room(design, emulation, link, rng):
+    """A link without back-pressure that has less room: where it does not suffice the emulation says
+    so, and where it does cycles are those of the simulator, in which no word ever waits for room."""
+    name, depth, packet, _ = link
+    less = {name: rng.randint(1, max(1, int(depth) - rng.choice((1, int(packet)))))}
+    simulated = design.sim(less, sizing_check.COSIM_FRAMES)
+    try:
+        emulated = emulation.run(less)
+    except Failure as failure:
+        expect("finds the receiver full" in str(failure), "with", less, failure)
+        return
+    expect(emulated.cycles() == simulated.cycles() == emulation.run({}).cycles(), "with", less,
+           "emulate takes", emulated.cycles(), "ming sim", simulated.cycles())
+
+
 def check_graph(args, index, folder):
     """The number of links."""
     model = gen_sizing.generate(args.seed, index)
@@ -412,6 +427,9 @@ def check_graph(args, index, folder):
     emulation.flags = args.flags
     emulation.compare({})
     emulation.compare(dict.fromkeys(design.depths, 0))
+    for link in links:
+        if link[3] == "udp":
+            check_room(design, emulation, link, rng)
     for _ in range(3):
         depths = sizing_check.random_depths(design, rng)
         emulation.compare({name: max(depth, packets.get(name, 1)) for name, depth in depths.items()})
