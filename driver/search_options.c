@@ -87,7 +87,6 @@ static void add_die_links(StrBuf *out, const Device *device, uint32_t cards)
 {
     const uint32_t dies = device->die_count;
     const char *comma = "";
-    strbuf_add_c(out, "\" die-links=\"");
     for (uint32_t c = 0; c < cards; c++)
         for (uint32_t i = 0; i < dies; i++)
             for (uint32_t j = i + 1; j <= dies; j++) {
@@ -98,7 +97,6 @@ static void add_die_links(StrBuf *out, const Device *device, uint32_t cards)
                               (long long)wires);
                 comma = ",";
             }
-    strbuf_add_char(out, '"');
 }
 
 /* The banks of a die, as v++ names them: those of HBM where the device has any, else DDR. */
@@ -118,12 +116,10 @@ static void add_banks(StrBuf *out, const Device *device, uint32_t die)
     }
 }
 
-/* Limits and capacities of the dies of so many cards, and the wires between them. has_banks: and
- * what memory they have. */
-static void add_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards, bool has_banks)
+/* Limits and capacities of the dies of so many cards. has_banks: and what memory they have. */
+static void list_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards, bool has_banks)
 {
     const Device *device = &target->device;
-    strbuf_add_c(out, " dies=\"");
     for (uint32_t k = 0; k < cards * device->die_count; k++) {
         uint32_t i = k % device->die_count;
         strbuf_printf(out, "%s%.*s", k ? "," : "", STR_ARG(device->dies[i].name));
@@ -131,7 +127,16 @@ static void add_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards, bo
         add_resources(out, &device->dies[i].resources);
         if (has_banks) add_banks(out, device, i);
     }
-    add_die_links(out, device, cards);
+}
+
+/* The same as options, and the wires between them. */
+static void add_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards, bool has_banks)
+{
+    strbuf_add_c(out, " dies=\"");
+    list_dies(out, target, cards, has_banks);
+    strbuf_add_c(out, "\" die-links=\"");
+    add_die_links(out, &target->device, cards);
+    strbuf_add_char(out, '"');
     if (target->mean_percent > 0)
         strbuf_printf(out, " die-mean=%lld", (long long)target->mean_percent);
 }
@@ -139,6 +144,19 @@ static void add_dies(StrBuf *out, const DeviceTarget *target, uint32_t cards, bo
 void driver_add_dies(StrBuf *out, const DeviceTarget *target, bool has_banks)
 {
     add_dies(out, target, 1, has_banks);
+}
+
+bool driver_dies_platform(Op *module, const DeviceTarget *target, PartitionPlatform *out)
+{
+    StrBuf dies = {0}, links = {0};
+    list_dies(&dies, target, 1, false);
+    add_die_links(&links, &target->device, 1);
+    bool ok = dse_record_dies(module, strbuf_str(&dies), strbuf_str(&links),
+                              i64_max(0, target->mean_percent)) &&
+              dse_platform(module, out);
+    strbuf_free(&dies);
+    strbuf_free(&links);
+    return ok;
 }
 
 /* The dies that processes are placed on while they are chosen. */

@@ -23,6 +23,7 @@ enum { DEFAULT_POINTS = 16, MAX_POINTS = 1000 };
 typedef struct ExploreFlags {
     const char *json, *csv, *svg; /* files to write, or NULL */
     int64_t points;
+    bool is_pooled;
     DeviceOptions device;
     ModelOptions model;
     QuantizeOptions quantize;
@@ -35,6 +36,7 @@ typedef struct Exploration {
     Str network;      /* name of its graph */
     DeviceTarget target;
     Cost limits;
+    bool has_dies; /* designs have places on them */
     ExplorePoints points;
 } Exploration;
 
@@ -49,21 +51,24 @@ static bool is_least(const ExplorePoint *point)
 
 static void print_table(const Exploration *e, StrBuf *out)
 {
-    TextTable table = {.columns = 3 + COUNT_OF(kinds), .first_number = 0};
+    TextTable table = {.columns = 3 + e->has_dies + COUNT_OF(kinds), .first_number = 0};
     text_table_add(&table, "predicted fps");
     text_table_add(&table, "interval");
+    if (e->has_dies) text_table_add(&table, "dies");
     for (size_t k = 0; k < COUNT_OF(kinds); k++) text_table_add(&table, cost_names[kinds[k]].title);
     text_table_add(&table, "proven least");
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
         strbuf_printf(text_table_cell(&table), "%.1f", driver_explore_fps(point, e->target.clock));
         text_table_add_int(&table, point->interval);
+        if (e->has_dies) text_table_add_int(&table, point->dies);
         for (size_t k = 0; k < COUNT_OF(kinds); k++)
             text_table_add_int(&table, point->cost.items[kinds[k]]);
         text_table_add(&table, is_least(point) ? "yes" : "no");
     }
     text_table_add(&table, "budget");
     text_table_add(&table, "");
+    if (e->has_dies) text_table_add_int(&table, e->target.device.die_count);
     for (size_t k = 0; k < COUNT_OF(kinds); k++)
         text_table_add_count(&table, e->limits.items[kinds[k]]);
     text_table_add(&table, "");
@@ -84,6 +89,7 @@ static void add_point(JsonWriter *w, const Exploration *e, const ExplorePoint *p
     json_write_key(w, STR("predicted_fps"));
     json_write_number(w, "%.3f", driver_explore_fps(point, e->target.clock));
     json_member_int(w, "interval_cycles", point->interval);
+    if (e->has_dies) json_member_int(w, "dies", point->dies);
     add_costs(w, &point->cost);
     json_member_int(w, "value", point->value);
     json_member_int(w, "bound", point->bound);
@@ -119,14 +125,16 @@ static void print_csv(const Exploration *e, StrBuf *out)
     strbuf_add_c(out, "predicted_fps,interval_cycles");
     for (size_t k = 0; k < COUNT_OF(kinds); k++)
         strbuf_printf(out, ",%s", cost_names[kinds[k]].key);
-    strbuf_add_c(out, ",value,bound\n");
+    strbuf_add_c(out, e->has_dies ? ",value,bound,dies\n" : ",value,bound\n");
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
         strbuf_printf(out, "%.3f,%lld", driver_explore_fps(point, e->target.clock),
                       (long long)point->interval);
         for (size_t k = 0; k < COUNT_OF(kinds); k++)
             strbuf_printf(out, ",%lld", (long long)point->cost.items[kinds[k]]);
-        strbuf_printf(out, ",%lld,%lld\n", (long long)point->value, (long long)point->bound);
+        strbuf_printf(out, ",%lld,%lld", (long long)point->value, (long long)point->bound);
+        if (e->has_dies) strbuf_printf(out, ",%u", point->dies);
+        strbuf_add_char(out, '\n');
     }
 }
 
@@ -188,7 +196,7 @@ static Cost limits_of(const Resources *budget)
     return limits;
 }
 
-static bool explore_region(Exploration *e, const Op *region)
+static bool explore_region(Exploration *e, const Op *region, const PartitionPlatform *dies)
 {
     Arena arena;
     DseSpace space;
@@ -201,23 +209,38 @@ static bool explore_region(Exploration *e, const Op *region)
     bool ok = dse_space(region, &target, &arena, &space);
     if (ok) {
         DseState state = dse_state(&space);
-        DseAnswer answer = dse_explore_space(&space, &e->limits, (size_t)e->flags->points, &state,
-                                             &task, &e->points);
+        DseAnswer answer = dse_explore_space(&space, &e->limits, (size_t)e->flags->points, dies,
+                                             &state, &task, &e->points);
         ok = dse_explain(&space, &task, &answer, &state, NULL);
+        if (ok && dies && e->points.len == 0)
+            ok = op_error(region, "has no places on the dies of %.*s: none are found (--pooled)",
+                          STR_ARG(e->target.device.name));
         dse_free(&space);
     }
     arena_free(&arena);
     return ok;
 }
 
-static bool explore_module(Exploration *e, Op *module)
+static bool explore_regions(Exploration *e, Op *module, const PartitionPlatform *dies)
 {
-    dse_record_device(module, e->target.device.dsp_kind, e->target.device.delay_percent);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
         if (op->def == DFG(REGION)) {
             e->network = symbol_name(op)->str;
-            if (!explore_region(e, op)) return false;
+            if (!explore_region(e, op, dies)) return false;
         }
+    return true;
+}
+
+static bool explore_module(Exploration *e, Op *module)
+{
+    PartitionPlatform *dies = xcalloc(1, sizeof *dies);
+    e->has_dies = !e->flags->is_pooled && e->target.device.die_count > 1;
+    dse_record_device(module, e->target.device.dsp_kind, e->target.device.delay_percent);
+    bool ok = (!e->has_dies || driver_dies_platform(module, &e->target, dies)) &&
+              explore_regions(e, module, e->has_dies ? dies : NULL);
+    partition_platform_free(dies);
+    free_ptr((void **)&dies);
+    if (!ok) return false;
     return e->points.len > 0 ? write_results(e)
                              : op_emit_error(module, "there is no network to explore");
 }
@@ -265,6 +288,8 @@ int command_explore(int argc, char **argv)
     FLAGS_ADD(&flags,
               {"points", FLAG_INT, &explore.points, "n", "Designs to search, 2 or more, default 16",
                NULL},
+              {"pooled", FLAG_SWITCH, &explore.is_pooled, NULL,
+               "Take the dies of a device as one pool of resources, and place nothing", NULL},
               {"json", FLAG_TEXT, &explore.json, "file",
                "Write the points as JSON; - is standard output, in place of the table", NULL},
               {"csv", FLAG_TEXT, &explore.csv, "file", "Write the points as CSV", NULL},

@@ -128,22 +128,26 @@ bool dse_explain(const DseSpace *space, const DseTask *task, const DseAnswer *an
  * The fastest design within the limits gives the first interval, the smallest design of all the
  * last. Between them are the intervals that some process can have; a sample of these is taken,
  * spaced evenly in their logarithm. For each interval of the sample the design of least resources
- * is searched, in shares of the limits. A design that another one dominates in interval, DSP,
- * BRAM18, URAM and LUT is left out.
+ * is searched, in shares of the limits. Where there are dies, the designs are those that are found to
+ * have places there, at an interval for which none is found there is no point; bounds stay those of
+ * the dies as one pool. A design that another one dominates in interval, DSP, BRAM18, URAM and LUT is
+ * left out.
  * Tests: lit/tools/ming-explore.test, test/unit/target/dse/explore_test.c */
 
 typedef struct ExplorePoint {
     int64_t interval;     /* cycles from frame to frame, as predicted */
     int64_t value, bound; /* millionths of the limits, in sum over them; its lower bound */
+    uint32_t dies;        /* that have processes; 0: they are not looked at */
     Cost cost;            /* of all processes, FIFOs as estimated */
 } ExplorePoint;
 
 typedef VEC(ExplorePoint) ExplorePoints;
 
-/* The points, the fastest first; at most `count` (at least 2) of them. Where there is no design,
- * *task is what the answer is about, for dse_explain. */
+/* The points, the fastest first; at most `count` (at least 2) of them. dies: NULL, or a platform of
+ * one card. Where there is no design, *task is what the answer is about, for dse_explain. */
 DseAnswer dse_explore_space(const DseSpace *space, const Cost *limits, size_t count,
-                            DseState *state, DseTask *task, ExplorePoints *out);
+                            const PartitionPlatform *dies, DseState *state, DseTask *task,
+                            ExplorePoints *out);
 
 /* Drops the points that another one dominates; of equal ones the first stays. */
 void dse_explore_drop_dominated(ExplorePoints *points);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "target/dse/dse.h"
+#include "target/dse/internal.h"
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -55,24 +55,37 @@ static DseAnswer search(const DseSpace *space, DseState *state, DseTask *task,
     return dse_optimize(space, task, state);
 }
 
+/* Where there are dies, the design in the state becomes one that has places. False: none is found. */
+static bool place(const DseSpace *space, const DseTask *task, const PartitionPlatform *platform,
+                  DseState *state, uint32_t *dies)
+{
+    *dies = platform ? dse_find_places(space, task, platform, state) : 0;
+    return !platform || *dies > 0;
+}
+
 DseAnswer dse_explore_space(const DseSpace *space, const Cost *limits, size_t count,
-                            DseState *state, DseTask *task, ExplorePoints *out)
+                            const PartitionPlatform *platform, DseState *state, DseTask *task,
+                            ExplorePoints *out)
 {
     Intervals intervals = {0};
+    uint32_t dies;
     *task = (DseTask){.limits = *limits};
     DseAnswer answer = search(space, state, task, DSE_THROUGHPUT, 0);
-    int64_t first = dse_found_design(answer.status) ? dse_interval(space, state->chosen) : 0;
+    bool has_first = dse_found_design(answer.status) && place(space, task, platform, state, &dies);
+    int64_t first = has_first ? dse_interval(space, state->chosen) : 0;
     if (dse_found_design(answer.status)) answer = search(space, state, task, DSE_FPS, INT64_MAX);
     if (!dse_found_design(answer.status)) return answer;
     list_intervals(space, first, dse_interval(space, state->chosen), &intervals);
     sample(&intervals, count);
     for (size_t i = 0; i < intervals.len; i++) {
         DseAnswer least = search(space, state, task, DSE_FPS, intervals.data[i]);
-        if (dse_found_design(least.status))
-            *vec_push(out) = (ExplorePoint){.interval = dse_interval(space, state->chosen),
-                                            .value = least.value,
-                                            .bound = least.bound,
-                                            .cost = dse_total(space, state->chosen)};
+        if (!dse_found_design(least.status) || !place(space, task, platform, state, &dies)) continue;
+        int64_t value = platform ? dse_value(space, task, state->chosen) : least.value;
+        *vec_push(out) = (ExplorePoint){.interval = dse_interval(space, state->chosen),
+                                        .value = value,
+                                        .bound = i64_min(least.bound, value),
+                                        .dies = dies,
+                                        .cost = dse_total(space, state->chosen)};
     }
     dse_explore_drop_dominated(out);
     vec_free(&intervals);

@@ -164,6 +164,10 @@ bool dse_converts_at_writer(const Type *from, const Type *to);
  * Sets sys.place of the processes, and the answer's value. False: diagnosed. */
 bool dse_place(const DseSpace *space, const DseTask *task, const DsePlaceOptions *options,
                const PartitionPlatform *platform, DseState *state, DseAnswer *answer) MUST_CHECK;
+/* The same without anchors, places and diagnostics, from the best design of the pool in the state.
+ * Gives how many dies have processes; 0: no places are found. */
+uint32_t dse_find_places(const DseSpace *space, const DseTask *task,
+                         const PartitionPlatform *platform, DseState *state);
 
 void dse_set_converter_report(Op *process, const Type *from, const Type *to,
                               const CostTarget *target);

@@ -260,18 +260,52 @@ static void drop_limits(PartitionPlatform *platform)
     memset(&platform->averages, 0, sizeof platform->averages); /* another one's */
 }
 
+static Placing begin(const DseSpace *space, const DseTask *task,
+                     const PartitionPlatform *platform, DseState *state)
+{
+    size_t count = space->nodes.len + 1;
+    return (Placing){.space = space,
+                     .task = task,
+                     .platform = platform,
+                     .state = state,
+                     .design = xcalloc(count, sizeof(uint32_t)),
+                     .last = xcalloc(count, sizeof(uint32_t)),
+                     .dies = xcalloc(count, sizeof(uint32_t))};
+}
+
+static void end(Placing *p)
+{
+    dse_anchors_free(&p->anchors);
+    free_ptr((void **)&p->design);
+    free_ptr((void **)&p->last);
+    free_ptr((void **)&p->dies);
+}
+
+static uint32_t count_dies(const Placing *p)
+{
+    uint64_t dies = 0;
+    for (size_t n = 0; n < p->space->nodes.len; n++)
+        if (p->space->nodes.data[n].process) dies |= UINT64_C(1) << p->dies[n];
+    return (uint32_t)__builtin_popcountll(dies);
+}
+
+uint32_t dse_find_places(const DseSpace *space, const DseTask *task,
+                         const PartitionPlatform *platform, DseState *state)
+{
+    const DsePlaceOptions options = {0};
+    Placing p = begin(space, task, platform, state);
+    if (dse_read_anchors(space, platform, &options, &p.anchors)) place_any(&p);
+    if (p.is_found) memcpy(state->chosen, p.design, space->nodes.len * sizeof *p.design);
+    uint32_t dies = p.is_found ? count_dies(&p) : 0;
+    end(&p);
+    return dies;
+}
+
 bool dse_place(const DseSpace *space, const DseTask *task, const DsePlaceOptions *options,
                const PartitionPlatform *platform, DseState *state, DseAnswer *answer)
 {
-    size_t count = space->nodes.len + 1;
     PartitionPlatform *smaller = with_reserve(platform, options);
-    Placing p = {.space = space,
-                 .task = task,
-                 .platform = smaller,
-                 .state = state,
-                 .design = xcalloc(count, sizeof *p.design),
-                 .last = xcalloc(count, sizeof *p.last),
-                 .dies = xcalloc(count, sizeof *p.dies)};
+    Placing p = begin(space, task, smaller, state);
     int64_t pooled = dse_interval(space, state->chosen);
     if (is_given(space)) drop_limits(smaller);
     bool ok = dse_read_anchors(space, smaller, options, &p.anchors);
@@ -283,10 +317,7 @@ bool dse_place(const DseSpace *space, const DseTask *task, const DsePlaceOptions
         answer->value = dse_value(space, task, state->chosen);
         answer->bound = i64_min(answer->bound, answer->value);
     }
-    dse_anchors_free(&p.anchors);
-    free_ptr((void **)&p.design);
-    free_ptr((void **)&p.last);
-    free_ptr((void **)&p.dies);
+    end(&p);
     free_ptr((void **)&smaller);
     return ok;
 }

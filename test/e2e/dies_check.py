@@ -7,7 +7,8 @@ the device's XML alone, without the code that found them:
   - the report's uses, links and crossings are those sums;
   - no border carries more wires than it has, counted anew from the calls of the top function;
   - a folding file, given back, gives the same folding file and the same places;
-  - a design for one die, or for one pool, says nothing of dies.
+  - a design for one die, or for one pool, says nothing of dies; for a device of one die it is the same,
+    byte for byte, with --pooled and without, and the pool of several dies is that of one as large.
 
 Devices are shrunk so that networks need several dies. A refusal must say why.
 """
@@ -43,6 +44,20 @@ NETWORKS = [
     ("../shared/models/resnet8_a8w8b16/model.onnx",
      dict(lut=75000, ff=150000, bram18=210, uram=8, dsp=300)),
 ]
+
+# For devices of one die: network, device, options; the others are for --one-die.
+ONE_DIE = [
+    ("lit/target/dse/Inputs/folding.mir", "kv260", ["--interface=m_axi"]),
+    ("examples/small_cnn/model.onnx", "pynq-z1", ["--weights=load"]),
+    ("examples/small_cnn/model.onnx", None, []),
+]
+ALL_ONE_DIE = [(network, device, flags) for network in (
+    "lit/target/dse/Inputs/folding.mir", "examples/small_cnn/model.onnx",
+    "../shared/models/two_layers/model.onnx", "../shared/models/resnet8_a8w8b16/model.onnx",
+    "../shared/models/TFC_1W1A/model.onnx") for device in ("kv260", "pynq-z1", "ultra96", "zcu102", None)
+    for flags in ([], ["--interface=m_axi"], ["--weights=load"], ["--interface=dma"],
+                  ["--objective=latency"], ["--dsp=20", "--fps=100"], ["--emit=verilog"],
+                  ["--platform=pynq"])]
 
 
 class Failed(Exception):
@@ -166,6 +181,40 @@ def check_pooled(tools, model, device, folder):
     return None
 
 
+def all_bytes(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def write_pool(folder, dies):
+    """A device of so many equal dies; what they have in all does not depend on that."""
+    folder.mkdir(exist_ok=True)
+    pool = dict(lut=240000, ff=480000, bram18=400, uram=80, dsp=1200)
+    lines = [DIE.format(i=i, **{k: v // dies for k, v in pool.items()}) for i in range(dies)]
+    (folder / "pool.xml").write_text(DEVICE.format(name="pool", dies="\n".join(lines), sll=5000))
+    return folder / "pool.xml"
+
+
+def check_one_die(tools, network, device, flags, work):
+    """Gives whether there is a design. device: None: a die as large as the pool of two."""
+    one = device or write_pool(work / "xml1", 1)
+    other = device or write_pool(work / "xml2", 2)
+    for name in ("one", "pooled"):
+        subprocess.run(["rm", "-rf", str(work / name)], check=True)
+    done = run(tools, ROOT / network, "-o", work / "one", f"--device={one}", *flags)
+    pooled = run(tools, ROOT / network, "-o", work / "pooled", f"--device={other}", "--pooled", *flags)
+    require(done.returncode == pooled.returncode, f"{device} {flags}: {(done.stderr + pooled.stderr)[:300]}")
+    if done.returncode != 0:
+        return False
+    designs = all_bytes(work / "one"), all_bytes(work / "pooled")
+    require(designs[0].keys() == designs[1].keys(), f"{device} {flags}: other files")
+    for name, text in designs[0].items():
+        require(text == designs[1][name], f"{device} {flags}: {name} is another one with --pooled")
+    report, text = load(work / "one")
+    require("dies" not in report and "sys." not in text and
+            b'"place"' not in designs[0]["folding.json"], f"{device} {flags}: one die has dies")
+    return True
+
+
 def check_case(tools, rng, number, work, tally):
     name, pool = NETWORKS[number % len(NETWORKS)]
     model, device = ROOT / name, work / f"device{number}.xml"
@@ -211,6 +260,7 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, help="keep the files here")
     parser.add_argument("--project", type=pathlib.Path, nargs=2, metavar=("DIR", "XML"),
                         help="check a compiled project on a device, and nothing else")
+    parser.add_argument("--one-die", action="store_true", help="check more designs for one die, and nothing else")
     args = parser.parse_args()
     if args.project:
         return check_project(*args.project)
@@ -218,7 +268,14 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         work = args.keep or pathlib.Path(temporary)
         work.mkdir(exist_ok=True)
-        for number in range(args.count):
+        one_die = ALL_ONE_DIE if args.one_die else ONE_DIE
+        for network, device, flags in one_die:
+            try:
+                tally["one"] += check_one_die(tools, network, device, flags, work)
+            except Failed as why:
+                failed += 1
+                print(f"FAIL {network}: {why}")
+        for number in range(0 if args.one_die else args.count):
             rng = random.Random(args.seed * 1000 + number)
             try:
                 check_case(tools, rng, number, work, tally)
@@ -227,11 +284,16 @@ def main():
                 print(f"FAIL case {number} of seed {args.seed}: {why}")
                 if args.keep:
                     break
-    if tally["several"] == 0:
+    if tally["one"] < len(ONE_DIE):
+        failed += 1
+        print("FAIL: too few designs for one die")
+    if tally["several"] == 0 and not args.one_die:
         failed += 1
         print("FAIL: no design was placed on several dies")
-    print(f"{tally['placed']} placed, {tally['several']} on several dies, {tally['refused']} refused")
-    print(f"{args.count + 1 - failed} passed, {failed} failed")
+    print(f"{tally['one']} for one die, {tally['placed']} placed, {tally['several']} on several dies, "
+          f"{tally['refused']} refused")
+    cases = len(one_die) + (0 if args.one_die else args.count)
+    print(f"{cases + 1 - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
