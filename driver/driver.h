@@ -358,7 +358,8 @@ typedef struct ExploreChart {
 /* Frames per second of a point. */
 /* The dies of a target of several, which the module then names. False: diagnosed. The caller frees
  * the platform either way. */
-bool driver_dies_platform(Op *module, const DeviceTarget *target, PartitionPlatform *out) MUST_CHECK;
+bool driver_dies_platform(Op *module, const DeviceTarget *target, PartitionPlatform *out)
+    MUST_CHECK;
 double driver_explore_fps(const ExplorePoint *point, int64_t clock);
 /* Appends an SVG document: shares of the budget over frames per second. */
 void driver_explore_print_svg(const ExploreChart *chart, StrBuf *out);

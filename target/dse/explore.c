@@ -79,7 +79,8 @@ DseAnswer dse_explore_space(const DseSpace *space, const Cost *limits, size_t co
     sample(&intervals, count);
     for (size_t i = 0; i < intervals.len; i++) {
         DseAnswer least = search(space, state, task, DSE_FPS, intervals.data[i]);
-        if (!dse_found_design(least.status) || !place(space, task, platform, state, &dies)) continue;
+        if (!dse_found_design(least.status) || !place(space, task, platform, state, &dies))
+            continue;
         int64_t value = platform ? dse_value(space, task, state->chosen) : least.value;
         *vec_push(out) = (ExplorePoint){.interval = dse_interval(space, state->chosen),
                                         .value = value,

@@ -260,8 +260,8 @@ static void drop_limits(PartitionPlatform *platform)
     memset(&platform->averages, 0, sizeof platform->averages); /* another one's */
 }
 
-static Placing begin(const DseSpace *space, const DseTask *task,
-                     const PartitionPlatform *platform, DseState *state)
+static Placing begin(const DseSpace *space, const DseTask *task, const PartitionPlatform *platform,
+                     DseState *state)
 {
     size_t count = space->nodes.len + 1;
     return (Placing){.space = space,

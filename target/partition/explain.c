@@ -120,8 +120,48 @@ static PartitionPlatform *without_capacities(const PartitionPlatform *platform)
     return loose;
 }
 
+/* Of the edges on a link, with its direction, the one that takes most of it. */
+static const PartitionEdge *largest_edge(const PartitionModel *model,
+                                         const PartitionOptions *options, const uint32_t *dies,
+                                         size_t step)
+{
+    PartitionPaths *paths = xcalloc(1, sizeof *paths);
+    bool is_ethernet = model->platform->links.data[step / 2].is_ethernet;
+    const PartitionEdge *best = NULL;
+    partition_find_paths(model->platform, options->max_hops, paths);
+    for (size_t k = 0; k < model->edges.len; k++) {
+        const PartitionEdge *edge = &model->edges.data[k];
+        const PartitionPath *path = &paths->between[dies[edge->from]][dies[edge->to]];
+        bool is_on = false;
+        for (uint32_t i = 0; i < path->hops; i++)
+            is_on |= paths->steps.data[path->first + i] == step;
+        if (is_on && (!best || (is_ethernet ? edge->mbps > best->mbps : edge->wires > best->wires)))
+            best = edge;
+    }
+    partition_paths_free(paths);
+    free(paths);
+    return best;
+}
+
+/* Which edge it is most, and, since what goes over Ethernet in a second follows from the interval, how
+ * much longer that would have to be. */
+static void add_edge_and_factor(const PartitionModel *model, const PartitionEdge *edge,
+                                const PartitionLink *link, int64_t use, StrBuf *why)
+{
+    if (edge)
+        strbuf_printf(why, "; most of it for the edge from '%.*s' to '%.*s', %lld",
+                      STR_ARG(model->nodes.data[edge->from].name),
+                      STR_ARG(model->nodes.data[edge->to].name),
+                      (long long)(link->is_ethernet ? edge->mbps : edge->wires));
+    if (link->is_ethernet && link->capacity > 0)
+        strbuf_printf(why,
+                      "; it would carry them with %.2f times as many cycles from frame to frame",
+                      (double)((use * 100 + link->capacity - 1) / link->capacity) / 100);
+}
+
 /* The link and direction that a placement exceeds most, in shares of the capacity. */
-static void add_worst_link(const PartitionModel *model, const PartitionUse *use, StrBuf *why)
+static void add_worst_link(const PartitionModel *model, const PartitionOptions *options,
+                           const uint32_t *dies, const PartitionUse *use, StrBuf *why)
 {
     const PartitionPlatform *platform = model->platform;
     size_t worst = 0;
@@ -139,6 +179,8 @@ static void add_worst_link(const PartitionModel *model, const PartitionUse *use,
         (long long)use->links.data[worst], link->is_ethernet ? "Mb/s" : "wires",
         STR_ARG(platform->dies[link->dies[worst % 2]].name),
         STR_ARG(platform->dies[link->dies[1 - worst % 2]].name), (long long)link->capacity);
+    add_edge_and_factor(model, largest_edge(model, options, dies, worst), link,
+                        use->links.data[worst], why);
 }
 
 /* Whether there is a placement with other options, where links carry any amount. links: NULL, or
@@ -160,7 +202,7 @@ static bool is_possible(const PartitionModel *model, const PartitionOptions *opt
     if (is_placed && links) {
         PartitionUse *use = xcalloc(1, sizeof *use);
         partition_measure(&copy, &any, &placement, use);
-        add_worst_link(model, use, links);
+        add_worst_link(model, &any, placement.dies.data, use, links);
         partition_use_free(use);
         free(use);
     }

@@ -80,8 +80,11 @@ def solve(program, goal, rows, seconds, folder):
     text = re.sub(r"obj: \S+", "obj: " + goal, program, count=1)
     text = text.replace("Bounds\n", "".join(rows) + "Bounds\n", 1)
     (folder / "program.lp").write_text(text)
-    subprocess.run(["cbc", "program.lp", "sec", str(seconds), "ratio", "0", "solve", "solu",
-                    "solution.txt"], cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    done = subprocess.run(["cbc", "program.lp", "sec", str(seconds), "ratio", "0", "solve", "solu",
+                           "solution.txt"], cwd=folder, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL)
+    if done.returncode != 0:    # it aborts on some
+        return "late"
     status = (folder / "solution.txt").read_text().splitlines()[0]
     if "nfeasible" in status:
         return None
