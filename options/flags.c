@@ -53,15 +53,19 @@ static bool parse_whole(const char *text, int64_t *out)
     return true;
 }
 
-/* Cuts the text at its commas, in place. */
+/* Items are separated by commas, but for those behind a backslash, which goes. */
 static void add_items(Texts *list, char *text)
 {
-    for (;;) {
-        char *comma = strchr(text, ',');
-        if (comma) *comma = '\0';
+    for (bool more = true; more;) {
+        char *to = text, *from = text;
+        while (*from && *from != ',') {
+            if (from[0] == '\\' && from[1] == ',') from++;
+            *to++ = *from++;
+        }
+        more = *from == ',';
+        *to = '\0';
         *vec_push(list) = text;
-        if (!comma) return;
-        text = comma + 1;
+        text = from + 1;
     }
 }
 
@@ -105,16 +109,25 @@ static bool set_unsigned(const Flag *flag, const char *value, StrBuf *why)
     return flags_wrong(why, "'%s' value invalid for uint argument!", value);
 }
 
+static bool has_empty_item(const char *list)
+{
+    size_t length = 0;
+    for (const char *c = list; *c; c++) {
+        if (*c == ',' && length == 0) return true;
+        bool is_escaped = c[0] == '\\' && c[1] == ',';
+        length = *c == ',' ? 0 : length + 1;
+        c += is_escaped;
+    }
+    return length == 0;
+}
+
 /* Whether a list of texts, or a text that is a name of something, has an empty one. */
 static bool has_empty_text(const Flag *flag, const char *value)
 {
-    bool is_list = flag->kind == FLAG_TEXTS;
-    bool is_name = is_list || flag->kind == FLAG_OPTIONAL_TEXT ||
+    bool is_name = flag->kind == FLAG_OPTIONAL_TEXT ||
                    (flag->kind == FLAG_TEXT && strcmp(flag->value, "text") != 0);
-    if (!value || !is_name) return false;
-    size_t len = strlen(value);
-    return len == 0 ||
-           (is_list && (value[0] == ',' || value[len - 1] == ',' || strstr(value, ",,")));
+    if (!value) return false;
+    return flag->kind == FLAG_TEXTS ? has_empty_item(value) : is_name && !*value;
 }
 
 bool flag_set(const Flag *flag, char *value, StrBuf *why)

@@ -21,7 +21,7 @@ typedef enum FlagKind {
     FLAG_OPTIONAL_TEXT, /* --name or --name=text; target: const char *, set to `fallback` */
     FLAG_OPTIONAL_INT,  /* --name or --name=number; target: int64_t, set to that of `fallback` */
     FLAG_CHOICE,        /* one of the texts in `value`, "a|b"; target: const char * */
-    FLAG_TEXTS          /* may be repeated, or items separated by commas; target: Texts */
+    FLAG_TEXTS          /* may be repeated, or items between commas (not behind \); target: Texts */
 } FlagKind;
 
 typedef struct Flag {

@@ -159,6 +159,9 @@ static bool check_list(const json_t *plan, const char *key,
     size_t index;
     json_t *item;
     if (list && json_array_size(list) == 0) return strbuf_fail(why, "'%s' has no items", key);
+    if (json_array_size(list) > MOST_JOBS)
+        return strbuf_fail(why, "'%s' has %zu items, more than %d", key, json_array_size(list),
+                           (int)MOST_JOBS);
     json_array_foreach(list, index, item)
     {
         if (!check(item, index, why)) return false;

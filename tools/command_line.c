@@ -13,14 +13,16 @@ bool tool_error(const Tool *tool, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    StrBuf text = {0};
+    StrBuf text = {0}, shown = {0};
     strbuf_printf(&text, "%s: %s", tool->name,
                   str_starts_with(str_from(fmt), "error: ") ? "" : "error: ");
     strbuf_vprintf(&text, fmt, args);
     va_end(args);
     progress_erase(tool->progress);
-    fprintf(stderr, "%s\n", text.data);
+    strbuf_add_shown(&shown, strbuf_str(&text));
+    fprintf(stderr, "%s\n", shown.data);
     strbuf_free(&text);
+    strbuf_free(&shown);
     return false;
 }
 

@@ -100,6 +100,26 @@ void strbuf_add_quoted(StrBuf *buf, Str name)
     strbuf_add_char(buf, '\'');
 }
 
+bool str_is_inside_character(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+void strbuf_add_shown(StrBuf *buf, Str text)
+{
+    enum { BEGIN = 6144, END = 2048 };
+    size_t begin = BEGIN, end = text.len - END;
+    if (text.len <= BEGIN + END) {
+        strbuf_add_str(buf, text);
+        return;
+    }
+    while (begin > 0 && str_is_inside_character(text.data[begin])) begin--;
+    while (end < text.len && str_is_inside_character(text.data[end])) end++;
+    strbuf_add(buf, text.data, begin);
+    strbuf_printf(buf, "... (%zu bytes) ...", end - begin);
+    strbuf_add(buf, text.data + end, text.len - end);
+}
+
 void strbuf_add_uint(StrBuf *buf, uint64_t value)
 {
     char digits[20]; /* of the largest 64-bit number */

@@ -204,6 +204,10 @@ static inline void strbuf_add_str(StrBuf *buf, Str s)
 void strbuf_add_escaped(StrBuf *buf, Str name);
 /* The same between single quotes. */
 void strbuf_add_quoted(StrBuf *buf, Str name);
+/* Appends what a message shows of a text, which may be megabytes: all of it, or its two ends. */
+void strbuf_add_shown(StrBuf *buf, Str text);
+/* Whether a byte goes on with a character of UTF-8. */
+bool str_is_inside_character(char c);
 void strbuf_add_uint(StrBuf *buf, uint64_t value);
 void strbuf_add_int(StrBuf *buf, int64_t value);
 void strbuf_printf(StrBuf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);

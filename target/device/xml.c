@@ -31,6 +31,50 @@ void xml_report(XmlFile *file, const xmlError *error, const char *otherwise)
     strbuf_free(&text);
 }
 
+enum { MOST_ATTRIBUTES = 1000 };
+
+/* Behind the next such text; the end of the bytes without one. */
+static const char *skip_past(const char *at, const char *end, const char *closing)
+{
+    size_t length = strlen(closing);
+    for (; (size_t)(end - at) >= length; at++)
+        if (memcmp(at, closing, length) == 0) return at + length;
+    return end;
+}
+
+/* Behind a tag, whose values may hold any character but the quote; counts these. */
+static const char *skip_tag(const char *at, const char *end, int *values)
+{
+    for (*values = 0; at < end && *at != '>'; at++) {
+        if (*at != '"' && *at != '\'') continue;
+        ++*values;
+        at = memchr(at + 1, *at, (size_t)(end - at - 1));
+        if (!at) return end;
+    }
+    return at;
+}
+
+/* libxml2 compares each attribute of an element with each other one. What is not well-formed is left
+ * to its parser, which stops there. */
+static bool has_few_attributes(Str text)
+{
+    static const char *const others[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}};
+    const char *at = text.data, *end = text.data + text.len;
+    while (at < end && (at = memchr(at, '<', (size_t)(end - at)))) {
+        const char *next = NULL;
+        for (size_t i = 0; !next && i < COUNT_OF(others); i++) {
+            size_t length = strlen(others[i][0]);
+            if ((size_t)(end - at) > length && memcmp(at, others[i][0], length) == 0)
+                next = skip_past(at + length, end, others[i][1]);
+        }
+        int values = 0;
+        if (!next) next = skip_tag(at + 1, end, &values);
+        if (values > MOST_ATTRIBUTES) return false;
+        at = next;
+    }
+    return true;
+}
+
 /* libxml2 gets the bytes, not the path: it would inflate what is compressed, without a limit. */
 static bool read_bytes(const XmlFile *file, const char *what, int64_t max_bytes, StrBuf *out)
 {
@@ -43,8 +87,12 @@ static bool read_bytes(const XmlFile *file, const char *what, int64_t max_bytes,
         return diag_error(file->ctx, loc, "the %s is not a regular file", what);
     if (info.st_size <= max_bytes && !file_read(out, file->path, &reason))
         return diag_error(file->ctx, loc, "cannot read the %s: %s", what, reason);
-    return (info.st_size <= max_bytes && (int64_t)out->len <= max_bytes) ||
-           diag_error(file->ctx, loc, "a %s has at most %lld bytes", what, (long long)max_bytes);
+    if (info.st_size > max_bytes || (int64_t)out->len > max_bytes)
+        return diag_error(file->ctx, loc, "a %s has at most %lld bytes", what,
+                          (long long)max_bytes);
+    return has_few_attributes(strbuf_str(out)) ||
+           diag_error(file->ctx, loc, "an element of a %s has at most %d attributes", what,
+                      MOST_ATTRIBUTES);
 }
 
 static char *copy_string(const char *text)

@@ -277,19 +277,25 @@ static void index_lines(SourceText *source)
 }
 
 /* A carriage return ends a line's text too. */
+/* From its start to the next one's, without what ends it. */
+static Str find_line(const SourceText *source, uint32_t line)
+{
+    size_t begin = source->line_starts[line - 1], end = source->text.len;
+    if (line < source->line_count) end = source->line_starts[line] - 1;
+    const char *at = source->text.data + begin;
+    const char *carriage = end > begin ? memchr(at, '\r', end - begin) : NULL;
+    return (Str){at, carriage ? (size_t)(carriage - at) : end - begin};
+}
+
 bool diag_source_line(const Context *ctx, Str name, uint32_t line, Str *out)
 {
     SourceText *source = find_source(ctx, name);
     if (!source || !source->text.data || line == 0) return false;
     if (!source->line_starts) index_lines(source);
     if (line > source->line_count) return false;
-    size_t begin = source->line_starts[line - 1];
-    const char *at = source->text.data + begin;
-    size_t rest = source->text.len - begin;
-    const char *stop = rest ? memchr(at, '\n', rest) : NULL;
-    size_t len = stop ? (size_t)(stop - at) : rest;
-    const char *carriage = len ? memchr(at, '\r', len) : NULL;
-    *out = (Str){at, carriage ? (size_t)(carriage - at) : len};
+    if (source->last != line) source->last_line = find_line(source, line);
+    source->last = line;
+    *out = source->last_line;
     return true;
 }
 

@@ -36,11 +36,14 @@ static bool is_control(char c)
 /* Messages quote what files hold. */
 static void add_text(StrBuf *out, Str text)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (is_control(text.data[i]))
-            strbuf_printf(out, "\\%02X", (unsigned char)text.data[i]);
+    StrBuf shown = {0};
+    strbuf_add_shown(&shown, text);
+    for (size_t i = 0; i < shown.len; i++)
+        if (is_control(shown.data[i]))
+            strbuf_printf(out, "\\%02X", (unsigned char)shown.data[i]);
         else
-            strbuf_add_char(out, text.data[i]);
+            strbuf_add_char(out, shown.data[i]);
+    strbuf_free(&shown);
 }
 
 /* Adds c as wide as the source line's character above it. */
@@ -55,11 +58,6 @@ static void add_aligned(StrBuf *out, char c, char above, uint32_t *column)
 /* Of a line that is longer, a window of so many bytes is shown, most of it before the caret. */
 enum { WINDOW = 240, WINDOW_BEFORE = 160 };
 
-static bool continues_character(char c)
-{
-    return ((unsigned char)c & 0xc0) == 0x80; /* in UTF-8 */
-}
-
 /* The part of the line that is shown; *at, which is in it or at its end, is made relative to it. */
 static Str window_around(Str line, size_t *at)
 {
@@ -67,8 +65,8 @@ static Str window_around(Str line, size_t *at)
     size_t begin = *at > WINDOW_BEFORE ? *at - WINDOW_BEFORE : 0;
     if (begin > line.len - WINDOW) begin = line.len - WINDOW;
     size_t end = begin + WINDOW;
-    while (begin < *at && continues_character(line.data[begin])) begin++;
-    while (end < line.len && end > *at && continues_character(line.data[end])) end--;
+    while (begin < *at && str_is_inside_character(line.data[begin])) begin++;
+    while (end < line.len && end > *at && str_is_inside_character(line.data[end])) end--;
     *at -= begin;
     return (Str){line.data + begin, end - begin};
 }

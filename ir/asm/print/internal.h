@@ -183,6 +183,8 @@ typedef struct SourceText {
     Str text;
     const uint32_t *line_starts; /* made when first needed */
     uint32_t line_count;
+    uint32_t last; /* the line that was asked for last, which may be megabytes; 0: none */
+    Str last_line;
 } SourceText;
 
 /* The last diagnostic and its notes stay here until it is known that no note follows. */

@@ -366,9 +366,32 @@ static void suggests_what_is_near(void **state)
     strbuf_free(&out);
 }
 
+static void long_texts_show_their_ends(void **state)
+{
+    (void)state;
+    enum { MOST = 8192 };
+    StrBuf text = {0}, shown = {0};
+    for (int i = 0; i < MOST; i++) strbuf_add_char(&text, 'a');
+    strbuf_add_shown(&shown, strbuf_str(&text));
+    assert_true(str_eq(strbuf_str(&shown), strbuf_str(&text)));
+
+    /* No character of UTF-8 is cut: those of two bytes begin at odd places of the text. */
+    strbuf_clear(&text);
+    strbuf_clear(&shown);
+    strbuf_add_char(&text, 'x');
+    for (int i = 0; i < MOST; i++) strbuf_add_c(&text, "\xc3\xa9");
+    strbuf_add_shown(&shown, strbuf_str(&text));
+    assert_int_equal(shown.data[6142], (char)0xa9);
+    assert_memory_equal(shown.data + 6143, "... (8194 bytes) ...\xc3\xa9", 22);
+    assert_int_equal(shown.len, 6143 + 20 + 2048);
+    strbuf_free(&text);
+    strbuf_free(&shown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_texts_show_their_ends),
         cmocka_unit_test(narrows_columns),
         cmocka_unit_test(suggests_what_is_near),
         cmocka_unit_test(arena_memory_is_zero_and_aligned),
