@@ -95,6 +95,10 @@ void fuse_add_reshapes(PatternSet *set);
  * all x in x's range. Returns true if a constant changed; then ranges have changed too. */
 bool narrow_scales(IntRanges *ranges, const Op *generic);
 
+/* Part of narrow-integers: a requantizer of what a port carries that states bounds which leave some of it
+ * out loses what lets it have other forms, with a warning (requantizer_bounds.c). */
+void narrow_check_bounds(Op *kernel);
+
 /* Parts of normalize-layout: normalize_layout.c chooses layouts, normalize_layout_reshape.c and
  * normalize_layout_move.c propagate them across reshapes and across slices, insertions and
  * concatenations, normalize_layout_sink.c moves reshapes out of the way, and

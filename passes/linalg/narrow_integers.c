@@ -361,6 +361,7 @@ static bool narrow_integers(Pass *pass, Op *func)
         FOR_EACH_OP_SAFE(op, block) {
             if (!is_kernel(op) || kernel_fill_value(op)) continue;
             int_range_of_generic(&n.ranges, op);
+            narrow_check_bounds(op);
             if (narrow_scales(&n.ranges, op)) int_range_of_generic(&n.ranges, op);
             narrow_kernel(&n, op);
         }
