@@ -67,12 +67,12 @@ class Design:
                    is not None)
         if not self.ok:
             return
-        report, timing = (json.loads(path.read_text(encoding="utf-8"))
-                          for path in (folder / "report.json", simulated))
-        totals = report["totals"]
+        self.report, timing = (json.loads(path.read_text(encoding="utf-8"))
+                               for path in (folder / "report.json", simulated))
+        totals = self.report["totals"]
         self.dsp, self.bram18, self.uram, self.lut = (totals[name] for name in (
             "dsp", "bram18", "uram", "lut"))
-        self.predicted = report["predicted"]["interval_cycles"]
+        self.predicted = self.report["predicted"]["interval_cycles"]
         self.latency, self.interval = totals["latency_cycles"], timing["interval_cycles"]
         self.bottleneck = timing["bottleneck"]
 

@@ -48,7 +48,9 @@ class Layer:
 @dataclasses.dataclass
 class Recipe:
     """shape: of a frame; bits: of activations; first_bits: of the input, 1: binary. `is_headless`: the
-    last layer has activations like the others, and the input has none below 0."""
+    last layer has activations like the others, and the input has none below 0. Copies are of a layer's last
+    neuron. The next layer gives half of them the weight 1 and half -1, so they change no sum; with them a
+    layer's width may have other divisors."""
     shape: tuple
     layers: list
     bits: int
@@ -56,17 +58,18 @@ class Recipe:
     is_signed: bool = False     # hidden activations of several bits
     head_bits: int = 16         # of the outputs
     is_headless: bool = False
+    copies: int = 0             # even: neurons that each hidden dense layer has besides its filters
 
 
 def dense(filters, weights=1):
     return Layer(filters, weights=weights, is_dense=True)
 
 
-def mlp4(weights=1, bits=1, width=1024, is_padded=False):
+def mlp4(weights=1, bits=1, width=1024, is_padded=False, copies=0):
     """`is_padded`: 832 inputs and 64 outputs, as FINN and BNN-PYNQ build it."""
     layers = [dense(width, weights) for _ in range(3)] + [dense(64 if is_padded else 10, weights)]
     shape = (832 if is_padded else 784,)
-    return Recipe(shape, layers, bits, first_bits=bits, is_signed=True)
+    return Recipe(shape, layers, bits, first_bits=bits, is_signed=True, copies=copies)
 
 
 def cnv6(weights=1, bits=1, is_padded=False):
@@ -140,8 +143,12 @@ class Builder:
         return net.quant_by(net.input(self.recipe.shape, low=-1.0, high=0.9375), INPUT_SCALE
                             if bits == 8 else 2.0 ** (1 - bits), bits)
 
-    def weight(self, shape, bits):
+    def weight(self, shape, bits, copies=(0, 0)):
+        """copies: of neurons in this layer, of neurons in the one before."""
         reals = self.net.numpy.normal(0, np.prod(shape[1:]) ** -0.5, shape).astype(F32)
+        signs = np.tile(np.array([1, -1], F32), (shape[0], copies[1] // 2))
+        reals = np.concatenate([reals, signs], 1) if copies[1] else reals
+        reals = np.concatenate([reals, reals[-1:].repeat(copies[0], 0)])
         weight = self.net.constant(reals, "weight")
         if bits == 1:
             return self.net.bipolar_by(weight, 0.25)
@@ -150,7 +157,7 @@ class Builder:
         return self.net.quant_by(weight, power_of_two(reals.std()), bits, narrow=True)
 
     def activation(self, x, recipe):
-        x = self.net.batch_norm(x)
+        x = self.net.batch_norm(x, recipe.copies)
         if recipe.bits == 1:
             return self.net.bipolar_by(x, 1.0)
         if not recipe.is_signed:
@@ -159,14 +166,22 @@ class Builder:
         scale = power_of_two(2 * x.array.std() / levels)
         return self.net.quant_by(x, scale, recipe.bits, recipe.is_signed, recipe.is_signed)
 
+    def dense_sum(self, x, layer):
+        """With the recipe's copies, which must not change a sum of the others."""
+        before, here = (0 if layer is self.recipe.layers[end] else self.recipe.copies for end in (0, -1))
+        layer.channels = x.array.shape[1] - before
+        weight = self.weight((layer.filters, layer.channels), layer.weights, (here, before))
+        sums = self.net.gemm(x, weight, transB=1)
+        alone = x.array[:, :layer.channels] @ weight.array[:layer.filters, :layer.channels].T
+        assert np.array_equal(sums.array[:, :layer.filters], alone)
+        return sums
+
     def sum(self, x, layer):
         """The layer's products, added."""
         if layer.is_dense:
             if x.array.ndim > 2:
                 x = self.net.flatten(x)
-            layer.channels = x.array.shape[1]
-            return self.net.gemm(x, self.weight((layer.filters, layer.channels), layer.weights),
-                                 transB=1)
+            return self.dense_sum(x, layer)
         layer.channels, layer.in_size = x.array.shape[1:3]
         shape = (layer.filters, layer.channels // layer.groups, layer.kernel, layer.kernel)
         sums = self.net.conv(x, self.weight(shape, layer.weights), strides=[layer.stride] * 2,

@@ -202,6 +202,7 @@ static bool explore_region(Exploration *e, const Op *region, const PartitionPlat
     DseSpace space;
     DseTask task;
     const CostTarget target = {.clock = clock_of_module(op_parent(region), e->target.clock),
+                               .is_7_series = cost_is_7_series(op_parent(region)),
                                .has_uram = e->limits.uram > 0,
                                .counts_luts = e->limits.lut >= 0};
     arena_init(&arena);

@@ -32,7 +32,7 @@ static const Type *port_end_of(const ComputeSchedule *sched, uint32_t port)
 
 static Binding plain_binding(const CostTarget *target)
 {
-    return (Binding){.loads_tables = target->loads_tables};
+    return (Binding){.loads_tables = target->loads_tables, .is_7_series = target->is_7_series};
 }
 
 static void close_choices(MemoryList *memories, const CostTarget *target, Binding *out)

@@ -60,6 +60,7 @@ typedef struct CostTarget {
     Clock clock;
     bool has_uram;
     bool loads_tables; /* at start-up, rather than with the bitstream */
+    bool is_7_series;  /* what its block RAMs are (cost_is_7_series) */
     bool rewinds; /* processes begin with the next frame before they have run empty, if they can */
     bool counts_luts;     /* LUTs have a limit. Without one nothing is moved into LUTs, because they
                           would look free */
@@ -77,6 +78,7 @@ typedef struct Binding {
     bool lut_products; /* products of integers are made of LUTs */
     bool popcount;     /* products of integers are counts of bits; not together with the former */
     bool loads_tables; /* tables are filled at start-up (load-weights): memories like others */
+    bool is_7_series;  /* as the target says */
 } Binding;
 
 /* Memories of processes. One list of a process's memories serves the costs (cost.c), the prediction
@@ -96,6 +98,7 @@ typedef struct Memory {
     int64_t parts;        /* of the word, which LUTRAM has banks for; 0 counts as one */
     bool is_rom;          /* never written: contents come with the bitstream */
     bool is_counted;      /* words of bits that are counted */
+    bool is_7_series;     /* its blocks have a power of two of words; LUTRAM is RAM32M */
     MemoryKind kind;
     bool is_given; /* the kind, beforehand */
 } Memory;
@@ -112,6 +115,10 @@ typedef VEC(MemoryUse) MemoryList;
 
 /* Whether a memory is small: at most 64 words or 1,024 bits. */
 bool memory_is_small(int64_t width_bits, int64_t depth);
+/* Whether a module is for a device of the 7 series, by its DSP slices. There Vivado makes block RAMs
+ * of as many words as the next power of two (AMD, answer record 61995); UltraScale and newer ones
+ * have other depths. */
+bool cost_is_7_series(const Op *module);
 /* RAMB18 blocks of a memory by their real shapes (36 x 512 … 1 x 16384); memory_bram18 gives 0 for
  * small ones; URAM blocks (72 x 4096). */
 int64_t memory_blocks18(int64_t width_bits, int64_t depth);

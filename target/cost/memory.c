@@ -26,6 +26,12 @@ int64_t memory_blocks18(int64_t width_bits, int64_t depth)
     return best;
 }
 
+bool cost_is_7_series(const Op *module)
+{
+    const Attr *kind = op_attr(module, DFG_ATTR_DSP_KIND);
+    return kind && kind->kind == ATTR_STRING && str_eq_c(kind->u.string, "DSP48E1");
+}
+
 int64_t memory_bram18(int64_t width_bits, int64_t depth)
 {
     return memory_is_small(width_bits, depth) ? 0 : memory_blocks18(width_bits, depth);
@@ -49,6 +55,14 @@ int64_t memory_ram_luts(int64_t width_bits, int64_t depth)
     int64_t rest = width_bits % BITS;
     int64_t rest_luts = rest <= 1 ? rest * BIT_LUTS : rest <= HALF_BITS ? LUTS / 2 : LUTS;
     return ceil_div(depth, 32) * (width_bits / BITS * LUTS + rest_luts);
+}
+
+/* The 7 series have no RAM32M16. */
+static int64_t ram_luts_7_series(int64_t width_bits, int64_t depth)
+{
+    enum { BITS = 6, LUTS = 4, BIT_LUTS = 2 };
+    int64_t rest = width_bits % BITS;
+    return ceil_div(depth, 32) * (width_bits / BITS * LUTS + (rest <= 1 ? rest * BIT_LUTS : LUTS));
 }
 
 static const char *const kind_names[MEMORY_KINDS] = {"lutram", "bram", "uram"};
@@ -102,6 +116,7 @@ static MemoryUse *add_memory(MemoryList *out, const Binding *binding, const Memo
 {
     MemoryUse *use = vec_push(out);
     *use = (MemoryUse){.memory = *memory, .holder = holder, .level = level};
+    use->memory.is_7_series = binding->is_7_series;
     use->memory.is_given = given_kind(holder, level, &use->memory.kind);
     if (!use->memory.is_given) use->memory.kind = choose_kind(memory, binding);
     return use;
@@ -126,6 +141,17 @@ static int64_t bank_choice_luts(int64_t width_bits, int64_t depth, CostStructure
                : 0;
 }
 
+static int64_t block_words(const Memory *m)
+{
+    return m->is_7_series ? (int64_t)1 << i64_log2_up(m->depth) : m->depth;
+}
+
+static int64_t ram_luts(const Memory *m, int64_t width_bits)
+{
+    return m->is_7_series ? ram_luts_7_series(width_bits, m->depth)
+                          : memory_ram_luts(width_bits, m->depth);
+}
+
 /* Blocks have two ports, of which one writes if the memory is written; LUTRAM has one to read. */
 void memory_cost(const Memory *m, CostStructure structure, Cost *sum)
 {
@@ -134,11 +160,11 @@ void memory_cost(const Memory *m, CostStructure structure, Cost *sum)
     if (m->kind == MEMORY_URAM) {
         sum->uram += copies * memory_blocks_uram(m->width, m->depth);
     } else if (m->kind == MEMORY_BRAM) {
-        sum->bram18 += copies * memory_blocks18(m->width, m->depth);
+        sum->bram18 += copies * memory_blocks18(m->width, block_words(m));
     } else {
         int64_t parts = m->parts > 0 ? m->parts : 1;
-        int64_t luts = m->is_rom ? memory_rom_luts(m->width, m->depth)
-                                 : parts * memory_ram_luts(m->width / parts, m->depth);
+        int64_t luts =
+            m->is_rom ? memory_rom_luts(m->width, m->depth) : parts * ram_luts(m, m->width / parts);
         if (!m->is_rom) luts += bank_choice_luts(m->width, m->depth, structure);
         sum->lut += copies * luts;
         sum->ff += copies * m->width; /* behind the read */

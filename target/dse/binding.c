@@ -17,7 +17,8 @@ bool dse_binding_variant(const Binding *choices, uint32_t number, Binding *out)
                      .uram = number & 2,
                      .lut_products = number & 4,
                      .popcount = number & 8,
-                     .loads_tables = choices->loads_tables};
+                     .loads_tables = choices->loads_tables,
+                     .is_7_series = choices->is_7_series};
     return out->lutram <= choices->lutram && out->uram <= choices->uram &&
            out->lut_products <= choices->lut_products && out->popcount <= choices->popcount &&
            !(out->lut_products && out->popcount);

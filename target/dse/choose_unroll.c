@@ -227,6 +227,7 @@ static bool choose_unroll(Pass *pass, Op *module)
     Cost limits = given_limits(pass);
     const CostTarget target = {.clock = clock_of_module(module, pass_int(pass, "clock")),
                                .loads_tables = pass_bool(pass, "loads-weights"),
+                               .is_7_series = cost_is_7_series(module),
                                .rewinds = pass_bool(pass, "rewind"),
                                .has_uram = limits.uram > 0,
                                .counts_luts = limits.lut >= 0,

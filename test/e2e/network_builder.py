@@ -290,8 +290,9 @@ class Network:
             return self.node("Clip", [x], array, {"min": float(low), "max": float(high)})
         return self.node("Clip", [x, *(self.constant(F32(b)) for b in (low, high))], array)
 
-    def batch_norm(self, x):
-        """Statistics like a trained network's; dyadic ones exactly so."""
+    def batch_norm(self, x, copies=0):
+        """Statistics like a trained network's; dyadic ones exactly so. copies: so many last channels have
+        the parameters of the one in front of them."""
         channels = x.array.shape[1]
         axes = tuple(i for i in range(x.array.ndim) if i != 1)
         mean, var = x.array.mean(axes), x.array.var(axes) + 0.05
@@ -300,7 +301,9 @@ class Network:
         if self.dyadic:
             scale, bias = 2.0 ** np.rint(scale), np.rint(bias * 8) / 8
             mean, var = np.rint(mean * 8) / 8, 4.0 ** np.ceil(np.log2(var) / 2)
-        parameters = [self.constant(a.astype(F32)) for a in (scale, bias, mean, var)]
+        parameters = [np.concatenate([a[:channels - copies], a[channels - copies - 1].repeat(copies)])
+                      for a in (scale, bias, mean, var)]
+        parameters = [self.constant(a.astype(F32)) for a in parameters]
         attrs = {"epsilon": 0.0 if self.dyadic else 1e-5, "momentum": 0.9}
         if self.opset < 9:
             attrs["spatial"] = 1

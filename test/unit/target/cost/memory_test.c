@@ -66,6 +66,23 @@ static void ports_make_copies(void **state)
     assert_int_equal(sum.lut, 192);
 }
 
+/* On the 7 series 18,432 words are 32,768, and 14 columns of LUTRAM take three RAM32M. */
+static void seven_series_have_other_memories(void **state)
+{
+    (void)state;
+    Cost sum = {.cycles = 0};
+    Memory m = {.width = 32, .depth = 18432, .readers = 1, .kind = MEMORY_BRAM};
+    memory_cost(&m, STRUCTURE_HLS, &sum);
+    assert_int_equal(sum.bram18, 36);
+    m.is_7_series = true;
+    memory_cost(&m, STRUCTURE_HLS, &sum);
+    assert_int_equal(sum.bram18, 36 + 64);
+    m = (Memory){
+        .width = 14, .depth = 33, .readers = 1, .kind = MEMORY_LUTRAM, .is_7_series = true};
+    memory_cost(&m, STRUCTURE_HLS, &sum);
+    assert_int_equal(sum.lut, 2 * 3 * 4);
+}
+
 /* Four banks that two lanes read each. */
 static void banks_add_up(void **state)
 {
@@ -163,6 +180,7 @@ int main(void)
         cmocka_unit_test(lutram_sizes),
         cmocka_unit_test(ports_make_copies),
         cmocka_unit_test(banks_add_up),
+        cmocka_unit_test(seven_series_have_other_memories),
         cmocka_unit_test(written_memories_have_one_port_to_read),
         cmocka_unit_test(fifos_count_what_they_are_built_of),
         cmocka_unit_test(fifos_go_where_memory_is_not_scarce),
