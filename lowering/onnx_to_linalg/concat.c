@@ -1,11 +1,13 @@
 /* Concat and Split. Parts of one scale stay integers. Parts of several scales go through the
- * quantizer behind them first, or are shifted to the finest scale.
+ * quantizer behind them first, or are brought to a scale of which theirs are multiples.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-move.mir */
+#include <math.h>
+
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg/internal.h"
 
-/* Integers of parts are not shifted further apart than this. */
-enum { MAX_SHIFT = 16 };
+/* Integers of parts are not taken further apart than by this factor. */
+enum { MAX_FACTOR = 1 << 16 };
 
 static uint32_t joint_axis(const Op *op, uint32_t rank)
 {
@@ -27,24 +29,75 @@ static Value *join(OnnxLowering *lw, Value *const *parts, uint32_t count, const 
     return y;
 }
 
-/* Brings parts that differ by powers of two to the smallest exponent; false: they differ by more,
- * or by too much. */
+/* A scale exactly: numerator 2^power, over a divisor that all parts share. */
+typedef struct ExactScale {
+    int64_t numerator; /* odd, or less than 2^53 times a divisor */
+    int power;
+} ExactScale;
+
+/* The mantissa of a unit is an integer of 53 bits at most. */
+static bool exact_scale(const Fixed *part, int64_t divisor, ExactScale *out)
+{
+    int64_t mantissa = (int64_t)ldexp(part->unit, 52);
+    out->power = part->exponent - 52;
+    for (; mantissa % 2 == 0; mantissa /= 2) out->power++;
+    return i64_mul(mantissa, divisor / part->divisor, &out->numerator);
+}
+
+static bool common_divisor(const Fixed *parts, uint32_t count, int64_t *out)
+{
+    *out = 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (!i64_mul(*out, parts[i].divisor / i64_gcd(*out, parts[i].divisor), out)) return false;
+    return true;
+}
+
+/* The coarsest scale of which those of all parts are multiples, and by how much. */
+static bool common_scale(const Fixed *parts, uint32_t count, ExactScale *scales, ExactScale *common,
+                         int64_t *divisor)
+{
+    if (!common_divisor(parts, count, divisor)) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (parts[i].zero != 0 || parts[i].epilogue ||
+            !exact_scale(&parts[i], *divisor, &scales[i]))
+            return false;
+        if (i == 0) *common = scales[0];
+        common->numerator = i64_gcd(common->numerator, scales[i].numerator);
+        if (scales[i].power < common->power) common->power = scales[i].power;
+    }
+    return true;
+}
+
+/* Brings parts to one scale of which all of theirs are multiples, as 1.5 and 0.25 are of 0.25; false:
+ * there is none, or they are too far apart. */
 static bool align_parts(OnnxLowering *lw, Fixed *parts, uint32_t count)
 {
-    int least = parts[0].exponent;
+    ExactScale *scales = ARENA_ARRAY(&lw->pass->scratch, ExactScale, count);
+    ExactScale common = {1, 0};
+    int64_t divisor;
+    if (!common_scale(parts, count, scales, &common, &divisor)) return false;
     for (uint32_t i = 0; i < count; i++) {
-        if (!fixed_same_unit(&parts[0], &parts[i]) || parts[i].zero != 0) return false;
-        least = parts[i].exponent < least ? parts[i].exponent : least;
+        scales[i].numerator /= common.numerator;
+        scales[i].power -= common.power;
+        if (scales[i].power >= 32 || scales[i].numerator > MAX_FACTOR >> scales[i].power)
+            return false;
     }
-    for (uint32_t i = 0; i < count; i++)
-        if (parts[i].exponent - least > MAX_SHIFT) return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (!lower_build_finer(lw, &parts[i], parts[i].exponent - least)) return false;
+    int64_t shared = i64_gcd(common.numerator, divisor);
+    int exponent;
+    double unit = 2 * frexp((double)(common.numerator / shared), &exponent);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!lower_build_multiple(lw, &parts[i], scales[i].numerator) ||
+            !lower_build_finer(lw, &parts[i], scales[i].power))
+            return false;
+        parts[i].unit = unit;
+        parts[i].exponent = common.power + exponent - 1;
+        parts[i].divisor = divisor / shared;
+    }
     return true;
 }
 
 /* The operands as integers of one scale: as they are, or each through the quantizer that comes
- * behind the node, or all at the finest of scales that differ by powers of two. */
+ * behind the node, or all at a scale of which theirs are multiples. */
 static bool joint_operands(OnnxLowering *lw, Fixed *parts)
 {
     uint32_t count = lw->node->operand_count;

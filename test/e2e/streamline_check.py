@@ -5,7 +5,8 @@ of their orders.
     streamline_check.py --tools=DIR [--seed=N] [--count=N] [--csim=N] [--cosim=N] [--rtl=N]
         [--filter=REGEX]
 
-Inputs and weights have one to four bits, as do the results; a gain of the normalization is
+Inputs and weights have one to four bits, as do the results; some inputs are levels of several scales,
+side by side; a gain of the normalization is
 negative for some of the channels, the pool is one of maxima, and where the quantizer is not the
 last of the four another one follows. Scales are powers of two, so float32 is exact. numpy says
 what comes out: `ming run` and `ming sim` must give just that for every order, csim for each N-th
@@ -41,14 +42,24 @@ class Chain:
         channels, filters = rng.randint(1, 4), rng.randint(1, 5)
         kernel = rng.choice([1, 3])
         size = rng.choice([4, 5, 6]) + kernel - 1
-        x = self.levels(self.net.input((channels, size, size)))
-        weight = self.levels(self.net.constant(
-            self.net.numpy.normal(0, 1.5, (filters, channels, kernel, kernel)).astype(F32)))
+        x = self.net.input((channels, size, size))
+        x = self.joined(x) if rng.random() < 0.3 else self.levels(x)
+        weight = self.levels(self.net.constant(self.net.numpy.normal(
+            0, 1.5, (filters, x.array.shape[1], kernel, kernel)).astype(F32)))
         self.words.append(f"{kernel}x{kernel}")
         x = self.net.conv(x, weight)
         for step in order:
             x = getattr(self, step)(x)
         self.net.output(x if order[-1] == "quantizer" else self.quantizer(x))
+
+    def joined(self, x):
+        """x in levels of several scales, which are multiples of a smaller one, side by side."""
+        scales = self.rng.choice([(0.75, 0.5), (1.5, 1.0, 0.25), (0.625, 0.25), (3.0, 2.0)])
+        self.words.append(f"joined {scales}")
+        x = self.net.quant_by(x, F32(0.125), 8)         # a port has integers of one scale
+        parts = [self.net.quant_by(x, F32(scale), self.rng.randint(2, 4), self.rng.random() < 0.5)
+                 for scale in scales]
+        return self.net.node("Concat", parts, np.concatenate([p.array for p in parts], 1), {"axis": 1})
 
     def levels(self, x):
         """x in one to four bits, at a scale of its own."""

@@ -166,3 +166,26 @@ bool lower_build_finer(OnnxLowering *lw, Fixed *x, int shift)
     *x = result;
     return true;
 }
+
+bool lower_build_multiple(OnnxLowering *lw, Fixed *x, int64_t factor)
+{
+    Generic g;
+    Fixed result = *x;
+    if (factor == 1) return true;
+    if (!i64_mul(x->low, factor, &result.low) || !i64_mul(x->high, factor, &result.high))
+        return lower_too_wide(lw);
+    uint32_t width = fixed_signed_width(result.low, result.high);
+    uint32_t own = type_width(type_elem(x->value->type)) + x->is_unsigned;
+    uint32_t constant = fixed_signed_width(0, factor);
+    width = own > width ? own : width;
+    width = constant > width ? constant : width;
+    const Type *elem = type_i(lw->ctx, width);
+    generic_elementwise(lw, &g, &x->value, 1);
+    generic_open(lw, &g, lower_build_empty(lw, type_with_elem(x->value->type, elem)));
+    Value *q = lower_build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
+    result.value = generic_close(
+        &g, build_binary(&g.body, ARITH(MULI), elem, q, arith_constant_int(&g.body, elem, factor)));
+    result.is_unsigned = false;
+    *x = result;
+    return true;
+}

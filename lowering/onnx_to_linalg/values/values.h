@@ -245,6 +245,8 @@ Value *lower_build_pad(OnnxLowering *lw, Value *tensor, const int64_t *low, cons
 Value *lower_build_wider(OnnxLowering *lw, const Fixed *x, const Type *elem);
 /* Rewrites x to the same values in units of 2^-shift of its scale. False: diagnosed. */
 bool lower_build_finer(OnnxLowering *lw, Fixed *x, int shift) MUST_CHECK;
+/* Multiplies the integers of x, whose scale stays. False: diagnosed. */
+bool lower_build_multiple(OnnxLowering *lw, Fixed *x, int64_t factor) MUST_CHECK;
 /* An integer in `type`, which is at least as wide. */
 Value *lower_build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned);
 /* An integer in `type`, extended by sign or truncated. */
