@@ -23,6 +23,8 @@ static SaOverlay size_of(bool has_planes)
                        .acc_words = 16,
                        .param_words = 8,
                        .pu_stages = 2,
+                       .pu_kind = 1,
+                       .weight_banks = 1,
                        .act_bits = has_planes ? 3 : 8,
                        .weight_bits = has_planes ? 1 : 16,
                        .act_is_unsigned = has_planes};

@@ -146,9 +146,12 @@ bool sa_verify_instruction(Op *op)
 static bool verify_program(Op *op)
 {
     bool ok = true;
+    const SaOverlay size = sa_overlay(op_attr(op, SA_ATTR_OVERLAY));
     FOR_EACH_OP(inner, region_entry(op_region(op, 0)))
         if (!inner->def || !sa_form(inner->def))
             ok = op_error(inner, "is no instruction of an overlay");
+        else if (sa_is_pu(inner) && !sa_pu_has(&size, inner))
+            ok = op_error(inner, "is no instruction of the overlay's processing unit");
     return ok;
 }
 

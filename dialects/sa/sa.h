@@ -70,6 +70,8 @@ enum {
     SA_MOST_THRESHOLDS = (1 << SA_MOST_PLANES) - 1,
     SA_PU_WORDS = 256, /* instructions in the memory of the processing unit's programs */
     SA_PU_REGS = 16,
+    SA_PU_ALL = 1,      /* pu_kind: of all instructions; else of a few, */
+    SA_FEW_PU_REGS = 2, /* and of so many registers */
     SA_SEMAPHORES = 16,
     SA_BEAT_BYTES = 64,
     SA_LOG2_PARAMETER_BITS = 5,
@@ -115,6 +117,8 @@ uint32_t sa_stored_bits(uint32_t bits);
 uint64_t sa_weight_code(const SaOverlay *size, int64_t weight);
 
 SaOverlay sa_overlay(const Attr *overlay);
+/* Whether its processing unit runs the instruction. */
+bool sa_pu_has(const SaOverlay *size, const Op *op);
 
 /* Rows of sa_overlay.def: where in SaOverlay a parameter is, and the numbers that it may be. */
 typedef struct SaParam {

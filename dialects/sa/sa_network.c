@@ -231,6 +231,18 @@ static bool verify_weight_values(Op *op, const SaOverlay *size)
     return true;
 }
 
+static bool verify_instructions(Op *op, const SaOverlay *size)
+{
+    for (uint32_t r = 0; r < op->region_count; r++)
+        FOR_EACH_OP(inner, region_entry(op_region(op, r)))
+            if (!sa_pu_has(size, inner)) {
+                Str name = op_name(inner);
+                return op_error(op, "runs '%.*s', which the overlay's processing unit has not",
+                                STR_ARG(name));
+            }
+    return true;
+}
+
 static bool verify_types(Op *op, const SaOverlay *size)
 {
     const Type *elem = sa_act_type(op->ctx, size);
@@ -254,7 +266,7 @@ bool sa_verify_network(Op *op)
     FOR_EACH_OP(inner, region_entry(op_region(op, 0))) {
         if (!sa_is_layer(inner) && inner->def != SA(INPUT) && inner->def != SA(OUTPUT))
             return op_error(inner, "is no layer of a network");
-        if (!verify_types(inner, &size)) return false;
+        if (!verify_types(inner, &size) || !verify_instructions(inner, &size)) return false;
     }
     return true;
 }

@@ -17,6 +17,12 @@ enum { PARAM_COUNT = SA_OVERLAY_PARAMS, ACT = PARAM_COUNT, WEIGHT, ALL_PARAMS, T
 
 enum { UNSIGNED_FLAG = 0x100 }; /* beside the bits of activations */
 
+/* Whether the parameter is left out of the text where it is 1. */
+static bool is_optional(size_t index)
+{
+    return sa_overlay_params[index].offset >= offsetof(SaOverlay, pu_kind);
+}
+
 void sa_overlay_to_words(const SaOverlay *overlay, uint32_t words[SA_OVERLAY_WORDS])
 {
     for (size_t i = 0; i < PARAM_COUNT; i++)
@@ -99,6 +105,16 @@ uint64_t sa_weight_code(const SaOverlay *size, int64_t weight)
     return (uint64_t)weight & ((UINT64_C(1) << sa_stored_bits(size->weight_bits)) - 1);
 }
 
+bool sa_pu_has(const SaOverlay *size, const Op *op)
+{
+    static const char *const regs[] = {"dest", "src0", "src1"};
+    if (size->pu_kind == SA_PU_ALL) return true;
+    for (size_t i = 0; i < COUNT_OF(regs); i++)
+        if (sa_int(op, regs[i], 0) >= SA_FEW_PU_REGS) return false;
+    return op->def == SA(PU_LOAD) || op->def == SA(PU_THRESHOLD) || op->def == SA(PU_MAX) ||
+           op->def == SA(PU_STORE);
+}
+
 static const char TYPES_ARE[] = "activations and weights of an overlay must be of type i8 or i16, "
                                 "or of ui1, i2, ui2, i3 or ui3 "
                                 "with weights of i1, i2 or i3";
@@ -128,8 +144,9 @@ static const Attr *make(Context *ctx, const int64_t *values, const Attr *loc)
             return NULL;
         }
     }
-    if (!is_power_of_two(values[0]) || !is_power_of_two(values[1])) {
-        diag_error(ctx, loc, "rows and cols of an overlay must be powers of two");
+    if (!is_power_of_two(overlay.rows) || !is_power_of_two(overlay.cols) ||
+        !is_power_of_two(overlay.weight_banks)) {
+        diag_error(ctx, loc, "rows, cols and weight_banks of an overlay must be powers of two");
         return NULL;
     }
     if (!are_types(&overlay)) {
@@ -169,6 +186,21 @@ static bool parse_width(OpParser *p, const char *name, int64_t *out)
     return true;
 }
 
+/* (',' name '=' int)* of those that are 1 else, in their order */
+static bool parse_optional(OpParser *p, int64_t *values)
+{
+    size_t next = 0;
+    while (parser_try(p, ",")) {
+        while (next < PARAM_COUNT &&
+               !(is_optional(next) && parser_try(p, sa_overlay_params[next].name)))
+            next++;
+        if (next == PARAM_COUNT)
+            return parser_error_at(p, parser_pos(p), "expected a parameter of an overlay");
+        if (!parser_expect(p, "=") || !parser_int(p, &values[next++])) return false;
+    }
+    return true;
+}
+
 /* overlay ::= '<' 'rows' '=' int ',' 'cols' '=' int ',' 'act' '=' type ',' 'weight' '=' type
  *             (',' name '=' int)* '>' in the order of the table */
 static const Attr *parse_overlay(OpParser *p, const Type *type)
@@ -182,9 +214,14 @@ static const Attr *parse_overlay(OpParser *p, const Type *type)
             !(parser_expect(p, ",") && parse_width(p, "act", &values[ACT]) &&
               parser_expect(p, ",") && parse_width(p, "weight", &values[WEIGHT])))
             return NULL;
+        if (is_optional(i)) {
+            values[i] = 1;
+            continue;
+        }
         if (i > 0 && !parser_expect(p, ",")) return NULL;
         if (!parse_number(p, sa_overlay_params[i].name, &values[i])) return NULL;
     }
+    if (!parse_optional(p, values)) return NULL;
     return parser_expect(p, ">") ? make(parser_ctx(p), values, loc) : NULL;
 }
 
@@ -198,6 +235,7 @@ static void print_overlay(StrBuf *out, const Attr *attr)
                           attr_int_value(params[ACT]) & UNSIGNED_FLAG ? "u" : "",
                           (long long)(attr_int_value(params[ACT]) & ~UNSIGNED_FLAG),
                           (long long)attr_int_value(params[WEIGHT]));
+        if (is_optional(i) && attr_int_value(params[i]) == 1) continue;
         strbuf_printf(out, "%s%s = %lld", i > 0 ? ", " : "", sa_overlay_params[i].name,
                       (long long)attr_int_value(params[i]));
     }

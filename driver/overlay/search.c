@@ -53,6 +53,8 @@ static void set_buffers(const OverlayRequest *request, SaOverlay *size, bool are
     for (size_t i = 0; i < COUNT_OF(BUFFERS); i++)
         set(request, size, BUFFERS[i].param, are_large ? BUFFERS[i].most : BUFFERS[i].least);
     set(request, size, SA_PARAM_param_words, are_large ? MOST_VECTORS : LEAST_VECTORS);
+    set(request, size, SA_PARAM_pu_kind, SA_PU_ALL);
+    set(request, size, SA_PARAM_weight_banks, 1);
 }
 
 /* Element types. */

@@ -7,10 +7,21 @@ enum {
     DSP_A = 27, /* bits of the operands of a DSP48E2's multiplier */
     DSP_B = 18,
     PARAM_BITS = 32,
-    COMMAND_BITS = 32 + 16 * SA_REG_COUNT + 4 * 28,
     READERS = 3, /* of the activations */
     BEAT_BITS = 8 * SA_BEAT_BYTES,
-    PORTS = 5,
+    PORTS = 5, /* with one of the weights */
+};
+
+/* Bits of a command that a unit reads; what nobody reads of a queue is swept away. Transfers: word,
+ * address, and where, rows, beats, stride; fills: word, where from and to, how many; runs: the rest. */
+enum {
+    TRANSFER_REGS = 5,
+    FILL_REGS = 3,
+    OTHER_REGS = 6, /* rows, beats, row_stride, wb_base, fill_count, pu_pc */
+    LOAD_BITS = 32 + 28 + 16 * TRANSFER_REGS,
+    FILL_BITS = 32 + 16 * FILL_REGS,
+    RUN_BITS = 32 + 16 * (SA_REG_COUNT - OTHER_REGS),
+    COMMAND_BITS = 4 * LOAD_BITS + FILL_BITS + RUN_BITS /* of all units; load_w has two addresses */
 };
 
 static int64_t up(int64_t a, int64_t b)
@@ -59,15 +70,20 @@ static Cost cost_of_array_memories(const SaOverlay *o)
 
 /* Per lane and instruction of a cycle: a product of `acc` bits, of which the low ones count; an adder, a
  * comparator, a shifter of six stages with its rounding; two of 16 registers and one of three sources
- * are chosen; engines of planes compare with thresholds. */
+ * are chosen; engines of planes compare with thresholds. A unit of few instructions has two comparators,
+ * and chooses among two registers and three sources. */
 static Cost cost_of_alu(const SaOverlay *o)
 {
     int64_t units = (int64_t)o->rows * o->pu_stages, parts = up(o->acc, DSP_B), bits = o->acc;
     int64_t products = 0;
+    if (o->pu_kind != SA_PU_ALL)
+        return (Cost){.lut = units * bits * 4 + RUN_BITS,
+                      .ff =
+                          (int64_t)o->rows * bits * (SA_FEW_PU_REGS + 2 * o->pu_stages) + RUN_BITS};
     for (int64_t i = 0; i < parts; i++) products += up(bits - i * DSP_B, DSP_A);
     return (Cost){.dsp = units * products,
-                  .lut = units * bits * (2 * 5 + 6 + 4 + sa_is_popcount(o)) + COMMAND_BITS,
-                  .ff = (int64_t)o->rows * bits * (SA_PU_REGS + 2 * o->pu_stages) + COMMAND_BITS};
+                  .lut = units * bits * (2 * 5 + 6 + 4 + sa_is_popcount(o)) + RUN_BITS,
+                  .ff = (int64_t)o->rows * bits * (SA_PU_REGS + 2 * o->pu_stages) + RUN_BITS};
 }
 
 /* A memory of two ports, of engines of planes in block RAM, which small devices have. */
@@ -117,11 +133,11 @@ static Cost cost_of_control(const SaOverlay *o)
         UNIT_LUT = 1200,
         UNIT_FF = 1500
     };
-    (void)o;
-    return (Cost){.bram18 = PORTS * PORT_BRAM,
+    const int64_t ports = PORTS - 1 + o->weight_banks;
+    return (Cost){.bram18 = ports * PORT_BRAM,
                   .dsp = 12, /* addresses */
-                  .lut = PORTS * (PORT_LUT + BEAT_BITS) + UNITS * (UNIT_LUT + COMMAND_BITS),
-                  .ff = PORTS * (PORT_FF + 2 * BEAT_BITS) + UNITS * (UNIT_FF + COMMAND_BITS)};
+                  .lut = ports * (PORT_LUT + BEAT_BITS) + UNITS * UNIT_LUT + COMMAND_BITS,
+                  .ff = ports * (PORT_FF + 2 * BEAT_BITS) + UNITS * UNIT_FF + COMMAND_BITS};
 }
 
 void overlay_hls_cost(const SaOverlay *overlay, OverlayHlsPart parts[OVERLAY_HLS_PARTS],

@@ -85,19 +85,22 @@ static void print_config(StrBuf *out, const Attr *attr)
         "constexpr int PAGE_WORDS = %u, PU_WORDS = %d, PU_REGS = %d, SEMAPHORES = %d;\n"
         "constexpr int QUEUE = %d; /* commands that wait in front of a unit */\n"
         "constexpr int POOL_LATENCY = %d; /* requests at least from a word to itself */\n",
-        8 * SA_BEAT_BYTES, sa_page_words(&overlay), SA_PU_WORDS, SA_PU_REGS, SA_SEMAPHORES,
-        SA_QUEUE, SA_POOL_LATENCY);
-    strbuf_printf(out,
-                  "/* Banks of external memory, a port for each. */\n"
-                  "constexpr int BANK_MAPS = %d, BANK_WEIGHTS = %d, BANK_PARAMETERS = %d;\n\n",
-                  SA_BANK_MAPS, SA_BANK_WEIGHTS, SA_BANK_PARAMETERS);
+        8 * SA_BEAT_BYTES, sa_page_words(&overlay), SA_PU_WORDS,
+        overlay.pu_kind == SA_PU_ALL ? SA_PU_REGS : SA_FEW_PU_REGS, SA_SEMAPHORES, SA_QUEUE,
+        SA_POOL_LATENCY);
+    strbuf_printf(
+        out,
+        "/* Banks of external memory, a port for each. */\n"
+        "constexpr int BANK_MAPS = %d, BANK_WEIGHTS = %d, BANK_PARAMETERS = %d;\n"
+        "#define WEIGHT_PORTS %u /* that of the weights is so many, beat by beat in turn */\n\n",
+        SA_BANK_MAPS, SA_BANK_WEIGHTS, SA_BANK_PARAMETERS, overlay.weight_banks);
     strbuf_add_c(out,
                  "/* Words of the activations that a vector takes, and lanes of it in each. */\n"
                  "constexpr int VECTOR_WORDS = ROWS > COLS ? ROWS / COLS : 1;\n"
                  "constexpr int VECTOR_LANES = ROWS > COLS ? COLS : ROWS;\n\n");
     strbuf_printf(out,
                   "/* Of a program's file. */\n"
-                  "constexpr unsigned MAGIC = 0x3141534Du, VERSION = 1;\n"
+                  "constexpr unsigned MAGIC = 0x3141534Du, VERSION = 2;\n"
                   "constexpr int SIZE_WORDS = %d, FINGERPRINT_WORDS = %d;\n",
                   SA_OVERLAY_WORDS + 2, OVERLAY_FINGERPRINT_BYTES / 4);
     add_fingerprint(out, attr);

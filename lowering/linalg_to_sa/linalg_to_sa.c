@@ -212,6 +212,8 @@ static SaOverlay read_sizes(const Pass *pass)
                        .acc_words = size_of(pass, "acc_words"),
                        .param_words = size_of(pass, "param_words"),
                        .pu_stages = size_of(pass, "pu_stages"),
+                       .pu_kind = size_of(pass, "pu_kind"),
+                       .weight_banks = size_of(pass, "weight_banks"),
                        .act_bits = bits_of(pass, "act"),
                        .act_is_unsigned = pass_string(pass, "act").data[0] == 'u',
                        .weight_bits = bits_of(pass, "weight")};
@@ -251,6 +253,8 @@ static const OptionDef options[] = {
     SIZE("acc_words", "1024", "vectors of partial sums"),
     SIZE("param_words", "1024", "vectors of parameters"),
     SIZE("pu_stages", "4", "instructions that the processing unit runs in a cycle"),
+    SIZE("pu_kind", "1", "2: a processing unit of loads, thresholds, maxima and stores alone"),
+    SIZE("weight_banks", "1", "banks of external memory that weights lie in"),
     {0},
 };
 

@@ -46,7 +46,7 @@ static void load_words(Total *t, uint64_t words)
     const Plan *plan = t->plan;
     uint64_t beats = to_program_up(words * to_program_weight_bits(&plan->size), BEAT_BITS);
     bool is_joined = t->command > 0 && t->command + words <= plan->size.w_words / LOADS_OF_HALF;
-    uint64_t cycles = to_program_transfer_cycles(plan, 1, beats);
+    uint64_t cycles = to_program_banks_cycles(plan, plan->size.weight_banks, 1, beats);
     t->command = is_joined ? t->command + words : words;
     t->load_w = greater(t->load_w, room_for(t, words)) +
                 (is_joined ? cycles - plan->memory.latency : cycles);

@@ -196,6 +196,7 @@ uint64_t to_program_vector_cycles(const Plan *plan, const Layer *layer, uint64_t
 uint64_t to_program_run_cycles(const Plan *plan, const Layer *layer, const Tile *tile);
 /* Runs of so many beats each. */
 uint64_t to_program_transfer_cycles(const Plan *plan, uint64_t runs, uint64_t beats);
+uint64_t to_program_banks_cycles(const Plan *plan, uint64_t banks, uint64_t runs, uint64_t beats);
 uint64_t to_program_least_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule);
 /* All but .alone. Where that is more than `most` cycles, no less than the cycles that it says. */
 void to_program_predict_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule,

@@ -104,12 +104,17 @@ uint64_t to_program_least_cycles(const Plan *plan, const Layer *layer, const Sch
            runs * depth_of(plan, layer->pu_steps);
 }
 
-uint64_t to_program_transfer_cycles(const Plan *plan, uint64_t runs, uint64_t beats)
+uint64_t to_program_banks_cycles(const Plan *plan, uint64_t banks, uint64_t runs, uint64_t beats)
 {
     const Memory *memory = &plan->memory;
     uint64_t most = SA_BEAT_BYTES * 1000, rate = memory->rate < most ? memory->rate : most;
     return memory->latency + (runs > 0 ? runs - 1 : 0) * memory->restart +
-           to_program_up(runs * beats * most, rate);
+           to_program_up(runs * beats * most, rate * banks);
+}
+
+uint64_t to_program_transfer_cycles(const Plan *plan, uint64_t runs, uint64_t beats)
+{
+    return to_program_banks_cycles(plan, 1, runs, beats);
 }
 
 /* When the units are free. */
@@ -175,7 +180,7 @@ static void fill_array(Clock *c, const Tile *before, const Tile *tile)
     c->half = 1 - c->half;
     if (!is_there) c->bytes += beats * SA_BEAT_BYTES;
     if (!before && c->has_begun) return;
-    if (!is_there) c->load_w += to_program_transfer_cycles(plan, 1, beats);
+    if (!is_there) c->load_w += to_program_banks_cycles(plan, size->weight_banks, 1, beats);
     uint64_t begin = greater(greater(c->fill, is_there ? 0 : c->load_w), c->halves[c->half]);
     c->fill = begin + to_program_up(count, size->fill_words);
 }

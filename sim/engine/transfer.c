@@ -39,13 +39,14 @@ static Stream stream_of(const Engine *e, const Command *cmd)
                     .is_unsigned = e->size.act_is_unsigned};
 }
 
-/* latency + (runs - 1) * restart + what the bytes take at the bank's rate, one beat a cycle at
- * most. */
+/* latency + (runs - 1) * restart + what the bytes take at the bank's rate, one beat a cycle at most.
+ * Weights lie in several banks, beat by beat. */
 static uint64_t external_cycles(const Engine *e, const Command *cmd)
 {
     uint64_t runs = (uint64_t)cmd->regs[SA_REG_ROWS], beats = (uint64_t)cmd->regs[SA_REG_BEATS];
     uint64_t rate =
         e->options->rate < SA_BEAT_BYTES * 1000 ? e->options->rate : SA_BEAT_BYTES * 1000;
+    if (cmd->op->def == SA(LOAD_W)) rate *= e->size.weight_banks;
     uint64_t moved = div_up(runs * beats * SA_BEAT_BYTES * 1000, rate);
     return e->options->latency + (runs > 0 ? runs - 1 : 0) * e->options->restart + moved;
 }

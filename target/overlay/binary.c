@@ -13,7 +13,7 @@
 
 static const char MAGIC[] = "MSA1";
 
-enum { VERSION = 1, WORD_BYTES = 4, MAGIC_BYTES = 4 };
+enum { VERSION = 2, WORD_BYTES = 4, MAGIC_BYTES = 4 };
 
 static void add_word(StrBuf *out, uint32_t word)
 {

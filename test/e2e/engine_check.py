@@ -91,10 +91,12 @@ class Overlay:
         self.acc, self.act_pages, self.w_words, self.pe_words = 48, 6, 8192, 4096
         self.fill_words, self.acc_words = rng.choice([1, 2]), 4096
         self.param_words, self.pu_stages = 256, rng.randint(1, 4)
+        self.weight_banks = rng.choice([1, 1, 2, 4])
 
     def numbers(self):
         return [self.rows, self.cols, self.acc, self.act_pages, self.w_words, self.pe_words,
-                self.fill_words, self.acc_words, self.param_words, self.pu_stages, self.act_bits,
+                self.fill_words, self.acc_words, self.param_words, self.pu_stages, 1, self.weight_banks,
+                self.act_bits,
                 self.weight_bits]
 
     def text(self):
@@ -102,7 +104,8 @@ class Overlay:
                 f"weight = i{self.weight_bits}, acc = {self.acc}, act_pages = {self.act_pages}, "
                 f"w_words = {self.w_words}, pe_words = {self.pe_words}, "
                 f"fill_words = {self.fill_words}, acc_words = {self.acc_words}, "
-                f"param_words = {self.param_words}, pu_stages = {self.pu_stages}>")
+                f"param_words = {self.param_words}, pu_stages = {self.pu_stages}"
+                f"{f', weight_banks = {self.weight_banks}' if self.weight_banks > 1 else ''}>")
 
 
 # Programs: lists of tuples, which text, words and the stepper are made of.
@@ -173,7 +176,7 @@ class Program:
         overlay = self.overlay
         fingerprint = hashlib.sha256(overlay.text().encode()).digest()
         numbers = [*overlay.numbers(), len("layer"), len(words)]
-        return (b"MSA1\x01\0\0\0" + fingerprint + struct.pack(f"<{len(numbers)}I", *numbers) +
+        return (b"MSA1\x02\0\0\0" + fingerprint + struct.pack(f"<{len(numbers)}I", *numbers) +
                 b"layer\0\0\0" + struct.pack(f"<{len(words)}I", *words))
 
 
@@ -537,7 +540,8 @@ def duration(item, regs, o):
     if name == "fill":
         return max(1, up(regs["fill_count"] * o.cols, o.fill_words))
     if name != "run":
-        return LATENCY + max(0, regs["rows"] - 1) * RESTART + regs["rows"] * regs["beats"]
+        banks = o.weight_banks if name == "load_w" else 1
+        return LATENCY + max(0, regs["rows"] - 1) * RESTART + up(regs["rows"] * regs["beats"], banks)
     out_length = regs.get("pu_out_length", 0)
     pu = up(out_length, o.pu_stages) if regs["c_last"] else 0
     words = up(o.rows, o.cols)

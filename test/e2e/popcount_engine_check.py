@@ -31,7 +31,7 @@ import finn_networks  # noqa: E402
 
 ENGINES = [(4, 4), (8, 16), (2, 8), (8, 2), (16, 16), (1, 4)]
 ROOM = "act_pages=256,param_words=4096,w_words=65536,pe_words=2048,acc=24"
-HIDDEN = "rows=32,cols=64,weight=i1,acc=16,pe_words=144,w_words=9216,param_words=512,pu_stages=2,acc_words=1"
+HIDDEN = "rows=32,cols=64,weight=i1,acc=16,pe_words=144,w_words=9216,param_words=512,pu_stages=1,acc_words=1,pu_kind=2"
 FLAGS = "-std=c++17 -O1 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-label"
 
 
@@ -113,6 +113,8 @@ def check_random(args, index, folder):
     net, planes = generate(args.seed, index)
     rows, cols = random.Random(f"{args.seed}/{index}").choice(ENGINES)
     overlay = f"rows={rows},cols={cols},{planes.types},{ROOM},pu_stages={index % 3 + 1}"
+    if not planes.is_signed and not planes.has_sums:
+        overlay += f",pu_kind={index % 2 + 1}"      # thresholds alone are enough
     (folder / "m.onnx").write_bytes(net.encode())
     refused = overlay_check.compile_program(args.tools, folder / "m.onnx", folder, overlay)
     if refused:
@@ -191,8 +193,8 @@ def make_cases(args):
         yield f"random-{args.seed}-{index}", lambda f, i=index: check_random(args, i, f)
     for case in WRONG:
         yield f"wrong-{case[0].__name__}", lambda f, c=case: check_wrong(args, c, f)
-    hidden = [(finn_networks.tincy_yolo_hidden, "act=ui3,act_pages=256"),
-              (finn_networks.dorefa_hidden, "act=ui2,act_pages=64")] if args.hidden else []
+    hidden = [(finn_networks.tincy_yolo_hidden, "act=ui3,act_pages=8"),
+              (finn_networks.dorefa_hidden, "act=ui2,act_pages=11")] if args.hidden else []
     for recipe, types in hidden:
         yield recipe.__name__, lambda f, r=recipe, t=types: check_hidden(args, r, t, f)
 

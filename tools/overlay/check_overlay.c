@@ -100,10 +100,11 @@ static double use(const LayerRow *row, uint64_t cycles, const SaOverlay *size)
 }
 
 /* What takes longer by itself. */
-static const char *side_of(const LayerRow *row, const CheckOverlay *options)
+static const char *side_of(const LayerRow *row, const CheckOverlay *options, const SaOverlay *size)
 {
     int64_t most = 1000 * SA_BEAT_BYTES, rate = options->rate < most ? options->rate : most;
-    return (double)row->bytes * 1000 / (double)rate > (double)row->busy ? "memory" : "array";
+    double all = (double)rate * size->weight_banks;
+    return (double)row->bytes * 1000 / all > (double)row->busy ? "memory" : "array";
 }
 
 static void print_table(const CheckOverlay *options, const SaOverlay *size, const LayerRows *rows)
@@ -124,7 +125,7 @@ static void print_table(const CheckOverlay *options, const SaOverlay *size, cons
         text_table_add_int(&table, (int64_t)row->busy);
         strbuf_printf(text_table_cell(&table), "%.1f", use(row, span(rows, i), size));
         strbuf_printf(text_table_cell(&table), "%.1f", (double)row->bytes / 1e3);
-        text_table_add(&table, side_of(row, options));
+        text_table_add(&table, side_of(row, options, size));
     }
     text_table_print(&table, &text);
     fwrite(text.data, 1, text.len, stdout);
@@ -154,7 +155,7 @@ static void print_json(const CheckOverlay *options, const SaOverlay *size, const
         json_member_int(&json, "weight_bytes", (int64_t)row->bytes);
         json_write_key(&json, STR("use_percent"));
         json_write_number(&json, "%.2f", use(row, span(rows, i), size));
-        json_member_string(&json, "limit", str_from(side_of(row, options)));
+        json_member_string(&json, "limit", str_from(side_of(row, options, size)));
         json_end_object(&json);
     }
     json_end_array(&json);

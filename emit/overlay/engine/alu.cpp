@@ -122,6 +122,22 @@ lanes:
     return r;
 }
 
+static Vector greater(const Vector &a, const Vector &b)
+{
+#pragma HLS inline
+    Vector r;
+    for (int j = 0; j < ROWS; j++)
+        r.lane[j] = a.lane[j] > b.lane[j] ? a.lane[j] : b.lane[j];
+    return r;
+}
+
+/* The register of a field. */
+static int reg(int field)
+{
+#pragma HLS inline
+    return field % PU_REGS;
+}
+
 /* Whether the second source is a register. */
 static bool has_two_registers(isa::Opcode opcode)
 {
@@ -228,27 +244,31 @@ instructions:
         const word_t word = pu_program[(first + i) % PU_WORDS];
         const isa::Opcode opcode = isa::opcode(word);
         if (opcode == isa::PU_STORE) {
-            store_vector(c, at, regs[isa::pu_store::src0(word)], writes);
-        } else if (opcode == isa::PU_MVHI) {
-            regs[isa::pu_mvhi::dest(word)] = all_lanes(acc_t(isa::pu_mvhi::immediate(word)) << 13);
-        } else if (opcode == isa::PU_LOOKUP) {
-            regs[isa::pu_lookup::dest(word)] =
-                look_up(c, at, word, regs[isa::pu_lookup::src0(word)], vectors);
+            store_vector(c, at, regs[reg(int(isa::pu_store::src0(word)))], writes);
+        } else if (PU_KIND == 1 && opcode == isa::PU_MVHI) {
+            regs[reg(int(isa::pu_mvhi::dest(word)))] = all_lanes(acc_t(isa::pu_mvhi::immediate(word)) << 13);
+        } else if (PU_KIND == 1 && opcode == isa::PU_LOOKUP) {
+            regs[reg(int(isa::pu_lookup::dest(word)))] =
+                look_up(c, at, word, regs[reg(int(isa::pu_lookup::src0(word)))], vectors);
         } else if (opcode == isa::PU_THRESHOLD) {
-            regs[isa::pu_threshold::dest(word)] =
-                count_thresholds(c, at, word, regs[isa::pu_threshold::src0(word)], vectors);
+            regs[reg(int(isa::pu_threshold::dest(word)))] =
+                count_thresholds(c, at, word, regs[reg(int(isa::pu_threshold::src0(word)))], vectors);
         } else if (opcode == isa::PU_LOAD) {
             const int source = int(isa::pu_load::source(word));
             const place_t parameter = c.regs.p_base + isa::pu_load::address(word) + at.m;
-            regs[isa::pu_load::dest(word)] = source == isa::SOURCE_OPERAND ? operand
+            regs[reg(int(isa::pu_load::dest(word)))] = source == isa::SOURCE_OPERAND ? operand
                                              : source == isa::SOURCE_PARAMETER
                                                  ? from_parameters(vectors[parameter % PARAM_WORDS])
                                                  : sums;
+        } else if (PU_KIND != 1) {
+            if (opcode == isa::PU_MAX)
+                regs[reg(int(isa::pu_max::dest(word)))] = greater(regs[reg(int(isa::pu_max::src0(word)))],
+                                                                  regs[reg(int(isa::pu_max::src1(word)))]);
         } else {
-            const Vector &a = regs[isa::pu_add::src0(word)];
-            const Vector b = has_two_registers(opcode) ? regs[isa::pu_add::src1(word)]
+            const Vector &a = regs[reg(int(isa::pu_add::src0(word)))];
+            const Vector b = has_two_registers(opcode) ? regs[reg(int(isa::pu_add::src1(word)))]
                                                        : all_lanes(isa::pu_addi::immediate(word));
-            regs[isa::pu_add::dest(word)] = arithmetic(opcode, word, a, b);
+            regs[reg(int(isa::pu_add::dest(word)))] = arithmetic(opcode, word, a, b);
         }
     }
 }

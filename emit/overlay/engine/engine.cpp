@@ -8,12 +8,19 @@ static void report(hls::stream<ap_uint<32>> &fault, hls::stream<ap_uint<32>> &le
 }
 
 void engine(const word_t *program, ap_uint<32> count, const beat_t *maps_in, beat_t *maps_out,
-            const beat_t *weights, const beat_t *parameters, ap_uint<32> *status)
+            WEIGHT_PARAMETERS, const beat_t *parameters, ap_uint<32> *status)
 {
 #pragma HLS interface m_axi port = program bundle = program offset = slave
 #pragma HLS interface m_axi port = maps_in bundle = maps_in offset = slave max_read_burst_length = 64
 #pragma HLS interface m_axi port = maps_out bundle = maps_out offset = slave max_write_burst_length = 64
 #pragma HLS interface m_axi port = weights bundle = weights offset = slave max_read_burst_length = 64
+#if WEIGHT_PORTS > 1
+#pragma HLS interface m_axi port = weights_1 bundle = weights_1 offset = slave max_read_burst_length = 64
+#endif
+#if WEIGHT_PORTS > 2
+#pragma HLS interface m_axi port = weights_2 bundle = weights_2 offset = slave max_read_burst_length = 64
+#pragma HLS interface m_axi port = weights_3 bundle = weights_3 offset = slave max_read_burst_length = 64
+#endif
 #pragma HLS interface m_axi port = parameters bundle = parameters offset = slave max_read_burst_length = 64
 #pragma HLS interface s_axilite port = count
 #pragma HLS interface s_axilite port = status
@@ -56,7 +63,7 @@ void engine(const word_t *program, ap_uint<32> count, const beat_t *maps_in, bea
     PROCESS(fetch, program, count, commands, pu_program, fault);
     PROCESS(load_a, commands[UNIT_LOAD_A], tokens[UNIT_LOAD_A], grants[UNIT_LOAD_A], maps_in,
             writes[WRITE_LOAD], flushed[WRITE_LOAD]);
-    PROCESS(load_w, commands[UNIT_LOAD_W], tokens[UNIT_LOAD_W], grants[UNIT_LOAD_W], weights, parameters,
+    PROCESS(load_w, commands[UNIT_LOAD_W], tokens[UNIT_LOAD_W], grants[UNIT_LOAD_W], WEIGHTS, parameters,
             buffer, vectors);
     PROCESS(fill, commands[UNIT_FILL], tokens[UNIT_FILL], grants[UNIT_FILL], buffer, pe);
     PROCESS(compute, commands[UNIT_COMPUTE], tokens[UNIT_COMPUTE], grants[UNIT_COMPUTE], to_array, to_alu,

@@ -87,6 +87,19 @@ struct WriteRequest {
 enum Reader { READ_TAPS, READ_OPERANDS, READ_STORE, READERS };
 enum Writer { WRITE_LOAD, WRITE_RESULTS, WRITERS };
 
+/* Ports of the weights: beat i is beat i / WEIGHT_PORTS of port i % WEIGHT_PORTS. */
+#if WEIGHT_PORTS == 4
+#define WEIGHTS weights, weights_1, weights_2, weights_3
+#define WEIGHT_PARAMETERS                                                                                    \
+    const beat_t *weights, const beat_t *weights_1, const beat_t *weights_2, const beat_t *weights_3
+#elif WEIGHT_PORTS == 2
+#define WEIGHTS weights, weights_1
+#define WEIGHT_PARAMETERS const beat_t *weights, const beat_t *weights_1
+#else
+#define WEIGHTS weights
+#define WEIGHT_PARAMETERS const beat_t *weights
+#endif
+
 /* What the array takes in: a word, or padding. */
 struct Tap {
     bool is_inside;
@@ -104,7 +117,7 @@ void activations(hls::stream<ReadRequest> reads[READERS], hls::stream<Word> word
                  hls::stream<WriteRequest> writes[WRITERS], DoneStream flushed[WRITERS]);
 void load_a(CommandStream &commands, TokenStream &tokens, DoneStream &grants, const beat_t *maps,
             hls::stream<WriteRequest> &writes, DoneStream &flushed);
-void load_w(CommandStream &commands, TokenStream &tokens, DoneStream &grants, const beat_t *weights,
+void load_w(CommandStream &commands, TokenStream &tokens, DoneStream &grants, WEIGHT_PARAMETERS,
             const beat_t *parameters, Column buffer[2][W_WORDS], param_t vectors[PARAM_WORDS][ROWS]);
 void fill(CommandStream &commands, TokenStream &tokens, DoneStream &grants, const Column buffer[2][W_WORDS],
           Column pe[2][PE_WORDS][COLS]);
@@ -135,7 +148,7 @@ enum Fault {
 inline ap_uint<32> fault_at(Fault fault, ap_uint<28> where) { return (ap_uint<32>(fault) << 28) | where; }
 
 void engine(const word_t *program, ap_uint<32> count, const beat_t *maps_in, beat_t *maps_out,
-            const beat_t *weights, const beat_t *parameters, ap_uint<32> *status);
+            WEIGHT_PARAMETERS, const beat_t *parameters, ap_uint<32> *status);
 
 /* In front of a command and behind it. */
 inline void begin(const Command &c, TokenStream &tokens, DoneStream &grants)

@@ -149,6 +149,15 @@ static const char *fault_text(int fault)
     return texts[fault];
 }
 
+/* What port number `port` of the weights holds. */
+static Beats share_of(const Beats &beats, std::size_t port)
+{
+    Beats share;
+    for (std::size_t i = port; i < beats.size(); i += WEIGHT_PORTS)
+        share.push_back(beats[i]);
+    return share;
+}
+
 static void simulate(char **argv)
 {
     const std::vector<word_t> program = read_program(argv[1]);
@@ -157,8 +166,18 @@ static void simulate(char **argv)
     for (int i = 0; i < 3; i++)
         banks[i] = to_beats(read_file(argv[2 + i]));
     check_program(program, banks);
+    Beats weights[WEIGHT_PORTS];
+    for (std::size_t port = 0; port < WEIGHT_PORTS; port++)
+        weights[port] = share_of(banks[BANK_WEIGHTS], port);
     engine(program.data(), ap_uint<32>(program.size()), banks[BANK_MAPS].data(), banks[BANK_MAPS].data(),
-           banks[BANK_WEIGHTS].data(), banks[BANK_PARAMETERS].data(), &status);
+           weights[0].data(),
+#if WEIGHT_PORTS > 1
+           weights[1].data(),
+#endif
+#if WEIGHT_PORTS > 2
+           weights[2].data(), weights[3].data(),
+#endif
+           banks[BANK_PARAMETERS].data(), &status);
     if (status != 0)
         throw std::runtime_error(std::string(fault_text(int(status >> 28))) + " at " +
                                  std::to_string(std::uint32_t(status) & 0xFFFFFFF));

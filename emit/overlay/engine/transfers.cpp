@@ -84,17 +84,55 @@ commands:
     tokens.write(Token{TOKEN_END, 0});
 }
 
-void load_w(CommandStream &commands, TokenStream &tokens, DoneStream &grants, const beat_t *weights,
+static beat_t weight_beat(WEIGHT_PARAMETERS, place_t at)
+{
+#pragma HLS inline
+#if WEIGHT_PORTS > 1
+    if (at % WEIGHT_PORTS == 1)
+        return weights_1[at / WEIGHT_PORTS];
+#endif
+#if WEIGHT_PORTS > 2
+    if (at % WEIGHT_PORTS == 2)
+        return weights_2[at / WEIGHT_PORTS];
+    if (at % WEIGHT_PORTS == 3)
+        return weights_3[at / WEIGHT_PORTS];
+#endif
+    return weights[at / WEIGHT_PORTS];
+}
+
+/* As many beats at a time as there are ports, or as a column takes. */
+static void load_weights(const Command &c, WEIGHT_PARAMETERS, Column buffer[2][W_WORDS])
+{
+    typedef Packing<stored_bits(WEIGHT_BITS), ROWS> P;
+    constexpr int STEP = WEIGHT_PORTS > P::BEATS ? WEIGHT_PORTS : P::BEATS;
+    place_t number = c.regs.wb_base;
+runs:
+    for (ap_uint<16> run = 0; run < c.regs.rows; run++) {
+        const place_t first = c.address[isa::BUFFER_WEIGHTS] + place_t(run) * c.regs.row_stride;
+    beats:
+        for (ap_uint<17> beat = 0; beat < c.regs.beats; beat += STEP) {
+#pragma HLS pipeline
+            for (int g = 0; g < STEP && beat + g < c.regs.beats; g += P::BEATS) {
+                typename P::bits_t bits = 0;
+                for (int b = 0; b < P::BEATS; b++)
+                    bits.range((b + 1) * BEAT_BITS - 1, b * BEAT_BITS) =
+                        weight_beat(WEIGHTS, first + beat + g + b);
+                for (int v = 0; v < P::VECTORS; v++, number++)
+                    buffer[isa::load_w::half(c.word)][number] =
+                        unpack<stored_bits(WEIGHT_BITS), ROWS, weight_t>(bits, v);
+            }
+        }
+    }
+}
+
+void load_w(CommandStream &commands, TokenStream &tokens, DoneStream &grants, WEIGHT_PARAMETERS,
             const beat_t *parameters, Column buffer[2][W_WORDS], param_t vectors[PARAM_WORDS][ROWS])
 {
 commands:
     for (Command c = commands.read(); c.opcode != isa::END; c = commands.read()) {
         begin(c, tokens, grants);
         if (c.opcode == isa::LOAD_W)
-            load<stored_bits(WEIGHT_BITS), ROWS, weight_t>(
-                c, weights, c.address[isa::BUFFER_WEIGHTS], [&](place_t number, const Column &column) {
-                    buffer[isa::load_w::half(c.word)][c.regs.wb_base + number] = column;
-                });
+            load_weights(c, WEIGHTS, buffer);
         if (c.opcode == isa::LOAD_P)
             load<PARAM_BITS, ROWS, param_t>(c, parameters, c.address[isa::BUFFER_PARAMETERS],
                                             [&](place_t number, const Parameters &vector) {
