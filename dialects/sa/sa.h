@@ -127,6 +127,8 @@ typedef struct SaParam {
     int64_t least, most;
 } SaParam;
 extern const SaParam sa_overlay_params[];
+/* Whether parameter `index` is left out of texts where it is 1. */
+bool sa_param_is_optional(size_t index);
 #define PARAM(FIELD, LEAST, MOST, SUMMARY) SA_PARAM_##FIELD,
 enum {
 #include "dialects/sa/sa_overlay.def"

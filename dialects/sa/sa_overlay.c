@@ -17,8 +17,7 @@ enum { PARAM_COUNT = SA_OVERLAY_PARAMS, ACT = PARAM_COUNT, WEIGHT, ALL_PARAMS, T
 
 enum { UNSIGNED_FLAG = 0x100 }; /* beside the bits of activations */
 
-/* Whether the parameter is left out of the text where it is 1. */
-static bool is_optional(size_t index)
+bool sa_param_is_optional(size_t index)
 {
     return sa_overlay_params[index].offset >= offsetof(SaOverlay, pu_kind);
 }
@@ -192,7 +191,7 @@ static bool parse_optional(OpParser *p, int64_t *values)
     size_t next = 0;
     while (parser_try(p, ",")) {
         while (next < PARAM_COUNT &&
-               !(is_optional(next) && parser_try(p, sa_overlay_params[next].name)))
+               !(sa_param_is_optional(next) && parser_try(p, sa_overlay_params[next].name)))
             next++;
         if (next == PARAM_COUNT)
             return parser_error_at(p, parser_pos(p), "expected a parameter of an overlay");
@@ -214,7 +213,7 @@ static const Attr *parse_overlay(OpParser *p, const Type *type)
             !(parser_expect(p, ",") && parse_width(p, "act", &values[ACT]) &&
               parser_expect(p, ",") && parse_width(p, "weight", &values[WEIGHT])))
             return NULL;
-        if (is_optional(i)) {
+        if (sa_param_is_optional(i)) {
             values[i] = 1;
             continue;
         }
@@ -235,7 +234,7 @@ static void print_overlay(StrBuf *out, const Attr *attr)
                           attr_int_value(params[ACT]) & UNSIGNED_FLAG ? "u" : "",
                           (long long)(attr_int_value(params[ACT]) & ~UNSIGNED_FLAG),
                           (long long)attr_int_value(params[WEIGHT]));
-        if (is_optional(i) && attr_int_value(params[i]) == 1) continue;
+        if (sa_param_is_optional(i) && attr_int_value(params[i]) == 1) continue;
         strbuf_printf(out, "%s%s = %lld", i > 0 ? ", " : "", sa_overlay_params[i].name,
                       (long long)attr_int_value(params[i]));
     }

@@ -28,6 +28,7 @@ void overlay_search_print_sizes(const SaOverlay *size, char separator, StrBuf *o
     for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
         uint32_t value;
         memcpy(&value, (const char *)size + sa_overlay_params[i].offset, sizeof value);
+        if (sa_param_is_optional(i) && value == 1) continue;
         strbuf_printf(out, "%s=%u%c", sa_overlay_params[i].name, value, separator);
     }
     strbuf_printf(out, "act=%s%cweight=%s", overlay_search_act_name(size), separator,
