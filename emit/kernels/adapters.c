@@ -14,33 +14,22 @@
 #include "target/split/split.h"
 
 static const AdapterDef defs[ADAPTER_KINDS] = {
-    [ADAPTER_UDP_SEND] = {"send", "udp_send", {{"words", 'w', true}, {"packets", 'b', false}}},
+    [ADAPTER_UDP_SEND] = {"send", "udp_send", {{"words", 'w'}, {"packets", 'b'}}},
     [ADAPTER_UDP_RECEIVE] = {"receive",
                              "udp_receive",
-                             {{"packets", 'b', true},
-                              {"words", 'w', false},
-                              {"missing", 's', false},
-                              {"packet", 's', false}}},
+                             {{"packets", 'b'}, {"words", 'w'}, {"missing", 's'}, {"packet", 's'}}},
     [ADAPTER_SEND] = {"send",
                       "credit_send",
-                      {{"words", 'w', true},
-                       {"answers", 'b', true},
-                       {"packets", 'b', false},
-                       {"again", 's', false}}},
+                      {{"words", 'w'}, {"answers", 'b'}, {"packets", 'b'}, {"again", 's'}}},
     [ADAPTER_RECEIVE] = {"receive",
                          "credit_receive",
-                         {{"packets", 'b', true},
-                          {"words", 'w', false},
-                          {"reports", 'r', false},
-                          {"lost", 's', false}}},
-    [ADAPTER_COUNT] = {"count",
-                       "credit_count",
-                       {{"words", 'w', true}, {"given", 'w', false}, {"taken", 't', false}}},
+                         {{"packets", 'b'}, {"words", 'w'}, {"reports", 'r'}, {"lost", 's'}}},
+    [ADAPTER_COUNT] = {"count", "credit_count", {{"words", 'w'}, {"given", 'w'}, {"taken", 't'}}},
     [ADAPTER_ANSWER] = {"answer",
                         "credit_answer",
-                        {{"reports", 'r', true}, {"taken", 't', true}, {"answers", 'b', false}}},
-    [ADAPTER_MERGE] = {"merge", NULL, {{"packets", 'b', false}}},
-    [ADAPTER_SPLIT] = {"split", NULL, {{"packets", 'b', true}}},
+                        {{"reports", 'r'}, {"taken", 't'}, {"answers", 'b'}}},
+    [ADAPTER_MERGE] = {"merge", NULL, {{"packets", 'b'}}},
+    [ADAPTER_SPLIT] = {"split", NULL, {{"packets", 'b'}}},
 };
 
 const AdapterDef *kernels_adapter_def(const KernelAdapter *adapter)
@@ -147,8 +136,7 @@ static void add_ports(KernelSet *set)
             const bool has = kernels_port_users(set, card, port, true) ||
                              kernels_port_users(set, card, port, false);
             if (!has) continue;
-            *vec_push(&set->ports) =
-                (KernelNetPort){card, port, port_place(set, card, port).die, set->ports.len};
+            *vec_push(&set->ports) = (KernelNetPort){card, port, port_place(set, card, port).die};
             for (int leaves = 1; leaves >= 0; leaves--) {
                 if (kernels_port_users(set, card, port, leaves) < 2) continue;
                 const AdapterKind kind = leaves ? ADAPTER_MERGE : ADAPTER_SPLIT;

@@ -58,7 +58,6 @@ typedef struct AdapterDef {
     struct {
         const char *name;
         char type;
-        bool is_input;
     } args[4];
 } AdapterDef;
 
@@ -70,10 +69,9 @@ typedef struct KernelAdapter {
     int64_t port;  /* of the card, at which it is */
 } KernelAdapter;
 
-/* A port that links use: its number among all. */
+/* A port that links use. */
 typedef struct KernelNetPort {
     int64_t card, port, die;
-    size_t number;
 } KernelNetPort;
 
 /* What v++ joins by a stream on a card. from, to: names of kernels; NULL: the UDP core of a port. */

@@ -13,27 +13,27 @@ enum {
     QUEUE_BRAM18 = 17, /* a queue of beats with their side channels, 36 bits a block */
 };
 
-/* A power of two. */
-static int64_t kept_words(int64_t room)
-{
-    int64_t kept = 1;
-    while (kept < room) kept *= 2;
-    return kept;
-}
-
 int64_t split_adapter_chunk(int64_t packet)
 {
     return i64_max(1, packet / 4);
 }
 
+/* Of IR that nobody has checked, so that sums stay in 64 bits. */
+static int64_t bounded(int64_t words)
+{
+    return i64_min(words, INT64_C(1) << 40);
+}
+
 int64_t split_adapter_room(int64_t depth, int64_t packet)
 {
-    return depth + 2 * packet + split_adapter_chunk(packet);
+    return bounded(depth) + 2 * bounded(packet) + split_adapter_chunk(bounded(packet));
 }
 
 int64_t split_adapter_kept(int64_t depth, int64_t packet)
 {
-    return kept_words(split_adapter_room(depth, packet));
+    int64_t kept = 1;
+    while (kept < split_adapter_room(depth, packet)) kept *= 2;
+    return kept;
 }
 
 Cost split_adapter_cost(bool is_sender, bool is_credit, int64_t bits, int64_t depth, int64_t packet)
