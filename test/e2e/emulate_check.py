@@ -7,7 +7,7 @@
   `credit` are made good and counted, the same ones for the same seed; under `udp` they end in an
   error that names link and packet, with no output, as does a receiver that is too small; processes of
   cards end with their host, which is killed at random moments, too, and the host with an error when one
-  of them is killed; a deadlock is told. The host is the testbench, or board/system.cpp on XRT's
+  of them is killed; a deadlock is told; what the host copies (swmp) comes as it lies in memory. The host is the testbench, or board/system.cpp on XRT's
   classes in front of the processes (--platform=xrt), with several batches in flight and replicas.
 - Random graphs (gen_sizing.py), whose processes are given to up to three cards at random, with links
   of 1 to 2,000 cycles: `ming sim` and `make emulate` agree in values, deadlocks, latency and interval,
