@@ -240,6 +240,7 @@ bool driver_add_cards(StrBuf *out, const StageOptions *options)
         strbuf_add_char(out, ' ');
         add_links(out, cards);
     }
-    driver_add_dies(out, options->target, options->compile->has_memory_ports);
+    bool has_copies = system->card_count > 1 && strcmp(cards->mode, "swmp") == 0;
+    driver_add_dies(out, options->target, options->compile->has_memory_ports || has_copies);
     return true;
 }

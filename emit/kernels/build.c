@@ -112,7 +112,18 @@ static bool has_links(const KernelSet *set, int64_t card)
     return false;
 }
 
-/* The bank of its die that each memory of a kernel is in. */
+static void print_bank(const KernelSet *set, const KernelFiles *k, Str bundle, Str bank,
+                       StrBuf *out)
+{
+    for (int64_t n = 0; n < set->instances; n++) {
+        strbuf_printf(out, "sp=%s_%lld.m_axi_gmem_", kernels_name(k), (long long)n);
+        identifier_append(out, bundle);
+        strbuf_printf(out, ":%.*s\n", STR_ARG(bank));
+    }
+}
+
+/* The bank of its die that each memory of a kernel is in; one for what the host copies has the name of
+ * the stream. */
 static void print_banks(const KernelSet *set, int64_t card, StrBuf *out)
 {
     static const char plain[] =
@@ -126,13 +137,10 @@ static void print_banks(const KernelSet *set, int64_t card, StrBuf *out)
             continue;
         FOR_EACH_OP(op, region_entry(op_region(k->func, 0))) {
             const Attr *bundle = op_attr(op, EMITHLS_ATTR_BUNDLE);
-            if (op->def != EMITHLS(INTERFACE) || !bundle) continue;
-            for (int64_t n = 0; n < set->instances; n++) {
-                strbuf_printf(out, "sp=%s_%lld.m_axi_gmem_", kernels_name(k), (long long)n);
-                identifier_append(out, bundle->u.string);
-                strbuf_printf(out, ":%.*s\n", STR_ARG(bank->u.string));
-            }
+            if (op->def == EMITHLS(INTERFACE) && bundle)
+                print_bank(set, k, bundle->u.string, bank->u.string, out);
         }
+        if (k->copy) print_bank(set, k, op_attr(k->copy, "name")->u.string, bank->u.string, out);
     }
 }
 

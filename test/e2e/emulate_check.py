@@ -7,8 +7,9 @@
   `credit` are made good and counted, the same ones for the same seed; under `udp` they end in an
   error that names link and packet, with no output, as does a receiver that is too small; processes of
   cards end with their host, which is killed at random moments, too, and the host with an error when one
-  of them is killed; a deadlock is told; what the host copies (swmp) comes as it lies in memory. The host is the testbench, or board/system.cpp on XRT's
-  classes in front of the processes (--platform=xrt), with several batches in flight and replicas.
+  of them is killed; a deadlock is told; what the host copies (swmp) comes as it lies in memory. The
+  host is the testbench, or board/system.cpp on XRT's classes in front of the processes
+  (--platform=xrt), with several batches in flight and replicas.
 - Random graphs (gen_sizing.py), whose processes are given to up to three cards at random, with links
   of 1 to 2,000 cycles: `ming sim` and `make emulate` agree in values, deadlocks, latency and interval,
   with the sized and with random depths; the interval is that of unbounded FIFOs, and no FIFO can be
@@ -311,7 +312,8 @@ NETWORKS = (("two_layers udp on the host", lambda args, work: check_udp(args, wo
             ("two_layers credit on the host",
              lambda args, work: check_credit(args, work, "--platform=xrt")),
             ("small_cnn on the host", check_host), ("small_cnn dp on the host", check_hosts_replicas),
-            ("two_layers swmp", check_copies), ("two_layers udp", check_udp), ("two_layers credit", check_credit),
+            ("two_layers swmp", check_copies), ("two_layers udp", check_udp),
+            ("two_layers credit", check_credit),
             ("two_layers credit rewinds",
              lambda args, work: check_credit(args, work, "--control=none")),
             ("small_cnn dp", check_replicas), ("small_cnn m_axi", check_memory))

@@ -120,7 +120,8 @@ def check_way(system, kernels, arguments):
     first_card = next(k.card for k in kernels if arguments[0] in k.operands)
     end_card = next(k.card for k in kernels if arguments[-1] in k.operands)
     expect(first_card == 0, "frames enter on card", first_card)
-    expect(end_card == (last if system["mode"] in ("hwmp", "swmp") else 0), "frames leave on card", end_card)
+    is_one_way = system["mode"] in ("hwmp", "swmp")
+    expect(end_card == (last if is_one_way else 0), "frames leave on card", end_card)
     expect(not system["links" if system["mode"] == "swmp" else "copies"], "links and copies")
     for link in system["links"] + system["copies"]:
         step = card[link["to"].split(".")[0]] - card[link["from"].split(".")[0]]
@@ -158,7 +159,8 @@ def check_ends(project, system):
         types = []
         for end in (stream["from"], stream["to"]):
             kernel, port = end.split(".")
-            expect(ports[kernel][port][1] == (stream not in system["copies"]), end, "is", ports[kernel])
+            is_stream = stream not in system["copies"]
+            expect(ports[kernel][port][1] == is_stream, end, "is", ports[kernel][port])
             types.append(ports[kernel][port][0])
             used[end] += 1
         expect(types[0] == types[1], stream["name"], "joins", types)
