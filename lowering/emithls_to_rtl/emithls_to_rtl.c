@@ -2,6 +2,8 @@
  * else of emithls, by modules of hw. Other ops and the module's attributes stay.
  * Tests: lit/lowering/emithls_to_rtl */
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
+#include "ir/asm/print/print.h"
 #include "lowering/emithls_to_rtl/emithls_to_rtl.h"
 #include "lowering/emithls_to_rtl/internal.h"
 
@@ -9,6 +11,11 @@ static bool run(Pass *pass, Op *module)
 {
     bool is_generic = str_eq_c(pass_string(pass, "primitives"), "generic");
     Block *body = region_entry(op_region(module, 0));
+    FOR_EACH_OP(op, body)
+        if (op->def == SYS(SYSTEM))
+            return op_error(op,
+                            "is made of kernels, which become no modules; convert the design as "
+                            "it is before split-region");
     HlsDesign *design = design_create(module, clock_of_module(module, design_clock_mhz(module)));
     if (!design) return false;
     const Op *last = body->last;

@@ -51,6 +51,10 @@ static bool lower_fully_connected(Lower *l)
     const Attr *quant = op_attr(l->op, "quantization_info");
     if (!tosa_lower_all_ranked(l->op)) return false;
     uint32_t count = 0;
+    /* Upstream makes an empty tensor without its sizes. */
+    if (is_dynamic(type, 0) != is_dynamic(input->type, 0) ||
+        is_dynamic(type, 1) != is_dynamic(weight->type, 0))
+        return false;
     if (is_dynamic(input->type, 0)) dims[count++] = tensor_dim(l->b, input, 0);
     if (is_dynamic(weight->type, 0)) dims[count++] = tensor_dim(l->b, weight, 0);
     weight = tosa_build_transposed(l, weight, swap);

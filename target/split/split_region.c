@@ -156,18 +156,26 @@ static const Attr *function_attrs(const Split *s, const SplitKernel *k, Str name
     return attr_dict(ctx, attrs, COUNT_OF(attrs));
 }
 
+/* What the top function says of a port; NULL: nothing. */
+static const Op *find_interface(const Op *top, const Value *port)
+{
+    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
+        if (op->def == EMITHLS(INTERFACE) && op_operand(op, 0) == port) return op;
+    return NULL;
+}
+
 /* The pragma of an argument: that of the port, or of a stream. */
 static void add_interface(const Split *s, const Value *outer, Value *arg)
 {
     Context *ctx = s->graph.top->ctx;
     Builder b = builder_at_end(value_block(arg), s->graph.top->loc);
-    FOR_EACH_OP(op, region_entry(op_region(s->graph.top, 0)))
-        if (op->def == EMITHLS(INTERFACE) && op_operand(op, 0) == outer) {
-            Op *copy = op_clone(op, NULL);
-            op_set_operand(copy, 0, arg);
-            builder_insert(&b, copy);
-            return;
-        }
+    const Op *interface = find_interface(s->graph.top, outer);
+    if (interface) {
+        Op *copy = op_clone(interface, NULL);
+        op_set_operand(copy, 0, arg);
+        builder_insert(&b, copy);
+        return;
+    }
     NamedAttr mode = build_named_attr(ctx, "mode", attr_string_c(ctx, "axis"));
     build(&b, EMITHLS(INTERFACE), &arg, 1, NULL, 0, &mode, 1);
 }
@@ -367,6 +375,17 @@ static bool check_places(const SplitGraph *graph)
     return graph->processes.len > 0 || op_error(graph->top, "has no process to make a kernel of");
 }
 
+/* Where a memory is cannot be guessed. */
+static bool check_memories(const Op *top)
+{
+    const Block *body = region_entry(op_region(top, 0));
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        if (type_is_a(body->args[i]->type, &emithls_type_array) &&
+            !find_interface(top, body->args[i]))
+            return op_error(top, "has a memory as argument #%u, and no interface for it", i);
+    return true;
+}
+
 static void split(Split *s)
 {
     FOR_EACH_OP(op, region_entry(op_region(s->graph.top, 0)))
@@ -389,7 +408,7 @@ static bool split_region(Pass *pass, Op *module)
     int64_t mhz = design_clock_mhz(module);
     HlsDesign *design = design_create(module, clock_of_module(module, mhz));
     s.design = design;
-    bool ok = design && split_graph(top, &s.graph) && check_places(&s.graph);
+    bool ok = design && split_graph(top, &s.graph) && check_places(&s.graph) && check_memories(top);
     if (ok) {
         symtab_init(&s.symbols, module);
         split(&s);
