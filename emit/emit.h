@@ -93,4 +93,8 @@ bool emit_part_has_ps(Str part);
 /* Whether a name can be that of the top function and of its files. */
 bool emit_top_name_is_valid(Str name);
 
+/* Of a Makefile: where XRT's headers are, as XILINX_XRT says or where Xilinx's packages and Debian's
+ * have them, and what a program that uses it is built with. */
+void emit_xrt_headers(StrBuf *out);
+
 #endif

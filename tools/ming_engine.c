@@ -17,10 +17,10 @@
 #include "tools/internal.h"
 
 typedef struct EngineFlags {
-    Texts memories, spaces, dumps; /* BANK:FILE, BANK:BYTES, BANK:FILE */
-    Texts inputs, outputs;         /* .npy files, one for each port */
-    Texts after;                   /* BANK:FILE, of a run elsewhere */
-    const char *banks, *json;
+    Texts memories, spaces, dumps;      /* BANK:FILE, BANK:BYTES, BANK:FILE */
+    Texts inputs, outputs;              /* .npy files, one for each port */
+    Texts after;                        /* BANK:FILE, of a run elsewhere */
+    const char *banks, *json, *results; /* results: of a host */
     bool is_timed_only;
     int64_t rate, latency, restart, max_cycles;
 } EngineFlags;
@@ -351,26 +351,113 @@ static bool read_program(EngineJob *job, const char *path)
     return job->module != NULL;
 }
 
-/* The program's file and what each bank holds in front of the first frame, for an engine elsewhere. */
+static EngineOptions engine_options(const EngineFlags *flags)
+{
+    return (EngineOptions){.rate = (uint64_t)flags->rate,
+                           .latency = (uint64_t)flags->latency,
+                           .restart = (uint64_t)flags->restart,
+                           .max_cycles = (uint64_t)flags->max_cycles,
+                           .is_timed_only = flags->is_timed_only};
+}
+
+/* A file in the folder of --banks. */
+static bool write_bank_file(const EngineJob *job, const char *name, Str text)
+{
+    StrBuf path = {0};
+    strbuf_printf(&path, "%s/%s", job->flags->banks, name);
+    bool ok = write_file(job->tool, path.data, text);
+    strbuf_free(&path);
+    return ok;
+}
+
+static uint64_t whole_beats(uint64_t bytes)
+{
+    return (bytes + SA_BEAT_BYTES - 1) / SA_BEAT_BYTES * SA_BEAT_BYTES;
+}
+
+/* For a host: where ports are in the bank of maps, and cycles of a frame. */
+static bool write_layout(EngineJob *job, const Op *program)
+{
+    const EngineFlags *flags = job->flags;
+    EngineOptions options = engine_options(flags);
+    StrBuf text = {0};
+    bool ok = tool_count_cycles(job->module, program, &options, &job->result);
+    strbuf_printf(&text, "cycles %" PRIu64 "\n", job->result.cycles);
+    FOR_EACH_INNER(op, job->module)
+        if (op->def == SA(PORT))
+            strbuf_printf(&text, "%s %lld %" PRIu64 "\n",
+                          is_port(op, PORT_INPUT) ? "input" : "output",
+                          (long long)sa_int(op, "address", 0) * SA_BEAT_BYTES,
+                          whole_beats(engine_port_bytes(op)));
+    ok = ok && write_bank_file(job, "host.txt", strbuf_str(&text));
+    strbuf_free(&text);
+    return ok;
+}
+
+/* The inputs of all frames, as they go to the bank of maps. */
+static bool write_frames(EngineJob *job)
+{
+    StrBuf text = {0};
+    bool ok = true;
+    for (int64_t frame = 0; ok && frame < job->frames; frame++) {
+        ok = enter_frame(job, frame);
+        FOR_EACH_INNER(op, job->module)
+            if (ok && is_port(op, PORT_INPUT))
+                strbuf_add(&text, (const char *)place(job, op), whole_beats(engine_port_bytes(op)));
+    }
+    ok = ok && write_bank_file(job, "frames.bin", strbuf_str(&text));
+    strbuf_free(&text);
+    return ok;
+}
+
+/* The program's file, what each bank holds in front of the first frame, and what a host needs, for an
+ * engine elsewhere. */
 static bool write_banks(EngineJob *job, const Op *program)
 {
     enum { LEAST_BANKS = SA_BANK_PARAMETERS + 1 };
-    StrBuf path = {0}, text = {0};
+    StrBuf name = {0}, text = {0};
     const char *dir = job->flags->banks;
     bool ok = mkdir(dir, 0777) == 0 || errno == EEXIST ||
               tool_error(job->tool, "error: cannot make '%s': %s", dir, strerror(errno));
-    strbuf_printf(&path, "%s/program.bin", dir);
     ok = ok && overlay_write_program(program, &text) &&
-         write_file(job->tool, path.data, strbuf_str(&text));
+         write_bank_file(job, "program.bin", strbuf_str(&text)) && write_layout(job, program) &&
+         write_frames(job) && enter_frame(job, 0);
     for (size_t i = 0; ok && (i < job->bank_count || i < LEAST_BANKS); i++) {
         const EngineBank *bank = &job->banks[i];
-        strbuf_clear(&path);
-        strbuf_printf(&path, "%s/bank%zu.bin", dir, i);
-        ok = write_file(job->tool, path.data, (Str){(const char *)bank->bytes, bank->size});
+        strbuf_clear(&name);
+        strbuf_printf(&name, "bank%zu.bin", i);
+        ok = write_bank_file(job, name.data, (Str){(const char *)bank->bytes, bank->size});
     }
-    strbuf_free(&path);
+    strbuf_free(&name);
     strbuf_free(&text);
     return ok;
+}
+
+/* What a host has of the outputs of all frames. */
+static bool read_results(EngineJob *job)
+{
+    StrBuf bytes = {0};
+    const char *reason = NULL, *path = job->flags->results;
+    uint64_t size = 0, at = 0;
+    bool ok = file_read(&bytes, path, &reason) ||
+              tool_error(job->tool, "error: cannot read '%s': %s", path, reason);
+    FOR_EACH_INNER(op, job->module)
+        if (is_port(op, PORT_OUTPUT)) size += whole_beats(engine_port_bytes(op));
+    if (ok && (size == 0 || bytes.len == 0 || bytes.len % size != 0))
+        ok = tool_error(job->tool, "error: '%s' has %zu bytes; a frame of the outputs has %" PRIu64,
+                        path, bytes.len, size);
+    if (ok) job->frames = (int64_t)(bytes.len / size);
+    for (int64_t frame = 0; ok && frame < job->frames; frame++) {
+        FOR_EACH_INNER(op, job->module) {
+            if (!is_port(op, PORT_OUTPUT)) continue;
+            uint64_t count = whole_beats(engine_port_bytes(op));
+            memcpy(place(job, op), bytes.data + at, count);
+            at += count;
+        }
+        ok = leave_frame(job, frame);
+    }
+    strbuf_free(&bytes);
+    return ok && save_outputs(job);
 }
 
 /* Outputs of a run elsewhere. */
@@ -385,17 +472,15 @@ static bool simulate(EngineJob *job)
 {
     const EngineFlags *flags = job->flags;
     const Op *program = overlay_find_program(job->module);
-    const EngineOptions options = {.rate = (uint64_t)flags->rate,
-                                   .latency = (uint64_t)flags->latency,
-                                   .restart = (uint64_t)flags->restart,
-                                   .max_cycles = (uint64_t)flags->max_cycles,
-                                   .is_timed_only = flags->is_timed_only};
+    const EngineOptions options = engine_options(flags);
     if (!program || !fill_banks(job)) return false;
-    if (flags->banks || flags->after.len > 0) {
+    if (flags->banks) return write_banks(job, program);
+    if (flags->results) return read_results(job);
+    if (flags->after.len > 0) {
         if (job->frames > 1)
-            return tool_error(job->tool, "error: --banks and --after take one frame, not %lld",
+            return tool_error(job->tool, "error: --after takes one frame, not %lld",
                               (long long)job->frames);
-        return flags->banks ? enter_frame(job, 0) && write_banks(job, program) : read_after(job);
+        return read_after(job);
     }
     for (int64_t frame = 0; frame < job->frames; frame++) {
         engine_result_free(&job->result);
@@ -434,13 +519,19 @@ static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *p
 /* Whether options that leave out a simulation, or its numbers, ask for nothing of it. */
 static bool check_modes(const Tool *tool, const EngineFlags *flags)
 {
-    bool runs = !flags->banks && flags->after.len == 0;
+    bool runs = !flags->banks && !flags->results && flags->after.len == 0;
     if (!runs && (flags->json || flags->dumps.len > 0))
-        return tool_error(tool, "error: --json and --dump are of a simulation, which --banks and "
-                                "--after leave out");
-    if (flags->banks && (flags->outputs.len > 0 || flags->after.len > 0))
-        return tool_error(tool, "error: --banks is in front of a run; --output and --after are "
-                                "behind it");
+        return tool_error(tool,
+                          "error: --json and --dump are of a simulation, which --banks, --after "
+                          "and --results leave out");
+    if (flags->banks && (flags->outputs.len > 0 || flags->after.len > 0 || flags->results))
+        return tool_error(tool,
+                          "error: --banks is in front of a run; --output, --after and --results "
+                          "are behind it");
+    if (flags->results && (flags->inputs.len > 0 || flags->after.len > 0))
+        return tool_error(tool,
+                          "error: --results has the outputs of all frames, and takes no --input "
+                          "and no --after");
     bool has_arrays = flags->inputs.len + flags->outputs.len + flags->dumps.len > 0;
     return !flags->is_timed_only || (runs && !has_arrays) ||
            tool_error(tool, "error: --cycles-only computes nothing, so it takes no arrays");
@@ -477,8 +568,10 @@ int command_engine(int argc, char **argv)
          "Write what a bank holds at the end; may be repeated", NULL},
         {"banks", FLAG_TEXT, &engine.banks, "dir",
          "In place of simulating, write program.bin and bank0.bin, bank1.bin, ... for an engine "
-         "of ming overlay",
+         "of ming overlay, and host.txt and frames.bin for its host",
          NULL},
+        {"results", FLAG_TEXT, &engine.results, "file",
+         "In place of simulating, take the outputs from what such a host has written", NULL},
         {"after", FLAG_TEXTS, &engine.after, "bank:file",
          "In place of simulating, take the outputs from what a bank held after such a run", NULL},
         {"rate", FLAG_INT, &engine.rate, "n",

@@ -27,6 +27,7 @@ static const BoardFile board_files[] = {
     {EMIT_PLATFORM_PYNQ, "vivado.tcl", NULL, BOARD_ALWAYS},
     {EMIT_PLATFORM_PYNQ, "design.tcl", emit_pynq_design, BOARD_ALWAYS},
     {EMIT_PLATFORM_XRT, "host_frames.h", NULL, BOARD_ALWAYS},
+    {EMIT_PLATFORM_XRT, "host_main.h", NULL, BOARD_ALWAYS},
     {EMIT_PLATFORM_XRT, "two_sided.h", NULL, BOARD_ALWAYS},
     {EMIT_PLATFORM_XRT, "system.cpp", NULL, BOARD_CARDS}, /* its design.h: emit/kernels */
     {EMIT_PLATFORM_XRT, "emulated_xrt.h", NULL, BOARD_CARDS},

@@ -1,30 +1,17 @@
-/* What the hosts of cards do apart from cards: numbers of options, and frames from and to .npy files. Rows
- * of ports are those of the design's header, whose kind is design::OUTPUT or another.
+/* Frames from and to .npy files, as the hosts of accelerators have them. Rows of ports are
+ * those of the design's header, whose kind is design::OUTPUT or another.
  * Tested by test/e2e/board_check.py and emulate_check.py. */
 #ifndef MING_HOST_FRAMES_H
 #define MING_HOST_FRAMES_H
 
 #include "csim/ming_port.h"
+#include "host_main.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace host {
-
-/* The number behind "--name=", within its limits. */
-inline std::size_t number(const std::string &text, const std::string &option, std::size_t least, std::size_t most)
-{
-    char *end = nullptr;
-    const unsigned long long value = std::strtoull(text.c_str(), &end, 10);
-    if (text.empty() || text[0] < '0' || text[0] > '9' || *end != '\0' || value < least || value > most)
-        throw std::runtime_error(option + " takes a number from " + std::to_string(least) + " to " +
-                                 std::to_string(most));
-    return static_cast<std::size_t>(value);
-}
 
 /* Files of inputs and outputs. */
 inline void check_files(const std::vector<std::string> &files, std::size_t needed)
@@ -67,23 +54,6 @@ void write_frames(const std::vector<std::string> &files, const std::vector<Row> 
     for (std::size_t i = 0; i < files.size(); i++)
         if (ports[i].kind == design::OUTPUT)
             ming::npy_write(files[i].c_str(), frames.arrays[i]);
-}
-
-inline void print_rate(std::size_t frames, double seconds, const char *where)
-{
-    std::printf("%zu frames in %.6f s: %.1f frames/s %s\n", frames, seconds, static_cast<double>(frames) / seconds,
-                where);
-}
-
-/* What main() does: an exception is an error of the program. */
-inline int run_main(int (*run)(int, char **), int argc, char **argv)
-{
-    try {
-        return run(argc, argv);
-    } catch (const std::exception &e) {
-        std::fprintf(stderr, "error: %s\n", e.what());
-        return 1;
-    }
 }
 
 } // namespace host

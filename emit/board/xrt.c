@@ -177,8 +177,7 @@ static void add_link(const Emitter *e, StrBuf *out, const char *loader)
     emit_template(e, out, " -o board/TOP.xclbin\n\n");
 }
 
-/* Where XRT's headers are: as XILINX_XRT says, or where Xilinx's packages and Debian's have them. */
-static void add_headers(StrBuf *out)
+void emit_xrt_headers(StrBuf *out)
 {
     strbuf_add_c(out,
                  "XRT_HEADER ?= $(firstword $(wildcard $(XILINX_XRT)/include/xrt/xrt_kernel.h \\\n"
@@ -186,17 +185,17 @@ static void add_headers(StrBuf *out)
                  "XRT_INCLUDE = $(patsubst %/xrt/xrt_kernel.h,%,$(XRT_HEADER))\n"
                  "XRT_CXXFLAGS = -DMING_HAS_XRT -isystem $(XRT_INCLUDE)\n"
                  "XRT_LIBS = $(patsubst %/include,-L%/lib,$(filter %/include,$(XRT_INCLUDE))) "
-                 "-lxrt_coreutil -luuid\n\n"
-                 "host: board/host\n\n");
+                 "-lxrt_coreutil -luuid\n\n");
 }
 
 static void add_host(const Emitter *e, StrBuf *out)
 {
-    add_headers(out);
+    emit_xrt_headers(out);
+    strbuf_add_c(out, "host: board/host\n\n");
     emit_template(
         e, out,
         "board/host: board/host.cpp board/design.h board/csim_xrt.h board/host_frames.h \\\n"
-        "\t\tboard/two_sided.h $(HEADERS)\n"
+        "\t\tboard/host_main.h board/two_sided.h $(HEADERS)\n"
         "\t$(CXX) $(CXXFLAGS) $(if $(XRT_HEADER),$(XRT_CXXFLAGS)) -I. board/host.cpp -o $@ "
         "$(LDFLAGS) $(if $(XRT_HEADER),$(XRT_LIBS)) -ldl -pthread\n\n");
 }
@@ -213,10 +212,12 @@ void emit_xrt_system_usage(StrBuf *out)
 void emit_xrt_system_targets(const Emitter *e, StrBuf *out)
 {
     strbuf_add_c(out, ".PHONY: host\n\n");
-    add_headers(out);
+    emit_xrt_headers(out);
+    strbuf_add_c(out, "host: board/host\n\n");
     emit_template(
         e, out,
-        "board/host: board/system.cpp board/design.h board/host_frames.h $(HEADERS)\n"
+        "board/host: board/system.cpp board/design.h board/host_frames.h board/host_main.h "
+        "$(HEADERS)\n"
         "\t@test -n \"$(XRT_HEADER)\" || { echo \"error: XRT is not installed: set XILINX_XRT\" "
         ">&2; exit 2; }\n"
         "\t$(CXX) $(CXXFLAGS) $(XRT_CXXFLAGS) -I. board/system.cpp -o $@ $(LDFLAGS) $(XRT_LIBS) "

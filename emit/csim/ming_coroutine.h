@@ -60,7 +60,7 @@ private:
     /* Whose body begins; makecontext passes no pointers. */
     static Coroutine *&entered()
     {
-        static Coroutine *one = nullptr;
+        static thread_local Coroutine *one = nullptr;
         return one;
     }
 

@@ -3,7 +3,8 @@
  * finds a stream empty or full sleeps until it is not. A process that polls its streams says in each
  * iteration that it did (WAIT_FOR_OTHERS). If nobody can go on, an error says who waits for what.
  * Streams whose type has no depth hold CAPACITY elements. No cycles are counted.
- * Included in front of everything else (-include), where it defines what engine.h leaves empty.
+ * Each thread has fibres of its own. Included in front of everything else (-include), where it defines
+ * what engine.h leaves empty.
  * Tested by test/e2e/engine_csim_check.py. */
 #ifndef MING_FIBRES_H
 #define MING_FIBRES_H
@@ -37,7 +38,7 @@ class Scheduler {
 public:
     static Scheduler &the()
     {
-        static Scheduler scheduler;
+        static thread_local Scheduler scheduler;
         return scheduler;
     }
 
@@ -159,6 +160,14 @@ struct Bounded {
 };
 
 } // namespace fibres
+
+/* A memory that keeps what it holds, one for each thread: too large for a thread's own storage. */
+#define ENGINE_MEMORY(TYPE, NAME, EXTENTS)                                                                \
+    struct NAME##_memory {                                                                                \
+        TYPE all EXTENTS;                                                                                 \
+    };                                                                                                    \
+    static thread_local const std::unique_ptr<NAME##_memory> NAME##_owner(new NAME##_memory());           \
+    auto &NAME = NAME##_owner->all
 
 #define HLS_STREAM_POLICY fibres::Bounded
 #define PROCESS(FUNCTION, ...) fibres::Scheduler::the().add(#FUNCTION, [&] { FUNCTION(__VA_ARGS__); })

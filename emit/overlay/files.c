@@ -6,13 +6,17 @@
 #include "emit/emit.h"
 #include "emit/overlay/internal.h"
 #include "ir/asm/print/print.h"
+#include "target/device/device.h"
 #include "target/overlay/overlay.h"
 
 #define TOP "engine"
 
 static const char *const SOURCES[] = {
-    "activations.cpp", "alu.cpp",   "array.cpp", "compute.cpp",    "engine.cpp",   "engine.h",
-    "engine_tb.cpp",   "fetch.cpp", "fill.cpp",  "semaphores.cpp", "transfers.cpp"};
+    "activations.cpp", "alu.cpp",        "array.cpp",        "compute.cpp",   "engine.cpp",
+    "engine.h",        "engine_files.h", "engine_program.h", "engine_tb.cpp", "fetch.cpp",
+    "fill.cpp",        "semaphores.cpp", "transfers.cpp"};
+static const char *const HOST[] = {"engine_host.cpp", "engine_xrt.h"};
+static const char *const BOARD[] = {"host_main.h", "two_sided.h"};
 static const char *const CSIM[] = {"ap_int.h",     "ap_limbs.h",       "ap_ref.h",     "ap_text.h",
                                    "hls_stream.h", "ming_coroutine.h", "ming_fibres.h"};
 
@@ -107,30 +111,106 @@ static void print_config(StrBuf *out, const Attr *attr)
     strbuf_add_c(out, "#endif\n");
 }
 
+static void print_host_targets(StrBuf *out)
+{
+    strbuf_add_c(
+        out, "HOST_HEADERS := $(wildcard host/*.h) engine_config.h engine_files.h\n\n"
+             "host/engine_emulate: host/engine_host.cpp $(HOST_HEADERS) $(PARTS)\n"
+             "\t$(CXX) $(CXXFLAGS) -DMING_EMULATE -I. -Ihost -Icsim -include csim/ming_fibres.h "
+             "host/engine_host.cpp $(PARTS) -o $@ -pthread\n\n"
+             "emulate: host/engine_emulate\n"
+             "\t@test -n \"$$MING_BANKS\" -a -n \"$$MING_RESULTS\" || "
+             "{ echo \"error: give BANKS=FOLDER and RESULTS=FILE\" >&2; exit 2; }\n"
+             "\tcd \"$$MING_CALLER\" && \"$$MING_PROJECT/host/engine_emulate\" $(HOST_FLAGS) "
+             "\"$$MING_BANKS\" \"$$MING_RESULTS\"\n\n");
+    emit_xrt_headers(out);
+    strbuf_add_c(
+        out,
+        "host: host/engine_host\n\n"
+        "host/engine_host: host/engine_host.cpp $(HOST_HEADERS)\n"
+        "\t@test -n \"$(XRT_HEADER)\" || { echo \"error: XRT is not installed: set XILINX_XRT\" "
+        ">&2; exit 2; }\n"
+        "\t$(CXX) $(CXXFLAGS) $(XRT_CXXFLAGS) -I. -Ihost host/engine_host.cpp -o $@ $(LDFLAGS) "
+        "$(XRT_LIBS) -pthread\n\n");
+}
+
+/* What the host must know of the card. */
+static void print_host_config(StrBuf *out, const OverlayHlsOptions *options)
+{
+    strbuf_printf(
+        out,
+        "/* What the host knows of the card, generated. The two about transfers are those of "
+        "system files. */\n"
+        "#ifndef HOST_CONFIG_H\n#define HOST_CONFIG_H\n\n"
+        "constexpr int HOST_KERNELS = %lld, HOST_CLOCK_MHZ = %lld;\n"
+        "constexpr double HOST_PCIE_GBYTES = %d, HOST_TRANSFER_US = %d;\n\n#endif\n",
+        (long long)options->kernels, (long long)options->clock, SYSTEM_PCIE_GBYTES,
+        SYSTEM_TRANSFER_US);
+}
+
+/* A bank for maps, program and parameters, and one for each port of the weights. */
+static void print_banks(StrBuf *out, const OverlayHlsOptions *options, int64_t kernel,
+                        uint32_t weight_ports)
+{
+    static const char *const maps[] = {"program", "maps_in", "maps_out", "parameters", "status"};
+    int64_t first = kernel * (1 + (int64_t)weight_ports);
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        strbuf_printf(out, "sp=engine_%lld.%s:%.*s[%lld]\n", (long long)kernel + 1, maps[i],
+                      STR_ARG(options->bank_name), (long long)(first % options->bank_count));
+    for (uint32_t port = 0; port < weight_ports; port++) {
+        strbuf_printf(out, "sp=engine_%lld.weights", (long long)kernel + 1);
+        if (port > 0) strbuf_printf(out, "_%u", port);
+        strbuf_printf(out, ":%.*s[%lld]\n", STR_ARG(options->bank_name),
+                      (long long)((first + 1 + port) % options->bank_count));
+    }
+}
+
+static void print_link(StrBuf *out, const OverlayHlsOptions *options, uint32_t weight_ports)
+{
+    strbuf_printf(out,
+                  "# v++ --link --platform=NAME --config=host/link.cfg engine.xo -o engine.xclbin\n"
+                  "[connectivity]\nnk=engine:%lld",
+                  (long long)options->kernels);
+    for (int64_t k = 1; k <= options->kernels; k++)
+        strbuf_printf(out, "%cengine_%lld", k == 1 ? ':' : '.', (long long)k);
+    strbuf_add_char(out, '\n');
+    for (int64_t k = 0; options->bank_count > 0 && k < options->kernels; k++)
+        print_banks(out, options, k, weight_ports);
+    strbuf_printf(out, "\n[clock]\ndefaultFreqHz=%lld\n", (long long)options->clock * 1000000);
+}
+
 static void print_makefile(StrBuf *out)
 {
-    strbuf_add_c(out,
-                 "# make csim PROGRAM=program.bin MAPS=bank0.bin WEIGHTS=bank1.bin "
-                 "PARAMETERS=bank2.bin OUTPUT=FILE\n"
-                 "#   runs a program with an ordinary C++ compiler; `ming engine --banks` writes "
-                 "the files;\n"
-                 "#   relative paths start where make was called, also with make -C\n"
-                 "# make synth\n"
-                 "#   synthesizes with Vitis HLS as run_hls.tcl says\n\n"
-                 "ifeq ($(origin CXX),default)\nCXX := g++\nendif\n"
-                 "CXXFLAGS ?= -std=c++17 -O3 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-label\n"
-                 "VITIS_RUN ?= vitis-run\n\n"
-                 "SOURCES := $(wildcard *.cpp)\n"
-                 "OBJECTS := $(SOURCES:.cpp=.o)\n"
-                 "HEADERS := $(wildcard *.h csim/*.h)\n"
-                 "FILES := PROGRAM MAPS WEIGHTS PARAMETERS OUTPUT\n"
-                 "unexport $(FILES)\n"
-                 "export MING_CALLER := $(or $(value PWD),$(CURDIR))\n"
-                 "export MING_PROJECT := $(CURDIR)\n");
+    strbuf_add_c(
+        out,
+        "# make emulate BANKS=FOLDER RESULTS=FILE [HOST_FLAGS=...]\n"
+        "#   runs the frames of `ming engine --banks=FOLDER` by the host's program on engines in "
+        "place of\n"
+        "#   a card's; make host makes the program for a card, where XRT is installed\n"
+        "# make csim PROGRAM=program.bin MAPS=bank0.bin WEIGHTS=bank1.bin "
+        "PARAMETERS=bank2.bin OUTPUT=FILE\n"
+        "#   runs a program with an ordinary C++ compiler; `ming engine --banks` writes "
+        "the files;\n"
+        "#   relative paths start where make was called, also with make -C\n"
+        "# make synth\n"
+        "#   synthesizes with Vitis HLS as run_hls.tcl says\n\n"
+        "ifeq ($(origin CXX),default)\nCXX := g++\nendif\n"
+        "CXXFLAGS ?= -std=c++17 -O3 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-label\n"
+        "VITIS_RUN ?= vitis-run\n\n"
+        "SOURCES := $(wildcard *.cpp)\n"
+        "PARTS := $(filter-out engine_tb.o,$(SOURCES:.cpp=.o))\n"
+        "OBJECTS := $(SOURCES:.cpp=.o)\n"
+        "HEADERS := $(wildcard *.h csim/*.h)\n"
+        "FILES := PROGRAM MAPS WEIGHTS PARAMETERS OUTPUT BANKS RESULTS\n"
+        "unexport $(FILES)\n"
+        "export MING_CALLER := $(or $(value PWD),$(CURDIR))\n"
+        "export MING_PROJECT := $(CURDIR)\n");
     static const char *const files[] = {"PROGRAM", "MAPS", "WEIGHTS", "PARAMETERS", "OUTPUT"};
     for (size_t i = 0; i < COUNT_OF(files); i++)
         strbuf_printf(out, "export MING_%s := $(value %s)\n", files[i], files[i]);
-    strbuf_add_c(out, "\n.PHONY: csim synth clean\n\n"
+    strbuf_add_c(out, "export MING_BANKS := $(value BANKS)\n"
+                      "export MING_RESULTS := $(value RESULTS)\n");
+    strbuf_add_c(out, "\n.PHONY: csim emulate host synth clean\n\n"
                       "%.o: %.cpp $(HEADERS)\n"
                       "\t$(CXX) $(CXXFLAGS) -Icsim -include csim/ming_fibres.h -c $< -o $@\n\n"
                       "engine_csim: $(OBJECTS)\n"
@@ -142,8 +222,11 @@ static void print_makefile(StrBuf *out)
                       files[i], files[i]);
     strbuf_add_c(out, "\tcd \"$$MING_CALLER\" && \"$$MING_PROJECT/engine_csim\"");
     for (size_t i = 0; i < COUNT_OF(files); i++) strbuf_printf(out, " \"$$MING_%s\"", files[i]);
-    strbuf_add_c(out, "\n\nsynth:\n\t$(VITIS_RUN) --mode hls --tcl run_hls.tcl\n\n"
-                      "clean:\n\trm -f $(OBJECTS) engine_csim\n");
+    strbuf_add_c(out, "\n\n");
+    print_host_targets(out);
+    strbuf_add_c(out,
+                 "synth:\n\t$(VITIS_RUN) --mode hls --tcl run_hls.tcl\n\n"
+                 "clean:\n\trm -f $(OBJECTS) engine_csim host/engine_host host/engine_emulate\n");
 }
 
 static void print_tcl(StrBuf *out, const OverlayHlsOptions *options)
@@ -218,13 +301,17 @@ bool overlay_hls_write(Context *ctx, const Attr *overlay, const OverlayHlsOption
     EmittedProject project = {0};
     EmittedFiles *files = &project.files;
     bool ok = add_copies(ctx, files, "", options->engine_dir, SOURCES, COUNT_OF(SOURCES)) &&
-              add_copies(ctx, files, "csim/", options->csim_dir, CSIM, COUNT_OF(CSIM));
+              add_copies(ctx, files, "csim/", options->csim_dir, CSIM, COUNT_OF(CSIM)) &&
+              add_copies(ctx, files, "host/", options->engine_dir, HOST, COUNT_OF(HOST)) &&
+              add_copies(ctx, files, "host/", options->board_dir, BOARD, COUNT_OF(BOARD));
     SaOverlay size = sa_overlay(overlay);
     for (size_t i = 0; ok && sa_is_popcount(&size) && i < files->len; i++)
         use_block_ram(&files->data[i].text);
     if (ok) {
         print_config(add_file(files, "", "engine_config.h"), overlay);
         overlay_hls_print_isa(add_file(files, "", "engine_isa.h"));
+        print_host_config(add_file(files, "host/", "host_config.h"), options);
+        print_link(add_file(files, "host/", "link.cfg"), options, size.weight_banks);
         print_makefile(add_file(files, "", "Makefile"));
         print_tcl(add_file(files, "", "run_hls.tcl"), options);
         print_report(add_file(files, "", "report.json"), overlay, options);

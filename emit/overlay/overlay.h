@@ -14,8 +14,12 @@
 typedef struct OverlayHlsOptions {
     const char *output_dir;
     const char *csim_dir, *engine_dir; /* where the simulation headers and the engine's C++ are */
+    const char *board_dir;             /* and what hosts of cards share */
     Str part;
-    int64_t clock; /* MHz */
+    int64_t clock;      /* MHz */
+    int64_t kernels;    /* on a card */
+    Str bank_name;      /* of its external memory */
+    int64_t bank_count; /* 0: not known */
 } OverlayHlsOptions;
 
 /* Writes the project of an #sa.overlay as emit_write_project does. False: diagnosed, or what the

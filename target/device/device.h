@@ -97,7 +97,11 @@ Resources device_budget(const Device *device, int64_t percent);
  * two links at a port, and cards that are not connected by one path each.
  * Tests: test/unit/target/device/system_test.c, lit/tools/devices-system.test */
 
-enum { SYSTEM_MAX_CARDS = 16 };
+enum {
+    SYSTEM_MAX_CARDS = 16,
+    SYSTEM_PCIE_GBYTES = 12, /* of hosts that nobody describes, and below */
+    SYSTEM_TRANSFER_US = 30
+};
 
 typedef enum LinkProtocol {
     LINK_EITHER, /* udp, where nothing is lost without back-pressure, else credit */

@@ -15,9 +15,7 @@ enum {
     DEFAULT_GBPS = 100,
     DEFAULT_LATENCY_NS = 526,
     DEFAULT_PAYLOAD = 1408,
-    DEFAULT_OVERHEAD = 66,
-    DEFAULT_PCIE_GBYTES = 12,
-    DEFAULT_TRANSFER_US = 30
+    DEFAULT_OVERHEAD = 66
 };
 
 static const char *const protocols[] = {
@@ -116,8 +114,8 @@ static bool read_element(const XmlFile *file, const xmlNode *node, System *out, 
         out->cards[out->card_count++] = read_card(file, node);
     } else if (strcmp(name, "host") == 0) {
         out->has_host = true;
-        out->pcie_gbytes = xml_count(file, node, "pcie-gbytes", DEFAULT_PCIE_GBYTES);
-        out->transfer_us = xml_count(file, node, "transfer-us", DEFAULT_TRANSFER_US);
+        out->pcie_gbytes = xml_count(file, node, "pcie-gbytes", SYSTEM_PCIE_GBYTES);
+        out->transfer_us = xml_count(file, node, "transfer-us", SYSTEM_TRANSFER_US);
     }
     return strcmp(name, "link") != 0 || read_link(file, node, out, parts);
 }
@@ -141,7 +139,7 @@ bool system_read(Context *ctx, const char *path, const char *schema, System *out
 {
     XmlFile file = {ctx, path, false};
     xmlDoc *doc = xml_read(&file, "system file", MAX_FILE_SIZE);
-    *out = (System){.pcie_gbytes = DEFAULT_PCIE_GBYTES, .transfer_us = DEFAULT_TRANSFER_US};
+    *out = (System){.pcie_gbytes = SYSTEM_PCIE_GBYTES, .transfer_us = SYSTEM_TRANSFER_US};
     bool ok = doc && xml_validate(&file, doc, schema, "system files") &&
               read_system(&file, xmlDocGetRootElement(doc), out);
     xmlFreeDoc(doc);
@@ -205,8 +203,8 @@ void system_chain(Context *ctx, const Device *device, uint32_t count, System *ou
     uint32_t first = next_port(device, 0), second = next_port(device, first + 1);
     strbuf_printf(&name, "%ux%.*s", count, STR_ARG(device->name));
     *out = (System){.name = ident_get_c(ctx, name.data)->str,
-                    .pcie_gbytes = DEFAULT_PCIE_GBYTES,
-                    .transfer_us = DEFAULT_TRANSFER_US};
+                    .pcie_gbytes = SYSTEM_PCIE_GBYTES,
+                    .transfer_us = SYSTEM_TRANSFER_US};
     for (uint32_t i = 0; i < count; i++) {
         strbuf_clear(&name);
         strbuf_printf(&name, "c%u", i);

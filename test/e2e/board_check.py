@@ -357,7 +357,7 @@ def check_stale(tools, folder):
     (path / "board/mine.bit").touch()
     must_run(tools / "ming", "compile", SMALL / "model.onnx", "-o", path, "--platform=xrt", "--device=u50")
     names = sorted(f.name for f in (path / "board").iterdir())
-    expect(names == ["csim_xrt.h", "design.h", "driver.py", "host.cpp", "host_frames.h", "link.cfg", "mine.bit",
+    expect(names == ["csim_xrt.h", "design.h", "driver.py", "host.cpp", "host_frames.h", "host_main.h", "link.cfg", "mine.bit",
                      "two_sided.h"], names)
     must_run(tools / "ming", "compile", SMALL / "model.onnx", "-o", path)
     expect([f.name for f in (path / "board").iterdir()] == ["mine.bit"], list((path / "board").iterdir()))

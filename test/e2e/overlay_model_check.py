@@ -378,7 +378,7 @@ def main():
                 except Failure as why:
                     print(f"{function.__name__} {args.seed}-{index}: {why}")
                     failed += 1
-        if held + failed < LEAST[function] * count:
+        if held + failed < int(LEAST[function] * count):
             print(f"{function.__name__}: only {held} of {count} are no refusals")
             failed += 1
     print(f"{passed} passed, {failed} failed")

@@ -21,6 +21,7 @@ typedef struct OverlayFlags {
     const char *output, *act, *weight; /* of the types NULL: not given */
     Size sizes[SA_OVERLAY_PARAMS];     /* LIMIT_NOT_GIVEN */
     DeviceOptions device;
+    int64_t kernels;
     OverlaySearchFlags search;
 } OverlayFlags;
 
@@ -34,7 +35,8 @@ static const char *default_of(const char *name)
 
 static void init_flags(OverlayFlags *flags)
 {
-    *flags = (OverlayFlags){.device = DEVICE_OPTIONS_DEFAULTS, .search = {.rate = LIMIT_NOT_GIVEN}};
+    *flags = (OverlayFlags){
+        .device = DEVICE_OPTIONS_DEFAULTS, .kernels = 1, .search = {.rate = LIMIT_NOT_GIVEN}};
     flags->device.device = NULL;
     for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
         const char *name = sa_overlay_params[i].name;
@@ -122,7 +124,7 @@ static bool fits_device(const Tool *tool, const SaOverlay *size, const DeviceTar
 static bool write_project(const Tool *tool, Context *ctx, const OverlayFlags *flags,
                           const Attr *overlay, const DeviceTarget *target)
 {
-    StrBuf csim = {0}, engine = {0}, why = {0};
+    StrBuf csim = {0}, engine = {0}, board = {0}, why = {0};
     OverlayHlsOptions options = {.output_dir = flags->output,
                                  .part = target ? target->device.part : STR(DEVICE_DEFAULT_PART),
                                  .clock = target ? target->clock : flags->device.clock};
@@ -134,12 +136,25 @@ static bool write_project(const Tool *tool, Context *ctx, const OverlayFlags *fl
     ok = ok && (driver_resource_dir("engine", &engine) ||
                 tool_error(tool, "error: the engine's C++ is not installed: none of %s is there",
                            engine.data));
+    ok = ok &&
+         (driver_resource_dir("board", &board) ||
+          tool_error(tool, "error: the files for boards are not installed: none of %s is there",
+                     board.data));
+    options.kernels = flags->kernels;
+    if (target && target->device.bank_count > 0) {
+        options.bank_name = target->device.banks[0].name;
+        for (uint32_t i = 0; i < target->device.bank_count; i++)
+            if (str_eq(target->device.banks[i].name, options.bank_name))
+                options.bank_count += target->device.banks[i].count;
+    }
     options.csim_dir = csim.data;
+    options.board_dir = board.data;
     options.engine_dir = engine.data;
     ok = ok && overlay_hls_write(ctx, overlay, &options, &why);
     if (why.len > 0) tool_error(tool, "error: %s", why.data);
     strbuf_free(&csim);
     strbuf_free(&engine);
+    strbuf_free(&board);
     strbuf_free(&why);
     return ok;
 }
@@ -193,9 +208,11 @@ static bool check_search(const Tool *tool, const OverlayFlags *flags)
 
 static bool run_overlay(const Tool *tool, const OverlayFlags *flags, const Texts *inputs)
 {
-    enum { MOST_MHZ = 2000 };
+    enum { MOST_MHZ = 2000, MOST_KERNELS = 16 };
     const int64_t clock = flags->device.clock;
     if (inputs->len > 0) return tool_error(tool, "error: takes no file, as '%s'", inputs->data[0]);
+    if (flags->kernels < 1 || flags->kernels > MOST_KERNELS)
+        return tool_error(tool, "error: --kernels takes 1 to %d", MOST_KERNELS);
     if (!check_search(tool, flags) || !tool_check_device(tool, &flags->device)) return false;
     if (clock != LIMIT_NOT_GIVEN && (clock < 1 || clock > MOST_MHZ))
         return tool_error(tool, "error: --clock takes 1 to %d MHz", MOST_MHZ);
@@ -211,7 +228,9 @@ static bool run_overlay(const Tool *tool, const OverlayFlags *flags, const Texts
 
 static void add_flags(OverlayFlags *overlay, Flags *flags)
 {
-    FLAGS_ADD(flags, {"o", FLAG_TEXT, &overlay->output, "dir", "Directory of the project", NULL});
+    FLAGS_ADD(flags, {"o", FLAG_TEXT, &overlay->output, "dir", "Directory of the project", NULL},
+              {"kernels", FLAG_INT, &overlay->kernels, "n",
+               "Engines that the card is linked with, for the host, default 1", NULL});
     for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
         const SaParam *param = &sa_overlay_params[i];
         Size *size = &overlay->sizes[i];

@@ -17,7 +17,7 @@ static bool take(hls::stream<Request> &from, hls::stream<Answer> &to, Request &r
 void activations(hls::stream<ReadRequest> reads[READERS], hls::stream<Word> words[READERS],
                  hls::stream<WriteRequest> writes[WRITERS], DoneStream flushed[WRITERS])
 {
-    static Word pages[ACT_PAGES][PAGE_WORDS];
+    ENGINE_MEMORY(Word, pages, [ACT_PAGES][PAGE_WORDS]);
 #pragma HLS array_partition variable = pages dim = 1 complete
 #pragma HLS aggregate variable = pages compact = bit
 #pragma HLS bind_storage variable = pages type = ram_s2p impl = uram

@@ -133,7 +133,7 @@ taps:
 static void run(const Command &c, hls::stream<Tap> &taps, hls::stream<Word> &words,
                 const Column pe[2][PE_WORDS][COLS], hls::stream<Vector> &sums)
 {
-    static Vector partial[ACC_WORDS];
+    ENGINE_MEMORY(Vector, partial, [ACC_WORDS]);
 #pragma HLS aggregate variable = partial compact = bit
 #pragma HLS bind_storage variable = partial type = ram_s2p
 

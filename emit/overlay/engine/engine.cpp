@@ -1,4 +1,5 @@
-/* The engine as one kernel: processes that run until the program ends. */
+/* The engine as one kernel: processes that run until the program ends. The port of the program has one
+ * process that reads, and one that writes the status. */
 #include "engine.h"
 
 static void report(hls::stream<ap_uint<32>> &fault, hls::stream<ap_uint<32>> &left, ap_uint<32> *status)
@@ -23,15 +24,15 @@ void engine(const word_t *program, ap_uint<32> count, const beat_t *maps_in, bea
 #endif
 #pragma HLS interface m_axi port = parameters bundle = parameters offset = slave max_read_burst_length = 64
 #pragma HLS interface s_axilite port = count
-#pragma HLS interface s_axilite port = status
+#pragma HLS interface m_axi port = status bundle = program offset = slave
 #pragma HLS interface s_axilite port = return
 #pragma HLS dataflow
 
     /* Each has one process that writes and one that reads; semaphores keep them apart. */
-    static word_t pu_program[PU_WORDS];
-    static Column buffer[2][W_WORDS];
-    static Column pe[2][PE_WORDS][COLS];
-    static param_t vectors[PARAM_WORDS][ROWS];
+    ENGINE_MEMORY(word_t, pu_program, [PU_WORDS]);
+    ENGINE_MEMORY(Column, buffer, [2][W_WORDS]);
+    ENGINE_MEMORY(Column, pe, [2][PE_WORDS][COLS]);
+    ENGINE_MEMORY(param_t, vectors, [PARAM_WORDS][ROWS]);
 #pragma HLS stream variable = pu_program type = unsync
 #pragma HLS stream variable = buffer type = unsync
 #pragma HLS stream variable = pe type = unsync

@@ -27,6 +27,11 @@
 #define WAIT_FOR_OTHERS()
 #endif
 
+/* A memory of the engine. C simulation may run several engines, each in a thread. */
+#ifndef ENGINE_MEMORY
+#define ENGINE_MEMORY(TYPE, NAME, EXTENTS) static TYPE NAME EXTENTS
+#endif
+
 /* A word of a memory, or what moves at once. */
 template <class T, int N> struct Lanes {
     T lane[N];
