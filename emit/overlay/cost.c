@@ -76,13 +76,14 @@ static Cost cost_of_alu(const SaOverlay *o)
 {
     int64_t units = (int64_t)o->rows * o->pu_stages, parts = up(o->acc, DSP_B), bits = o->acc;
     int64_t products = 0;
+    const int64_t windows = 12 * 16; /* counters of a pool's windows in both axes */
     if (o->pu_kind != SA_PU_ALL)
-        return (Cost){.lut = units * bits * 4 + RUN_BITS,
+        return (Cost){.lut = units * bits * 4 + RUN_BITS + windows,
                       .ff =
                           (int64_t)o->rows * bits * (SA_FEW_PU_REGS + 2 * o->pu_stages) + RUN_BITS};
     for (int64_t i = 0; i < parts; i++) products += up(bits - i * DSP_B, DSP_A);
     return (Cost){.dsp = units * products,
-                  .lut = units * bits * (2 * 5 + 6 + 4 + sa_is_popcount(o)) + RUN_BITS,
+                  .lut = units * bits * (2 * 5 + 6 + 4 + sa_is_popcount(o)) + RUN_BITS + windows,
                   .ff = (int64_t)o->rows * bits * (SA_PU_REGS + 2 * o->pu_stages) + RUN_BITS};
 }
 
@@ -93,12 +94,12 @@ static Cost cost_of_buffer(const SaOverlay *o, int64_t width, int64_t depth, int
     return (Cost){.uram = count * memory_blocks_uram(width, depth)};
 }
 
-/* Pages; each reader chooses among them, each page among two writers. */
+/* Pages; each reader chooses among them, each page among two writers, and compares with what is there. */
 static Cost cost_of_activations(const SaOverlay *o)
 {
     int64_t width = (int64_t)o->cols * o->act_bits, pages = o->act_pages;
     Cost cost = cost_of_buffer(o, width, sa_page_words(o), pages);
-    cost.lut = READERS * width * up(pages, 3) + pages * width / 2;
+    cost.lut = READERS * width * up(pages, 3) + pages * width;
     cost.ff = (READERS + 2) * 2 * width;
     return cost;
 }

@@ -193,7 +193,7 @@ def make_cases(args):
         yield f"random-{args.seed}-{index}", lambda f, i=index: check_random(args, i, f)
     for case in WRONG:
         yield f"wrong-{case[0].__name__}", lambda f, c=case: check_wrong(args, c, f)
-    hidden = [(finn_networks.tincy_yolo_hidden, "act=ui3,act_pages=8"),
+    hidden = [(finn_networks.tincy_yolo_hidden, "act=ui3,act_pages=6"),
               (finn_networks.dorefa_hidden, "act=ui2,act_pages=11")] if args.hidden else []
     for recipe, types in hidden:
         yield recipe.__name__, lambda f, r=recipe, t=types: check_hidden(args, r, t, f)

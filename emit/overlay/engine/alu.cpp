@@ -182,49 +182,74 @@ words:
     }
 }
 
-/* Of one axis, the windows of a pool that a result is in, and the result that a window begins with. */
+/* Of one axis, the windows of a pool that the next result is in, counted without a division; `from` and
+ * `next` are where window `first` and window `end` begin behind the padding. */
 struct Windows {
-    ap_uint<16> first, end;
-    place_t stride, pad;
+    ap_uint<16> first, end, kernel, stride, pad, count;
+    place_t at, from, next;
 
-    bool begins(ap_uint<16> window, ap_uint<16> result) const
+    void begin(ap_uint<16> window_kernel, ap_uint<16> window_stride, ap_uint<16> padding, ap_uint<16> windows)
     {
-        const place_t from = window * stride;
-        return result == (from < pad ? place_t(0) : place_t(from - pad));
+        kernel = window_kernel;
+        stride = window_stride;
+        pad = padding;
+        count = windows;
+        rewind();
     }
-};
 
-static Windows windows_of(ap_uint<16> result, ap_uint<16> kernel, ap_uint<16> stride, ap_uint<16> pad,
-                          ap_uint<16> count)
-{
-#pragma HLS inline
-    const place_t at = result + place_t(pad);
-    const place_t end = at / stride + 1;
-    return Windows{ap_uint<16>(at < kernel ? place_t(0) : place_t((at - kernel) / stride + 1)),
-                   ap_uint<16>(end < count ? end : place_t(count)), stride, place_t(pad)};
-}
+    void rewind()
+    {
+        first = 0;
+        end = 1;
+        at = pad;
+        from = 0;
+        next = stride;
+    padding:
+        while (next <= at && end < count) {
+            end++;
+            next += stride;
+        }
+    }
+
+    /* To the next result: one window at most begins with it, and one is over. */
+    void advance()
+    {
+        at++;
+        if (at >= from + kernel) {
+            first++;
+            from += stride;
+        }
+        if (next <= at && end < count) {
+            end++;
+            next += stride;
+        }
+    }
+
+    /* Whether the result is the first one of the window that begins there. */
+    bool begins(place_t place) const { return at == (place < pad ? place_t(pad) : place); }
+};
 
 /* A result, or its share in the maxima of the windows that it is in. The first of a window is written
  * as it is. */
-static void store_vector(const Command &c, const Place &at, const Vector &vector,
-                         hls::stream<WriteRequest> &writes)
+static void store_vector(const Command &c, const Place &at, const Vector &vector, const Windows &rows,
+                         const Windows &columns, hls::stream<WriteRequest> &writes)
 {
     if (c.regs.pool_k_h == 0) {
         store_pixel(c, at, vector, false, writes);
         return;
     }
-    const Windows rows =
-        windows_of(at.y, c.regs.pool_k_h, c.regs.pool_stride_y, c.regs.pool_pad_t, c.regs.pool_h);
-    const Windows columns =
-        windows_of(at.x, c.regs.pool_k_w, c.regs.pool_stride_x, c.regs.pool_pad_l, c.regs.pool_w);
     ap_uint<16> stored = 0;
+    place_t row = rows.from;
 rows:
-    for (ap_uint<16> y = rows.first; y < rows.end; y++)
+    for (ap_uint<16> y = rows.first; y < rows.end; y++, row += rows.stride) {
+        place_t column = columns.from;
     columns:
-        for (ap_uint<16> x = columns.first; x < columns.end; x++, stored += VECTOR_WORDS) {
-            const bool is_first = rows.begins(y, at.y) && columns.begins(x, at.x);
+        for (ap_uint<16> x = columns.first; x < columns.end; x++, column += columns.stride) {
+            const bool is_first = rows.begins(row) && columns.begins(column);
             store_pixel(c, Place{at.m, y, x}, vector, !is_first, writes);
+            stored += VECTOR_WORDS;
         }
+    }
     const WriteRequest nothing = {};
 pauses:
     for (; stored < POOL_LATENCY; stored++)
@@ -235,7 +260,7 @@ pauses:
 static void execute(const Command &c, const Place &at, ap_uint<16> first, ap_uint<16> length,
                     Vector regs[PU_REGS], const Vector &sums, const Vector &operand,
                     const word_t pu_program[PU_WORDS], const param_t vectors[PARAM_WORDS][ROWS],
-                    hls::stream<WriteRequest> &writes)
+                    const Windows &rows, const Windows &columns, hls::stream<WriteRequest> &writes)
 {
 instructions:
     for (ap_uint<16> i = 0; i < length; i++) {
@@ -244,7 +269,7 @@ instructions:
         const word_t word = pu_program[(first + i) % PU_WORDS];
         const isa::Opcode opcode = isa::opcode(word);
         if (opcode == isa::PU_STORE) {
-            store_vector(c, at, regs[reg(int(isa::pu_store::src0(word)))], writes);
+            store_vector(c, at, regs[reg(int(isa::pu_store::src0(word)))], rows, columns, writes);
         } else if (PU_KIND == 1 && opcode == isa::PU_MVHI) {
             regs[reg(int(isa::pu_mvhi::dest(word)))] = all_lanes(acc_t(isa::pu_mvhi::immediate(word)) << 13);
         } else if (PU_KIND == 1 && opcode == isa::PU_LOOKUP) {
@@ -298,12 +323,15 @@ static void run(const Command &c, hls::stream<Vector> &sums, const word_t pu_pro
         to_operands.write(c);
 
     Place at;
+    Windows rows, columns;
+    rows.begin(c.regs.pool_k_h, c.regs.pool_stride_y, c.regs.pool_pad_t, c.regs.pool_h);
+    columns.begin(c.regs.pool_k_w, c.regs.pool_stride_x, c.regs.pool_pad_l, c.regs.pool_w);
 blocks:
-    for (at.m = 0; at.m < c.regs.out_cblk; at.m++)
+    for (at.m = 0; at.m < c.regs.out_cblk; at.m++, rows.rewind())
     rows:
-        for (at.y = 0; at.y < c.regs.out_h; at.y++)
+        for (at.y = 0; at.y < c.regs.out_h; at.y++, rows.advance(), columns.rewind())
         columns:
-            for (at.x = 0; at.x < c.regs.out_w; at.x++) {
+            for (at.x = 0; at.x < c.regs.out_w; at.x++, columns.advance()) {
                 Vector regs[PU_REGS] = {};
 #pragma HLS array_partition variable = regs complete
                 Vector lanes = {}, operand = {};
@@ -314,10 +342,11 @@ blocks:
             window:
                 for (place_t t = 0; t < window; t++) {
                     lanes = sums.read();
-                    execute(c, at, c.regs.pu_tap, taps, regs, lanes, operand, pu_program, vectors, writes);
+                    execute(c, at, c.regs.pu_tap, taps, regs, lanes, operand, pu_program, vectors,
+                            rows, columns, writes);
                 }
                 execute(c, at, c.regs.pu_out, c.regs.pu_out_length, regs, lanes, operand, pu_program, vectors,
-                        writes);
+                        rows, columns, writes);
             }
 }
 
