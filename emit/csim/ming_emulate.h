@@ -596,11 +596,9 @@ private:
     /* The next message of a card, while those of the others are kept. */
     Message wait_for(Process &card, MessageKind kind)
     {
-        while (card.messages.empty()) {
+        for (take_all(); card.messages.empty(); take_all()) {
+            ask_if_idle(); /* all may have been idle before: then nothing comes any more */
             poll_sockets(sockets());
-            take_all();
-            if (card.messages.empty())
-                ask_if_idle();
         }
         return take_front(card, kind);
     }
