@@ -4,7 +4,7 @@
  *   the name of a top function, which its C++ begins with
  *   rtl/NAME or ./NAME, a file of Verilog or beside it
  *   kernels/NAME, cardN/link.cfg, ./system.mk or ./system.json, of a design on cards
- *   ./NAME or csim/NAME, what a project of its kind always has
+ *   ./NAME, csim/NAME or host/NAME, what a project of its kind always has
  *
  * The Verilog and the kernels of a project are known from its own lists, since names come from the
  * layers.
@@ -16,24 +16,34 @@
 
 #define RTL_FOLDER "rtl/"
 #define HERE "./"
+#define HOST_FOLDER "host/" /* of an engine */
 
 #define KERNEL_FOLDER "kernels/"
 #define SYSTEM_RULES "system.mk"
 
-static const char *const folders[] = {RTL_FOLDER, EMIT_BOARD_FOLDER, EMIT_CSIM_FOLDER, HERE};
+static const char *const folders[] = {RTL_FOLDER, EMIT_BOARD_FOLDER, EMIT_CSIM_FOLDER, HOST_FOLDER,
+                                      HERE};
 /* Names that do not depend on the design. Where the first is there, all of them are ming's. An
  * engine's are those of emit/overlay/files.c. */
 static const char *const hls_files[] = {"hls_config.cfg", "run_hls.tcl",  "Makefile",
                                         ".clang-format",  "folding.json", NULL};
 static const char *const placed_files[] = {"floorplan.tcl", "link.cfg", NULL};
-static const char *const engine_files[] = {
-    "engine_config.h", "engine_isa.h",    "engine.cpp",    "engine.h",
-    "engine_tb.cpp",   "activations.cpp", "alu.cpp",       "array.cpp",
-    "compute.cpp",     "fetch.cpp",       "fill.cpp",      "Makefile",
-    "run_hls.tcl",     "semaphores.cpp",  "transfers.cpp", NULL};
+static const char *const engine_files[] = {"engine_config.h",  "engine_files.h",  "engine_isa.h",
+                                           "engine_program.h", "engine.cpp",      "engine.h",
+                                           "engine_tb.cpp",    "activations.cpp", "alu.cpp",
+                                           "array.cpp",        "compute.cpp",     "fetch.cpp",
+                                           "fill.cpp",         "Makefile",        "run_hls.tcl",
+                                           "semaphores.cpp",   "transfers.cpp",   NULL};
+static const char *const engine_host_files[] = {"engine_host.cpp",
+                                                "engine_xrt.h",
+                                                "host_config.h",
+                                                "host_main.h",
+                                                "two_sided.h",
+                                                "link.cfg",
+                                                NULL};
 static const char *const engine_headers[] = {"ming_fibres.h", NULL}; /* others have not */
-static const char *const *const fixed_names[] = {hls_files, placed_files, engine_files,
-                                                 emit_csim_names, engine_headers};
+static const char *const *const fixed_names[] = {
+    hls_files, placed_files, engine_files, engine_host_files, emit_csim_names, engine_headers};
 /* Of a design on cards: what stands beside the folders, and what is in that of the kernels. */
 static const char *const system_files[] = {SYSTEM_RULES, "system.json"};
 static const char *const kernel_files[] = {".cpp", ".h", "_params.h", ".cfg"};
@@ -153,6 +163,7 @@ static void list_old_fixed(const char *dir, StrBuf *out)
         add_lines(out, HERE, kinds[i]);
         add_lines(out, EMIT_CSIM_FOLDER, emit_csim_names);
         add_lines(out, EMIT_CSIM_FOLDER, engine_headers);
+        if (kinds[i] == engine_files) add_lines(out, HOST_FOLDER, engine_host_files);
     }
     strbuf_free(&path);
 }
@@ -222,7 +233,8 @@ void emit_list_files(const EmittedFiles *files, StrBuf *out)
             add_line(out, "", name);
         else if (is_system_file(name))
             add_line(out, HERE, name);
-        else if (str_starts_with(name, RTL_FOLDER) || str_starts_with(name, EMIT_CSIM_FOLDER))
+        else if (str_starts_with(name, RTL_FOLDER) || str_starts_with(name, EMIT_CSIM_FOLDER) ||
+                 str_starts_with(name, HOST_FOLDER))
             add_line(out, "", name);
         else if (is_verilog(name) || is_fixed_name(name))
             add_line(out, HERE, name);
@@ -318,7 +330,8 @@ static void remove_line(Str line, void *user)
 void emit_remove_stale(const char *dir, Str lines, const EmittedFiles *files)
 {
     Removal removal = {dir, files, false};
-    static const char *const may_be_empty[] = {RTL_FOLDER, EMIT_BOARD_FOLDER, EMIT_CSIM_FOLDER};
+    static const char *const may_be_empty[] = {RTL_FOLDER, EMIT_BOARD_FOLDER, EMIT_CSIM_FOLDER,
+                                               HOST_FOLDER};
     StrBuf path = {0};
     each_line(lines, remove_line, &removal);
     for (size_t i = 0; removal.has_removed && i < COUNT_OF(may_be_empty); i++) {

@@ -311,7 +311,7 @@ static void list_arrays(const OverlayRequest *request, Arrays *arrays, bool *run
     *runs = has_products || has_planes;
     if (has_products) add_arrays(request, products, arrays);
     if (has_planes) add_arrays(request, planes, arrays);
-    qsort(arrays->data, arrays->len, sizeof *arrays->data, compare_arrays);
+    if (arrays->len > 0) qsort(arrays->data, arrays->len, sizeof *arrays->data, compare_arrays);
 }
 
 /* The bits of "ui2". */

@@ -53,7 +53,21 @@ static uint32_t bits_of(const char *type)
     return (uint32_t)strtoul(type + strcspn(type, "0123456789"), NULL, 10);
 }
 
-/* NULL: diagnosed. */
+static bool check_sizes(const Tool *tool, const OverlayFlags *flags)
+{
+    for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
+        const SaParam *param = &sa_overlay_params[i];
+        const Size *size = &flags->sizes[i];
+        if (size->value == LIMIT_NOT_GIVEN ||
+            (size->value >= param->least && size->value <= param->most))
+            continue;
+        return tool_error(tool, "error: --%s takes %lld to %lld, but got %lld", size->name,
+                          (long long)param->least, (long long)param->most, (long long)size->value);
+    }
+    return true;
+}
+
+/* Of sizes that are in range. NULL: diagnosed. */
 static const Attr *read_overlay(Context *ctx, const OverlayFlags *flags)
 {
     uint32_t words[SA_OVERLAY_WORDS] = {0};
@@ -61,7 +75,7 @@ static const Attr *read_overlay(Context *ctx, const OverlayFlags *flags)
         int64_t value = flags->sizes[i].value;
         if (value == LIMIT_NOT_GIVEN)
             value = strtoll(default_of(sa_overlay_params[i].name), NULL, 10);
-        words[i] = value >= 0 && value <= UINT32_MAX ? (uint32_t)value : 0; /* 0 is refused */
+        words[i] = (uint32_t)value;
     }
     SaOverlay overlay = sa_overlay_from_words(words);
     const char *act = flags->act ? flags->act : default_of("act");
@@ -213,7 +227,9 @@ static bool run_overlay(const Tool *tool, const OverlayFlags *flags, const Texts
     if (inputs->len > 0) return tool_error(tool, "error: takes no file, as '%s'", inputs->data[0]);
     if (flags->kernels < 1 || flags->kernels > MOST_KERNELS)
         return tool_error(tool, "error: --kernels takes 1 to %d", MOST_KERNELS);
-    if (!check_search(tool, flags) || !tool_check_device(tool, &flags->device)) return false;
+    if (!check_sizes(tool, flags) || !check_search(tool, flags) ||
+        !tool_check_device(tool, &flags->device))
+        return false;
     if (clock != LIMIT_NOT_GIVEN && (clock < 1 || clock > MOST_MHZ))
         return tool_error(tool, "error: --clock takes 1 to %d MHz", MOST_MHZ);
     Context *ctx = context_create();

@@ -65,6 +65,28 @@ static void floats_of_16_bits_are_a_step_apart(void **state)
     npy_free(&shifted);
 }
 
+static void sums_near_the_largest_number_overflow_in_one_order(void **state)
+{
+    Npy a = floats_of(4, (double[]){-2.99e38, INFINITY, 3e37}, 3);
+    Npy b = floats_of(4, (double[]){-INFINITY, 3e38, 3e37}, 3);
+    Npy other_sign = floats_of(4, (double[]){INFINITY, INFINITY, 3e37}, 3);
+    Npy far = floats_of(4, (double[]){-2.99e38, 2e37, 3e37}, 3);
+    Npy no_number = floats_of(4, (double[]){-2.99e38, INFINITY, NAN}, 3);
+    double *reach = compare_reach(&a);
+    (void)state;
+    assert_int_equal(compare_results(&a, &b, false, reach), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &b, false, NULL), 0);
+    assert_int_equal(compare_results(&a, &other_sign, false, reach), 0);
+    assert_int_equal(compare_results(&a, &far, false, reach), 1);
+    assert_int_equal(compare_results(&a, &no_number, false, reach), 2);
+    free(reach);
+    npy_free(&a);
+    npy_free(&b);
+    npy_free(&other_sign);
+    npy_free(&far);
+    npy_free(&no_number);
+}
+
 static void cancelled_sums_reach_farther(void **state)
 {
     const double values[] = {5e6, -5e6};
@@ -117,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floats_are_close_to_the_largest),
         cmocka_unit_test(floats_of_16_bits_are_a_step_apart),
+        cmocka_unit_test(sums_near_the_largest_number_overflow_in_one_order),
         cmocka_unit_test(cancelled_sums_reach_farther),
         cmocka_unit_test(integers_are_exact),
     };
