@@ -74,9 +74,10 @@ class Suite:
     # The groups.
 
     def test_headers(self):
-        """Every header stands alone, twice included, without a warning; Verilator's beside them."""
+        """Every header stands alone, twice included, without a warning but those of HLS pragmas;
+        Verilator's beside them."""
         for header in sorted(n for n in os.listdir(HEADERS) if n.endswith(".h")):
-            flags = ["-c"]
+            flags = ["-c", "-Wno-unknown-pragmas"]
             if header == "ming_rtl.h":
                 if not shutil.which("verilator"):
                     print("  note: verilator is not installed; %s is left out" % header)
