@@ -17,10 +17,10 @@
 #include "tools/internal.h"
 
 typedef struct EngineFlags {
-    Texts memories, spaces, dumps;      /* BANK:FILE, BANK:BYTES, BANK:FILE */
-    Texts inputs, outputs;              /* .npy files, one for each port */
-    Texts after;                        /* BANK:FILE, of a run elsewhere */
-    const char *banks, *json, *results; /* results: of a host */
+    Texts memories, spaces, dumps;            /* BANK:FILE, BANK:BYTES, BANK:FILE */
+    Texts inputs, outputs;                    /* .npy files, one for each port */
+    Texts after;                              /* BANK:FILE, of a run elsewhere */
+    const char *banks, *json, *svg, *results; /* results: of a host */
     bool is_timed_only;
     int64_t rate, latency, restart, max_cycles;
 } EngineFlags;
@@ -327,13 +327,17 @@ static void print_summary(const EngineResult *result)
                100.0 * (double)result->busy[u] / (double)result->cycles);
 }
 
-static bool report(const EngineJob *job)
+static bool report(const EngineJob *job, Str name)
 {
-    StrBuf text = {0};
-    if (job->flags->json) add_json(&text, &job->result);
-    bool ok = !job->flags->json || write_file(job->tool, job->flags->json, strbuf_str(&text));
+    const EngineFlags *flags = job->flags;
+    StrBuf text = {0}, chart = {0};
+    if (flags->json) add_json(&text, &job->result);
+    if (flags->svg) engine_print_svg(&job->result, name, &chart);
+    bool ok = (!flags->json || write_file(job->tool, flags->json, strbuf_str(&text))) &&
+              (!flags->svg || write_file(job->tool, flags->svg, strbuf_str(&chart)));
     strbuf_free(&text);
-    if (!job->flags->json || strcmp(job->flags->json, "-") != 0) print_summary(&job->result);
+    strbuf_free(&chart);
+    if (!flags->json || strcmp(flags->json, "-") != 0) print_summary(&job->result);
     return ok;
 }
 
@@ -489,7 +493,7 @@ static bool simulate(EngineJob *job)
             !leave_frame(job, frame))
             return false;
     }
-    return save_banks(job) && save_outputs(job) && report(job);
+    return save_banks(job) && save_outputs(job) && report(job, symbol_name(program)->str);
 }
 
 static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *path)
@@ -520,10 +524,10 @@ static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *p
 static bool check_modes(const Tool *tool, const EngineFlags *flags)
 {
     bool runs = !flags->banks && !flags->results && flags->after.len == 0;
-    if (!runs && (flags->json || flags->dumps.len > 0))
+    if (!runs && (flags->json || flags->svg || flags->dumps.len > 0))
         return tool_error(tool,
-                          "error: --json and --dump are of a simulation, which --banks, --after "
-                          "and --results leave out");
+                          "error: --json, --svg and --dump are of a simulation, which --banks, "
+                          "--after and --results leave out");
     if (flags->banks && (flags->outputs.len > 0 || flags->after.len > 0 || flags->results))
         return tool_error(tool,
                           "error: --banks is in front of a run; --output, --after and --results "
@@ -586,6 +590,7 @@ int command_engine(int argc, char **argv)
          "Count cycles and bytes, and compute nothing: no outputs, no products, no hazards", NULL},
         {"json", FLAG_TEXT, &engine.json, "file",
          "Write cycles and all commands as JSON; - is standard output, in place of the text", NULL},
+        {"svg", FLAG_TEXT, &engine.svg, "file.svg", "Write a timeline of the units", NULL},
     };
     const Tool tool = {
         .name = "ming engine",

@@ -55,6 +55,8 @@ bool engine_run(const Op *program, const EngineOptions *options, EngineBank *ban
                 size_t bank_count, EngineResult *result) MUST_CHECK;
 void engine_result_free(EngineResult *result);
 const char *engine_unit_name(uint32_t unit);
+/* Appends a timeline of the units as SVG, under the program's name. */
+void engine_print_svg(const EngineResult *result, Str name, StrBuf *out);
 
 /* A sa.port beside a program, and its array. */
 typedef struct EnginePort {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds engines as C++ (`ming overlay`) and runs programs' files on them.
 
-    engine_csim_check.py --tools=DIR [--models=DIR] [--seed=N] [--count=N] [--layers=N] [--large] [--build=FLAGS]
+    engine_csim_check.py --tools=DIR [--models=DIR] [--seed=N] [--count=N] [--layers=N] [--large]
+                         [--imagenet [NAME...]] [--build=FLAGS]
 
 Networks (overlay_check.py) are compiled, `ming engine --banks` writes the program
 and the banks of external memory, the C++ runs them, and outputs are compared
@@ -23,11 +24,16 @@ import engine_check
 import overlay_check
 from overlay_check import Failure, run
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "bench"))
+import imagenet_networks  # noqa: E402
+
 ROOM = "act_pages=64,param_words=4096,w_words=65536,pe_words=2048"
 ENGINES = {"8x16": f"rows=8,cols=16,{ROOM}", "4x4": f"rows=4,cols=4,{ROOM},acc=40,pu_stages=1",
            "16x16": f"rows=16,cols=16,{ROOM},fill_words=2", "8x2": f"rows=8,cols=2,{ROOM},pu_stages=3"}
 MODELS = ["two_layers", "resnet8_a8w8b16"]
 LARGE_ROOM = "act_pages=128,param_words=16384,w_words=65536,pe_words=1024"
+LARGE = ["rows=16,cols=16", "rows=8,cols=16", "rows=4,cols=4"]
+IMAGENET = ["mobilenet_v1", "resnet18", "resnet50_v15"]
 
 
 def finish(done):
@@ -190,6 +196,17 @@ def check_files(tools, engine, folder):
             raise Failure(f"{name}: {why}") from why
 
 
+def check_large(args, model, sizes, folder):
+    engine = Engine(args.tools, folder / "engine", f"{sizes},{LARGE_ROOM}", args.build)
+    check_model(args.tools, engine, model, folder, 1)
+
+
+def check_imagenet(args, kind, sizes, folder):
+    """Of an image of 224 x 224, against numpy's outputs."""
+    imagenet_networks.write_imagenet(folder / "model", kind)
+    check_large(args, folder / "model", sizes, folder)
+
+
 def make_cases(args, engines):
     tools = args.tools
     first = engines["8x16"]
@@ -206,9 +223,12 @@ def make_cases(args, engines):
     for i in range(args.layers):
         yield f"layer-{args.seed}-{i}", lambda f, n=i: check_layer(tools, args.seed, n, f, args.build)
     if args.large and args.models:
-        for sizes in ("rows=16,cols=16", "rows=8,cols=16", "rows=4,cols=4"):
-            yield (f"mobilenet_v2-{sizes}", lambda f, s=f"{sizes},{LARGE_ROOM}": check_model(
-                tools, Engine(tools, f / "engine", s, args.build), args.models / "mobilenet_v2_a8w6b32", f, 1))
+        for sizes in LARGE:
+            yield (f"mobilenet_v2-{sizes}", lambda f, s=sizes: check_large(
+                args, args.models / "mobilenet_v2_a8w6b32", s, f))
+    for kind in args.imagenet:
+        for sizes in LARGE:
+            yield (f"{kind}-{sizes}", lambda f, k=kind, s=sizes: check_imagenet(args, k, s, f))
 
 
 def main():
@@ -221,6 +241,8 @@ def main():
     parser.add_argument("--layers", type=int, default=0, help="layers, 5 s each")
     parser.add_argument("--frames", type=int, default=1, help="of models")
     parser.add_argument("--large", action="store_true", help="four engines, and MobileNetV2 on three")
+    parser.add_argument("--imagenet", nargs="*", default=[], choices=IMAGENET,
+                        help="networks of bench/imagenet_networks.py on three engines, minutes each")
     parser.add_argument("--build", default="-std=c++17 -O1 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-label",
                         help="flags of the compiler")
     args = parser.parse_args()
