@@ -208,15 +208,14 @@ static void run_design(const HlsDesign *design, const Reference *r)
 {
     HlsValues *values = hls_sim_values_create(design);
     fuzz_check(values != NULL, "the design has no functional model", STR(""));
-    const HlsSimOptions options = {.input_rate = HLS_FULL_RATE,
-                                   .output_rate = HLS_FULL_RATE,
+    const HlsSimOptions options = {.drains = true, /* a second frame has no values */
                                    .hooks = {.user = values, .values = hls_sim_values_advance}};
     uint32_t count = region_entry(op_region(design->top, 0))->arg_count;
     Array **arrays = xcalloc(count + 1, sizeof *arrays);
     HlsSim *sim = hls_sim_create(design, &options);
     enter_frame(design, r, count, arrays);
     hls_sim_values_begin_frame(values, arrays);
-    bool ok = hls_sim_run(sim, 1) && hls_sim_drain(sim);
+    bool ok = hls_sim_run(sim, 1);
     fuzz_check(ok || fuzz_is_known_change(), "the simulation of the design fails", STR(""));
     hls_sim_values_end_frame(values);
     if (ok) leave_frame(design, r, count, arrays);
@@ -275,6 +274,7 @@ static void compile(Op **module, const Reference *reference)
                STR(""));
     fuzz_check(errors == (ok ? 0 : 1), "not one diagnostic for a refused network", STR(""));
     if (ok) fuzz_check_design(*module);
+    fuzz_forget_errors(); /* those of arrays that are not the network's */
     if (ok && is_compared && reference) check_design(*module, reference);
 }
 

@@ -69,10 +69,11 @@ static void use_text(Client *client, json_t *text)
     send_json(client, json_pack("{s:s, s:{s:{s:s, s:i, s:O}}}", "method", "textDocument/didOpen",
                                 "params", "textDocument", "uri", "u", "version", 1, "text", text));
     ask_everything(client);
-    send_json(client, json_pack("{s:s, s:{s:{s:s, s:i}, s:[{s:{s:o, s:o}, s:s}]}}", "method",
-                                "textDocument/didChange", "params", "textDocument", "uri", "u",
-                                "version", 2, "contentChanges", "range", "start",
-                                random_place(client), "end", random_place(client), "text", "%a"));
+    json_t *start = random_place(client), *end = random_place(client);
+    send_json(client,
+              json_pack("{s:s, s:{s:{s:s, s:i}, s:[{s:{s:o, s:o}, s:s}]}}", "method",
+                        "textDocument/didChange", "params", "textDocument", "uri", "u", "version",
+                        2, "contentChanges", "range", "start", start, "end", end, "text", "%a"));
     ask_everything(client);
 }
 

@@ -62,6 +62,13 @@ size_t fuzz_error_count(void)
     return error_count;
 }
 
+void fuzz_forget_errors(void)
+{
+    if (last_context) diag_flush(last_context);
+    first_error[0] = '\0';
+    error_count = 0;
+}
+
 Str fuzz_first_error(void)
 {
     if (last_context) diag_flush(last_context);

@@ -20,6 +20,8 @@ void fuzz_context_give_back(FuzzContext *reused);
 /* The one name of the texts that targets parse. */
 #define FUZZ_SOURCE STR("fuzz")
 
+/* Errors so far are none of those that are asked for from now on. */
+void fuzz_forget_errors(void);
 /* The first error of the input that is run; empty: none so far. How many a user would have seen. */
 Str fuzz_first_error(void);
 size_t fuzz_error_count(void);

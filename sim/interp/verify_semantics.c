@@ -135,7 +135,10 @@ static int64_t random_integer(const Boundary *b, uint64_t *state, uint64_t indic
  * magnitude from 1 to 8. */
 static double random_float(const Boundary *b, uint64_t *state)
 {
-    if (!b->is_quantized) return random_unit(state) * (double)(1 << (next_random(state) & 3));
+    if (!b->is_quantized) {
+        double largest = (double)(1 << (next_random(state) & 3));
+        return random_unit(state) * largest; /* in this order with every compiler */
+    }
     double middle = ((double)b->low + (double)b->high) / 2 - (double)b->zero;
     double reach = ((double)b->high - (double)b->low) / 2 + 2;
     return (middle + random_unit(state) * reach) * b->scale / (double)b->divisor;
