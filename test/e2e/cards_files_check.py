@@ -16,10 +16,10 @@ import json
 import pathlib
 import re
 import sys
-import tempfile
 
 import json_schema
 from board_tools import Failure, expect, must_run, run
+from case_loop import run_cases
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NETWORK = ROOT / "lit/target/dse/Inputs/folding.mir"
@@ -186,17 +186,7 @@ def main():
     cases = (("credit, host", lambda work: check_project(args, work, "credit", ["--platform=xrt"])),
              ("udp, streams", lambda work: check_project(args, work, "either", ["--mode=tmp"])),
              ("system files", lambda work: check_systems(args, work)))
-    passed = failed = 0
-    for title, check in cases:
-        with tempfile.TemporaryDirectory(prefix="ming-cards-") as work:
-            try:
-                check(pathlib.Path(work))
-                passed += 1
-            except (Failure, OSError, ValueError) as failure:
-                failed += 1
-                print(f"FAIL {title}: {failure}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    return run_cases(cases, [Failure])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import argparse
 import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
@@ -22,6 +21,7 @@ import numpy as np
 
 import engine_check
 import overlay_check
+from case_loop import run_cases
 from overlay_check import Failure, run
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "bench"))
@@ -247,21 +247,11 @@ def main():
                         help="flags of the compiler")
     args = parser.parse_args()
     args.models = args.models and pathlib.Path(args.models)
-    passed, failed = 0, 0
     with tempfile.TemporaryDirectory() as builds:
         names = list(ENGINES) if args.large else ["8x16"]
         engines = {name: Engine(args.tools, pathlib.Path(builds) / name, ENGINES[name], args.build)
                    for name in names}
-        for name, check in make_cases(args, engines):
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    check(pathlib.Path(folder))
-                    passed += 1
-                except (Failure, engine_check.Failure, subprocess.TimeoutExpired) as why:
-                    print(f"{name}: {why}")
-                    failed += 1
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+        return run_cases(make_cases(args, engines), [Failure, engine_check.Failure])
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ import pathlib
 import random
 import re
 import sys
-import tempfile
 
 import numpy as np
 
 from board_tools import Failure, expect, must_run, run
+from case_loop import run_cases
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODELS = ROOT / "../shared/models"
@@ -287,17 +287,7 @@ def main():
                               lambda work, f=form, r=rng, c=is_credit: check_links(f, r, work, c)))
         cases += [(title, lambda work, f=form, c=check, o=options: c(f, work, *o))
                   for title, check, options, is_short in NETWORKS if args.all or is_short]
-    passed = failed = 0
-    for title, check in cases:
-        with tempfile.TemporaryDirectory(prefix="ming-network-") as work:
-            try:
-                check(pathlib.Path(work))
-                passed += 1
-            except (Failure, OSError, ValueError) as failure:
-                failed += 1
-                print(f"FAIL {title}: {failure}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    return run_cases(cases, [Failure])
 
 
 if __name__ == "__main__":

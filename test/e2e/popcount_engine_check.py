@@ -15,14 +15,13 @@ import argparse
 import json
 import pathlib
 import random
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
 import engine_csim_check
 import overlay_check
+from case_loop import run_cases
 from network_builder import Network
 from overlay_check import Failure
 
@@ -208,17 +207,7 @@ def main():
     parser.add_argument("--hidden", action="store_true", help="Tincy YOLO and DoReFa-Net/PF, minutes")
     args = parser.parse_args()
     args.tools = args.tools.resolve()
-    passed, failed = 0, 0
-    for name, check in make_cases(args):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                check(pathlib.Path(folder))
-                passed += 1
-            except (Failure, subprocess.TimeoutExpired) as why:
-                print(f"{name}: {why}")
-                failed += 1
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    return run_cases(make_cases(args), [Failure])
 
 
 if __name__ == "__main__":
