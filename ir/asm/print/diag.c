@@ -276,8 +276,7 @@ static void index_lines(SourceText *source)
     source->line_count = (uint32_t)starts.len;
 }
 
-/* A carriage return ends a line's text too. */
-/* From its start to the next one's, without what ends it. */
+/* A line's text, without what ends it; a carriage return does, too. */
 static Str find_line(const SourceText *source, uint32_t line)
 {
     size_t begin = source->line_starts[line - 1], end = source->text.len;

@@ -143,49 +143,45 @@ Value *lower_build_wider(OnnxLowering *lw, const Fixed *x, const Type *elem)
     return generic_close(&g, lower_build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned));
 }
 
-bool lower_build_finer(OnnxLowering *lw, Fixed *x, int shift)
+/* Gives x, whose bounds are those of the result already, the integers "x op constant" of at least so
+ * many bits. */
+static void apply_constant(OnnxLowering *lw, Fixed *x, const OpDef *op, int64_t constant,
+                           uint32_t least)
 {
     Generic g;
-    Fixed result = *x;
-    if (shift == 0) return true;
-    if (!fixed_shift_i64(x->low, shift, &result.low) ||
-        !fixed_shift_i64(x->high, shift, &result.high))
-        return lower_too_wide(lw);
-    uint32_t width = fixed_signed_width(result.low, result.high);
+    uint32_t width = fixed_signed_width(x->low, x->high);
     uint32_t own = type_width(type_elem(x->value->type)) + x->is_unsigned;
     width = own > width ? own : width;
-    width = (uint32_t)shift >= width ? (uint32_t)shift + 1 : width;
+    width = least > width ? least : width;
     const Type *elem = type_i(lw->ctx, width);
     generic_elementwise(lw, &g, &x->value, 1);
     generic_open(lw, &g, lower_build_empty(lw, type_with_elem(x->value->type, elem)));
     Value *q = lower_build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
-    result.value = generic_close(
-        &g, build_binary(&g.body, ARITH(SHLI), elem, q, arith_constant_int(&g.body, elem, shift)));
+    x->value = generic_close(
+        &g, build_binary(&g.body, op, elem, q, arith_constant_int(&g.body, elem, constant)));
+    x->is_unsigned = false;
+}
+
+bool lower_build_finer(OnnxLowering *lw, Fixed *x, int shift)
+{
+    if (shift == 0) return true;
+    Fixed result = *x;
+    if (!fixed_shift_i64(x->low, shift, &result.low) ||
+        !fixed_shift_i64(x->high, shift, &result.high))
+        return lower_too_wide(lw);
+    apply_constant(lw, &result, ARITH(SHLI), shift, (uint32_t)shift + 1);
     result.exponent -= shift;
-    result.is_unsigned = false;
     *x = result;
     return true;
 }
 
 bool lower_build_multiple(OnnxLowering *lw, Fixed *x, int64_t factor)
 {
-    Generic g;
-    Fixed result = *x;
     if (factor == 1) return true;
+    Fixed result = *x;
     if (!i64_mul(x->low, factor, &result.low) || !i64_mul(x->high, factor, &result.high))
         return lower_too_wide(lw);
-    uint32_t width = fixed_signed_width(result.low, result.high);
-    uint32_t own = type_width(type_elem(x->value->type)) + x->is_unsigned;
-    uint32_t constant = fixed_signed_width(0, factor);
-    width = own > width ? own : width;
-    width = constant > width ? constant : width;
-    const Type *elem = type_i(lw->ctx, width);
-    generic_elementwise(lw, &g, &x->value, 1);
-    generic_open(lw, &g, lower_build_empty(lw, type_with_elem(x->value->type, elem)));
-    Value *q = lower_build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
-    result.value = generic_close(
-        &g, build_binary(&g.body, ARITH(MULI), elem, q, arith_constant_int(&g.body, elem, factor)));
-    result.is_unsigned = false;
+    apply_constant(lw, &result, ARITH(MULI), factor, fixed_signed_width(0, factor));
     *x = result;
     return true;
 }
