@@ -289,12 +289,13 @@ bool sa_verify_port(Op *op)
     int64_t groups = sa_int(op, SA_ATTR_GROUPS, 1), lanes = sa_int(op, "lanes", 0);
     if (groups < 1 || lanes % groups != 0 || map->u.shaped.dims[2] % groups != 0)
         return op_error(op, "has %lld groups of its channels and lanes", (long long)groups);
-    int64_t most = INT64_C(1) << 32;
-    if (lanes < map->u.shaped.dims[2]) return op_error(op, "has fewer lanes than channels");
+    const int64_t most = INT64_C(1) << 32, *dims = map->u.shaped.dims;
+    if (lanes < dims[2]) return op_error(op, "has fewer lanes than channels");
     if (lanes > most) return op_error(op, "has more than 2^32 lanes");
     const Attr *pitch = op_attr(op, SA_ATTR_PITCH);
-    return !pitch ||
-           (pitch->kind == ATTR_INTEGER && attr_int_value(pitch) >= lanes * map->u.shaped.dims[1] &&
-            attr_int_value(pitch) <= most * UINT16_MAX) ||
-           op_error(op, "needs a " SA_ATTR_PITCH " of as many elements as a row has");
+    if (pitch && (pitch->kind != ATTR_INTEGER || attr_int_value(pitch) < lanes * dims[1]))
+        return op_error(op, "needs a " SA_ATTR_PITCH " of as many elements as a row has");
+    int64_t row = pitch ? attr_int_value(pitch) : lanes * dims[1];
+    return row <= most * UINT16_MAX / dims[0] ||
+           op_error(op, "has more than 2^32 * 65535 elements with what lies between them");
 }
