@@ -88,8 +88,11 @@ def check_refusals(args, engine, folder):
             ("program.bin", program[:8] + bytes(32) + program[40:], "is for another engine than #sa.overlay<rows = 8"),
             ("program.bin", program[:-4], "does not have the instructions that it says"),
             ("frames.bin", (good / "frames.bin").read_bytes()[:-1], "has no whole frames"),
+            ("frames.bin", b"", "has no whole frames"),
+            ("host.txt", b"input 0 64\n", "host.txt does not say the cycles of a frame"),
             ("host.txt", b"cycles 1\ninput 0 999999999\n", "has a port outside of the bank of maps"),
             ("host.txt", b"input 0 64\ninput 18446744073709551615 64\n", "has a port outside of the bank of maps"),
+            ("bank1.bin", (good / "bank1.bin").read_bytes()[:64], "goes beyond a bank or a buffer"),
             ("host.txt", b"hello\n", "host.txt is not what ming engine --banks writes")):
         bad = folder / "bad"
         shutil.copytree(good, bad, dirs_exist_ok=True)

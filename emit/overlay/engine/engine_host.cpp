@@ -102,7 +102,9 @@ Job read_job(const std::string &folder)
     job.program = instructions_of(read_file(folder + "/program.bin"));
     job.frames = read_file(folder + "/frames.bin");
     read_layout(read_file(folder + "/host.txt"), job);
-    if (job.input_size == 0 || job.frames.size() % job.input_size != 0)
+    if (job.cycles == 0)
+        throw std::runtime_error("host.txt does not say the cycles of a frame");
+    if (job.input_size == 0 || job.frames.empty() || job.frames.size() % job.input_size != 0)
         throw std::runtime_error("frames.bin has no whole frames");
     job.count = job.frames.size() / job.input_size;
     return job;

@@ -148,6 +148,14 @@ public:
 class run {
 public:
     explicit run(const kernel &of) : unit_(of.unit) {}
+    run(const run &) = delete;
+    run &operator=(const run &) = delete;
+    /* Its buffers stay as long as the card uses them, whatever made the host give up. */
+    ~run()
+    {
+        if (done_.valid())
+            done_.wait();
+    }
 
     void set_arg(int index, const bo &buffer)
     {
