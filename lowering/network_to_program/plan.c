@@ -1,5 +1,7 @@
 /* A network's maps and layers, and their tiles, programs and parameters one behind the other. What is
  * where, and how large tiles are, residency.c and search.c say. */
+#include <stdlib.h>
+
 #include "ir/asm/print/print.h"
 #include "lowering/network_to_program/internal.h"
 
@@ -143,18 +145,35 @@ uint64_t to_program_usable(uint64_t words, uint64_t word_bits)
 
 /* Tiles. */
 
-/* The weights of a tile, which may be there already from another round. */
-static bool place_weights(Plan *plan, Tile *tile, size_t first)
+static uint32_t m_trip(const Layer *layer, const Tile *tile)
+{
+    uint32_t first = tile->part * (layer->m_blocks / layer->parts);
+    return (tile->begin[DIM_M] - first) / layer->schedule.tile[DIM_M];
+}
+
+/* Tiles of a layer with the same weights have one number, from 0 to below the count. */
+static size_t weights_count(const Layer *layer)
+{
+    return (size_t)layer->parts * to_program_trips(layer, &layer->schedule, DIM_M) *
+           to_program_trips(layer, &layer->schedule, DIM_N);
+}
+
+static size_t weights_number(const Layer *layer, const Tile *tile)
+{
+    size_t m =
+        (size_t)tile->part * to_program_trips(layer, &layer->schedule, DIM_M) + m_trip(layer, tile);
+    return m * to_program_trips(layer, &layer->schedule, DIM_N) +
+           tile->begin[DIM_N] / layer->schedule.tile[DIM_N];
+}
+
+/* The weights of a tile, which may be there already from another round; *place is one more than their
+ * address, or 0. */
+static bool place_weights(Plan *plan, Tile *tile, uint64_t *place)
 {
     const Layer *layer = &plan->layers.data[tile->layer];
-    tile->address = plan->weights.len / SA_BEAT_BYTES;
-    if (!layer->has_weights) return true;
-    for (size_t i = first; i < plan->tiles.len; i++) {
-        const Tile *other = &plan->tiles.data[i];
-        if (to_program_is_refilled(plan, other, tile)) continue;
-        tile->address = other->address;
-        return true;
-    }
+    tile->address = *place > 0 ? *place - 1 : plan->weights.len / SA_BEAT_BYTES;
+    if (!layer->has_weights || *place > 0) return true;
+    *place = tile->address + 1;
     to_program_add_weights(plan, tile);
     uint64_t beats = plan->weights.len / SA_BEAT_BYTES - tile->address;
     return beats <= MAX_BEATS || op_error(layer->op,
@@ -166,14 +185,16 @@ static bool place_weights(Plan *plan, Tile *tile, size_t first)
 static bool add_tiles(Plan *plan, size_t index)
 {
     const Layer *layer = &plan->layers.data[index];
-    size_t first = plan->tiles.len;
+    uint64_t *places = xcalloc(weights_count(layer), sizeof *places);
     Tile tile;
+    bool ok;
     to_program_first_tile(plan, index, &layer->schedule, &tile);
     do {
-        if (!place_weights(plan, &tile, first)) return false;
+        ok = place_weights(plan, &tile, &places[weights_number(layer, &tile)]);
         *vec_push(&plan->tiles) = tile;
-    } while (to_program_next_tile(plan, &layer->schedule, &tile));
-    return true;
+    } while (ok && to_program_next_tile(plan, &layer->schedule, &tile));
+    free(places);
+    return ok;
 }
 
 /* Programs and parameters. */
