@@ -2,7 +2,6 @@
  * it in the simulator.
  * Tests: lit/tools/ming-overlay-search.test, test/e2e/overlay_model_check.py */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "target/overlay/overlay.h"
 #include "tools/internal.h"
 
-enum { MOST_RATE = 1000000000 };
+enum { MOST_RATE = 1000000000, MOST_WEIGHT = 1000000 };
 
 /* The models, which messages show lines of. */
 typedef struct Models {
@@ -49,8 +48,9 @@ static bool read_weight(const Tool *tool, const char *text, double *out)
     char *end;
     errno = 0;
     *out = strtod(text, &end);
-    return (end != text && *end == '\0' && errno == 0 && isfinite(*out) && *out > 0) ||
-           tool_error(tool, "error: --mix takes numbers above 0, not '%s'", text);
+    return (end != text && *end == '\0' && errno == 0 && *out > 0 && *out <= MOST_WEIGHT) ||
+           tool_error(tool, "error: --mix takes numbers above 0 to %d, not '%s'", MOST_WEIGHT,
+                      text);
 }
 
 static bool read_model(const Tool *tool, const OverlaySearchFlags *flags, OverlayRequest *request,
@@ -86,8 +86,7 @@ static bool check_flags(const Tool *tool, const OverlaySearchFlags *flags)
 }
 
 /* What the model's program takes on the engine. */
-static bool simulate(const OverlayRequest *request, const OverlayFound *found,
-                     const OverlayModel *model, uint64_t *cycles)
+static bool simulate(const OverlayFound *found, const OverlayModel *model, uint64_t *cycles)
 {
     StrBuf pipeline = {0};
     EngineResult result = {0};
@@ -102,7 +101,6 @@ static bool simulate(const OverlayRequest *request, const OverlayFound *found,
     const Op *program = ok ? overlay_find_program(module) : NULL;
     ok = program && tool_count_cycles(module, program, &options, &result);
     *cycles = result.cycles;
-    (void)request;
     engine_result_free(&result);
     op_erase(module);
     strbuf_free(&pipeline);
@@ -113,7 +111,7 @@ static bool print_simulated(const OverlayRequest *request, const OverlayFound *f
 {
     for (size_t i = 0; i < request->model_count; i++) {
         uint64_t cycles = 0, model = found->figures[i].estimate.cycles;
-        if (!simulate(request, found, &request->models[i], &cycles)) return false;
+        if (!simulate(found, &request->models[i], &cycles)) return false;
         printf("%s: %llu cycles simulated; the prediction is %+.2f %% off\n",
                request->models[i].name, (unsigned long long)cycles,
                100 * ((double)model / (double)cycles - 1));
