@@ -337,7 +337,9 @@ static bool report(const EngineJob *job, Str name)
               (!flags->svg || write_file(job->tool, flags->svg, strbuf_str(&chart)));
     strbuf_free(&text);
     strbuf_free(&chart);
-    if (!flags->json || strcmp(flags->json, "-") != 0) print_summary(&job->result);
+    bool is_taken = (flags->json && strcmp(flags->json, "-") == 0) ||
+                    (flags->svg && strcmp(flags->svg, "-") == 0);
+    if (!is_taken) print_summary(&job->result);
     return ok;
 }
 
@@ -374,11 +376,6 @@ static bool write_bank_file(const EngineJob *job, const char *name, Str text)
     return ok;
 }
 
-static uint64_t whole_beats(uint64_t bytes)
-{
-    return (bytes + SA_BEAT_BYTES - 1) / SA_BEAT_BYTES * SA_BEAT_BYTES;
-}
-
 /* For a host: where ports are in the bank of maps, and cycles of a frame. */
 static bool write_layout(EngineJob *job, const Op *program)
 {
@@ -392,7 +389,7 @@ static bool write_layout(EngineJob *job, const Op *program)
             strbuf_printf(&text, "%s %lld %" PRIu64 "\n",
                           is_port(op, PORT_INPUT) ? "input" : "output",
                           (long long)sa_int(op, "address", 0) * SA_BEAT_BYTES,
-                          whole_beats(engine_port_bytes(op)));
+                          sa_whole_beats(engine_port_bytes(op)));
     ok = ok && write_bank_file(job, "host.txt", strbuf_str(&text));
     strbuf_free(&text);
     return ok;
@@ -407,7 +404,8 @@ static bool write_frames(EngineJob *job)
         ok = enter_frame(job, frame);
         FOR_EACH_INNER(op, job->module)
             if (ok && is_port(op, PORT_INPUT))
-                strbuf_add(&text, (const char *)place(job, op), whole_beats(engine_port_bytes(op)));
+                strbuf_add(&text, (const char *)place(job, op),
+                           sa_whole_beats(engine_port_bytes(op)));
     }
     ok = ok && write_bank_file(job, "frames.bin", strbuf_str(&text));
     strbuf_free(&text);
@@ -446,7 +444,7 @@ static bool read_results(EngineJob *job)
     bool ok = file_read(&bytes, path, &reason) ||
               tool_error(job->tool, "error: cannot read '%s': %s", path, reason);
     FOR_EACH_INNER(op, job->module)
-        if (is_port(op, PORT_OUTPUT)) size += whole_beats(engine_port_bytes(op));
+        if (is_port(op, PORT_OUTPUT)) size += sa_whole_beats(engine_port_bytes(op));
     if (ok && (size == 0 || bytes.len == 0 || bytes.len % size != 0))
         ok = tool_error(job->tool, "error: '%s' has %zu bytes; a frame of the outputs has %" PRIu64,
                         path, bytes.len, size);
@@ -454,7 +452,7 @@ static bool read_results(EngineJob *job)
     for (int64_t frame = 0; ok && frame < job->frames; frame++) {
         FOR_EACH_INNER(op, job->module) {
             if (!is_port(op, PORT_OUTPUT)) continue;
-            uint64_t count = whole_beats(engine_port_bytes(op));
+            uint64_t count = sa_whole_beats(engine_port_bytes(op));
             memcpy(place(job, op), bytes.data + at, count);
             at += count;
         }
@@ -590,7 +588,8 @@ int command_engine(int argc, char **argv)
          "Count cycles and bytes, and compute nothing: no outputs, no products, no hazards", NULL},
         {"json", FLAG_TEXT, &engine.json, "file",
          "Write cycles and all commands as JSON; - is standard output, in place of the text", NULL},
-        {"svg", FLAG_TEXT, &engine.svg, "file.svg", "Write a timeline of the units", NULL},
+        {"svg", FLAG_TEXT, &engine.svg, "file.svg",
+         "Write a timeline of the units; - is standard output, in place of the text", NULL},
     };
     const Tool tool = {
         .name = "ming engine",

@@ -203,6 +203,11 @@ typedef struct SaPool {
 bool sa_pool(const Op *layer, SaPool *out);
 /* Whether every window of so many rows and columns has a result in it, and none is between windows. */
 bool sa_pool_fits(const SaPool *pool, const int64_t windows[2]);
+/* Bytes that are moved for so many. */
+static inline uint64_t sa_whole_beats(uint64_t bytes)
+{
+    return (bytes + SA_BEAT_BYTES - 1) / SA_BEAT_BYTES * SA_BEAT_BYTES;
+}
 /* Cycles at least from one result to the next that goes to a window: what stands in a page is read,
  * compared and written. */
 enum { SA_POOL_LATENCY = 4 };

@@ -4,7 +4,7 @@
 #include "tools/internal.h"
 
 /* Banks as large as what lies in them. */
-static size_t size_banks(const Op *program, EngineBank banks[ENGINE_MAX_BANKS])
+static void size_banks(const Op *program, EngineBank banks[ENGINE_MAX_BANKS])
 {
     FOR_EACH_INNER(op, program) {
         bool is_image = op->def == SA(IMAGE);
@@ -13,10 +13,8 @@ static size_t size_banks(const Op *program, EngineBank banks[ENGINE_MAX_BANKS])
             is_image ? (uint64_t)dense_count(op_attr(op, "value")) : engine_port_bytes(op);
         uint64_t end = (uint64_t)sa_int(op, "address", 0) * SA_BEAT_BYTES + bytes;
         EngineBank *bank = &banks[sa_int(op, SA_ATTR_BANK, 0)];
-        end = (end + SA_BEAT_BYTES - 1) / SA_BEAT_BYTES * SA_BEAT_BYTES;
-        if (end > bank->size) bank->size = end;
+        if (sa_whole_beats(end) > bank->size) bank->size = sa_whole_beats(end);
     }
-    return ENGINE_MAX_BANKS;
 }
 
 bool tool_count_cycles(const Op *lowered, const Op *program, const EngineOptions *options,
@@ -26,5 +24,6 @@ bool tool_count_cycles(const Op *lowered, const Op *program, const EngineOptions
     EngineOptions engine = *options;
     engine.max_cycles = 0;
     engine.is_timed_only = true;
-    return engine_run(program, &engine, banks, size_banks(lowered, banks), result);
+    size_banks(lowered, banks);
+    return engine_run(program, &engine, banks, ENGINE_MAX_BANKS, result);
 }
