@@ -5,8 +5,6 @@
 #include "ir/asm/print/print.h"
 #include "lowering/network_to_program/internal.h"
 
-enum { LOADS_OF_HALF = 4 }; /* as weights.c has it */
-
 /* Words in the buffer, until the array has them. */
 typedef struct Held {
     uint64_t words, until;
@@ -79,19 +77,13 @@ static void fill_array(Total *t, const Layer *layer, const Tile *before, const T
         t->held.data[t->held.len - 1].until = t->fill;
 }
 
-static bool is_outside(const Plan *plan, const Layer *layer, int role)
-{
-    return layer->map[role] != SIZE_MAX && plan->maps.data[layer->map[role]].is_spilled;
-}
-
 /* A layer with parts of maps outside begins when all before it is over, and takes what its own model
  * says, unless its weights take longer. */
 static void add_layer(Total *t, size_t index)
 {
     const Plan *plan = t->plan;
     const Layer *layer = &plan->layers.data[index];
-    bool is_staged = false;
-    for (int role = 0; role < ROLES; role++) is_staged |= is_outside(plan, layer, role);
+    const bool is_staged = to_program_is_staged(layer);
     if (is_staged) t->array = greater(t->array, t->maps);
     uint64_t begin = t->array, loaded = t->out->weight_bytes;
     Tile tile, before;

@@ -156,8 +156,6 @@ void to_program_extents(const Layer *layer, uint32_t extents[DIMS]);
 void to_program_sums_range(const Layer *layer, int axis, const uint32_t range[2], uint32_t out[2]);
 uint32_t to_program_most_sums(const Layer *layer, int axis, uint32_t size);
 uint32_t to_program_trips(const Layer *layer, const Schedule *schedule, int dim);
-/* Partial sums that are kept at a time. */
-uint64_t to_program_partial_sums(const Layer *layer, const Schedule *schedule);
 /* The first tile, and the one behind `tile`. False: there is none. */
 void to_program_first_tile(const Plan *plan, size_t layer, const Schedule *schedule, Tile *tile);
 bool to_program_next_tile(const Plan *plan, const Schedule *schedule, Tile *tile);
@@ -236,6 +234,9 @@ bool to_program_is_refilled(const Plan *plan, const Tile *before, const Tile *ti
 uint64_t to_program_all_weights(const Layer *layer);
 /* Whether weights that come back to the array stay in the buffer, all of the layer's. */
 bool to_program_keeps_weights(const Plan *plan, const Layer *layer, const Schedule *schedule);
+
+/* Tiles that one command loads take no more than this part of a half of the buffer. */
+enum { LOADS_OF_HALF = 4 };
 
 /* What goes to the array at once: the weights of a tile, and of those behind it with the same. */
 typedef struct TileWeights {

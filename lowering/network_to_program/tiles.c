@@ -45,7 +45,7 @@ static uint64_t tile_sums(const Layer *layer, const Schedule *schedule)
 }
 
 /* Sums of all tiles that the loop over input channels has inside of it. */
-uint64_t to_program_partial_sums(const Layer *layer, const Schedule *schedule)
+static uint64_t partial_sums(const Layer *layer, const Schedule *schedule)
 {
     uint64_t sums = tile_sums(layer, schedule);
     if (to_program_trips(layer, schedule, DIM_N) == 1) return 0;
@@ -150,7 +150,7 @@ bool to_program_fits(const Plan *plan, const Layer *layer, const Schedule *sched
     uint32_t step = to_program_block_step(plan);
     bool splits_blocks = to_program_trips(layer, schedule, DIM_M) > 1;
     if (splits_blocks && schedule->tile[DIM_M] % step != 0) return false;
-    if (to_program_partial_sums(layer, schedule) > plan->size.acc_words) return false;
+    if (partial_sums(layer, schedule) > plan->size.acc_words) return false;
     if (!layer->has_weights) return true;
     return (uint64_t)layer->taps * schedule->tile[DIM_M] * schedule->tile[DIM_N] <=
            to_program_most_weights(plan);

@@ -7,7 +7,7 @@
  * Tests: lit/lowering/network_to_program/tiles.mir, test/e2e/engine_check.py */
 #include "lowering/network_to_program/internal.h"
 
-enum { LOADS_OF_HALF = 4, MOST_BEATS = UINT16_MAX };
+enum { MOST_BEATS = UINT16_MAX };
 
 static uint64_t count_of(const Layer *layer, const Tile *tile)
 {
