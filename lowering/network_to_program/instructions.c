@@ -166,23 +166,14 @@ static bool fill_weights(Writer *w, size_t index)
     return true;
 }
 
+/* What lies in front of the input is the tile's. */
 static void set_window(Writer *w, const Layer *layer)
 {
-    static const struct {
-        const char *name;
-        int64_t absent;
-        uint32_t regs[2];
-    } PAIRS[] = {{"strides", 1, {SA_REG_STRIDE_Y, SA_REG_STRIDE_X}},
-                 {"dilations", 1, {SA_REG_DIL_Y, SA_REG_DIL_X}},
-                 {"pads", 0, {SA_REG_PAD_T, SA_REG_PAD_L}}};
-    int64_t kernel[2];
-    sa_kernel(layer->op, kernel);
-    to_program_set(w, SA_REG_K_H, (uint64_t)kernel[0]);
-    to_program_set(w, SA_REG_K_W, (uint64_t)kernel[1]);
-    for (size_t p = 0; p < COUNT_OF(PAIRS); p++)
-        for (size_t i = 0; i < 2; i++)
-            to_program_set(w, PAIRS[p].regs[i],
-                           (uint64_t)to_program_item(layer->op, PAIRS[p].name, i, PAIRS[p].absent));
+    static const uint32_t regs[][2] = {
+        {SA_REG_K_H, SA_REG_K_W}, {SA_REG_STRIDE_Y, SA_REG_STRIDE_X}, {SA_REG_DIL_Y, SA_REG_DIL_X}};
+    const int64_t *pairs[] = {layer->kernel, layer->strides, layer->dilations};
+    for (size_t p = 0; p < COUNT_OF(pairs); p++)
+        for (size_t i = 0; i < 2; i++) to_program_set(w, regs[p][i], (uint64_t)pairs[p][i]);
     to_program_set(w, SA_REG_PAD_VALUE, (uint64_t)sa_int(layer->op, "pad_value", 0));
 }
 
@@ -246,7 +237,7 @@ static void set_pool(Writer *w, const Tile *tile)
 
 static void set_layer(Writer *w, const Layer *layer)
 {
-    to_program_set(w, SA_REG_MODE, to_program_mode(layer->op));
+    to_program_set(w, SA_REG_MODE, layer->mode);
     set_window(w, layer);
     to_program_set(w, SA_REG_PU_TAP, w->program->at);
     to_program_set(w, SA_REG_PU_TAP_LENGTH, layer->tap_length);
@@ -264,8 +255,7 @@ static void set_axis(Writer *w, const Tile *tile, const MapArea *in, int axis)
     const Layer *layer = &w->plan->layers.data[tile->layer];
     const uint32_t *range = axis == 0 ? in->rows : in->cols;
     int dim = axis == 0 ? DIM_Y : DIM_X;
-    int64_t stride = to_program_item(layer->op, "strides", (size_t)axis, 1);
-    int64_t pad = to_program_item(layer->op, "pads", (size_t)axis, 0);
+    int64_t stride = layer->strides[axis], pad = layer->pads[axis];
     int64_t all = sa_map_dims(op_operand(layer->op, 0))[axis];
     bool is_part = layer->stages[ROLE_INPUT].count > 0;
     const uint32_t result[] = {tile->begin[dim], tile->end[dim]};
@@ -365,13 +355,11 @@ static int64_t windows_of(const SaPool *pool, int64_t rows)
 /* Rows of the result that need no more than the first `loaded` ones of the input. */
 static uint64_t rows_of(const Layer *layer, uint64_t loaded)
 {
-    int64_t kernel[2], stride = to_program_item(layer->op, "strides", 0, 1);
-    sa_kernel(layer->op, kernel);
-    int64_t reach = (kernel[0] - 1) * to_program_item(layer->op, "dilations", 0, 1);
-    int64_t last = (int64_t)loaded - 1 + to_program_item(layer->op, "pads", 0, 0) - reach;
+    int64_t reach = (layer->kernel[0] - 1) * layer->dilations[0];
+    int64_t last = (int64_t)loaded - 1 + layer->pads[0] - reach;
     int64_t all = sa_map_dims(op_result(layer->op, 0))[0];
     bool is_whole = loaded >= (uint64_t)sa_map_dims(op_operand(layer->op, 0))[0];
-    int64_t rows = last < 0 ? 0 : last / stride + 1;
+    int64_t rows = last < 0 ? 0 : last / layer->strides[0] + 1;
     if (layer->has_pool) rows = windows_of(&layer->pool, rows);
     return (uint64_t)(is_whole || rows > all ? all : rows);
 }

@@ -123,8 +123,6 @@ static inline uint64_t to_program_up(uint64_t a, uint64_t b)
 {
     return a / b + (a % b != 0);
 }
-/* Entry `index` of a layer's array attribute, `absent` where it has none. */
-int64_t to_program_item(const Op *op, const char *name, size_t index, int64_t absent);
 uint64_t to_program_mode(const Op *op);
 uint64_t to_program_taps(const Op *op);
 

@@ -43,6 +43,12 @@ bool to_program_has_end(const Plan *plan, const Map *map)
     return words * to_program_act_bits(&plan->size) % BEAT_BITS != 0;
 }
 
+/* Entry `index` of a layer's array attribute, `absent` where it has none. */
+static int64_t item(const Op *op, const char *name, size_t index, int64_t absent)
+{
+    return op_attr(op, name) ? sa_item(op, name, index) : absent;
+}
+
 static void add_layer(Plan *plan, const Op *op)
 {
     const MapLanes in = to_program_lanes(plan, op_operand(op, 0));
@@ -59,9 +65,9 @@ static void add_layer(Plan *plan, const Op *op)
                      .taps = (uint32_t)to_program_taps(op)};
     sa_kernel(op, layer->kernel);
     for (size_t i = 0; i < 2; i++) {
-        layer->strides[i] = to_program_item(op, "strides", i, 1);
-        layer->dilations[i] = to_program_item(op, "dilations", i, 1);
-        layer->pads[i] = to_program_item(op, "pads", i, 0);
+        layer->strides[i] = item(op, "strides", i, 1);
+        layer->dilations[i] = item(op, "dilations", i, 1);
+        layer->pads[i] = item(op, "pads", i, 0);
     }
     layer->has_pool = sa_pool(op, &layer->pool);
     layer->m_blocks = (uint32_t)(out.groups * out.lanes / plan->size.rows);
@@ -122,11 +128,6 @@ uint64_t to_program_taps(const Op *op)
     int64_t kernel[2];
     sa_kernel(op, kernel);
     return (uint64_t)kernel[0] * (uint64_t)kernel[1];
-}
-
-int64_t to_program_item(const Op *op, const char *name, size_t index, int64_t absent)
-{
-    return op_attr(op, name) ? sa_item(op, name, index) : absent;
 }
 
 uint64_t to_program_mode(const Op *op)

@@ -58,7 +58,7 @@ static bool place_maps(Plan *plan)
 static bool refuse(const Plan *plan, const Layer *layer)
 {
     const SaOverlay *size = &plan->size;
-    uint64_t step = to_program_block_step(plan), taps = to_program_taps(layer->op);
+    uint64_t step = to_program_block_step(plan), taps = layer->taps;
     uint64_t most = to_program_most_weights(plan);
     if (layer->has_weights && taps * step > most)
         return op_error(layer->op,
