@@ -208,10 +208,10 @@ static bool check_search(const Tool *tool, const OverlayFlags *flags)
 {
     const OverlaySearchFlags *search = &flags->search;
     const DeviceOptions *device = &flags->device;
+    const DeviceOptions none = DEVICE_OPTIONS_DEFAULTS;
     bool has_limits = device->utilization != LIMIT_NOT_GIVEN || device->shell ||
-                      device->lut_margin != LIMIT_NOT_GIVEN;
-    for (size_t i = 0; i < sizeof device->limits / sizeof(int64_t); i++)
-        has_limits |= ((const int64_t *)(const void *)&device->limits)[i] != LIMIT_NOT_GIVEN;
+                      device->lut_margin != LIMIT_NOT_GIVEN ||
+                      memcmp(&device->limits, &none.limits, sizeof none.limits) != 0;
     if (search->models.len > 0) return true;
     if (search->objective || search->dies || search->head || search->mix.len > 0 ||
         search->rate != LIMIT_NOT_GIVEN || has_limits)
@@ -258,7 +258,11 @@ static void add_flags(OverlayFlags *overlay, Flags *flags)
                "Elements of maps, default i16", NULL},
               {"weight", FLAG_CHOICE, &overlay->weight, "i8|i16|i1|i2|i3",
                "Elements of weights, default i16", NULL});
+    size_t first = flags->len;
     flags_add_device(flags, &overlay->device);
+    flags->data[first].help = /* --device: no default where nothing is searched */
+        "Device as 'ming devices' lists them, its part, or an .xml file that describes one, which "
+        "must have what the engine is predicted to take; default none, of --search " DEFAULT_DEVICE;
     tool_add_overlay_search(&overlay->search, flags);
 }
 
@@ -273,7 +277,7 @@ int command_overlay(int argc, char **argv)
         .name = "ming overlay",
         .summary =
             "ming overlay: writes an engine that runs programs of an overlay as an HLS project",
-        .usage = "-o DIR [options]",
+        .usage = "-o DIR [options] | --search=MODEL,... [-o DIR] [options]",
         .flags = flags.data,
         .flag_count = flags.len,
     };
