@@ -1,7 +1,5 @@
 /* A network for the C simulation of adapters (ming_adapter.h): cables between UDP
- * cores, which lose packets, and what is known of the links that use them.
- *
- *   LOSS  a part of all packets that is lost, the same ones for the same SEED
+ * cores, which lose packets (ming_loss.h), and what is known of the links that use them.
  *
  * Adapters are called cycle by cycle until the words that kernels gave have come.
  * A packet that udp misses is an error, as is a receiver of credits that holds more
@@ -10,6 +8,7 @@
 #define MING_CHANNEL_H
 
 #include "ming_adapter.h"
+#include "ming_loss.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -42,7 +41,7 @@ struct Link {
 class Network {
 public:
     explicit Network(const std::function<void(Network &)> &build)
-        : loss_(environment("MING_LOSS", 0.99)), state_(static_cast<std::uint64_t>(environment("MING_SEED", 4294967295.0)))
+        : rate_(loss::rate()), state_(loss::seed())
     {
         build(*this);
     }
@@ -104,28 +103,13 @@ private:
         std::deque<Packet> packets;
     };
 
-    static double environment(const char *name, double most)
-    {
-        const char *text = std::getenv(name);
-        if (!text || !*text)
-            return 0;
-        char *end = nullptr;
-        const double value = std::strtod(text, &end);
-        if (*end || !(value >= 0) || value > most)
-            throw std::runtime_error(std::string(name) + " is '" + text + "', but must be a number from 0 to " +
-                                     std::to_string(most));
-        return value;
-    }
-
     static unsigned int value(const adapter::Count *count) { return count ? static_cast<unsigned int>(*count) : 0; }
 
-    /* splitmix64 */
     std::uint64_t random()
     {
-        std::uint64_t x = state_ += 0x9e3779b97f4a7c15;
-        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-        x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-        return x ^ (x >> 31);
+        const std::uint64_t number = loss::mix(state_);
+        state_ += 0x9e3779b97f4a7c15;
+        return number;
     }
 
     std::size_t left(const std::vector<std::size_t> &wanted) const
@@ -139,7 +123,7 @@ private:
     /* Of a packet that leaves: whether it arrives. */
     bool passes(const adapter::Beat &first)
     {
-        const bool is_lost = static_cast<double>(random() >> 11) < loss_ * 9007199254740992.0; /* 2^53 */
+        const bool is_lost = loss::hits(rate_, random());
         const auto number = static_cast<std::size_t>(adapter::Count(first.data.range(63, 48)));
         const auto kind = static_cast<unsigned int>(adapter::Count(first.data.range(47, 32)));
         if (number < links_.size() && kind == adapter::DATA) {
@@ -197,7 +181,7 @@ private:
         throw std::runtime_error("no word comes any more");
     }
 
-    double loss_;
+    double rate_;
     std::uint64_t state_;
     std::vector<Traffic> links_;
     std::vector<Wire> wires_;

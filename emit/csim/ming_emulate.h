@@ -506,9 +506,7 @@ private:
 
     Host(const System &system, Card::Frame frame) : system_(system)
     {
-        Loss loss;
-        loss.rate = environment("MING_LOSS", 0.99, "a number from 0 to 0.99");
-        loss.seed = static_cast<std::uint64_t>(environment("MING_SEED", 4294967295.0, "an integer of 32 bits"));
+        const Loss loss{ming::loss::rate(), ming::loss::seed()};
         std::vector<std::pair<Socket, Socket>> links;
         for (std::size_t i = 0; i < system.links.size(); i++)
             links.push_back(Socket::pair());
@@ -519,18 +517,6 @@ private:
             from.close();
             to.close();
         }
-    }
-
-    static double environment(const char *name, double most, const char *what)
-    {
-        const char *text = std::getenv(name);
-        if (!text || !*text)
-            return 0;
-        char *end = nullptr;
-        const double value = std::strtod(text, &end);
-        if (*end || !(value >= 0) || value > most)
-            throw std::runtime_error(std::string(name) + " is '" + text + "', but must be " + what);
-        return value;
     }
 
     void begin_card(std::size_t number, std::vector<std::pair<Socket, Socket>> &links, const Loss &loss,

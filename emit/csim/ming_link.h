@@ -17,6 +17,7 @@
 
 #include "ming_cosim.h"
 
+#include "ming_loss.h"
 #include "ming_port.h"
 #include "ming_socket.h"
 
@@ -169,23 +170,13 @@ struct Beats {
 
 /* Which packets are lost: a part of them, the same ones for the same seed. */
 struct Loss {
-    double rate = 0;
-    std::uint64_t seed = 0;
+    double rate;
+    std::uint64_t seed;
 
     bool hits(std::size_t link, std::uint64_t sequence, std::uint32_t times) const
     {
-        const std::uint64_t mixed = mix(mix(mix(seed + link) + sequence) + times);
-        return static_cast<double>(mixed >> 11) < rate * 9007199254740992.0; /* 2^53 */
-    }
-
-private:
-    /* splitmix64 */
-    static std::uint64_t mix(std::uint64_t x)
-    {
-        x += 0x9e3779b97f4a7c15;
-        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-        x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-        return x ^ (x >> 31);
+        using ming::loss::mix;
+        return ming::loss::hits(rate, mix(mix(mix(seed + link) + sequence) + times));
     }
 };
 

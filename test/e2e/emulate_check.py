@@ -208,6 +208,9 @@ def check_udp(args, work, *options):
                         "which holds 40 words")
     for value in ("1", "-0.1", "x", "nan"):
         network.check_fails(network.run(flags=args.flags, LOSS=value), "MING_LOSS is")
+    for value in ("-1", "1.5", "4294967296", "x"):
+        network.check_fails(network.run(flags=args.flags, SEED=value),
+                            f"MING_SEED is '{value}', but must be an integer of 32 bits")
     check_ends(network)
     check_killed(network, 8)
 

@@ -190,6 +190,10 @@ def check_links(args, rng, work, is_credit):
     expect(result.returncode == 0, "without losses:", result.stdout)
     expect(all(lost == "0" and missed == "0" for _, _, lost, missed, _ in
                LINKS.findall(result.stdout)), "something is lost:", result.stdout)
+    for loss, seed, says in (("nan", 0, "MING_LOSS is 'nan', but must be a number from 0 to 0.99\n"),
+                             (0, 1.5, "MING_SEED is '1.5', but must be an integer of 32 bits\n")):
+        result = run_links(program, loss, seed)
+        expect(result.returncode == 1 and says in result.stdout, "says", result.stdout)
     for rate in RATES:
         for seed in range(args.seeds):
             result = run_links(program, rate, seed)
