@@ -87,19 +87,15 @@ static bool add_source(Emitter *e, EmittedFiles *files)
     return ok;
 }
 
-const char *const emit_csim_names[] = {"ap_axi_sdata.h",  "ap_int.h",
-                                       "ap_limbs.h",      "ap_ref.h",
-                                       "ap_text.h",       "cosim.awk",
-                                       "hls_math.h",      "hls_stream.h",
-                                       "hls_vector.h",    "ming_coroutine.h",
-                                       "ming_cosim.h",    "ming_emulate.h",
-                                       "ming_link.h",     "ming_socket.h",
-                                       "ming_libcsim.h",  "ming_library.h",
-                                       "ming_npy.h",      "ming_port.h",
-                                       "ming_quantize.h", "ming_rtl.h",
-                                       "ming_tb.h",       "ming_timeline.h",
-                                       "ming_trace.h",    "ming_channel.h",
-                                       "ming_loss.h",     NULL};
+const char *const emit_csim_names[] = {"ap_axi_sdata.h",   "ap_int.h",      "ap_limbs.h",
+                                       "ap_ref.h",         "ap_text.h",     "cosim.awk",
+                                       "hls_math.h",       "hls_stream.h",  "hls_vector.h",
+                                       "ming_coroutine.h", "ming_cosim.h",  "ming_emulate.h",
+                                       "ming_link.h",      "ming_socket.h", "ming_libcsim.h",
+                                       "ming_library.h",   "ming_npy.h",    "ming_port.h",
+                                       "ming_quantize.h",  "ming_rtl.h",    "ming_tb.h",
+                                       "ming_timeline.h",  "ming_trace.h",  "ming_channel.h",
+                                       "ming_card.h",      "ming_loss.h",   NULL};
 
 /* The simulation headers, so that the project builds without Vitis. */
 static bool add_csim(Emitter *e, EmittedFiles *files)
