@@ -130,27 +130,33 @@ struct Head {
 
 constexpr unsigned int MAGIC = 0x474e494d; /* "MING" */
 
-inline Beat beat_of(const Head &head, int socket)
+inline Beat beat_with(const ap_uint<BEAT_BITS> &data, int socket, bool is_last)
 {
     Beat beat;
-    beat.data = 0;
-    beat.data.range(31, 0) = MAGIC;
-    beat.data.range(47, 32) = head.kind;
-    beat.data.range(63, 48) = head.link;
-    beat.data.range(95, 64) = head.packet;
-    beat.data.range(127, 96) = head.first;
-    beat.data.range(159, 128) = head.place;
-    beat.data.range(175, 160) = head.words;
-    beat.data.range(207, 176) = head.turn;
-    beat.data.range(239, 208) = head.taken;
-    beat.data.range(240, 240) = head.is_missing ? 1 : 0;
+    beat.data = data;
     beat.keep = ~ap_uint<BEAT_BITS / 8>(0);
     beat.strb = beat.keep;
     beat.user = 0;
     beat.id = 0;
     beat.dest = socket;
-    beat.last = head.kind == ANSWER ? 1 : 0;
+    beat.last = is_last ? 1 : 0;
     return beat;
+}
+
+inline Beat beat_of(const Head &head, int socket)
+{
+    ap_uint<BEAT_BITS> data = 0;
+    data.range(31, 0) = MAGIC;
+    data.range(47, 32) = head.kind;
+    data.range(63, 48) = head.link;
+    data.range(95, 64) = head.packet;
+    data.range(127, 96) = head.first;
+    data.range(159, 128) = head.place;
+    data.range(175, 160) = head.words;
+    data.range(207, 176) = head.turn;
+    data.range(239, 208) = head.taken;
+    data.range(240, 240) = head.is_missing ? 1 : 0;
+    return beat_with(data, socket, head.kind == ANSWER);
 }
 
 /* False: it is another's. */
@@ -207,29 +213,31 @@ struct Packer {
 
     Beat give(int socket)
     {
-        Beat beat;
-        beat.data = data.range(BEAT_BITS - 1, 0);
-        beat.keep = ~ap_uint<BEAT_BITS / 8>(0);
-        beat.strb = beat.keep;
-        beat.user = 0;
-        beat.id = 0;
-        beat.dest = socket;
-        beat.last = is_last && waiting == 1 ? 1 : 0;
+        const Beat beat = beat_with(data.range(BEAT_BITS - 1, 0), socket, is_last && waiting == 1);
         data = data >> (S::BEATS > 1 ? BEAT_BITS : 0);
         waiting--;
         return beat;
     }
 };
 
-/* Beats that become words. */
+/* Beats that become words: those behind the heads of packets that are taken. */
 template <class Word>
 struct Unpacker {
     typedef Shape<Word> S;
     ap_uint<S::ALL> data;
-    int beats, words; /* that are there */
+    int beats, words, left;   /* that are there; words of the packet that are to be given */
+    bool is_inside, is_taken; /* of a packet */
 
-    void take(const Beat &beat, int left)
+    bool is_free() const { return words == 0; }
+
+    /* False: it is a head, of which begin() is to be told. */
+    bool take(const Beat &beat)
     {
+        if (!is_inside)
+            return false;
+        is_inside = !beat.last;
+        if (!is_taken)
+            return true;
         for (int i = 0; i < S::BEATS; i++) {
 #pragma HLS unroll
             if (beats == i)
@@ -238,14 +246,25 @@ struct Unpacker {
         beats = beats + 1 < S::BEATS ? beats + 1 : 0;
         if (beats == 0)
             words = left < S::WORDS ? left : S::WORDS;
+        return true;
     }
 
-    Word give()
+    void begin(const Beat &head, bool takes, int count)
     {
+        is_inside = !head.last;
+        is_taken = takes;
+        left = count;
+    }
+
+    void give(hls::stream<Word> &out)
+    {
+        if (words == 0)
+            return;
         const ap_uint<S::BITS> bits = data.range(S::BITS - 1, 0);
         data = data >> (S::WORDS > 1 ? S::SLOT : 0);
         words--;
-        return Bits<Word>::put(bits);
+        left--;
+        out.write(Bits<Word>::put(bits));
     }
 };
 
@@ -308,32 +327,22 @@ void udp_send(hls::stream<Word> &in, hls::stream<Beat> &out)
 template <class Word, int LINK, int WORDS, int PACKET>
 void udp_receive(hls::stream<Beat> &in, hls::stream<Word> &out, Count &missing, Count &packet)
 {
-    static Unpacker<Word> unpacker = {0, 0, 0};
-    static bool is_inside = false, is_taken = false; /* of a packet; its words are given on */
-    static int left = 0;
+    static Unpacker<Word> unpacker = {0, 0, 0, 0, false, false};
     static Count expected = 0, lost = 0;
-    if (unpacker.words == 0 && !in.empty()) {
+    if (unpacker.is_free() && !in.empty()) {
         const Beat beat = in.read();
-        if (!is_inside) {
+        if (!unpacker.take(beat)) {
             Head head;
-            is_taken = head_of(beat, DATA, LINK, head) && lost == 0;
-            if (is_taken && head.packet != expected) {
+            const bool is_own = head_of(beat, DATA, LINK, head) && lost == 0;
+            if (is_own)
                 lost = ahead(head.packet, expected);
-                is_taken = false;
-            }
-            if (is_taken) {
+            const bool is_taken = is_own && lost == 0;
+            if (is_taken)
                 expected++;
-                left = head.words;
-            }
-        } else if (is_taken) {
-            unpacker.take(beat, left);
+            unpacker.begin(beat, is_taken, head.words);
         }
-        is_inside = !beat.last;
     }
-    if (unpacker.words > 0) {
-        out.write(unpacker.give());
-        left--;
-    }
+    unpacker.give(out);
     missing = lost;
     packet = expected;
 }
@@ -433,28 +442,26 @@ inline Report report_of(const Head &head)
 template <class Word, int LINK, int WORDS, int PACKET>
 void credit_receive(hls::stream<Beat> &in, hls::stream<Word> &out, hls::stream<Report> &reports, Count &lost)
 {
-    static Unpacker<Word> unpacker = {0, 0, 0};
-    static bool is_inside = false, is_taken = false, is_known = false; /* the gap of this turn is */
-    static int left = 0;
+    static Unpacker<Word> unpacker = {0, 0, 0, 0, false, false};
+    static bool is_known = false; /* the gap of this turn is */
     static Count packet = 0, first = 0, place = 0, turn = 0, gaps = 0;
     lost = gaps;
-    if (unpacker.words == 0 && !in.empty()) {
+    if (unpacker.is_free() && !in.empty()) {
         const Beat beat = in.read();
-        if (!is_inside) {
+        if (!unpacker.take(beat)) {
             Head head;
             const bool is_own = head_of(beat, DATA, LINK, head);
             if (is_own && head.turn != turn) {
                 turn = head.turn;
                 is_known = false;
             }
-            is_taken = is_own && head.packet == packet;
+            const bool is_taken = is_own && head.packet == packet;
             const bool is_missing = is_own && !is_taken && !is_behind(head.packet, packet);
             if (is_missing && !is_known) {
                 gaps += ahead(head.packet, packet);
                 is_known = true;
             }
             if (is_taken) {
-                left = head.words;
                 packet++;
                 first += head.words;
                 place = next_place<WORDS, PACKET>(place);
@@ -462,15 +469,10 @@ void credit_receive(hls::stream<Beat> &in, hls::stream<Word> &out, hls::stream<R
             const Head wanted = {ANSWER, LINK, 0, packet, first, place, turn, 0, is_missing};
             if (is_own)
                 reports.write(report_of(wanted));
-        } else if (is_taken) {
-            unpacker.take(beat, left);
+            unpacker.begin(beat, is_taken, head.words);
         }
-        is_inside = !beat.last;
     }
-    if (unpacker.words > 0) {
-        out.write(unpacker.give());
-        left--;
-    }
+    unpacker.give(out);
 }
 
 /* Words that go on from the receiver's FIFO; tells of every CHUNK of them. */
