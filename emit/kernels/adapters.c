@@ -10,7 +10,6 @@
 
 #include "emit/kernels/internal.h"
 #include "ir/asm/print/print.h"
-#include "sim/design/design.h"
 #include "target/split/split.h"
 
 static const AdapterDef defs[ADAPTER_KINDS] = {
@@ -43,7 +42,7 @@ static int64_t int_or(const Op *op, const char *name, int64_t otherwise)
     return attr ? attr_int_value(attr) : otherwise;
 }
 
-static void add_link(KernelSet *set, const Op *op, const HlsDesign *design)
+static void add_link(KernelSet *set, const Op *op)
 {
     KernelLink *link = vec_push(&set->links);
     const Attr *ports = op_attr(op, SYS_ATTR_PORTS), *protocol = op_attr(op, SYS_ATTR_PROTOCOL);
@@ -60,9 +59,9 @@ static void add_link(KernelSet *set, const Op *op, const HlsDesign *design)
     for (int end = 0; end < 2; end++)
         link->ports[end] = ports ? dense_array_i64(ports, (size_t)end)
                                  : link->places[!end].card > link->places[end].card;
-    for (size_t i = 0; design && i < design->streams.len; i++)
-        if (design->streams.data[i].op == op)
-            link->words = i64_max(design->streams.data[i].words, 1);
+    for (size_t i = 0; i < set->design->streams.len; i++)
+        if (set->design->streams.data[i].op == op)
+            link->words = i64_max(set->design->streams.data[i].words, 1);
 }
 
 static bool is_at(const KernelLink *link, int end, int64_t card, int64_t port)
@@ -266,12 +265,9 @@ static void join_all(KernelSet *set)
 
 void kernels_find_links(KernelSet *set)
 {
-    HlsDesign *design =
-        design_create(set->module, clock_of_module(set->module, design_clock_mhz(set->module)));
     choose_prefix(set);
     FOR_EACH_OP(op, region_entry(op_region(set->system, 0)))
-        if (op->def == SYS(LINK) && !kernels_is_copy(op)) add_link(set, op, design);
-    design_free(design);
+        if (op->def == SYS(LINK) && !kernels_is_copy(op)) add_link(set, op);
     number_sockets(set);
     for (uint32_t i = 0; i < set->links.len; i++) add_ends(set, i);
     add_ports(set);
@@ -295,9 +291,14 @@ uint32_t kernels_branches(const KernelSet *set, const KernelAdapter *adapter)
                               adapter->kind == ADAPTER_MERGE);
 }
 
-void kernels_print_word(const KernelLink *link, StrBuf *out)
+void kernels_print_item(const KernelLink *link, char type, StrBuf *out)
 {
-    emit_print_type(emithls_stream_word(op_result(link->op, 0)->type), out);
+    if (type == 'w')
+        emit_print_type(emithls_stream_word(op_result(link->op, 0)->type), out);
+    else
+        strbuf_add_c(out, type == 'b'   ? "ming::adapter::Beat"
+                          : type == 'r' ? "ming::adapter::Report"
+                                        : "ap_uint<16>");
 }
 
 static void print_type(const KernelSet *set, const KernelAdapter *adapter, char type, StrBuf *out)
@@ -307,11 +308,7 @@ static void print_type(const KernelSet *set, const KernelAdapter *adapter, char 
         return;
     }
     strbuf_add_c(out, "hls::stream<");
-    if (type == 'w') kernels_print_word(&set->links.data[adapter->link], out);
-    if (type != 'w')
-        strbuf_add_c(out, type == 'b'   ? "ming::adapter::Beat"
-                          : type == 'r' ? "ming::adapter::Report"
-                                        : "ap_uint<16>");
+    kernels_print_item(&set->links.data[adapter->link], type, out);
     strbuf_add_c(out, "> &");
 }
 
@@ -355,7 +352,7 @@ static void print_call(const KernelSet *set, const KernelAdapter *adapter, StrBu
     const long long words = link->words, packet = link->packet;
     strbuf_printf(out, "    ming::adapter::%s<", def->function);
     if (adapter->kind != ADAPTER_ANSWER) {
-        kernels_print_word(link, out);
+        kernels_print_item(link, 'w', out);
         strbuf_add_c(out, ", ");
     }
     if (adapter->kind == ADAPTER_COUNT)

@@ -2,20 +2,14 @@
  * Tests: test/e2e/emulate_check.py */
 #include "emit/kernels/internal.h"
 
-/* Of an argument of the system, which is a port of the whole design. */
-static bool is_output(const KernelSet *set, uint32_t port)
-{
-    SysUse ways = {false, false};
-    FOR_EACH_USE(use, region_entry(op_region(set->system, 0))->args[port]) {
-        const Op *func = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
-        sys_add_use(region_entry(op_region(func, 0))->args[use_index(use)], &ways);
-    }
-    return ways.writes;
-}
-
 static uint32_t port_count(const KernelSet *set)
 {
     return region_entry(op_region(set->system, 0))->arg_count;
+}
+
+static bool is_output(const KernelSet *set, uint32_t port)
+{
+    return kernels_is_output(region_entry(op_region(set->system, 0))->args[port]);
 }
 
 static const char *port_name(const KernelSet *set, uint32_t port)
@@ -72,14 +66,6 @@ static void print_buffers(const KernelSet *set, const KernelFiles *k, StrBuf *ou
     strbuf_add_char(out, '}');
 }
 
-/* Whether cards are stages, between which the host copies. */
-static bool has_copies(const KernelSet *set)
-{
-    for (size_t i = 0; i < set->kernels.len; i++)
-        if (set->kernels.data[i].copy) return true;
-    return false;
-}
-
 static void print_copies(const KernelSet *set, StrBuf *out)
 {
     bool has_one = false;
@@ -87,8 +73,8 @@ static void print_copies(const KernelSet *set, StrBuf *out)
                       "inline std::vector<std::size_t> copies()\n{\n    return {");
     FOR_EACH_OP(op, region_entry(op_region(set->system, 0))) {
         if (!kernels_is_copy(op)) continue;
-        const KernelFiles *writer = &set->kernels.data[kernels_ends(set, op_result(op, 0)).from];
-        strbuf_printf(out, "%s%lld", has_one ? ", " : "", (long long)kernels_copy_bytes(writer));
+        strbuf_printf(out, "%s%lld", has_one ? ", " : "",
+                      (long long)kernels_copy_bytes(kernels_at_copy(set, op)));
         has_one = true;
     }
     strbuf_add_c(out, "};\n}\n\n");
@@ -103,7 +89,7 @@ static void print_kernels(const KernelSet *set, StrBuf *out)
         if (!k->has_memory) continue;
         long long card = set->is_dp ? 0 : k->place.card;
         strbuf_printf(out, "        {\"%s\", %lld, %lld, %u, ", kernels_name(k), card,
-                      has_copies(set) ? card : 0, k->kernel->operand_count);
+                      kernels_has_copies(set) ? card : 0, k->kernel->operand_count);
         print_buffers(set, k, out);
         strbuf_add_c(out, "},\n");
     }
@@ -146,7 +132,7 @@ void kernels_print_design(const KernelSet *set, StrBuf *out)
                   "constexpr std::size_t cards = %lld, instances = %lld, stages = %lld;\n\n",
                   set->is_dp ? "true" : "false", (long long)kernels_card_count(set),
                   (long long)set->instances,
-                  (long long)(has_copies(set) ? kernels_card_count(set) : 1));
+                  (long long)(kernels_has_copies(set) ? kernels_card_count(set) : 1));
     print_ports(set, out);
     print_kernels(set, out);
     print_copies(set, out);

@@ -8,6 +8,7 @@
 #include "emit/emit.h"
 #include "emit/kernels/kernels.h"
 #include "ir/core/core.h"
+#include "sim/design/design.h"
 
 #define KERNELS_ADAPTER_HEADER "ming_adapter.h"
 
@@ -87,6 +88,7 @@ typedef struct KernelSet {
     const Op *system;
     const EmitOptions *options;
     const EmittedProject *whole; /* of the design */
+    const HlsDesign *design;     /* of the module */
     VEC(KernelFiles) kernels;
     int64_t instances; /* of the system on each card, if cards have one each; else 1 */
     bool is_dp;
@@ -103,10 +105,15 @@ const char *kernels_port(const KernelFiles *kernel, uint32_t arg);
 /* Whether a sys.link is a copy by the host; copies of a system, counted in their order; and bytes of a frame
  * of one in memory. */
 bool kernels_is_copy(const Op *op);
+bool kernels_has_copies(const KernelSet *set);
 uint32_t kernels_copy_number(const KernelSet *set, const Op *copy);
+/* One of the two kernels at a copy. */
+const KernelFiles *kernels_at_copy(const KernelSet *set, const Op *copy);
 int64_t kernels_copy_bytes(const KernelFiles *kernel);
 /* Whether the whole design has memory ports, so that it takes a number of frames. */
 bool kernels_has_memory_ports(const KernelSet *set);
+/* Whether a kernel writes a port of the whole design, which is an argument of the system. */
+bool kernels_is_output(const Value *port);
 /* Ends of a stream of the system. */
 KernelEnds kernels_ends(const KernelSet *set, const Value *stream);
 /* The name of a card or of a die; the second is "SLRn" where the design does not know it. */
@@ -124,7 +131,8 @@ const AdapterDef *kernels_adapter_def(const KernelAdapter *adapter);
 uint32_t kernels_port_users(const KernelSet *set, int64_t card, int64_t port, bool leaves);
 /* Branches of `merge` and `split`. */
 uint32_t kernels_branches(const KernelSet *set, const KernelAdapter *adapter);
-void kernels_print_word(const KernelLink *link, StrBuf *out); /* its C++ type */
+/* The C++ type of what goes through a stream of that type of arguments. */
+void kernels_print_item(const KernelLink *link, char type, StrBuf *out);
 void kernels_print_adapter_prototype(const KernelSet *set, const KernelAdapter *adapter,
                                      StrBuf *out);
 

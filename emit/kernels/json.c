@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "emit/kernels/internal.h"
-#include "sim/design/design.h"
 #include "target/cost/cost.h"
 #include "target/dse/dse.h"
 
@@ -125,14 +124,6 @@ static void add_link(const KernelSet *set, const Op *op, JsonWriter *w)
     }
 }
 
-/* Of a frame in memory. */
-static int64_t copy_bytes(const KernelSet *set, const Op *copy)
-{
-    for (size_t i = 0; i < set->kernels.len; i++)
-        if (set->kernels.data[i].copy == copy) return kernels_copy_bytes(&set->kernels.data[i]);
-    return 0;
-}
-
 typedef enum Joint { STREAMS, LINKS, COPIES } Joint;
 
 static Joint joint_of(const Op *op)
@@ -140,12 +131,12 @@ static Joint joint_of(const Op *op)
     return kernels_is_copy(op) ? COPIES : op->def == SYS(LINK) ? LINKS : STREAMS;
 }
 
-static void add_streams(const KernelSet *set, const HlsDesign *design, Joint kind, JsonWriter *w)
+static void add_streams(const KernelSet *set, Joint kind, JsonWriter *w)
 {
     static const char *const keys[] = {"streams", "links", "copies"};
     json_member_array(w, keys[kind]);
-    for (size_t i = 0; i < design->streams.len; i++) {
-        const HlsStream *stream = &design->streams.data[i];
+    for (size_t i = 0; i < set->design->streams.len; i++) {
+        const HlsStream *stream = &set->design->streams.data[i];
         if (!stream->op || stream->op->block != region_entry(op_region(set->system, 0)) ||
             joint_of(stream->op) != kind)
             continue;
@@ -158,7 +149,8 @@ static void add_streams(const KernelSet *set, const HlsDesign *design, Joint kin
         json_member_int(w, "words", stream->words);
         json_member_int(w, "depth", stream->depth);
         json_member_int(w, "latency", stream->latency);
-        if (kind == COPIES) json_member_int(w, "bytes", copy_bytes(set, stream->op));
+        if (kind == COPIES)
+            json_member_int(w, "bytes", kernels_copy_bytes(kernels_at_copy(set, stream->op)));
         if (kind == LINKS) add_link(set, stream->op, w);
         json_end_object(w);
     }
@@ -200,21 +192,18 @@ void kernels_print_json(const KernelSet *set, StrBuf *out)
 {
     JsonWriter json = {.out = out}, *w = &json;
     const Attr *mode = op_attr(set->system, "mode");
-    int64_t mhz = design_clock_mhz(set->module);
-    HlsDesign *design = design_create(set->module, clock_of_module(set->module, mhz));
     json_begin_object(w);
     json_write_line(w, 2);
     json_member_string(w, "system", symbol_name(set->system)->str);
     json_member_string(w, "mode", mode ? mode->u.string : STR("hwmp"));
     json_member_int(w, "instances", set->instances);
     json_write_line(w, 2);
-    add_speed(set, mhz, w);
+    add_speed(set, design_clock_mhz(set->module), w);
     json_write_line(w, 2);
     add_cards(set, w);
     add_kernels(set, w);
-    for (Joint kind = STREAMS; design && kind <= COPIES; kind++) add_streams(set, design, kind, w);
+    for (Joint kind = STREAMS; kind <= COPIES; kind++) add_streams(set, kind, w);
     add_adapters(set, w);
-    design_free(design);
     json_end_object(w);
     strbuf_add_char(out, '\n');
 }

@@ -6,7 +6,6 @@
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "passes/dfg/passes.h"
-#include "sim/design/design.h"
 #include "target/split/split.h"
 
 #define FOLDER "kernels/"
@@ -92,6 +91,20 @@ uint32_t kernels_copy_number(const KernelSet *set, const Op *copy)
     return number;
 }
 
+const KernelFiles *kernels_at_copy(const KernelSet *set, const Op *copy)
+{
+    for (size_t i = 0; i < set->kernels.len; i++)
+        if (set->kernels.data[i].copy == copy) return &set->kernels.data[i];
+    return NULL;
+}
+
+bool kernels_has_copies(const KernelSet *set)
+{
+    FOR_EACH_OP(op, region_entry(op_region(set->system, 0)))
+        if (kernels_is_copy(op)) return true;
+    return false;
+}
+
 int64_t kernels_copy_bytes(const KernelFiles *kernel)
 {
     const Type *bus = emithls_array_elem(kernel->copy_memory);
@@ -105,6 +118,16 @@ bool kernels_has_memory_ports(const KernelSet *set)
     for (uint32_t i = 0; i < body->arg_count; i++)
         if (type_is_a(body->args[i]->type, &emithls_type_array)) return true;
     return false;
+}
+
+bool kernels_is_output(const Value *port)
+{
+    SysUse ways = {false, false};
+    FOR_EACH_USE(use, port) {
+        const Op *func = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
+        sys_add_use(region_entry(op_region(func, 0))->args[use_index(use)], &ways);
+    }
+    return ways.writes;
 }
 
 /* Whether a symbol is called, or its table used, by what is kept. */
@@ -291,9 +314,14 @@ bool kernels_emit(Op *system, const EmitOptions *options, EmittedProject *projec
     for (const Op *op = ok ? region_entry(op_region(set.system, 0))->first : NULL; op && ok;
          op = op->next)
         if (op->def == SYS(KERNEL)) ok = add_kernel(&set, op);
+    HlsDesign *design =
+        ok ? design_create(system, clock_of_module(system, design_clock_mhz(system))) : NULL;
+    set.design = design;
+    ok = design;
     if (ok) kernels_find_links(&set);
     ok = ok && add_files(&set, project);
     kernels_free_links(&set);
+    design_free(design);
     for (size_t i = 0; i < set.kernels.len; i++) emitted_project_free(&set.kernels.data[i].project);
     vec_free(&set.kernels);
     return ok;

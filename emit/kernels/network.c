@@ -33,12 +33,7 @@ static void print_streams(const KernelSet *set, StrBuf *out)
     for (size_t i = 0; i < set->joints.len; i++) {
         const KernelJoint *j = &set->joints.data[i];
         StrBuf type = {0};
-        if (j->type == 'w')
-            kernels_print_word(&set->links.data[j->link], &type);
-        else
-            strbuf_add_c(&type, j->type == 'b'   ? "ming::adapter::Beat"
-                                : j->type == 'r' ? "ming::adapter::Report"
-                                                 : "ap_uint<16>");
+        kernels_print_item(&set->links.data[j->link], j->type, &type);
         strbuf_printf(out, "static hls::stream<%s> &joint%zu = ming::channel::stream<%s>();\n",
                       type.data, i, type.data);
         strbuf_free(&type);
@@ -92,30 +87,22 @@ static void print_register(const KernelSet *set, AdapterKind kind, uint32_t link
     strbuf_add_c(out, "nullptr");
 }
 
-/* The first joint of a link that is between a kernel and an adapter, or behind a receiver. */
-static size_t joint_of(const KernelSet *set, uint32_t link, const char *kernel, bool is_from)
-{
-    for (size_t i = 0; i < set->joints.len; i++) {
-        const KernelJoint *j = &set->joints.data[i];
-        const char *name = is_from ? j->from : j->to;
-        if (j->type == 'w' && j->link == link && name && strcmp(name, kernel) == 0) return i;
-    }
-    return 0;
-}
-
 static void print_links(const KernelSet *set, StrBuf *out)
 {
     for (uint32_t i = 0; i < set->links.len; i++) {
         const KernelLink *l = &set->links.data[i];
         const KernelFiles *from = &set->kernels.data[l->ends.from],
                           *to = &set->kernels.data[l->ends.to];
-        size_t came = joint_of(set, i, kernels_name(to), false), held = came;
+        const char *from_arg = kernels_port(from, l->ends.from_port);
+        const size_t waiting = kernels_joint_at(set, kernels_name(from), from_arg),
+                     came =
+                         kernels_joint_at(set, kernels_name(to), kernels_port(to, l->ends.to_port));
+        size_t held = came;
         for (size_t k = 0; k < set->adapters.len; k++)
             if (set->adapters.data[k].kind == ADAPTER_COUNT && set->adapters.data[k].link == i)
                 held = kernels_joint_at(set, set->adapters.data[k].name.data, "words");
-        strbuf_printf(out, "        all.add_link({\"%s\", %lld, %lld, ",
-                      kernels_port(from, l->ends.from_port), (long long)l->places[0].card,
-                      (long long)l->places[1].card);
+        strbuf_printf(out, "        all.add_link({\"%s\", %lld, %lld, ", from_arg,
+                      (long long)l->places[0].card, (long long)l->places[1].card);
         for (int k = 0; k < 3; k++) {
             static const AdapterKind kinds[2][3] = {
                 {ADAPTER_UDP_RECEIVE, ADAPTER_UDP_RECEIVE, ADAPTER_SEND},
@@ -128,7 +115,7 @@ static void print_links(const KernelSet *set, StrBuf *out)
         strbuf_printf(out,
                       "\n                      [] { return joint%zu.size(); }, [] { return "
                       "joint%zu.size(); }, [] { return joint%zu.size(); }, %lld});\n",
-                      joint_of(set, i, kernels_name(from), true), came, held,
+                      waiting, came, held,
                       l->is_credit ? (long long)split_adapter_room(l->depth, l->packet) : 0);
     }
 }

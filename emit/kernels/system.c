@@ -52,14 +52,8 @@ static bool writes_link(const KernelSet *set, size_t kernel)
 /* "const T *x" or "hls::stream<T> &x" */
 static void print_parameter(const KernelSet *set, const Value *arg, StrBuf *out)
 {
-    SysUse ways = {false, false};
-    FOR_EACH_USE(use, arg)
-        if (use->owner->def == SYS(KERNEL)) {
-            const Op *func = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
-            sys_add_use(region_entry(op_region(func, 0))->args[use_index(use)], &ways);
-        }
     bool is_memory = type_is_a(arg->type, &emithls_type_array);
-    if (is_memory && !ways.writes) strbuf_add_c(out, "const ");
+    if (is_memory && !kernels_is_output(arg)) strbuf_add_c(out, "const ");
     emit_print_type(is_memory ? emithls_array_elem(arg->type) : arg->type, out);
     strbuf_printf(out, " %s%s", is_memory ? "*" : "&", set->whole->ports.data[arg->index].data);
 }
@@ -67,21 +61,12 @@ static void print_parameter(const KernelSet *set, const Value *arg, StrBuf *out)
 /* Memory in place of that of two cards. */
 static void print_copy(const KernelSet *set, const Op *copy, size_t number, StrBuf *out)
 {
-    const Type *memory = NULL;
-    for (size_t i = 0; i < set->kernels.len; i++)
-        if (set->kernels.data[i].copy == copy) memory = set->kernels.data[i].copy_memory;
+    const Type *memory = kernels_at_copy(set, copy)->copy_memory;
     strbuf_add_c(out, "    std::vector<");
     emit_print_type(emithls_array_elem(memory), out);
     strbuf_printf(out, "> copy%zu(", number);
     if (kernels_has_memory_ports(set)) strbuf_add_c(out, "static_cast<std::size_t>(frames) * ");
     strbuf_printf(out, "%lld);\n", (long long)emithls_array_dim(memory, 0));
-}
-
-static bool has_copy(const KernelSet *set)
-{
-    for (size_t i = 0; i < set->kernels.len; i++)
-        if (set->kernels.data[i].copy) return true;
-    return false;
 }
 
 void kernels_print_system(const KernelSet *set, bool has_network, StrBuf *out)
@@ -95,7 +80,7 @@ void kernels_print_system(const KernelSet *set, bool has_network, StrBuf *out)
     for (size_t i = 0; i < set->kernels.len; i++)
         strbuf_printf(out, "#include \"%s.h\"\n", kernels_name(&set->kernels.data[i]));
     if (has_network) kernels_print_network(set, out);
-    if (has_copy(set)) strbuf_add_c(out, "\n#include <cstddef>\n#include <vector>\n");
+    if (kernels_has_copies(set)) strbuf_add_c(out, "\n#include <cstddef>\n#include <vector>\n");
     strbuf_printf(out, "\nvoid %s(", set->whole->top.data);
     for (uint32_t i = 0; i < body->arg_count; i++) {
         if (i) strbuf_add_c(out, ", ");
