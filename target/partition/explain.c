@@ -19,7 +19,7 @@ static bool is_tighter(const Tightest *a, const Tightest *b)
 static bool find_tightest(const PartitionDie *die, const PartitionVersion *version, Tightest *out)
 {
     int32_t controller = version->controller;
-    if (controller >= 0 && !(die->controllers >> controller & 1)) return false;
+    if (!partition_has_controller(die, controller)) return false;
     for (PartitionKind k = 0; k < PARTITION_KINDS; k++) {
         int64_t charge = controller >= 0 ? die->charge[controller][k] : 0;
         Tightest here = {k, version->use[k] + charge, die->limit[k]};

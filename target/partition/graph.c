@@ -235,8 +235,7 @@ static uint64_t controller_dies(const PartitionPlatform *platform, int32_t contr
 {
     uint64_t dies = 0;
     for (uint32_t i = 0; i < platform->die_count; i++)
-        if (controller < 0 || platform->dies[i].controllers >> controller & 1)
-            dies |= UINT64_C(1) << i;
+        if (partition_has_controller(&platform->dies[i], controller)) dies |= UINT64_C(1) << i;
     return dies;
 }
 

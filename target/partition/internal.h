@@ -18,7 +18,13 @@ typedef VEC(PartitionRow) PartitionRows;
 /* Appends the rows of a die. Averages are multiplied by the capacities' least common multiple; above
  * AVERAGE_UNITS they are multiplied by that, and each share is rounded up. */
 void partition_die_rows(const PartitionPlatform *platform, uint32_t die, PartitionRows *out);
+int64_t partition_row_use(const PartitionRow *row, const int64_t use[PARTITION_KINDS]);
 bool partition_row_holds(const PartitionRow *row, const int64_t use[PARTITION_KINDS]);
+/* Whether a controller, or none (-1), may be on a die. */
+static inline bool partition_has_controller(const PartitionDie *die, int32_t controller)
+{
+    return controller < 0 || die->controllers >> controller & 1;
+}
 
 /* The way that edges take from one die to another: of those with the fewest links the one whose
  * least capacity is greatest, of these the first. */

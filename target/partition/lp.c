@@ -48,7 +48,7 @@ static bool may_be(const Lp *lp, uint32_t node, uint32_t version, uint32_t die)
     const PartitionNode *n = &lp->model->nodes.data[node];
     int32_t controller = lp->model->versions.data[n->version + version].controller;
     return n->dies >> die & 1 &&
-           (controller < 0 || lp->model->platform->dies[die].controllers >> controller & 1);
+           partition_has_controller(&lp->model->platform->dies[die], controller);
 }
 
 /* Whether an edge may go from a die to another. */

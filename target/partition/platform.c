@@ -193,9 +193,14 @@ void partition_die_rows(const PartitionPlatform *platform, uint32_t die, Partiti
     }
 }
 
-bool partition_row_holds(const PartitionRow *row, const int64_t use[PARTITION_KINDS])
+int64_t partition_row_use(const PartitionRow *row, const int64_t use[PARTITION_KINDS])
 {
     int64_t sum = 0;
     for (int k = 0; k < PARTITION_KINDS; k++) sum += row->coefficient[k] * use[k];
-    return sum <= row->limit;
+    return sum;
+}
+
+bool partition_row_holds(const PartitionRow *row, const int64_t use[PARTITION_KINDS])
+{
+    return partition_row_use(row, use) <= row->limit;
 }

@@ -248,8 +248,7 @@ bool partition_rows_hold(const PartitionState *state, uint32_t die, const int64_
 
 static bool is_available(const PartitionState *state, uint32_t die, const PartitionVersion *version)
 {
-    return version->controller < 0 ||
-           state->model->platform->dies[die].controllers >> version->controller & 1;
+    return partition_has_controller(&state->model->platform->dies[die], version->controller);
 }
 
 /* The choice of all versions on a die. */

@@ -22,18 +22,9 @@ typedef struct Relaxation {
     int64_t *price;                                /* per row */
 } Relaxation;
 
-/* What a version uses of a row. */
-static int64_t use_of(const PartitionRow *row, const PartitionVersion *version)
-{
-    int64_t sum = 0;
-    for (int k = 0; k < PARTITION_KINDS; k++) sum += row->coefficient[k] * version->use[k];
-    return sum;
-}
-
 static bool can_be(const PartitionState *state, const PartitionVersion *version, uint32_t die)
 {
-    const PartitionDie *d = &state->model->platform->dies[die];
-    return (version->controller < 0 || d->controllers >> version->controller & 1) &&
+    return partition_has_controller(&state->model->platform->dies[die], version->controller) &&
            partition_rows_hold(state, die, version->use);
 }
 
@@ -55,7 +46,7 @@ static bool add_version(const Relaxation *r, lprec *lp, size_t node, uint32_t v,
     const PartitionRows *rows = &r->state->rows[die];
     const PartitionVersion *version = version_at(r->state, node, v);
     for (uint32_t i = 0; i < rows->len && i < PARTITION_KINDS + PARTITION_MAX_DIES; i++) {
-        int64_t use = use_of(&rows->data[i], version);
+        int64_t use = partition_row_use(&rows->data[i], version->use);
         if (use == 0 || rows->data[i].limit <= 0) continue;
         value[count] = -(REAL)use / (REAL)rows->data[i].limit;
         index[count++] = (int)(r->first[die] + i + 1);
@@ -143,7 +134,8 @@ static Wide cost_on(const Relaxation *r, uint32_t unit, uint32_t die)
             Wide cost = 0;
             if (!can_be(s, version, die)) continue;
             for (uint32_t k = 0; k < s->rows[die].len; k++)
-                cost += (Wide)use_of(&s->rows[die].data[k], version) * r->price[r->first[die] + k];
+                cost += (Wide)partition_row_use(&s->rows[die].data[k], version->use) *
+                        r->price[r->first[die] + k];
             if (least < 0 || cost < least) least = cost;
         }
         if (least < 0) return -1;

@@ -226,7 +226,7 @@ static void leave_open(PartitionCardSearch *s, const int64_t *least)
 static bool solve_all(PartitionCardSearch *s, size_t *numbers, int64_t *values, int64_t *least,
                       bool *open)
 {
-    bool is_placed = true, is_exact = true;
+    bool is_placed = true;
     memcpy(values, s->base, sizeof s->base);
     memcpy(least, s->base, sizeof s->base);
     *open = false;
@@ -239,11 +239,12 @@ static bool solve_all(PartitionCardSearch *s, size_t *numbers, int64_t *values, 
         }
         is_placed &= own->is_placed;
         *open |= !own->is_proven;
-        is_exact &= own->is_placed;
-        if (own->is_placed) add_values(s, own->values, values);
-        if (own->is_placed) add_values(s, own->bounds, least);
+        if (!own->is_placed) continue;
+        add_values(s, own->values, values);
+        add_values(s, own->bounds, least);
     }
     /* Bounds hold behind goals that are best. */
+    bool is_exact = is_placed;
     for (uint32_t g = 0; g < s->options.goal_count; g++) {
         if (!is_exact) least[g] = g == 0 ? least[g] : 0;
         is_exact &= least[g] == values[g];

@@ -99,7 +99,7 @@ static bool put_node(const Layers *l, Label *label, uint32_t die, uint32_t numbe
         int64_t sum[PARTITION_KINDS];
         int32_t c = version->controller;
         bool is_new = c >= 0 && !(*controllers >> c & 1);
-        if (c >= 0 && !(model->platform->dies[die].controllers >> c & 1)) continue;
+        if (!partition_has_controller(&model->platform->dies[die], c)) continue;
         for (int k = 0; k < PARTITION_KINDS; k++)
             sum[k] =
                 use[k] + version->use[k] + (is_new ? model->platform->dies[die].charge[c][k] : 0);
