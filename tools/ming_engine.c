@@ -534,6 +534,8 @@ static bool check_modes(const Tool *tool, const EngineFlags *flags)
         return tool_error(tool,
                           "error: --results has the outputs of all frames, and takes no --input "
                           "and no --after");
+    if (flags->outputs.len == 0 && (flags->results || flags->after.len > 0))
+        return tool_error(tool, "error: --after and --results need --output for what they take");
     bool has_arrays = flags->inputs.len + flags->outputs.len + flags->dumps.len > 0;
     return !flags->is_timed_only || (runs && !has_arrays) ||
            tool_error(tool, "error: --cycles-only computes nothing, so it takes no arrays");

@@ -42,27 +42,28 @@ static bool is_within_mean(const DeviceTarget *target, uint32_t die, const Cost 
 }
 
 /* What is on the die with the buffers, besides rows; and what so many rows take. */
-static Cost cost_of(const SaOverlay *size, int64_t rows, bool has_buffers)
+static Cost cost_of(const OverlayRequest *request, const SaOverlay *size, int64_t rows,
+                    bool has_buffers)
 {
     OverlayHlsPart parts[OVERLAY_HLS_PARTS];
     Cost total, cost = {0};
     SaOverlay part = *size;
     part.rows = (uint32_t)(rows > 0 ? rows : 1);
-    overlay_hls_cost(&part, parts, &total);
+    overlay_hls_cost(&part, request->target->device.total.uram > 0, parts, &total);
     for (size_t i = 0; i < OVERLAY_HLS_PARTS; i++)
         if (parts[i].has_rows ? rows > 0 : has_buffers) cost_add(&cost, &parts[i].cost);
     return cost;
 }
 
-Cost overlay_search_cost(const SaOverlay *size)
+Cost overlay_search_cost(const OverlayRequest *request, const SaOverlay *size)
 {
-    return cost_of(size, size->rows, true);
+    return cost_of(request, size, size->rows, true);
 }
 
 static bool die_holds(const OverlayRequest *request, const SaOverlay *size, uint32_t die,
                       int64_t rows, bool has_buffers)
 {
-    Cost cost = cost_of(size, rows, has_buffers);
+    Cost cost = cost_of(request, size, rows, has_buffers);
     return is_within(&cost, &request->target->dies[die]) &&
            is_within_mean(request->target, die, &cost);
 }
@@ -149,7 +150,7 @@ bool overlay_search_place(const OverlayRequest *request, const SaOverlay *size, 
 {
     const DeviceTarget *target = request->target;
     if (request->is_for_each_die) return place_on_each(request, size, out);
-    Cost total = overlay_search_cost(size);
+    Cost total = overlay_search_cost(request, size);
     if (!is_within(&total, &target->budget)) return false;
     OverlayPlace place;
     bool found = false;
@@ -165,7 +166,7 @@ void overlay_search_lacks(const OverlayRequest *request, const SaOverlay *size,
                           bool lacks[COST_KINDS])
 {
     const DeviceTarget *target = request->target;
-    Cost total = cost_of(size, size->rows, true);
+    Cost total = overlay_search_cost(request, size);
     memset(lacks, 0, COST_KINDS * sizeof *lacks);
     for (size_t i = 0; i < COUNT_OF(KINDS); i++) {
         const Resources *limits = &target->budget;

@@ -27,7 +27,7 @@ const char *overlay_search_act_name(const SaOverlay *size);
 const char *overlay_search_weight_name(const SaOverlay *size);
 
 /* dies.c: resources of an engine; whether dies hold the engine, and how. */
-Cost overlay_search_cost(const SaOverlay *size);
+Cost overlay_search_cost(const OverlayRequest *request, const SaOverlay *size);
 bool overlay_search_place(const OverlayRequest *request, const SaOverlay *size, OverlayPlace *out)
     MUST_CHECK;
 /* Which kinds of resources are too few; none: dies or wires are. */
@@ -37,6 +37,8 @@ void overlay_search_lacks(const OverlayRequest *request, const SaOverlay *size,
 /* sizes.c: the objective with networks that are converted; false: some network does not run on it. */
 bool overlay_search_value(Search *search, const SaOverlay *size, OverlayFigure *figures,
                           double *value) MUST_CHECK;
+/* The objective of figures as they stand. */
+double overlay_search_objective(const OverlayRequest *request, const OverlayFigure *figures);
 /* What no engine with that array can do better than. */
 double overlay_search_bound(const Search *search, const SaOverlay *size,
                             const OverlayFigure *figures);

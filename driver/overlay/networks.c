@@ -1,5 +1,6 @@
 /* Models as networks of the sa dialect, for one array at a time: the sizes of buffers do not change them,
  * so that these are tried without converting anything again. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/overlay/internal.h"
@@ -21,6 +22,26 @@ const char *overlay_search_act_name(const SaOverlay *size)
 const char *overlay_search_weight_name(const SaOverlay *size)
 {
     return type_name(size->weight_bits, false);
+}
+
+/* Of "i8" or "ui2". */
+static uint32_t bits_of(const char *type)
+{
+    return (uint32_t)strtoul(type + strcspn(type, "0123456789"), NULL, 10);
+}
+
+void overlay_search_set_types(SaOverlay *size, const char *act, const char *weight)
+{
+    size->act_bits = bits_of(act);
+    size->act_is_unsigned = act[0] == 'u';
+    size->weight_bits = bits_of(weight);
+}
+
+void overlay_search_pipeline(const SaOverlay *size, const char *rest, StrBuf *out)
+{
+    strbuf_add_c(out, "builtin.module(convert-linalg-to-sa{");
+    overlay_search_print_sizes(size, ' ', out);
+    strbuf_printf(out, "},merge-sa-pools%s)", rest);
 }
 
 void overlay_search_print_sizes(const SaOverlay *size, char separator, StrBuf *out)
@@ -56,9 +77,7 @@ bool overlay_search_convert(const OverlayRequest *request, const SaOverlay *size
     DiagHold hold;
     bool ok = true;
     *out = (SearchNetworks){0};
-    strbuf_add_c(&pipeline, "builtin.module(convert-linalg-to-sa{");
-    overlay_search_print_sizes(size, ' ', &pipeline);
-    strbuf_add_c(&pipeline, "},merge-sa-pools)");
+    overlay_search_pipeline(size, "", &pipeline);
     diag_hold_begin(&hold, request->ctx);
     for (size_t i = 0; ok && i < request->model_count; i++) {
         out->modules[i] = op_clone(request->models[i].module, NULL);

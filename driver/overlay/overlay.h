@@ -72,6 +72,10 @@ typedef struct OverlayFound {
 bool overlay_search_run(const OverlayRequest *request, OverlayFound *out, StrBuf *why) MUST_CHECK;
 /* A table of the networks, a line for the engine, and the options that make it. */
 void overlay_search_print(const OverlayRequest *request, const OverlayFound *found, StrBuf *out);
+/* The types of elements, "i8" or "ui2". */
+void overlay_search_set_types(SaOverlay *size, const char *act, const char *weight);
+/* The passes from linalg to layers of such an engine, and `rest`, ",pass..." or "". */
+void overlay_search_pipeline(const SaOverlay *size, const char *rest, StrBuf *out);
 /* "rows=8,cols=16,act=i8,...": with commas as --overlay= takes it, with blanks as a pass does. */
 void overlay_search_print_sizes(const SaOverlay *size, char separator, StrBuf *out);
 

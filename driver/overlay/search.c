@@ -209,7 +209,7 @@ static void make_small(Search *search, Trial *trial)
 static bool helps(const OverlayRequest *request, const SaOverlay *from, const SaOverlay *to)
 {
     bool lacks[COST_KINDS], any = false;
-    Cost before = overlay_search_cost(from), after = overlay_search_cost(to);
+    Cost before = overlay_search_cost(request, from), after = overlay_search_cost(request, to);
     overlay_search_lacks(request, from, lacks);
     for (int kind = 0; kind < COST_KINDS; kind++) any |= lacks[kind];
     for (int kind = 0; kind < COST_KINDS; kind++)
@@ -248,19 +248,22 @@ static double most_engines(const OverlayRequest *request)
     return request->is_for_each_die ? (double)request->target->device.die_count : 1;
 }
 
-static void keep(Search *search, const Trial *trial, const OverlayPlace *place)
+/* With the registers of borders, which no trial without a place knows. */
+static void keep(Search *search, Trial *trial, const OverlayPlace *place)
 {
-    double value = trial->value / (double)place->engines;
-    if (is_worse(search, value)) return;
+    const OverlayRequest *request = search->request;
     OverlayFound *best = search->best;
+    for (size_t i = 0; i < request->model_count; i++) {
+        ProgramEstimate *estimate = &trial->figures[i].estimate;
+        estimate->cycles += estimate->runs * (uint64_t)place->registers;
+    }
+    double value = overlay_search_objective(request, trial->figures) / (double)place->engines;
+    if (is_worse(search, value)) return;
     best->size = trial->size;
-    best->cost = overlay_search_cost(&trial->size);
+    best->cost = overlay_search_cost(request, &trial->size);
     best->place = *place;
     best->value = value;
     memcpy(best->figures, trial->figures, sizeof best->figures);
-    for (size_t i = 0; i < search->request->model_count; i++)
-        best->figures[i].estimate.cycles +=
-            best->figures[i].estimate.runs * (uint64_t)place->registers;
     search->has_best = true;
 }
 
@@ -314,21 +317,14 @@ static void list_arrays(const OverlayRequest *request, Arrays *arrays, bool *run
     if (arrays->len > 0) qsort(arrays->data, arrays->len, sizeof *arrays->data, compare_arrays);
 }
 
-/* The bits of "ui2". */
-static uint32_t bits_of(const char *type)
-{
-    enum { WIDEST = 16 };
-    return type ? (uint32_t)strtoul(type + strcspn(type, "0123456789"), NULL, 10) : WIDEST;
-}
-
 /* Of types that are free the widest ones, which some network does not run on either. */
 static void tell_refusal(const OverlayRequest *request)
 {
+    static const char WIDEST[] = "i16";
     SearchNetworks networks;
     SaOverlay size = first_size(request);
-    size.act_bits = bits_of(request->act);
-    size.act_is_unsigned = request->act && request->act[0] == 'u';
-    size.weight_bits = bits_of(request->weight);
+    overlay_search_set_types(&size, request->act ? request->act : WIDEST,
+                             request->weight ? request->weight : WIDEST);
     if (overlay_search_convert(request, &size, true, &networks))
         overlay_search_free_networks(request, &networks);
 }

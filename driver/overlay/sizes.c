@@ -16,8 +16,8 @@ static double roofline(const OverlayRequest *request, const ProgramMemory *memor
     return most > 1 ? most : 1;
 }
 
-static double objective(const OverlayRequest *request, const OverlayFigure *figures,
-                        const double cycles[])
+static double objective_of(const OverlayRequest *request, const OverlayFigure *figures,
+                           const double cycles[])
 {
     double value = 0;
     for (size_t i = 0; i < request->model_count; i++) {
@@ -29,11 +29,18 @@ static double objective(const OverlayRequest *request, const OverlayFigure *figu
     return value;
 }
 
+double overlay_search_objective(const OverlayRequest *request, const OverlayFigure *figures)
+{
+    double cycles[OVERLAY_SEARCH_MOST_MODELS];
+    for (size_t i = 0; i < request->model_count; i++)
+        cycles[i] = (double)figures[i].estimate.cycles;
+    return objective_of(request, figures, cycles);
+}
+
 bool overlay_search_value(Search *search, const SaOverlay *size, OverlayFigure *figures,
                           double *value)
 {
     const OverlayRequest *request = search->request;
-    double cycles[OVERLAY_SEARCH_MOST_MODELS];
     const Attr *attr = sa_overlay_attr(request->ctx, size, loc_unknown(request->ctx));
     DiagHold hold;
     bool ok = attr != NULL;
@@ -44,10 +51,9 @@ bool overlay_search_value(Search *search, const SaOverlay *size, OverlayFigure *
         ok = to_program_estimate(search->networks.networks[i], &search->memory,
                                  &figures[i].estimate);
         figures[i].roofline = roofline(request, &search->memory, &figures[i].estimate);
-        cycles[i] = (double)figures[i].estimate.cycles;
     }
     diag_hold_drop(&hold);
-    if (ok) *value = objective(request, figures, cycles);
+    if (ok) *value = overlay_search_objective(request, figures);
     return ok;
 }
 
@@ -57,5 +63,5 @@ double overlay_search_bound(const Search *search, const SaOverlay *size,
     double cycles[OVERLAY_SEARCH_MOST_MODELS];
     for (size_t i = 0; i < search->request->model_count; i++)
         cycles[i] = (double)figures[i].estimate.products / ((double)size->rows * size->cols);
-    return objective(search->request, figures, cycles);
+    return objective_of(search->request, figures, cycles);
 }

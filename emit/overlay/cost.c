@@ -87,28 +87,33 @@ static Cost cost_of_alu(const SaOverlay *o)
                   .ff = (int64_t)o->rows * bits * (SA_PU_REGS + 2 * o->pu_stages) + RUN_BITS};
 }
 
-/* A memory of two ports, of engines of planes in block RAM, which small devices have. */
-static Cost cost_of_buffer(const SaOverlay *o, int64_t width, int64_t depth, int64_t count)
+bool overlay_hls_uses_uram(const SaOverlay *overlay, bool has_uram)
 {
-    if (sa_is_popcount(o)) return (Cost){.bram18 = count * memory_blocks18(width, depth)};
+    return has_uram && !sa_is_popcount(overlay);
+}
+
+/* A memory of two ports. */
+static Cost cost_of_buffer(bool is_uram, int64_t width, int64_t depth, int64_t count)
+{
+    if (!is_uram) return (Cost){.bram18 = count * memory_blocks18(width, depth)};
     return (Cost){.uram = count * memory_blocks_uram(width, depth)};
 }
 
 /* Pages; each reader chooses among them, each page among two writers, and compares with what is there. */
-static Cost cost_of_activations(const SaOverlay *o)
+static Cost cost_of_activations(const SaOverlay *o, bool is_uram)
 {
     int64_t width = (int64_t)o->cols * o->act_bits, pages = o->act_pages;
-    Cost cost = cost_of_buffer(o, width, sa_page_words(o), pages);
+    Cost cost = cost_of_buffer(is_uram, width, sa_page_words(o), pages);
     cost.lut = READERS * width * up(pages, 3) + pages * width;
     cost.ff = (READERS + 2) * 2 * width;
     return cost;
 }
 
-static Cost cost_of_weight_buffer(const SaOverlay *o)
+static Cost cost_of_weight_buffer(const SaOverlay *o, bool is_uram)
 {
     int64_t width = (int64_t)o->rows * o->weight_bits;
     int64_t depth = up(o->w_words, o->fill_words);
-    Cost cost = cost_of_buffer(o, width, depth, 2 * (int64_t)o->fill_words);
+    Cost cost = cost_of_buffer(is_uram, width, depth, 2 * (int64_t)o->fill_words);
     cost.lut = o->fill_words * width;
     cost.ff = o->fill_words * 2 * width;
     return cost;
@@ -141,23 +146,26 @@ static Cost cost_of_control(const SaOverlay *o)
                   .ff = ports * (PORT_FF + 2 * BEAT_BITS) + UNITS * UNIT_FF + COMMAND_BITS};
 }
 
-void overlay_hls_cost(const SaOverlay *overlay, OverlayHlsPart parts[OVERLAY_HLS_PARTS],
-                      Cost *total)
+void overlay_hls_cost(const SaOverlay *overlay, bool has_uram,
+                      OverlayHlsPart parts[OVERLAY_HLS_PARTS], Cost *total)
 {
     static const struct {
         const char *name;
         bool has_rows;
-        Cost (*of)(const SaOverlay *overlay);
-    } rows[OVERLAY_HLS_PARTS] = {{"array", true, cost_of_array},
-                                 {"array memories", true, cost_of_array_memories},
-                                 {"processing unit", true, cost_of_alu},
-                                 {"activations", false, cost_of_activations},
-                                 {"weight buffer", true, cost_of_weight_buffer},
-                                 {"vectors, programs", true, cost_of_vectors},
-                                 {"ports, units", false, cost_of_control}};
+        Cost (*of)(const SaOverlay *overlay); /* or: */
+        Cost (*of_buffer)(const SaOverlay *overlay, bool is_uram);
+    } rows[OVERLAY_HLS_PARTS] = {{"array", true, cost_of_array, NULL},
+                                 {"array memories", true, cost_of_array_memories, NULL},
+                                 {"processing unit", true, cost_of_alu, NULL},
+                                 {"activations", false, NULL, cost_of_activations},
+                                 {"weight buffer", true, NULL, cost_of_weight_buffer},
+                                 {"vectors, programs", true, cost_of_vectors, NULL},
+                                 {"ports, units", false, cost_of_control, NULL}};
+    const bool is_uram = overlay_hls_uses_uram(overlay, has_uram);
     *total = (Cost){0};
     for (size_t i = 0; i < OVERLAY_HLS_PARTS; i++) {
-        parts[i] = (OverlayHlsPart){rows[i].name, rows[i].has_rows, rows[i].of(overlay)};
+        Cost cost = rows[i].of ? rows[i].of(overlay) : rows[i].of_buffer(overlay, is_uram);
+        parts[i] = (OverlayHlsPart){rows[i].name, rows[i].has_rows, cost};
         cost_add(total, &parts[i].cost);
     }
 }

@@ -265,7 +265,7 @@ static void print_report(StrBuf *out, const Attr *overlay, const OverlayHlsOptio
     SaOverlay size = sa_overlay(overlay);
     StrBuf text = {0};
     JsonWriter w = {.out = out};
-    overlay_hls_cost(&size, parts, &total);
+    overlay_hls_cost(&size, options->has_uram, parts, &total);
     attr_print(&text, overlay);
     json_begin_object(&w);
     json_write_line(&w, 2);
@@ -287,7 +287,7 @@ static void print_report(StrBuf *out, const Attr *overlay, const OverlayHlsOptio
     strbuf_free(&text);
 }
 
-/* Engines of planes have block RAM in place of UltraRAM. */
+/* In place of UltraRAM. */
 static void use_block_ram(StrBuf *text)
 {
     static const char from[] = "impl = uram";
@@ -305,8 +305,8 @@ bool overlay_hls_write(Context *ctx, const Attr *overlay, const OverlayHlsOption
               add_copies(ctx, files, "host/", options->engine_dir, HOST, COUNT_OF(HOST)) &&
               add_copies(ctx, files, "host/", options->board_dir, BOARD, COUNT_OF(BOARD));
     SaOverlay size = sa_overlay(overlay);
-    for (size_t i = 0; ok && sa_is_popcount(&size) && i < files->len; i++)
-        use_block_ram(&files->data[i].text);
+    const bool is_uram = overlay_hls_uses_uram(&size, options->has_uram);
+    for (size_t i = 0; ok && !is_uram && i < files->len; i++) use_block_ram(&files->data[i].text);
     if (ok) {
         print_config(add_file(files, "", "engine_config.h"), overlay);
         overlay_hls_print_isa(add_file(files, "", "engine_isa.h"));

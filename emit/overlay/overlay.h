@@ -20,6 +20,7 @@ typedef struct OverlayHlsOptions {
     int64_t kernels;    /* on a card */
     Str bank_name;      /* of its external memory */
     int64_t bank_count; /* 0: not known */
+    bool has_uram;      /* the device */
 } OverlayHlsOptions;
 
 /* Writes the project of an #sa.overlay as emit_write_project does. False: diagnosed, or what the
@@ -34,7 +35,10 @@ typedef struct OverlayHlsPart {
     Cost cost;
 } OverlayHlsPart;
 enum { OVERLAY_HLS_PARTS = 7 };
-void overlay_hls_cost(const SaOverlay *overlay, OverlayHlsPart parts[OVERLAY_HLS_PARTS],
-                      Cost *total);
+/* Pages and weight buffers are UltraRAM where the device has some, and those of engines of planes are
+ * block RAM in any case. */
+bool overlay_hls_uses_uram(const SaOverlay *overlay, bool has_uram);
+void overlay_hls_cost(const SaOverlay *overlay, bool has_uram,
+                      OverlayHlsPart parts[OVERLAY_HLS_PARTS], Cost *total);
 
 #endif

@@ -93,7 +93,8 @@ def check_refusals(args, engine, folder):
             ("host.txt", b"cycles 1\ninput 0 999999999\n", "has a port outside of the bank of maps"),
             ("host.txt", b"input 0 64\ninput 18446744073709551615 64\n", "has a port outside of the bank of maps"),
             ("bank1.bin", (good / "bank1.bin").read_bytes()[:64], "goes beyond a bank or a buffer"),
-            ("host.txt", b"hello\n", "host.txt is not what ming engine --banks writes")):
+            ("host.txt", b"hello\n", "host.txt is not what ming engine --banks writes"),
+            ("host.txt", b"cycles -1\n", "host.txt has a negative number")):
         bad = folder / "bad"
         shutil.copytree(good, bad, dirs_exist_ok=True)
         (bad / name).write_bytes(data)

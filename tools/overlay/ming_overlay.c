@@ -47,12 +47,6 @@ static void init_flags(OverlayFlags *flags)
     }
 }
 
-/* Of "i8" or "ui2". */
-static uint32_t bits_of(const char *type)
-{
-    return (uint32_t)strtoul(type + strcspn(type, "0123456789"), NULL, 10);
-}
-
 static bool check_sizes(const Tool *tool, const OverlayFlags *flags)
 {
     for (size_t i = 0; i < SA_OVERLAY_PARAMS; i++) {
@@ -78,10 +72,8 @@ static const Attr *read_overlay(Context *ctx, const OverlayFlags *flags)
         words[i] = (uint32_t)value;
     }
     SaOverlay overlay = sa_overlay_from_words(words);
-    const char *act = flags->act ? flags->act : default_of("act");
-    overlay.act_bits = bits_of(act);
-    overlay.act_is_unsigned = act[0] == 'u';
-    overlay.weight_bits = bits_of(flags->weight ? flags->weight : default_of("weight"));
+    overlay_search_set_types(&overlay, flags->act ? flags->act : default_of("act"),
+                             flags->weight ? flags->weight : default_of("weight"));
     return sa_overlay_attr(ctx, &overlay, loc_unknown(ctx));
 }
 
@@ -102,6 +94,12 @@ static Cost cost_of_device(const DeviceTarget *target)
         .dsp = all->dsp, .bram18 = all->bram18, .uram = all->uram, .lut = all->lut, .ff = all->ff};
 }
 
+/* Unless it is known that it has none. */
+static bool has_uram(const DeviceTarget *target)
+{
+    return !target || target->device.total.uram > 0;
+}
+
 static void print_cost(const SaOverlay *size, const DeviceTarget *target)
 {
     static const char *const titles[] = {"predicted", "DSP", "BRAM18", "URAM", "LUT", "FF"};
@@ -109,7 +107,7 @@ static void print_cost(const SaOverlay *size, const DeviceTarget *target)
     Cost total, device = target ? cost_of_device(target) : (Cost){0};
     StrBuf text = {0};
     TextTable table = {.columns = COUNT_OF(titles), .first_number = 1};
-    overlay_hls_cost(size, parts, &total);
+    overlay_hls_cost(size, has_uram(target), parts, &total);
     for (size_t i = 0; i < COUNT_OF(titles); i++) text_table_add(&table, titles[i]);
     for (size_t i = 0; i < OVERLAY_HLS_PARTS; i++) add_row(&table, parts[i].name, &parts[i].cost);
     add_row(&table, "total", &total);
@@ -126,7 +124,7 @@ static bool fits_device(const Tool *tool, const SaOverlay *size, const DeviceTar
     static const CostKind kinds[] = {COST_DSP, COST_BRAM18, COST_URAM, COST_LUT, COST_FF};
     OverlayHlsPart parts[OVERLAY_HLS_PARTS];
     Cost total, device = cost_of_device(target);
-    overlay_hls_cost(size, parts, &total);
+    overlay_hls_cost(size, has_uram(target), parts, &total);
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (total.items[kinds[i]] > device.items[kinds[i]])
             return tool_error(tool, "error: the engine needs %lld %s by our model, and %s has %lld",
@@ -155,6 +153,7 @@ static bool write_project(const Tool *tool, Context *ctx, const OverlayFlags *fl
           tool_error(tool, "error: the files for boards are not installed: none of %s is there",
                      board.data));
     options.kernels = flags->kernels;
+    options.has_uram = has_uram(target);
     if (target && target->device.bank_count > 0) {
         options.bank_name = target->device.banks[0].name;
         for (uint32_t i = 0; i < target->device.bank_count; i++)

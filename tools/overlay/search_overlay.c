@@ -88,14 +88,12 @@ static bool check_flags(const Tool *tool, const OverlaySearchFlags *flags)
 /* What the model's program takes on the engine. */
 static bool simulate(const OverlayFound *found, const OverlayModel *model, uint64_t *cycles)
 {
-    StrBuf pipeline = {0};
+    StrBuf pipeline = {0}, rest = {0};
     EngineResult result = {0};
     EngineOptions options = ENGINE_DEFAULTS;
     options.rate = found->memory.rate;
-    strbuf_add_c(&pipeline, "builtin.module(convert-linalg-to-sa{");
-    overlay_search_print_sizes(&found->size, ' ', &pipeline);
-    strbuf_printf(&pipeline, "},merge-sa-pools,lower-sa-network{rate=%llu})",
-                  (unsigned long long)found->memory.rate);
+    strbuf_printf(&rest, ",lower-sa-network{rate=%llu}", (unsigned long long)found->memory.rate);
+    overlay_search_pipeline(&found->size, rest.data, &pipeline);
     Op *module = op_clone(model->module, NULL);
     bool ok = driver_run_passes(module, strbuf_str(&pipeline));
     const Op *program = ok ? overlay_find_program(module) : NULL;
@@ -104,6 +102,7 @@ static bool simulate(const OverlayFound *found, const OverlayModel *model, uint6
     engine_result_free(&result);
     op_erase(module);
     strbuf_free(&pipeline);
+    strbuf_free(&rest);
     return ok;
 }
 

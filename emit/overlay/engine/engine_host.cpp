@@ -65,6 +65,8 @@ void read_layout(const Bytes &bytes, Job &job)
         std::istringstream line(row);
         std::string word;
         line >> word;
+        if (row.find('-') != std::string::npos) /* would be read as a large number */
+            throw std::runtime_error("host.txt has a negative number");
         if (word == "input")
             job.inputs.push_back(read_place(line, job, job.input_size));
         else if (word == "output")
