@@ -248,6 +248,9 @@ Op *driver_lower_to_rtl(const Op *design, const char *primitives) MUST_CHECK;
 /* Appends a line that says what the search reached and whether it is the best. It comes from the
  * design's dfg.budget; without that, nothing is appended. */
 void driver_print_objective(const Op *design, StrBuf *out);
+/* Cycles from frame to frame, and those of the first one. False: these are predicted, not simulated,
+ * and the latency is no less than the real one. */
+bool driver_design_times(const Op *design, int64_t *interval, int64_t *latency);
 /* Appends what the design reaches on the target: frames a second, latency of the first frame, and
  * the share of each resource that the device has. */
 void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *out);

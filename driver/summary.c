@@ -51,21 +51,31 @@ static void add_milliseconds(StrBuf *out, int64_t cycles, int64_t clock)
     strbuf_printf(out, ms < 1 ? "%.6f ms" : "%.3f ms", ms);
 }
 
+bool driver_design_times(const Op *design, int64_t *interval, int64_t *latency)
+{
+    const Op *top = emithls_top(design);
+    const Attr *timing = top ? op_attr(top, EMITHLS_ATTR_TIMING) : NULL;
+    const Figures cycles = figures(design, DFG_COST_CYCLES);
+    int64_t simulated = attr_dict_int(timing, EMITHLS_TIMING_LATENCY, 0);
+    *interval = attr_dict_int(timing, EMITHLS_TIMING_INTERVAL, cycles.most);
+    *latency = simulated > 0 ? simulated : cycles.sum;
+    return simulated > 0;
+}
+
 /* Where the FIFOs' depths are not proven no frame was simulated. The sum of the processes' cycles
  * is a bound then and not a latency, because processes overlap. */
 static void add_times(const Op *design, int64_t clock, StrBuf *out)
 {
     const Op *top = emithls_top(design);
     const Attr *timing = top ? op_attr(top, EMITHLS_ATTR_TIMING) : NULL;
-    Figures cycles = figures(design, DFG_COST_CYCLES);
-    int64_t interval = attr_dict_int(timing, EMITHLS_TIMING_INTERVAL, cycles.most);
-    int64_t latency = attr_dict_int(timing, EMITHLS_TIMING_LATENCY, 0);
+    int64_t interval, latency;
+    const bool is_simulated = driver_design_times(design, &interval, &latency);
     if (interval > 0)
         strbuf_printf(out, "%.1f frames/s%s, ", (double)clock * 1000000 / (double)interval,
                       timing ? "" : " (predicted, FIFOs may slow it down)");
-    strbuf_add_c(out, latency > 0 ? "the first frame takes " : "the first frame takes at most ");
-    add_milliseconds(out, latency > 0 ? latency : cycles.sum, clock);
-    strbuf_add_c(out, latency > 0 ? " (proven by simulation)\n" : " (predicted)\n");
+    strbuf_add_c(out, is_simulated ? "the first frame takes " : "the first frame takes at most ");
+    add_milliseconds(out, latency, clock);
+    strbuf_add_c(out, is_simulated ? " (proven by simulation)\n" : " (predicted)\n");
 }
 
 /* *line is where the line began. */

@@ -183,6 +183,7 @@ OutputVerdict tool_check_outputs(const Tool *tool, const PortFiles *results, int
 
 /* Of commands that compile for both: whether the last --architecture is the overlay. */
 #define TOOL_ARCHITECTURES "dataflow|overlay"
+#define TOOL_COMPILE_ARCHITECTURES TOOL_ARCHITECTURES "|auto"
 bool tool_wants_overlay(int argc, char **argv);
 /* What `ming check` does then. */
 int tool_check_overlay(int argc, char **argv);
@@ -210,6 +211,33 @@ void tool_add_overlay_search(OverlaySearchFlags *search, Flags *flags);
  * NULL: said why. */
 const Attr *tool_search_overlay(const Tool *tool, const OverlaySearchFlags *flags,
                                 struct OverlayRequest *request) MUST_CHECK;
+
+/* The model's program on the engine that was found, which the caller erases (NULL: not wanted), and its
+ * cycles in the simulator, in which borders of dies have no registers. False: diagnosed. */
+struct OverlayFound;
+struct OverlayModel;
+bool tool_program_for(const struct OverlayFound *found, const struct OverlayModel *model, Op **out,
+                      uint64_t *cycles) MUST_CHECK;
+/* What engines for a device (NULL: none is known) are written with; clock: LIMIT_NOT_GIVEN, the
+ * default. Writes one, with copies of installed files. False: said why. */
+struct OverlayHlsOptions;
+struct OverlayHlsOptions tool_engine_options(const DeviceTarget *target, int64_t clock);
+bool tool_write_engine(const Tool *tool, Context *ctx, const Attr *overlay,
+                       const struct OverlayHlsOptions *wanted) MUST_CHECK;
+
+/* ming compile --architecture=auto: both architectures for a loaded network, and which is taken. */
+typedef struct AutoFlags {
+    const char *overlay, *choice; /* sizes that stay; file for the choice as JSON; or NULL */
+} AutoFlags;
+void tool_add_auto(AutoFlags *options, Flags *flags);
+/* False: said why, options do not go with the architecture (auto or not). */
+bool tool_check_auto(const Tool *tool, const AutoFlags *options, bool is_auto, bool has_one_way)
+    MUST_CHECK;
+/* Compiles *module, which becomes the accelerator's design if that is chosen, and prints what was
+ * chosen. The overlay's engine and program are written then; *is_overlay tells. False: said why. */
+bool tool_compile_auto(const Tool *tool, const AutoFlags *options, const CompileFlags *flags,
+                       const DeviceTarget *target, const char *output_dir, Op **module,
+                       bool *is_overlay) MUST_CHECK;
 
 /* The commands of ming, each with its own argv[0]. They return an exit status.
  * Tests: lit/driver/ming-*, lit/tools/ming-*, lit/tools/devices.mir */

@@ -21,7 +21,13 @@ typedef struct CompileTool {
     const char *architecture, *output_dir, *place_svg;
     bool dump_pipeline;
     EmitTable table;
+    AutoFlags automatic;
 } CompileTool;
+
+static bool is_auto(const CompileTool *options)
+{
+    return options->architecture && strcmp(options->architecture, "auto") == 0;
+}
 
 /* A word for a POSIX shell. */
 static void add_shell_word(StrBuf *out, const char *word)
@@ -156,18 +162,22 @@ static bool compile_bytes(const Tool *tool, CompileTool *options, const char *pa
     if (driver_wants_cards(&options->flags.cards)) options->flags.compile.cards = cards;
     ok = ok && compile_flags_check_target(&options->flags, &target, &why) &&
          check_dies(tool, options, &target) && compile_flags_find_files(&options->flags, &why);
-    const bool is_ready = ok;
+    const bool is_ready = ok && !is_auto(options);
+    bool is_overlay = false;
     progress_start(tool->progress, ctx, "reading the model");
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->flags.model) : NULL;
     ok = module && tool_quantize(tool, &options->flags.quantize, module, NULL) &&
-         compile_module(tool, &module, options, &target) && draw_dies(tool, options, module) &&
-         (!options->output_dir ||
+         (is_auto(options) ? tool_compile_auto(tool, &options->automatic, &options->flags, &target,
+                                               options->output_dir, &module, &is_overlay)
+                           : compile_module(tool, &module, options, &target)) &&
+         draw_dies(tool, options, module) &&
+         (!options->output_dir || is_overlay ||
           compile_flags_emit(&options->flags, options->output_dir, module, &project, &why));
     progress_stop(tool->progress);
     diag_flush(ctx);
     if (why.len > 0) tool_error(tool, "error: %s", why.data);
     if (is_ready && !ok && !has_region(module)) advise_check(tool, options, path, bytes, ctx);
-    if (ok && options->output_dir) print_summary(module, options, &target, &project);
+    if (ok && options->output_dir && !is_overlay) print_summary(module, options, &target, &project);
     if (module) op_erase(module);
     context_destroy(ctx);
     emitted_project_free(&project);
@@ -196,6 +206,11 @@ static bool check_options(const Tool *tool, CompileTool *options, const Texts *i
     bool writes_nothing = options->dump_pipeline && !options->output_dir;
     if (!writes_nothing && (!options->output_dir || !*options->output_dir))
         return tool_error(tool, "error: -o needs the directory to write");
+    const CompileFlags *flags = &options->flags;
+    const bool has_one_way = driver_wants_cards(&flags->cards) || flags->anchors.len > 0 ||
+                             flags->compile.colocated || options->place_svg ||
+                             options->dump_pipeline;
+    if (!tool_check_auto(tool, &options->automatic, is_auto(options), has_one_way)) return false;
     bool ok =
         compile_flags_settle(&options->flags, &why) || tool_error(tool, "error: %s", why.data);
     strbuf_free(&why);
@@ -205,11 +220,13 @@ static bool check_options(const Tool *tool, CompileTool *options, const Texts *i
 static void add_flags(CompileTool *options, Flags *flags)
 {
     FLAGS_ADD(flags,
-              {"architecture", FLAG_CHOICE, &options->architecture, TOOL_ARCHITECTURES,
-               "An accelerator of processes (default), or a program of an engine that runs layer "
-               "after layer, with options of its own (--architecture=overlay --help)",
+              {"architecture", FLAG_CHOICE, &options->architecture, TOOL_COMPILE_ARCHITECTURES,
+               "An accelerator of processes (default), a program of an engine that runs layer "
+               "after layer, with options of its own (--architecture=overlay --help), or the "
+               "faster of what fits the device",
                NULL},
               {"o", FLAG_TEXT, &options->output_dir, "dir", "Directory of the project", NULL});
+    tool_add_auto(&options->automatic, flags);
     compile_flags_add(flags, &options->flags);
     FLAGS_ADD(
         flags,
@@ -294,7 +311,7 @@ static void add_overlay_flags(OverlayTool *options, Flags *flags)
 {
     FLAGS_ADD(
         flags,
-        {"architecture", FLAG_CHOICE, &options->architecture, TOOL_ARCHITECTURES,
+        {"architecture", FLAG_CHOICE, &options->architecture, TOOL_COMPILE_ARCHITECTURES,
          "An accelerator of processes (ming compile --help), or a program of an overlay", NULL},
         {"o", FLAG_TEXT, &options->output, "file", "File of the program, for ming engine", NULL},
         {"overlay", FLAG_TEXT, &options->overlay, "name=value,...",

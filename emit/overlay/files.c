@@ -1,4 +1,5 @@
-/* The project's files. Nothing in them is a model's; the part is a word of a device's description.
+/* The project's files. Nothing in them is a model's but the text of a program; the part is a word of a
+ * device's description.
  * Tests: lit/emit/overlay.test, test/e2e/engine_csim_check.py */
 #include <ctype.h>
 #include <string.h>
@@ -315,6 +316,8 @@ bool overlay_hls_write(Context *ctx, const Attr *overlay, const OverlayHlsOption
         print_makefile(add_file(files, "", "Makefile"));
         print_tcl(add_file(files, "", "run_hls.tcl"), options);
         print_report(add_file(files, "", "report.json"), overlay, options);
+        if (options->program.len > 0)
+            strbuf_add_str(add_file(files, "", TOP ".mir"), options->program);
         ok = emit_write_project(options->output_dir, files, why);
     }
     emitted_project_free(&project);

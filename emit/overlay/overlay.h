@@ -21,6 +21,7 @@ typedef struct OverlayHlsOptions {
     Str bank_name;      /* of its external memory */
     int64_t bank_count; /* 0: not known */
     bool has_uram;      /* the device */
+    Str program;        /* text of a program for the engine, engine.mir; or empty */
 } OverlayHlsOptions;
 
 /* Writes the project of an #sa.overlay as emit_write_project does. False: diagnosed, or what the

@@ -133,43 +133,56 @@ static bool fits_device(const Tool *tool, const SaOverlay *size, const DeviceTar
     return true;
 }
 
+bool tool_write_engine(const Tool *tool, Context *ctx, const Attr *overlay,
+                       const struct OverlayHlsOptions *wanted)
+{
+    static const struct {
+        const char *kind, *what;
+    } rows[] = {{"csim", "simulation headers are"},
+                {"engine", "engine's C++ is"},
+                {"board", "files for boards are"}};
+    StrBuf dirs[COUNT_OF(rows)] = {0}, why = {0};
+    OverlayHlsOptions options = *wanted;
+    bool ok = true;
+    for (size_t i = 0; ok && i < COUNT_OF(rows); i++)
+        ok = driver_resource_dir(rows[i].kind, &dirs[i]) ||
+             tool_error(tool, "error: the %s not installed: none of %s is there", rows[i].what,
+                        dirs[i].data);
+    options.csim_dir = dirs[0].data;
+    options.engine_dir = dirs[1].data;
+    options.board_dir = dirs[2].data;
+    ok = ok && overlay_hls_write(ctx, overlay, &options, &why);
+    if (why.len > 0) tool_error(tool, "error: %s", why.data);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) strbuf_free(&dirs[i]);
+    strbuf_free(&why);
+    return ok;
+}
+
+struct OverlayHlsOptions tool_engine_options(const DeviceTarget *target, int64_t clock)
+{
+    OverlayHlsOptions options = {.part = STR(DEVICE_DEFAULT_PART),
+                                 .clock = clock,
+                                 .kernels = 1,
+                                 .has_uram = has_uram(target)};
+    if (clock == LIMIT_NOT_GIVEN) options.clock = CLOCK_DEFAULT_MHZ;
+    if (!target) return options;
+    const Device *device = &target->device;
+    options.part = device->part;
+    options.clock = target->clock;
+    if (device->bank_count > 0) options.bank_name = device->banks[0].name;
+    for (uint32_t i = 0; i < device->bank_count; i++)
+        if (str_eq(device->banks[i].name, options.bank_name))
+            options.bank_count += device->banks[i].count;
+    return options;
+}
+
 static bool write_project(const Tool *tool, Context *ctx, const OverlayFlags *flags,
                           const Attr *overlay, const DeviceTarget *target)
 {
-    StrBuf csim = {0}, engine = {0}, board = {0}, why = {0};
-    OverlayHlsOptions options = {.output_dir = flags->output,
-                                 .part = target ? target->device.part : STR(DEVICE_DEFAULT_PART),
-                                 .clock = target ? target->clock : flags->device.clock};
-    if (options.clock == LIMIT_NOT_GIVEN) options.clock = CLOCK_DEFAULT_MHZ;
-    bool ok =
-        driver_resource_dir("csim", &csim) ||
-        tool_error(tool, "error: the simulation headers are not installed: none of %s is there",
-                   csim.data);
-    ok = ok && (driver_resource_dir("engine", &engine) ||
-                tool_error(tool, "error: the engine's C++ is not installed: none of %s is there",
-                           engine.data));
-    ok = ok &&
-         (driver_resource_dir("board", &board) ||
-          tool_error(tool, "error: the files for boards are not installed: none of %s is there",
-                     board.data));
+    OverlayHlsOptions options = tool_engine_options(target, flags->device.clock);
+    options.output_dir = flags->output;
     options.kernels = flags->kernels;
-    options.has_uram = has_uram(target);
-    if (target && target->device.bank_count > 0) {
-        options.bank_name = target->device.banks[0].name;
-        for (uint32_t i = 0; i < target->device.bank_count; i++)
-            if (str_eq(target->device.banks[i].name, options.bank_name))
-                options.bank_count += target->device.banks[i].count;
-    }
-    options.csim_dir = csim.data;
-    options.board_dir = board.data;
-    options.engine_dir = engine.data;
-    ok = ok && overlay_hls_write(ctx, overlay, &options, &why);
-    if (why.len > 0) tool_error(tool, "error: %s", why.data);
-    strbuf_free(&csim);
-    strbuf_free(&engine);
-    strbuf_free(&board);
-    strbuf_free(&why);
-    return ok;
+    return tool_write_engine(tool, ctx, overlay, &options);
 }
 
 /* The sizes that are given, or found. NULL: said why. */

@@ -85,8 +85,8 @@ static bool check_flags(const Tool *tool, const OverlaySearchFlags *flags)
            tool_error(tool, "error: --head takes integers, argmax or topk=K with K above 0");
 }
 
-/* What the model's program takes on the engine. */
-static bool simulate(const OverlayFound *found, const OverlayModel *model, uint64_t *cycles)
+bool tool_program_for(const OverlayFound *found, const OverlayModel *model, Op **out,
+                      uint64_t *cycles)
 {
     StrBuf pipeline = {0}, rest = {0};
     EngineResult result = {0};
@@ -100,7 +100,10 @@ static bool simulate(const OverlayFound *found, const OverlayModel *model, uint6
     ok = program && tool_count_cycles(module, program, &options, &result);
     *cycles = result.cycles;
     engine_result_free(&result);
-    op_erase(module);
+    if (ok && out)
+        *out = module;
+    else
+        op_erase(module);
     strbuf_free(&pipeline);
     strbuf_free(&rest);
     return ok;
@@ -110,7 +113,7 @@ static bool print_simulated(const OverlayRequest *request, const OverlayFound *f
 {
     for (size_t i = 0; i < request->model_count; i++) {
         uint64_t cycles = 0, model = found->figures[i].estimate.cycles;
-        if (!simulate(found, &request->models[i], &cycles)) return false;
+        if (!tool_program_for(found, &request->models[i], NULL, &cycles)) return false;
         printf("%s: %llu cycles simulated; the prediction is %+.2f %% off\n",
                request->models[i].name, (unsigned long long)cycles,
                100 * ((double)model / (double)cycles - 1));
