@@ -74,6 +74,7 @@ enum {
     SA_FEW_PU_REGS = 2, /* and of so many registers */
     SA_SEMAPHORES = 16,
     SA_BEAT_BYTES = 64,
+    SA_MOST_BEATS = 1 << 28, /* that addresses count */
     SA_LOG2_PARAMETER_BITS = 5,
     SA_QUEUE = 4, /* commands that wait in front of a unit */
 };

@@ -329,6 +329,28 @@ static void tell_refusal(const OverlayRequest *request)
         overlay_search_free_networks(request, &networks);
 }
 
+/* Whether the device's banks hold what networks need, weights a share in each of theirs. */
+static bool check_banks(const OverlayRequest *request, const OverlayFound *found, StrBuf *why)
+{
+    enum { MEGABYTE = 1 << 20 };
+    const Device *device = &request->target->device;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < device->bank_count; i++)
+        if ((uint64_t)device->banks[i].mbytes > most) most = (uint64_t)device->banks[i].mbytes;
+    for (size_t i = 0; most > 0 && i < request->model_count; i++) {
+        const ProgramEstimate *needs = &found->figures[i].estimate;
+        uint64_t weights = needs->weight_space / found->size.weight_banks;
+        bool are_maps = needs->map_space > weights;
+        uint64_t bytes = are_maps ? needs->map_space : weights;
+        if (bytes <= most * MEGABYTE) continue;
+        strbuf_printf(why, "%s needs %llu bytes of a bank for its %s, and %s has banks of %llu MB",
+                      request->models[i].name, (unsigned long long)bytes,
+                      are_maps ? "maps" : "weights", device->name.data, (unsigned long long)most);
+        return false;
+    }
+    return true;
+}
+
 bool overlay_search_run(const OverlayRequest *request, OverlayFound *out, StrBuf *why)
 {
     Arrays arrays = {0};
@@ -343,7 +365,7 @@ bool overlay_search_run(const OverlayRequest *request, OverlayFound *out, StrBuf
     out->tried = search.tried;
     out->memory = search.memory;
     vec_free(&arrays);
-    if (search.has_best) return true;
+    if (search.has_best) return check_banks(request, out, why);
     if (!runs)
         tell_refusal(request);
     else

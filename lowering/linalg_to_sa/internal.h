@@ -8,6 +8,7 @@
  *   numbers.c   that arithmetic: ranges, constants, rounding shifts
  *   program.c   numbers as instructions of the processing unit
  *   thresholds.c  functions of a sum with few levels as thresholds
+ *   remarks.c   what does not suit the overlay well
  *   host.c      what is left to the host behind the last layer
  */
 #ifndef MING_LOWERING_LINALG_TO_SA_INTERNAL_H
@@ -122,7 +123,11 @@ struct Layer {
     int64_t kernel[2], strides[2], dilations[2], pads[2], pad_value;
     const int64_t *weights; /* output x rows x columns x input channels */
     bool is_depthwise;
-    int64_t groups;  /* weights are for the input channels of one */
+    int64_t groups; /* weights are for the input channels of one */
+    /* Of weights of a model; 0: of a layer of our own. */
+    uint64_t products;    /* of all channels of a result: weights that are no filling */
+    uint32_t weight_bits; /* that these need */
+    bool has_groups;
     Extents extents; /* of the result */
     Numbers tap, numbers;
     uint32_t tap_result, result;
@@ -194,6 +199,8 @@ typedef struct Thresholds {
     bool *changes_sign;
 } Thresholds;
 bool to_sa_find_thresholds(Lowering *lw, const Layer *layer, uint32_t result, Thresholds *out);
+/* remarks.c: tells of groups that leave most of the array idle, and of weights that are widened. */
+void to_sa_remark(const Lowering *lw);
 /* program.c: builds the layer's op, which gives a map. NULL: diagnosed. */
 Value *to_sa_build(Lowering *lw, Layer *layer) MUST_CHECK;
 

@@ -165,6 +165,7 @@ static bool convert(Pass *pass, Op *func, const SaOverlay *size, const Attr *ove
     Op *network = build(&b, SA(NETWORK), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
     lw.b = builder_at_end(region_add_block(op_region(network, 0)), func->loc);
     bool ok = convert_body(&lw);
+    if (ok) to_sa_remark(&lw);
     for (size_t i = 0; i < lw.layers.len; i++) {
         numbers_free(&lw.layers.data[i]->tap);
         numbers_free(&lw.layers.data[i]->numbers);

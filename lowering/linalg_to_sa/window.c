@@ -230,6 +230,15 @@ static bool has_groups(const Window *w, int64_t groups)
     return groups > 1 && !w->input->is_flat && (size->weight_bits == 1 || groups * each < in * out);
 }
 
+/* -1 and 1 are one bit, as `i1` has them. */
+static void note_width(Layer *layer, int64_t weight)
+{
+    bool is_sign = weight == 1 || weight == -1;
+    uint32_t bits =
+        is_sign ? 1 : (uint32_t)payload_range_bits(i64_min(weight, 0), i64_max(weight, 0));
+    if (bits > layer->weight_bits) layer->weight_bits = bits;
+}
+
 /* `factors`: of each element of the constant operand, or one. */
 static bool gather_weights(const Window *w, Layer *layer, const Number *factors)
 {
@@ -242,10 +251,14 @@ static bool gather_weights(const Window *w, Layer *layer, const Number *factors)
         return to_sa_refuse(w->op, "needs %lld weights, more than %d", (long long)count, MOST);
     int64_t *weights = ARENA_ARRAY(w->lw->arena, int64_t, count);
     for (int64_t i = 0; i < count; i++) weights[i] = 0;
+    layer->has_groups = layer->is_depthwise || groups > 1;
     do {
         int64_t index = 0;
         for (uint32_t i = 0; i < w->kernel.loop_count; i++) index += at[i] * w->weight[i];
-        weights[weight_place(w, layer, at)] += factors->values[factors->count > 1 ? index : 0];
+        int64_t weight = factors->values[factors->count > 1 ? index : 0];
+        weights[weight_place(w, layer, at)] += weight;
+        layer->products++;
+        note_width(layer, weight);
     } while (next_product(w, at));
     for (int64_t i = 0; i < count; i++)
         if (!sa_weight_fits(&w->lw->size, weights[i]))

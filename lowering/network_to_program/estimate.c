@@ -1,139 +1,114 @@
-/* Cycles of a whole network by the model: the units of model.c with the runs of all layers one behind the
- * other, and weights that are loaded ahead as far as the buffer has room. What one command loads, and
- * where in the buffer, is looked at as words that come in order and leave in order.
+/* Cycles of a whole network: its program passes instruction by instruction, without being built, and
+ * units run their commands as docs/overlay.md says, for as long as model.c says. What is not looked at
+ * is who of two units comes first to the bank of maps: they have it in the order of the program.
  * Tests: test/e2e/overlay_model_check.py */
 #include "ir/asm/print/print.h"
 #include "lowering/network_to_program/internal.h"
 
-/* Words in the buffer, until the array has them. */
-typedef struct Held {
-    uint64_t words, until;
-} Held;
+enum { UNITS = UNIT_STORE + 1, BANKS = SA_BANK_PARAMETERS + 1 };
 
-typedef struct Total {
-    const Plan *plan;
-    uint64_t load_w, fill, array, maps; /* when units, and the bank of maps, are free */
-    uint64_t halves[2];                 /* of the array: when the last run that needs it is over */
-    uint32_t half;
-    VEC(Held) held;
-    size_t first;     /* of those that have not left */
-    uint64_t words;   /* of these */
-    uint64_t command; /* words of the last load */
+/* A unit's commands. Those that wait, and the one that runs, began or will begin in these cycles. */
+typedef struct UnitTime {
+    uint64_t starts[SA_QUEUE]; /* of the last ones, a ring */
+    uint64_t count, free;
+} UnitTime;
+
+/* When a semaphore was counted up, and how often somebody has waited for it. Each has one unit that
+ * signals and one that waits. */
+typedef struct SemaphoreTimes {
+    VEC(uint64_t) signals;
+    size_t waits;
+} SemaphoreTimes;
+
+struct Timing {
     ProgramEstimate *out;
-} Total;
+    uint64_t fetched; /* the cycle after the last instruction's */
+    UnitTime units[UNITS];
+    uint64_t banks[BANKS]; /* from when on they are free */
+    SemaphoreTimes semaphores[SA_SEMAPHORES];
+};
 
 static uint64_t greater(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
-/* Cycle at which the buffer has room for so many words more. */
-static uint64_t room_for(Total *t, uint64_t words)
+void to_program_time_words(Timing *timing, uint64_t count)
 {
-    uint64_t at = 0;
-    while (t->first < t->held.len && t->words + words > 2 * (uint64_t)t->plan->size.w_words) {
-        at = greater(at, t->held.data[t->first].until);
-        t->words -= t->held.data[t->first++].words;
-    }
-    return at;
+    timing->fetched += count;
 }
 
-/* Loads words to the buffer, as a command of their own or as the end of the one before. */
-static void load_words(Total *t, uint64_t words)
+static uint32_t unit_of(const OpDef *def, const CommandFields *fields)
 {
-    const Plan *plan = t->plan;
-    uint64_t beats = to_program_up(words * to_program_weight_bits(&plan->size), BEAT_BITS);
-    bool is_joined = t->command > 0 && t->command + words <= plan->size.w_words / LOADS_OF_HALF;
-    uint64_t cycles = to_program_banks_cycles(plan, plan->size.weight_banks, 1, beats);
-    t->command = is_joined ? t->command + words : words;
-    t->load_w = greater(t->load_w, room_for(t, words)) +
-                (is_joined ? cycles - plan->memory.latency : cycles);
-    t->words += words;
-    t->out->weight_bytes += beats * SA_BEAT_BYTES;
+    if (def == SA(NOP)) return (uint32_t)fields->unit - 1;
+    if (def == SA(LOAD_A)) return UNIT_LOAD_A;
+    if (def == SA(LOAD_W) || def == SA(LOAD_P)) return UNIT_LOAD_W;
+    if (def == SA(FILL)) return UNIT_FILL;
+    return def == SA(RUN) ? UNIT_COMPUTE : UNIT_STORE;
 }
 
-static uint64_t words_of(const Layer *layer, const Tile *tile, uint32_t cols)
+static uint64_t reg(const Writer *w, uint32_t which)
 {
-    return (uint64_t)layer->taps * (tile->end[DIM_M] - tile->begin[DIM_M]) *
-           (tile->end[DIM_N] - tile->begin[DIM_N]) * cols;
+    return (uint64_t)w->regs[which];
 }
 
-/* The weights of a tile go to the array, when they are in the buffer. */
-static void fill_array(Total *t, const Layer *layer, const Tile *before, const Tile *tile)
+/* Of a load or store, which are told from others by their bank. */
+static uint64_t transfer_cycles(const Writer *w, const OpDef *def)
 {
-    const SaOverlay *size = &t->plan->size;
-    if (!to_program_is_refilled(t->plan, before, tile)) return;
-    bool stays = to_program_keeps_weights(t->plan, layer, &layer->schedule);
-    uint64_t words = words_of(layer, tile, size->cols);
-    if (stays && !before) load_words(t, to_program_all_weights(layer) * size->cols);
-    if (!stays) load_words(t, words);
-    t->half = 1 - t->half;
-    uint64_t begin = greater(greater(t->fill, t->load_w), t->halves[t->half]);
-    t->fill = begin + to_program_up(words, size->fill_words);
-    if (!stays || !before)
-        *vec_push(&t->held) =
-            (Held){stays ? to_program_all_weights(layer) * size->cols : words, t->fill};
-    else
-        t->held.data[t->held.len - 1].until = t->fill;
+    uint64_t banks = def == SA(LOAD_W) ? w->plan->size.weight_banks : 1;
+    uint64_t bytes = reg(w, SA_REG_ROWS) * reg(w, SA_REG_BEATS) * SA_BEAT_BYTES;
+    ProgramEstimate *out = w->timing->out;
+    if (def == SA(LOAD_W)) out->weight_bytes += bytes;
+    if (def == SA(LOAD_A) || def == SA(STORE)) out->map_bytes += bytes;
+    return to_program_banks_cycles(w->plan, banks, reg(w, SA_REG_ROWS), reg(w, SA_REG_BEATS));
 }
 
-/* A layer with parts of maps outside begins when all before it is over, and takes what its own model
- * says, unless its weights take longer. */
-static void add_layer(Total *t, size_t index)
+static uint64_t command_cycles(const Writer *w, const OpDef *def, const CommandFields *fields)
 {
-    const Plan *plan = t->plan;
-    const Layer *layer = &plan->layers.data[index];
-    const bool is_staged = to_program_is_staged(layer);
-    if (is_staged) t->array = greater(t->array, t->maps);
-    uint64_t begin = t->array, loaded = t->out->weight_bytes;
-    Tile tile, before;
-    const Tile *last = NULL;
-    to_program_first_tile(plan, index, &layer->schedule, &tile);
-    do {
-        uint64_t cycles = to_program_run_cycles(plan, layer, &tile);
-        fill_array(t, layer, last, &tile);
-        t->array = greater(t->array, layer->has_weights ? t->fill : 0) + cycles;
-        t->halves[t->half] = t->array;
-        t->out->array += cycles;
-        t->out->runs++;
-        before = tile;
-        last = &before;
-    } while (to_program_next_tile(plan, &layer->schedule, &tile));
-    if (!is_staged) return;
-    t->array = t->maps = greater(t->array, begin + layer->prediction.cycles);
-    t->halves[t->half] = t->array;
-    loaded = t->out->weight_bytes - loaded;
-    if (layer->prediction.bytes > loaded) t->out->map_bytes += layer->prediction.bytes - loaded;
+    const SaOverlay *size = &w->plan->size;
+    if (fields->bank) return transfer_cycles(w, def);
+    if (def == SA(FILL))
+        return to_program_up(reg(w, SA_REG_FILL_COUNT) * size->cols, size->fill_words);
+    if (def != SA(RUN)) return 1;
+    w->timing->out->array += w->run_cycles;
+    w->timing->out->runs++;
+    return w->run_cycles;
 }
 
-/* Beats of all inputs, or of all outputs, on the chip. */
-static uint64_t port_beats(const Plan *plan, bool is_input)
+/* Programs wait for what stands in front of them. */
+static uint64_t next_signal(SemaphoreTimes *s)
 {
-    uint64_t beats = 0;
-    for (size_t i = 0; i < plan->maps.len; i++) {
-        const Map *map = &plan->maps.data[i];
-        if (!map->is_spilled && (is_input ? map->input : map->output)) beats += map->beats;
-    }
-    return beats;
+    size_t index = s->waits++;
+    return index < s->signals.len ? s->signals.data[index] : 0;
 }
 
-static void add_layers(Total *t)
+void to_program_time_command(Writer *w, const OpDef *def, const CommandFields *fields)
 {
-    const Plan *plan = t->plan;
-    uint64_t in = port_beats(plan, true), out = port_beats(plan, false);
-    uint64_t parameters = to_program_up(plan->parameters.len, SA_BEAT_BYTES);
-    if (in > 0) t->maps = to_program_transfer_cycles(plan, 1, in);
-    if (parameters > 0) t->load_w = to_program_transfer_cycles(plan, 1, parameters);
-    t->array =
-        plan->memory.latency + (t->maps - (in > 0 ? plan->memory.latency : 0)) / plan->memory.parts;
-    for (size_t i = 0; i < plan->layers.len; i++) {
-        add_layer(t, i);
-        /* The last part of the input comes before the last rows are computed. */
-        if (i == 0) t->array = greater(t->array, t->maps + t->out->array / plan->memory.parts);
-    }
-    if (out > 0) t->array += to_program_transfer_cycles(plan, 1, out);
-    t->out->cycles = t->array;
-    t->out->map_bytes += (in + out) * SA_BEAT_BYTES;
+    Timing *t = w->timing;
+    UnitTime *unit = &t->units[unit_of(def, fields)];
+    uint64_t *place = &unit->starts[unit->count++ % SA_QUEUE];
+    uint64_t *bank = fields->bank ? &t->banks[fields->bank - 1] : NULL;
+    uint64_t queued =
+        greater(t->fetched, *place); /* it has the place of the one that begins then */
+    t->fetched = queued + 1;
+    uint64_t begin = greater(t->fetched, unit->free);
+    if (fields->wait) begin = greater(begin, next_signal(&t->semaphores[fields->wait]));
+    if (bank) begin = greater(begin, *bank);
+    *place = begin;
+    unit->free = begin + greater(command_cycles(w, def, fields), 1);
+    if (bank) *bank = unit->free;
+    if (fields->signal) *vec_push(&t->semaphores[fields->signal].signals) = unit->free;
+}
+
+static bool time_program(const Plan *plan, ProgramEstimate *out)
+{
+    Timing timing = {.out = out};
+    bool ok = to_program_time(plan, &timing);
+    out->cycles = timing.fetched;
+    for (size_t i = 0; i < UNITS; i++) out->cycles = greater(out->cycles, timing.units[i].free);
+    out->cycles++; /* the end */
+    for (size_t i = 0; i < SA_SEMAPHORES; i++) vec_free(&timing.semaphores[i].signals);
+    return ok;
 }
 
 static uint64_t products_of(const Layer *layer)
@@ -151,12 +126,7 @@ bool to_program_estimate(const Op *network, const ProgramMemory *memory, Program
 {
     Plan plan;
     *out = (ProgramEstimate){0};
-    bool ok = to_program_plan_layers(&plan, network, memory);
-    if (ok) {
-        Total total = {.plan = &plan, .out = out};
-        add_layers(&total);
-        vec_free(&total.held);
-    }
+    bool ok = to_program_plan_estimate(&plan, network, memory) && time_program(&plan, out);
     for (size_t i = 0; ok && i < plan.layers.len; i++) {
         const Layer *layer = &plan.layers.data[i];
         out->products += products_of(layer);
@@ -171,6 +141,8 @@ bool to_program_estimate(const Op *network, const ProgramMemory *memory, Program
     }
     if (out->outside > 0) out->pages = plan.size.act_pages;
     out->vectors = plan.parameter_vectors;
+    out->weight_space = plan.weight_beats * SA_BEAT_BYTES;
+    out->map_space = plan.map_beats * SA_BEAT_BYTES;
     to_program_plan_free(&plan);
     return ok;
 }

@@ -93,6 +93,11 @@ static bool load_parameters(Writer *w)
 /* The instructions of a region; parameter k begins k * m_blocks vectors behind the first. */
 static void copy_program(Writer *w, const Layer *layer, uint32_t region)
 {
+    if (w->timing) {
+        bool is_tap = layer->tap_length > 0 && region == 0;
+        to_program_time_words(w->timing, is_tap ? layer->tap_length : layer->pu_length);
+        return;
+    }
     FOR_EACH_OP(inner, region_entry(op_region(layer->op, region))) {
         Op *copy = builder_insert(w->b, op_clone(inner, NULL));
         if (sa_reads_parameter(inner))
@@ -309,6 +314,7 @@ static void clear_blocks(Writer *w, const Tile *tile)
     to_program_set(w, SA_REG_C_FIRST, 1);
     to_program_set(w, SA_REG_C_LAST, 1);
     to_program_set(w, SA_REG_OUT_LANES, 0);
+    w->run_cycles = to_program_blank_cycles(w->plan, tile);
     to_program_command(w, SA(RUN), FIELDS(.half = there(0)));
     w->program->last_run = w->array_commands;
 }
@@ -337,6 +343,7 @@ static void run_tile(Writer *w, const Tile *tile, const Run *run)
     if (has_table(layer)) to_program_set(w, SA_REG_P_STRIDE, layer->m_blocks);
     if (w->plan->clears_lanes) to_program_set(w, SA_REG_OUT_LANES, tile->out_lanes);
     to_program_set(w, SA_REG_W_BASE, 0);
+    w->run_cycles = to_program_run_cycles(w->plan, layer, tile);
     bool frees = layer->has_weights && run->fill + 2 < w->weights.len && run->is_last;
     to_program_command(w, SA(RUN),
                        FIELDS(.half = there(layer->has_weights ? (int64_t)(run->fill % 2) : 0),
@@ -397,7 +404,7 @@ static bool write_tile(Writer *w, size_t i, size_t *fills)
     bool is_first = !before || before->layer != tile->layer;
     Run run = {.is_first = to_program_is_refilled(plan, before, tile),
                .is_last = is_last || to_program_is_refilled(plan, tile, tile + 1)};
-    w->b->loc = layer->op->loc;
+    if (w->b) w->b->loc = layer->op->loc;
     if (run.is_first && !fill_weights(w, (*fills)++)) return false;
     if (is_first) to_program_begin_layer(w, tile);
     run.fill = *fills - layer->has_weights;
@@ -417,7 +424,7 @@ static bool write_tiles(Writer *w)
     to_program_place_weights(w->plan, &w->loads, &w->weights);
     for (size_t i = 0; i < w->plan->tiles.len; i++)
         if (!write_tile(w, i, &fills)) return false;
-    w->b->loc = w->plan->network->loc;
+    if (w->b) w->b->loc = w->plan->network->loc;
     to_program_settle_parts(w);
     to_program_command(w, SA(NOP), FIELDS(.unit = there(UNIT_COMPUTE), .signal = COMPUTED));
     return true;
@@ -438,13 +445,25 @@ static bool store_maps(Writer *w)
     return true;
 }
 
-bool to_program_write(const Plan *plan, Builder *b)
+static bool write(Writer *w)
 {
-    Writer *w = &(Writer){.plan = plan, .b = b};
     bool ok = load_maps(w) && load_parameters(w) && write_tiles(w) && store_maps(w);
     to_program_free_memory(&w->memory);
     vec_free(&w->loads);
     vec_free(&w->weights);
-    if (ok) build(b, SA(END), NULL, 0, NULL, 0, NULL, 0);
     return ok;
+}
+
+bool to_program_write(const Plan *plan, Builder *b)
+{
+    Writer w = {.plan = plan, .b = b};
+    if (!write(&w)) return false;
+    build(b, SA(END), NULL, 0, NULL, 0, NULL, 0);
+    return true;
+}
+
+bool to_program_time(const Plan *plan, Timing *timing)
+{
+    Writer w = {.plan = plan, .timing = timing};
+    return write(&w);
 }

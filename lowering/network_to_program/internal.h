@@ -106,6 +106,8 @@ typedef struct Plan {
     PtrMap groups;      /* Value* -> MapLanes.groups; absent: 1 */
     Layers layers;
     Tiles tiles;
+    uint64_t weight_beats;
+    bool is_estimate;          /* there is no image of the weights */
     Bytes weights, parameters; /* images */
     uint32_t parameter_vectors;
     uint64_t map_beats;    /* used in SA_BANK_MAPS */
@@ -116,6 +118,8 @@ typedef struct Plan {
 /* plan.c: false: diagnosed, something does not fit. The first one has no tiles and no weights yet. */
 bool to_program_plan_layers(Plan *plan, const Op *network, const Memory *memory) MUST_CHECK;
 bool to_program_plan(Plan *plan, const Op *network, const Memory *memory) MUST_CHECK;
+/* The same without the image of the weights. */
+bool to_program_plan_estimate(Plan *plan, const Op *network, const Memory *memory) MUST_CHECK;
 void to_program_plan_free(Plan *plan);
 /* Words of a memory that whole beats fill. */
 uint64_t to_program_usable(uint64_t words, uint64_t word_bits);
@@ -190,6 +194,8 @@ bool to_program_place_stages(const Plan *plan, size_t layer, const Schedule *sch
 /* model.c: cycles of a layer, and of the array for one vector of results of `n` input blocks. */
 uint64_t to_program_vector_cycles(const Plan *plan, const Layer *layer, uint64_t n, bool is_last);
 uint64_t to_program_run_cycles(const Plan *plan, const Layer *layer, const Tile *tile);
+/* Of the run that stores zeros to blocks behind the tile's; 0: there is none. */
+uint64_t to_program_blank_cycles(const Plan *plan, const Tile *tile);
 /* Runs of so many beats each. */
 uint64_t to_program_transfer_cycles(const Plan *plan, uint64_t runs, uint64_t beats);
 uint64_t to_program_banks_cycles(const Plan *plan, uint64_t banks, uint64_t runs, uint64_t beats);
@@ -228,6 +234,8 @@ typedef VEC(WeightLoad) WeightLoads;
 
 /* Whether the next tile needs other weights in the array than the one before. */
 bool to_program_is_refilled(const Plan *plan, const Tile *before, const Tile *tile);
+/* What the weights of a tile take outside. */
+uint64_t to_program_weight_beats(const Plan *plan, const Tile *tile);
 /* Weights of a processing element for the layer. */
 uint64_t to_program_all_weights(const Layer *layer);
 /* Whether weights that come back to the array stay in the buffer, all of the layer's. */
@@ -249,8 +257,10 @@ typedef VEC(TileWeights) TileWeightsList;
 
 void to_program_place_weights(const Plan *plan, WeightLoads *loads, TileWeightsList *tiles);
 
-/* instructions.c: fills the body of the program. */
+/* instructions.c: fills the body of the program, or only lets its instructions pass. */
+typedef struct Timing Timing;
 bool to_program_write(const Plan *plan, Builder *b) MUST_CHECK;
+bool to_program_time(const Plan *plan, Timing *timing) MUST_CHECK;
 
 /* programs.c: the memory of the processing unit's programs while the fetch unit goes on. A program
  * is where it was put until another one takes its place; layers with the same one share it. */
@@ -319,7 +329,9 @@ typedef struct Part {
 /* The writer knows what registers hold, and sets them only where that changes. */
 typedef struct Writer {
     const Plan *plan;
-    Builder *b;
+    Builder *b;          /* or NULL, */
+    Timing *timing;      /* and instructions are only counted */
+    uint64_t run_cycles; /* of the run that comes next */
     int32_t regs[SA_REG_COUNT];
     bool is_set[SA_REG_COUNT];
     PuMemory memory;
@@ -347,6 +359,10 @@ static inline int64_t there(int64_t value)
 {
     return value + 1;
 }
+
+/* estimate.c: when a command runs, and instructions that are none. */
+void to_program_time_command(Writer *w, const OpDef *def, const CommandFields *fields);
+void to_program_time_words(Timing *timing, uint64_t count);
 
 /* writer.c */
 void to_program_set(Writer *w, uint32_t reg, uint64_t value);

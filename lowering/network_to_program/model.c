@@ -60,7 +60,7 @@ static uint64_t extent(const Tile *tile, int dim)
 }
 
 /* Of the run that stores zeros to blocks behind the tile's: one instruction for each vector. */
-static uint64_t blank_cycles(const Plan *plan, const Tile *tile)
+uint64_t to_program_blank_cycles(const Plan *plan, const Tile *tile)
 {
     uint64_t words = to_program_up(plan->size.rows, plan->size.cols);
     if (!to_program_has_blank(plan, tile)) return 0;
@@ -78,7 +78,7 @@ uint64_t to_program_run_cycles(const Plan *plan, const Layer *layer, const Tile 
     to_program_sums_range(layer, 1, x, cols);
     return extent(tile, DIM_M) * (rows[1] - rows[0]) * (cols[1] - cols[0]) *
                to_program_vector_cycles(plan, layer, extent(tile, DIM_N), is_last) +
-           depth_of(plan, layer->pu_steps) + blank_cycles(plan, tile);
+           depth_of(plan, layer->pu_steps);
 }
 
 /* Results of the array that the layer is made of; tiles of windows that overlap take some twice. */
@@ -200,7 +200,8 @@ static void run_tile(Clock *c, const Tile *tile)
         begin = greater(begin, c->rooms[ROLE_RESULT][c->turn[ROLE_RESULT]]);
         waits += 2;
     }
-    c->array = begin + waits + to_program_run_cycles(c->plan, c->layer, tile);
+    c->array = begin + waits + to_program_run_cycles(c->plan, c->layer, tile) +
+               to_program_blank_cycles(c->plan, tile);
     c->halves[c->half] = c->array;
     for (int role = 0; role < ROLE_RESULT; role++) c->rooms[role][c->turn[role]] = c->array;
     if (!gives) return;
@@ -261,15 +262,32 @@ void to_program_predict_cycles(const Plan *plan, const Layer *layer, const Sched
     out->bytes = overlapped.bytes;
 }
 
+/* Cycles of a program of one layer that are those of its instructions: in front of its parameters;
+ * from these to its first part of a map, by way of semaphores; behind its last run or store. */
+enum { BEFORE_PARAMETERS = 8, BEFORE_PARTS = 3, BEHIND = 4 };
+
+/* Those in front of the input: of loads and fills, and programs. */
+static uint64_t instructions_ahead(const Layer *layer)
+{
+    enum { OF_LOADS = 16, OF_WEIGHTS = 8 };
+    uint64_t count = OF_LOADS + layer->tap_length + layer->pu_length;
+    return layer->has_weights ? count + OF_WEIGHTS : count;
+}
+
 void to_program_predict(const Plan *plan, const Layer *layer, const Schedule *schedule,
                         Prediction *out)
 {
     Clock alone = {.plan = plan, .layer = layer, .most = UINT64_MAX};
+    const bool is_staged = is_outside(&alone, ROLE_INPUT) || is_outside(&alone, ROLE_OPERAND) ||
+                           is_outside(&alone, ROLE_RESULT);
     to_program_predict_cycles(plan, layer, schedule, UINT64_MAX, out);
     uint64_t vectors = (uint64_t)op_attr(layer->op, "parameters")->u.array.count * layer->m_blocks;
     uint64_t bytes = vectors * plan->size.rows * PARAMETER_BYTES;
     if (bytes > 0)
-        alone.load_w = to_program_transfer_cycles(plan, 1, to_program_up(bytes, SA_BEAT_BYTES));
-    alone.array = whole_map(plan, layer, ROLE_INPUT) + whole_map(plan, layer, ROLE_OPERAND);
-    out->alone = time_of(&alone, schedule) + whole_map(plan, layer, ROLE_RESULT);
+        alone.load_w = BEFORE_PARAMETERS +
+                       to_program_transfer_cycles(plan, 1, to_program_up(bytes, SA_BEAT_BYTES));
+    uint64_t lead = is_staged ? alone.load_w + BEFORE_PARTS : instructions_ahead(layer);
+    alone.load_a = alone.maps_bank = lead;
+    alone.array = lead + whole_map(plan, layer, ROLE_INPUT) + whole_map(plan, layer, ROLE_OPERAND);
+    out->alone = time_of(&alone, schedule) + whole_map(plan, layer, ROLE_RESULT) + BEHIND;
 }

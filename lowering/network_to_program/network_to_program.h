@@ -24,6 +24,7 @@ typedef struct ProgramEstimate {
     uint64_t products;                /* that the layers ask for, padding included */
     uint64_t weights;                 /* of the layers, without what fills words up */
     uint64_t weight_bytes, map_bytes; /* that are moved */
+    uint64_t weight_space, map_space; /* bytes of external memory */
     uint32_t
         pages; /* that maps on the chip take at a time; all of the overlay's if some lie outside */
     uint32_t vectors; /* of parameters */

@@ -172,11 +172,12 @@ static size_t weights_number(const Layer *layer, const Tile *tile)
 static bool place_weights(Plan *plan, Tile *tile, uint64_t *place)
 {
     const Layer *layer = &plan->layers.data[tile->layer];
-    tile->address = *place > 0 ? *place - 1 : plan->weights.len / SA_BEAT_BYTES;
+    tile->address = *place > 0 ? *place - 1 : plan->weight_beats;
     if (!layer->has_weights || *place > 0) return true;
     *place = tile->address + 1;
-    to_program_add_weights(plan, tile);
-    uint64_t beats = plan->weights.len / SA_BEAT_BYTES - tile->address;
+    uint64_t beats = to_program_weight_beats(plan, tile);
+    plan->weight_beats += beats;
+    if (!plan->is_estimate) to_program_add_weights(plan, tile);
     return beats <= MAX_BEATS || op_error(layer->op,
                                           "has %llu beats of weights in a tile, more than a "
                                           "register counts",
@@ -256,12 +257,34 @@ bool to_program_plan_layers(Plan *plan, const Op *network, const Memory *memory)
     return to_program_place(plan);
 }
 
-bool to_program_plan(Plan *plan, const Op *network, const Memory *memory)
+/* Of a bank that instructions count. */
+static bool check_space(const Plan *plan, uint64_t beats, const char *what)
 {
-    if (!to_program_plan_layers(plan, network, memory)) return false;
+    enum { GIB_BEATS = 1 << 24 };
+    return beats <= SA_MOST_BEATS ||
+           op_error(plan->network, "has %llu GiB of %s, and addresses reach %d",
+                    (unsigned long long)to_program_up(beats, GIB_BEATS), what,
+                    SA_MOST_BEATS / GIB_BEATS);
+}
+
+static bool add_all_tiles(Plan *plan)
+{
+    if (!check_space(plan, plan->map_beats + 1, "maps in external memory")) return false;
     for (size_t i = 0; i < plan->layers.len; i++)
         if (!add_tiles(plan, i)) return false;
-    return true;
+    return check_space(plan, plan->weight_beats, "weights");
+}
+
+bool to_program_plan(Plan *plan, const Op *network, const Memory *memory)
+{
+    return to_program_plan_layers(plan, network, memory) && add_all_tiles(plan);
+}
+
+bool to_program_plan_estimate(Plan *plan, const Op *network, const Memory *memory)
+{
+    if (!to_program_plan_layers(plan, network, memory)) return false;
+    plan->is_estimate = true;
+    return add_all_tiles(plan);
 }
 
 void to_program_plan_free(Plan *plan)

@@ -15,12 +15,17 @@ static uint64_t count_of(const Layer *layer, const Tile *tile)
            (tile->end[DIM_N] - tile->begin[DIM_N]);
 }
 
+uint64_t to_program_weight_beats(const Plan *plan, const Tile *tile)
+{
+    uint64_t words = count_of(&plan->layers.data[tile->layer], tile) * plan->size.cols;
+    return to_program_up(words * to_program_weight_bits(&plan->size), BEAT_BITS);
+}
+
 static TileWeights weights_of(const Plan *plan, const Tile *tile)
 {
-    const SaOverlay *size = &plan->size;
     uint64_t count = count_of(&plan->layers.data[tile->layer], tile);
-    uint64_t word_bits = to_program_weight_bits(size);
-    uint64_t beats = to_program_up(count * size->cols * word_bits, BEAT_BITS);
+    uint64_t word_bits = to_program_weight_bits(&plan->size);
+    uint64_t beats = to_program_weight_beats(plan, tile);
     return (TileWeights){
         .tile = tile, .count = count, .words = to_program_up(beats * BEAT_BITS, word_bits)};
 }

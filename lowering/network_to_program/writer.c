@@ -10,14 +10,22 @@ static NamedAttr number(Writer *w, const char *name, int64_t value)
 void to_program_set(Writer *w, uint32_t reg, uint64_t value)
 {
     if (w->is_set[reg] && w->regs[reg] == (int32_t)value) return;
-    NamedAttr attrs[] = {number(w, "register", reg), number(w, "value", (int32_t)value)};
-    build(w->b, SA(SET), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
     w->is_set[reg] = true;
     w->regs[reg] = (int32_t)value;
+    if (w->timing) {
+        to_program_time_words(w->timing, 1);
+        return;
+    }
+    NamedAttr attrs[] = {number(w, "register", reg), number(w, "value", (int32_t)value)};
+    build(w->b, SA(SET), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
 }
 
 void to_program_address(Writer *w, int64_t buffer, uint64_t beat)
 {
+    if (w->timing) {
+        to_program_time_words(w->timing, 1);
+        return;
+    }
     NamedAttr attrs[] = {number(w, "buffer", buffer), number(w, "address", (int64_t)beat)};
     build(w->b, SA(ADDR), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
 }
@@ -32,6 +40,11 @@ void to_program_command(Writer *w, const OpDef *def, const CommandFields *fields
 {
     NamedAttr attrs[6];
     uint32_t count = 0;
+    if (is_of_array(def, fields)) w->array_commands++;
+    if (w->timing) {
+        to_program_time_command(w, def, fields);
+        return;
+    }
     if (fields->unit) attrs[count++] = number(w, "unit", fields->unit - 1);
     if (fields->half) attrs[count++] = number(w, SA_ATTR_HALF, fields->half - 1);
     if (fields->source) attrs[count++] = number(w, "source", fields->source - 1);
@@ -39,7 +52,6 @@ void to_program_command(Writer *w, const OpDef *def, const CommandFields *fields
     if (fields->wait) attrs[count++] = number(w, SA_ATTR_WAIT, fields->wait);
     if (fields->signal) attrs[count++] = number(w, SA_ATTR_SIGNAL, fields->signal);
     build(w->b, def, NULL, 0, NULL, 0, attrs, count);
-    if (is_of_array(def, fields)) w->array_commands++;
 }
 
 bool to_program_set_beats(Writer *w, uint64_t beats, const Op *op)

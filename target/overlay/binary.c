@@ -176,7 +176,9 @@ static bool read_instructions(Reader *r, Op *program)
         b.loc = loc_file(r->ctx, r->file, i, 1);
         if (!take_word(r, &word) || !sa_decode(&b, word)) return false;
     }
-    return true;
+    const Op *last = region_entry(op_region(program, 0))->last;
+    return (last && last->def == SA(END)) ||
+           diag_error(r->ctx, b.loc, "the last instruction is no end of the program");
 }
 
 static bool read_program(Reader *r, Op *module)

@@ -180,7 +180,9 @@ def check_files(tools, engine, folder):
         finish(run(tools / "ming-translate", "--sa-to-binary", folder / "p.mir", "-o",
                    folder / ("p.bin" if overlay == engine.overlay else "other.bin")))
     data = (folder / "p.bin").read_bytes()
+    fingerprints = [(folder / name).read_bytes()[8:40].hex() for name in ("other.bin", "p.bin")]
     cases = {"other.bin": (None, "is for another engine than #sa.overlay<"),
+             "alien.bin": ((folder / "other.bin").read_bytes(), ": it has {}, not {}".format(*fingerprints)),
              "none.bin": (None, "cannot read"),
              "short.bin": (data[:-4], "does not have the instructions that it says"),
              "magic.bin": (b"X" + data[1:], "is no program of an overlay"),

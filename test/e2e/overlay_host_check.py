@@ -86,6 +86,8 @@ def check_refusals(args, engine, folder):
             ("program.bin", program[:50], "is no program of an overlay"),
             ("program.bin", b"MSA2" + program[4:], "is no program of an overlay"),
             ("program.bin", program[:8] + bytes(32) + program[40:], "is for another engine than #sa.overlay<rows = 8"),
+            ("program.bin", program[:8] + bytes(32) + program[40:],
+             f": it has {bytes(32).hex()}, not {program[8:40].hex()}"),
             ("program.bin", program[:-4], "does not have the instructions that it says"),
             ("frames.bin", (good / "frames.bin").read_bytes()[:-1], "has no whole frames"),
             ("frames.bin", b"", "has no whole frames"),
@@ -101,7 +103,8 @@ def check_refusals(args, engine, folder):
         expect_refusal(args, engine, bad, words)
         shutil.rmtree(bad)
     expect_refusal(args, engine, folder / "none", "cannot read")
-    expect_refusal(args, engine, good, "--kernels takes a number from 1 to 3", "--kernels=4")
+    expect_refusal(args, engine, good,
+                   "--kernels takes a number from 1 to 3; ming overlay --kernels=N writes a host for N", "--kernels=4")
     expect_refusal(args, engine, good, "--slots takes a number from 1 to 64", "--slots=0")
     expect_refusal(args, engine, good, "unknown option --slot", "--slot=1")
     expect_refusal(args, engine, None, "takes a folder of ming engine --banks")

@@ -11,6 +11,8 @@
   parameters or partial sums beyond their ends.
 - `sizes`: `ming overlay --search` on small budgets. Engines of a grid, each given whole, may not be better
   than what was found by more than a percent, and what was found must fit the budget.
+- `whole`: what the search predicts for random networks on engines of random sizes, maps outside included, is
+  at most 2 % off what the simulator counts.
 """
 import argparse
 import itertools
@@ -22,6 +24,7 @@ import tempfile
 
 import numpy as np
 
+import overlay_check
 import tiles_check
 from engine_check import Failure, run, up
 from tiles_model import layer_text, numbers
@@ -355,8 +358,25 @@ def check_sizes(args, index, _folder):
     return 1
 
 
+def check_whole(args, index, folder):
+    rng = random.Random(f"{args.seed}/{index}/whole")
+    model = folder / "m.onnx"
+    model.write_bytes(overlay_check.generate(args.seed, index).encode())
+    pins = [f"--{name}={rng.choice(values)}" for name, values in
+            {"rows": (4, 8, 16), "cols": (4, 8, 16), "act-pages": (3, 4, 16), "w-words": (512, 4096),
+             "pe-words": (64, 256), "fill-words": (1, 4), "pu-stages": (1, 2, 4)}.items()]
+    done = run(args.tools / "ming", "overlay", f"--search={model}", "--device=zcu104", *pins,
+               f"--rate={rng.choice([2000, 20000, 64000])}")
+    if done.returncode:
+        return 0
+    off = re.search(r"the prediction is ([-+0-9.]+) % off", done.stdout.decode())
+    if not off or abs(float(off[1])) > 2:
+        raise Failure(f"{pins}: the prediction is {off and off[1]} % off")
+    return 1
+
+
 # Those that must not all be refused.
-LEAST = {check_choice: 0.5, check_buffers: 0.5, check_sizes: 1}
+LEAST = {check_choice: 0.5, check_buffers: 0.5, check_sizes: 1, check_whole: 0.5}
 
 
 def main():
@@ -368,7 +388,7 @@ def main():
     args = parser.parse_args()
     passed = failed = 0
     for function, count in ((check_choice, args.count), (check_buffers, args.count),
-                            (check_sizes, up(args.count, 10))):
+                            (check_sizes, up(args.count, 10)), (check_whole, up(args.count, 2))):
         held = 0
         for index in range(count):
             with tempfile.TemporaryDirectory() as name:

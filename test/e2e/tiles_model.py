@@ -4,9 +4,11 @@
     tiles_model.py --tools=DIR [--layers] [--count=N] [--candidates=N] [--seed=N]
 
 Random small layers: the tiles and the order that `choose-sa-tiles` takes must have as few cycles as any
-that the compiler accepts, tried one by one from outside (--candidates: so many of them). With --layers, every layer of ResNet-18,
-ResNet-50, ResNet-152, VGG-16 and MobileNetV1 (the tables of their papers) alone on an engine of 64 x
-64, with maps on the chip and with maps outside: the model must be within 2 % of `ming engine`.
+that the compiler accepts, tried one by one from outside (--candidates: so many of them). With --layers,
+every layer of ResNet-18, ResNet-50, ResNet-152 (strides in the first or in the second convolution of a
+block), VGG-16, VGG-16 for images of 32 x 32, MobileNetV1 and MobileNetV2 (the tables of their papers)
+alone on an engine of 64 x 64, with maps on the chip and with maps outside, and pools of convolutions as
+layers of their own and as a part of these: the model must be within 2 % of `ming engine`.
 """
 import argparse
 import itertools
@@ -28,11 +30,18 @@ PU = ("sa.pu.load r0, sums, 0 sa.pu.load r1, parameter, 0 sa.pu.add r0, r0, r1 s
 
 
 def layer_text(overlay, shape, attributes=(), spill=()):
-    """A network of one layer: (kind, rows, columns, channels in and out, kernel, stride, pad)."""
-    kind, height, width, c_in, c_out, kernel, stride, pad = shape
+    """A network of one layer: (kind, rows, columns, channels in and out, kernel, stride, pad), and those three
+    of a pool over its results."""
+    kind, height, width, c_in, c_out, kernel, stride, pad, *windows = shape
     out = [(size + 2 * pad - kernel) // stride + 1 for size in (height, width)]
+    pool = []
+    if windows:
+        size, step, edge = windows
+        pool = [f"pool_kernel = array<i64: {size}, {size}>", f"pool_map = array<i64: {out[0]}, {out[1]}>",
+                f"pool_pads = array<i64: {edge}, {edge}>", f"pool_strides = array<i64: {step}, {step}>"]
+        out = [(extent + 2 * edge - size) // step + 1 for extent in out]
     source, result = f"tensor<{height}x{width}x{c_in}xi16>", f"tensor<{out[0]}x{out[1]}x{c_out}xi16>"
-    words = [*attributes, f"strides = array<i64: {stride}, {stride}>",
+    words = [*attributes, *pool, f"strides = array<i64: {stride}, {stride}>",
              "dilations = array<i64: 1, 1>", f"pads = array<i64: {pad}, {pad}>",
              f"parameters = [dense<1> : tensor<{c_out}xi32>]"]
     tap = ""
@@ -107,8 +116,9 @@ def check_choice(tools, rng, most, folder):
 
 # Layers of networks.
 
-def resnet(blocks, is_basic):
+def resnet(blocks, is_basic, is_v15=True):
     yield "dense", 112, 112, 64, 64, 7, 1, 3                    # folded, as the compiler does
+    yield "dense", 112, 112, 64, 64, 7, 1, 3, 3, 2, 1           # with the pool behind it
     yield "pool", 112, 112, 64, 64, 3, 2, 1
     size, channels = 56, 64
     for stage, count in enumerate(blocks):
@@ -121,8 +131,10 @@ def resnet(blocks, is_basic):
                 yield "dense", size, size, channels, middle, 3, stride, 1
                 yield "dense", after, after, middle, middle, 3, 1, 1
             else:
-                yield "dense", size, size, channels, middle, 1, 1, 0
-                yield "dense", size, size, middle, middle, 3, stride, 1
+                first, second = (1, stride) if is_v15 else (stride, 1)
+                inner = (size - 1) // first + 1
+                yield "dense", size, size, channels, middle, 1, first, 0
+                yield "dense", inner, inner, middle, middle, 3, second, 1
                 yield "dense", after, after, middle, out, 1, 1, 0
             if not block and channels != out:
                 yield "dense", size, size, channels, out, 1, stride, 0
@@ -130,17 +142,18 @@ def resnet(blocks, is_basic):
     yield "dense", 1, 1, channels, 1000, 1, 1, 0
 
 
-def vgg():
-    size, channels = 224, 64
+def vgg(size, dense):
+    channels = 64
     for stage, count in enumerate((2, 2, 3, 3, 3)):
         for _ in range(count):
             out = min(512, 64 << stage)
             yield "dense", size, size, channels, out, 3, 1, 1
-            channels = out
+            last, channels = channels, out
+        yield "dense", size, size, last, channels, 3, 1, 1, 2, 2, 0
         yield "pool", size, size, channels, channels, 2, 2, 0
         size //= 2
-    yield "dense", 1, 1, 4096, 4096, 1, 1, 0
-    yield "dense", 1, 1, 4096, 1000, 1, 1, 0
+    for c_in, c_out in zip(dense, dense[1:]):
+        yield "dense", 1, 1, c_in, c_out, 1, 1, 0
 
 
 def mobilenet():
@@ -155,9 +168,26 @@ def mobilenet():
     yield "dense", 1, 1, 1024, 1000, 1, 1, 0
 
 
+def mobilenet_v2():
+    size, channels = 112, 32
+    for expansion, out, count, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2),
+                                          (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]:
+        for step in [stride] + [1] * (count - 1):
+            inner = expansion * channels
+            if expansion > 1:
+                yield "dense", size, size, channels, inner, 1, 1, 0
+            yield "depthwise", size, size, inner, inner, 3, step, 1
+            size, channels = (size - 1) // step + 1, out
+            yield "dense", size, size, inner, out, 1, 1, 0
+    yield "dense", 7, 7, 320, 1280, 1, 1, 0
+    yield "dense", 1, 1, 1280, 1000, 1, 1, 0
+
+
 def all_layers():
-    networks = [resnet((2, 2, 2, 2), True), resnet((3, 4, 6, 3), False), resnet((3, 8, 36, 3), False),
-                vgg(), mobilenet()]
+    networks = [resnet((2, 2, 2, 2), True), vgg(224, (25088, 4096, 4096, 1000)), vgg(32, (512, 10)), mobilenet(),
+                mobilenet_v2()]
+    networks += [resnet(blocks, False, is_v15) for blocks in ((3, 4, 6, 3), (3, 8, 36, 3))
+                 for is_v15 in (True, False)]
     return sorted({layer for network in networks for layer in network})
 
 
@@ -192,7 +222,7 @@ def main():
     passed = failed = 0
     worst = 0.0
     cases = [(check_choice, (random.Random(f"{args.seed}/{i}/choice"), args.candidates)) for i in range(args.count)]
-    layers = all_layers() if args.layers else all_layers()[::25]
+    layers = all_layers() if args.layers else all_layers()[::40]
     cases += [(check_layer, (shape, spill)) for shape in layers for spill in ((), ("input", "result"))]
     for function, arguments in cases:
         with tempfile.TemporaryDirectory() as name:

@@ -2,6 +2,7 @@
 #ifndef ENGINE_FILES_H
 #define ENGINE_FILES_H
 
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -23,6 +24,18 @@ inline void write_file(const std::string &path, const std::vector<unsigned char>
     file.close();
     if (!file)
         throw std::runtime_error("cannot write '" + path + "'");
+}
+
+/* A fingerprint as sha256sum prints it; words are little-endian. */
+template <class Word> std::string fingerprint_text(const Word *words, int count)
+{
+    static const char digits[] = "0123456789abcdef";
+    std::string text;
+    for (int i = 0; i < 4 * count; i++) {
+        const unsigned byte = static_cast<unsigned>(words[i / 4]) >> (8 * (i % 4)) & 0xFFu;
+        text += {digits[byte >> 4], digits[byte & 15u]};
+    }
+    return text;
 }
 
 #endif

@@ -88,7 +88,9 @@ Bytes instructions_of(const Bytes &file)
         throw std::runtime_error("program.bin is no program of an overlay");
     for (int i = 0; i < FINGERPRINT_WORDS; i++)
         if (words[2 + i] != FINGERPRINT[i])
-            throw std::runtime_error(std::string("program.bin is for another engine than ") + FINGERPRINT_TEXT);
+            throw std::runtime_error(std::string("program.bin is for another engine than ") + FINGERPRINT_TEXT +
+                                     ": it has " + fingerprint_text(&words[2], FINGERPRINT_WORDS) + ", not " +
+                                     fingerprint_text(FINGERPRINT, FINGERPRINT_WORDS));
     const std::size_t name = (std::size_t(words[8 + SIZE_WORDS]) + 3) / 4 * 4;
     if (file.size() != header + name + 4 * std::size_t(words[9 + SIZE_WORDS]))
         throw std::runtime_error("program.bin does not have the instructions that it says");
@@ -241,6 +243,16 @@ double predict(const Job &job, std::size_t kernels, std::size_t slots)
     return now;
 }
 
+/* As many as the card is linked with. */
+std::size_t read_kernels(const std::string &value)
+{
+    try {
+        return host::number(value, "--kernels", 1, HOST_KERNELS);
+    } catch (const std::runtime_error &error) {
+        throw std::runtime_error(std::string(error.what()) + "; ming overlay --kernels=N writes a host for N");
+    }
+}
+
 void parse_option(Options &options, const std::string &argument)
 {
     const std::size_t equals = argument.find('=');
@@ -251,7 +263,7 @@ void parse_option(Options &options, const std::string &argument)
     else if (name == "--device")
         options.device = host::number(value, name, 0, 1000);
     else if (name == "--kernels")
-        options.kernels = host::number(value, name, 1, HOST_KERNELS);
+        options.kernels = read_kernels(value);
     else if (name == "--slots")
         options.slots = host::number(value, name, 1, 64);
     else

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine.h"
+#include "engine_files.h"
 
 namespace engine_program {
 
@@ -55,7 +56,9 @@ inline std::vector<word_t> read_program(const Bytes &bytes, const std::string &p
         throw std::runtime_error(name + "is no program of an overlay");
     for (int i = 0; i < FINGERPRINT_WORDS; i++)
         if (words[MAGIC_WORDS + i] != FINGERPRINT[i])
-            throw std::runtime_error(name + "is for another engine than " + FINGERPRINT_TEXT);
+            throw std::runtime_error(name + "is for another engine than " + FINGERPRINT_TEXT + ": it has " +
+                                     fingerprint_text(&words[MAGIC_WORDS], FINGERPRINT_WORDS) + ", not " +
+                                     fingerprint_text(FINGERPRINT, FINGERPRINT_WORDS));
     const std::uint64_t name_words = (std::uint64_t(words[HEADER_WORDS - 2]) + 3) / 4;
     const std::uint64_t count = std::uint64_t(words[HEADER_WORDS - 1]);
     if (words.size() != HEADER_WORDS + name_words + count)
