@@ -8,7 +8,8 @@ enum {
     MOST_OPEN = 6,       /* units whose side a table knows */
     MOST_BUCKETS = 4096, /* of sizes */
     LEAST_BUCKETS = 64,
-    MOST_ENTRIES = 24 << 20 /* of all tables */
+    MOST_ENTRIES = 24 << 20, /* of all tables */
+    STEP_ENTRIES = 1024      /* per step that the search may take */
 };
 #define NOT_FITTING UINT32_MAX
 

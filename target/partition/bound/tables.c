@@ -173,6 +173,14 @@ static int weight_shift(const PartitionState *state, const int64_t *weights)
     return shift;
 }
 
+/* A search of few steps is not to spend its time on tables. */
+static uint32_t choose_buckets(const PartitionState *state, size_t rows)
+{
+    int64_t steps = i64_min(state->options->max_steps, MOST_ENTRIES / STEP_ENTRIES);
+    int64_t most = steps * STEP_ENTRIES / (int64_t)(rows + 1);
+    return (uint32_t)i64_max(LEAST_BUCKETS, i64_min(MOST_BUCKETS, most));
+}
+
 PartitionBound *partition_bound_new(const PartitionState *state, const uint32_t *order,
                                     const int64_t *weights, uint64_t dies)
 {
@@ -190,9 +198,8 @@ PartitionBound *partition_bound_new(const PartitionState *state, const uint32_t 
     b->shift = weight_shift(state, weights);
     b->table_count = b->cut_count * b->measure_count * 2;
     b->tables = xcalloc(b->table_count, sizeof *b->tables);
-    size_t rows = b->places[b->count].entries + 1, all = rows * b->table_count;
-    b->buckets =
-        (uint32_t)i64_max(LEAST_BUCKETS, i64_min(MOST_BUCKETS, MOST_ENTRIES / (int64_t)(all + 1)));
+    size_t rows = b->places[b->count].entries + 1;
+    b->buckets = choose_buckets(state, rows * b->table_count);
     for (uint32_t i = 0; i < b->table_count; i++) {
         const Cut *cut = &b->cuts[i / 2 / b->measure_count];
         size_table(b, cut, &b->measures[i / 2 % b->measure_count], &b->tables[i]);
