@@ -1,7 +1,6 @@
 /* Solves a problem under the limits that are active: presolve, then bounds and labels
  * (lagrangian.c), then lp_solve for what these leave open.
  * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/choose-unroll.mir */
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -40,19 +39,19 @@ static REAL relaxed_value(DseProgram *p)
     return value;
 }
 
-static void read_solution(DseProgram *p, uint32_t *chosen, int64_t *value)
+/* False: lp_solve has none to give. */
+static bool read_solution(DseProgram *p, uint32_t *chosen, int64_t *value)
 {
     REAL *solution = xcalloc((size_t)p->columns, sizeof(REAL));
     bool ok = get_variables(p->lp, solution);
-    assert(ok);
-    (void)ok;
-    for (size_t n = 0; n < p->reduced->space.nodes.len; n++) {
+    for (size_t n = 0; ok && n < p->reduced->space.nodes.len; n++) {
         size_t count = p->reduced->space.nodes.data[n].configs.len;
         for (size_t c = 0; c < count; c++)
             if (p->column[n][c] && solution[p->column[n][c] - 1] > 0.5) chosen[n] = (uint32_t)c;
     }
-    *value = (int64_t)llround(get_objective(p->lp));
+    if (ok) *value = (int64_t)llround(get_objective(p->lp));
     free_ptr((void **)&solution);
+    return ok;
 }
 
 static DseStatus status_of(int result, bool has_design)
@@ -80,9 +79,9 @@ static DseStatus solve_rest(const DseReduced *reduced, const DseProblem *problem
                     relaxation->has_design ? relaxation->value - 1 : -1, &p)) {
         put_abortfunc(p.lp, must_abort, &abort_limit);
         int result = solve(p.lp);
-        status = status_of(result, relaxation->has_design);
-        if (result == OPTIMAL || result == PRESOLVED || result == SUBOPTIMAL)
-            read_solution(&p, state->chosen, value);
+        bool is_solved = result == OPTIMAL || result == PRESOLVED || result == SUBOPTIMAL;
+        if (!is_solved || read_solution(&p, state->chosen, value))
+            status = status_of(result, relaxation->has_design);
         if (status == DSE_FEASIBLE) state->bound = (int64_t)ceil(relaxed_value(&p) - 0.5);
     }
     dse_program_free(&p);
