@@ -2,6 +2,7 @@
  * attributes.
  * Tests: test/unit/ir/attr/array_test.c */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,10 +137,54 @@ int64_t array_wrap(const Type *elem, int64_t value)
     return is_unsigned(elem) ? (int64_t)(high >> unused) : (int64_t)high >> unused;
 }
 
+static _Thread_local OtherRounding *other_rounding;
+
+void array_round_otherwise(OtherRounding *rounding)
+{
+    other_rounding = rounding;
+}
+
+bool array_rounds_otherwise(void)
+{
+    return other_rounding != NULL;
+}
+
+/* A bit of splitmix64. */
+static bool random_bit(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (z ^ z >> 27) >> 63;
+}
+
+static bool rounds_up(OtherRounding *rounding, bool is_negative)
+{
+    switch (rounding->to) {
+    case ROUND_TO_SMALLER: return false;
+    case ROUND_TO_LARGER: return true;
+    case ROUND_TO_ZERO: return is_negative;
+    case ROUND_FROM_ZERO: return !is_negative;
+    case ROUND_TO_ANY:
+    case ROUND_TO_COUNT: break;
+    }
+    return random_bit(&rounding->state);
+}
+
+static double round_f32(double value)
+{
+    double nearest = (double)(float)value;
+    if (!other_rounding || !isfinite(nearest)) return nearest;
+    bool is_above = nearest > value, is_below = nearest < value;
+    if (!is_above && !is_below) return nearest;
+    other_rounding->inexact++;
+    if (rounds_up(other_rounding, value < 0) == is_above) return nearest;
+    return (double)nextafterf((float)nearest, is_below ? INFINITY : -INFINITY);
+}
+
 double array_round(const Type *elem, double value)
 {
     if (elem->kind == TYPE_F64) return value;
-    if (elem->kind == TYPE_F32) return (double)(float)value;
+    if (elem->kind == TYPE_F32) return round_f32(value);
     return float_from_bits((int)elem->kind, float_to_bits((int)elem->kind, value));
 }
 

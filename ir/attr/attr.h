@@ -670,8 +670,29 @@ void array_set_f64(Array *array, int64_t index, double value);
 void array_copy(Array *to_array, int64_t to, const Array *from_array, int64_t from);
 /* The value wrapped to an integer type (or index), as the containers keep it. */
 int64_t array_wrap(const Type *elem, int64_t value);
-/* The value rounded to a float type of at most 64 bits. */
+/* The value rounded to a float type of at most 64 bits: to nearest, ties to even, unless the thread
+ * rounds otherwise. */
 double array_round(const Type *elem, double value);
+
+/* What f32 does not hold goes to one of its two neighbours: to any, as the next bits of `state` say, or
+ * always to that on one side. `inexact` counts such numbers. Results that differ between such runs are
+ * decided by roundings. */
+typedef enum RoundTo {
+    ROUND_TO_ANY,
+    ROUND_TO_SMALLER,
+    ROUND_TO_LARGER,
+    ROUND_TO_ZERO,
+    ROUND_FROM_ZERO,
+    ROUND_TO_COUNT
+} RoundTo;
+typedef struct OtherRounding {
+    RoundTo to;
+    uint64_t state;
+    int64_t inexact;
+} OtherRounding;
+/* From now on, or with NULL no more, in this thread. The numbers are the caller's until then. */
+void array_round_otherwise(OtherRounding *rounding);
+bool array_rounds_otherwise(void);
 
 /* A new array with the elements of a dense attribute, of a dense resource whose blob has all of them,
  * or of a scalar integer or float attribute. NULL: the attribute is none of these, or its elements

@@ -85,12 +85,15 @@ bool compare_shift_input(const Npy *input, uint64_t *state, Npy *out) MUST_CHECK
 /* How far each element of a result may be off, relative to the largest of them; the caller frees it.
  * NULL: the result has no floats. */
 double *compare_reach(const Npy *result);
-/* Elements may be off by what the function makes of shifted inputs, too. reach may be NULL. */
+/* Elements may be off by as much as in another run, too: of shifted inputs, or with other roundings.
+ * reach may be NULL. */
 void compare_widen_reach(double *reach, const Npy *result, const Npy *shifted);
 /* The first element of b that is another one than in a, or one of COMPARE_*. Elements that are
- * integers, or are dequantized ones (`is_quantized`), have to be equal. reach: of a; NULL: 0. */
+ * integers, or are dequantized ones (`is_quantized`), have to be equal, but for what roundings decide:
+ * by `rounding`, the others by `reach` too. Each is of a; NULL: 0. */
 enum { COMPARE_EQUAL = -1, COMPARE_SHAPES_DIFFER = -2 };
-int64_t compare_results(const Npy *a, const Npy *b, bool is_quantized, const double *reach);
+int64_t compare_results(const Npy *a, const Npy *b, bool is_quantized, const double *reach,
+                        const double *rounding);
 
 /* Translation validation: runs public functions on random inputs before the first pass and after
  * every pass, and names the first pass that changes a result. Inputs depend on nothing but the

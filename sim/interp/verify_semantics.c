@@ -3,8 +3,8 @@
  *   before the first pass: random arrays ─▶ enter ─▶ run ─▶ leave: the reference
  *   after each pass:       the same arrays ─▶ enter ─▶ run ─▶ leave ─▶ compare
  *
- * Integers and dequantized integers must be equal. Other floats must be close, because a pass may
- * add up in another order: see compare_results.c.
+ * Integers and dequantized integers must be equal, but for what roundings before them decide. Other
+ * floats must be close, because a pass may add up in another order: see compare_results.c.
  * Tests: test/unit/sim/interp/verify_semantics_test.c, lit/tools/verify-semantics.mir */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@
 /* Arrays of one run of a function. */
 typedef struct Sample {
     Npy *inputs, *results;
-    double **reach; /* of a reference: compare_reach per result */
+    double **reach;    /* of a reference: compare_reach per result */
+    double **rounding; /* what other roundings make of it */
 } Sample;
 
 /* The inputs and results of a function before any pass. */
@@ -183,8 +184,10 @@ static void sample_free(Sample *sample, const RunSignature *s)
     uint32_t count = s->input_count + s->result_count;
     for (uint32_t i = 0; sample->inputs && i < count; i++) npy_free(&sample->inputs[i]);
     for (uint32_t i = 0; sample->reach && i < s->result_count; i++) free(sample->reach[i]);
+    for (uint32_t i = 0; sample->rounding && i < s->result_count; i++) free(sample->rounding[i]);
     free(sample->inputs);
     free(sample->reach);
+    free(sample->rounding);
     *sample = (Sample){0};
 }
 
@@ -237,6 +240,28 @@ static void find_reach(const Op *func, const RunSignature *s, Interp *interp, ui
     }
 }
 
+/* Runs the function with other roundings of f32, unless it has none. */
+static void find_rounding(const Op *func, const RunSignature *s, Interp *interp, uint64_t number,
+                          Sample *sample)
+{
+    enum { ROUNDINGS = 8 };
+    OtherRounding rounding = {.state = number};
+    sample->rounding = xcalloc(s->result_count + 1, sizeof *sample->rounding);
+    for (uint32_t i = 0; i < s->result_count; i++)
+        sample->rounding[i] = xcalloc((size_t)sample->results[i].count + 1, sizeof(double));
+    for (int run = 0; run < ROUNDINGS && (run == 0 || rounding.inexact > 0); run++) {
+        Sample other;
+        rounding.to = run < ROUND_TO_COUNT ? (RoundTo)run : ROUND_TO_ANY;
+        sample_init(&other, s);
+        array_round_otherwise(&rounding);
+        bool ok = run_arrays(func, s, interp, sample->inputs, other.results);
+        array_round_otherwise(NULL);
+        for (uint32_t i = 0; ok && i < s->result_count; i++)
+            compare_widen_reach(sample->rounding[i], &sample->results[i], &other.results[i]);
+        sample_free(&other, s);
+    }
+}
+
 static Reference *find_reference(VerifySemantics *v, const Ident *name)
 {
     for (size_t i = 0; i < v->references.len; i++)
@@ -264,7 +289,9 @@ static bool fill_reference(const Op *func, const RunSignature *s, int64_t runs, 
     if (ok) interp_limit_steps(interp, MAX_STEPS);
     for (int64_t i = 0; ok && i < runs; i++) {
         ok = draw_sample(func, s, interp, (uint64_t)i, &out->samples[i]);
-        if (ok) find_reach(func, s, interp, (uint64_t)i, &out->samples[i]);
+        if (!ok) break;
+        find_reach(func, s, interp, (uint64_t)i, &out->samples[i]);
+        find_rounding(func, s, interp, (uint64_t)i, &out->samples[i]);
     }
     interp_free(interp);
     return ok;
@@ -309,7 +336,8 @@ static bool equal_results(const Reference *reference, const RunSignature *s, con
     for (uint32_t i = 0; i < reference->result_count; i++) {
         const Npy *before = &sample->results[i], *after = &results[i];
         bool is_quantized = reference->is_quantized[i] || s->results[i].is_quantized;
-        int64_t element = compare_results(before, after, is_quantized, sample->reach[i]);
+        int64_t element =
+            compare_results(before, after, is_quantized, sample->reach[i], sample->rounding[i]);
         *difference = (Difference){i, element, before, after};
         if (element != COMPARE_EQUAL) return false;
     }

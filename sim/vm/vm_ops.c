@@ -42,7 +42,7 @@ Instr vm_instr_for(const Op *op)
 void vm_round_cells(Cell *cells, size_t n, const Type *type)
 {
     if (type->kind == TYPE_F64) return;
-    if (type->kind == TYPE_F32) {
+    if (type->kind == TYPE_F32 && !array_rounds_otherwise()) {
         for (size_t i = 0; i < n; i++) cells[i].f = (double)(float)cells[i].f;
         return;
     }

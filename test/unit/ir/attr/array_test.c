@@ -1,4 +1,5 @@
 /* Arrays of elements: containers, wrapping, rounding, attributes, references. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,6 +56,41 @@ static void floats_round_to_their_format(void **state)
     assert_true(array_round(type_float(ctx, TYPE_F64), 16777217.0) == 16777217.0);
 }
 
+static double round_tenth(const Type *f32, RoundTo to, double sign)
+{
+    OtherRounding rounding = {.to = to};
+    array_round_otherwise(&rounding);
+    double rounded = array_round(f32, sign * 0.1);
+    assert_true(array_round(f32, 0.5) == 0.5);
+    assert_true(isinf(array_round(f32, 1e300)));
+    array_round_otherwise(NULL);
+    assert_int_equal(rounding.inexact, 1);
+    return sign * rounded;
+}
+
+static void other_roundings_give_both_neighbours(void **state)
+{
+    const Type *f32 = type_float(*state, TYPE_F32);
+    const double above = (double)0.1f, below = (double)nextafterf(0.1f, 0.0f);
+    OtherRounding any = {.to = ROUND_TO_ANY};
+    int at[2] = {0, 0};
+    assert_true(round_tenth(f32, ROUND_TO_SMALLER, 1) == below &&
+                round_tenth(f32, ROUND_TO_SMALLER, -1) == above);
+    assert_true(round_tenth(f32, ROUND_TO_LARGER, 1) == above &&
+                round_tenth(f32, ROUND_TO_LARGER, -1) == below);
+    assert_true(round_tenth(f32, ROUND_TO_ZERO, 1) == below &&
+                round_tenth(f32, ROUND_TO_ZERO, -1) == below);
+    assert_true(round_tenth(f32, ROUND_FROM_ZERO, 1) == above &&
+                round_tenth(f32, ROUND_FROM_ZERO, -1) == above);
+    array_round_otherwise(&any);
+    assert_true(array_rounds_otherwise());
+    for (int i = 0; i < 64; i++) at[array_round(f32, 0.1) == above]++;
+    array_round_otherwise(NULL);
+    assert_false(array_rounds_otherwise());
+    assert_true(at[0] > 16 && at[1] > 16);
+    assert_true(array_round(f32, 0.1) == above);
+}
+
 static void attributes_come_back(void **state)
 {
     Context *ctx = *state;
@@ -98,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(integers_wrap_to_their_width, setup, teardown),
         cmocka_unit_test_setup_teardown(floats_round_to_their_format, setup, teardown),
+        cmocka_unit_test_setup_teardown(other_roundings_give_both_neighbours, setup, teardown),
         cmocka_unit_test_setup_teardown(attributes_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(some_types_have_no_array, setup, teardown),
         cmocka_unit_test_setup_teardown(a_shared_array_is_copied_before_it_changes, setup,

@@ -36,10 +36,11 @@ static void floats_are_close_to_the_largest(void **state)
     Npy c = floats((double[]){1000, 1.011, NAN}, 3), d = floats((double[]){1000, 1, 1}, 3);
     double *reach = compare_reach(&a);
     (void)state;
-    assert_int_equal(compare_results(&a, &b, false, reach), COMPARE_EQUAL);
-    assert_int_equal(compare_results(&a, &c, false, reach), 1);
-    assert_int_equal(compare_results(&a, &d, false, reach), 2);
-    assert_int_equal(compare_results(&a, &b, true, reach), 0); /* of a quantizer: each by itself */
+    assert_int_equal(compare_results(&a, &b, false, reach, NULL), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &c, false, reach, NULL), 1);
+    assert_int_equal(compare_results(&a, &d, false, reach, NULL), 2);
+    assert_int_equal(compare_results(&a, &b, true, reach, NULL),
+                     0); /* of a quantizer: each by itself */
     free(reach);
     npy_free(&a);
     npy_free(&b);
@@ -54,8 +55,8 @@ static void floats_of_16_bits_are_a_step_apart(void **state)
     double *reach = compare_reach(&a);
     uint64_t random = 0;
     (void)state;
-    assert_int_equal(compare_results(&a, &near, false, reach), COMPARE_EQUAL);
-    assert_int_equal(compare_results(&a, &far, false, reach), 1);
+    assert_int_equal(compare_results(&a, &near, false, reach, NULL), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &far, false, reach, NULL), 1);
     assert_true(compare_shift_input(&a, &random, &shifted));
     for (int64_t i = 0; i < 2; i++) assert_true(npy_get_f64(&shifted, i) != npy_get_f64(&a, i));
     free(reach);
@@ -74,11 +75,11 @@ static void sums_near_the_largest_number_overflow_in_one_order(void **state)
     Npy no_number = floats_of(4, (double[]){-2.99e38, INFINITY, NAN}, 3);
     double *reach = compare_reach(&a);
     (void)state;
-    assert_int_equal(compare_results(&a, &b, false, reach), COMPARE_EQUAL);
-    assert_int_equal(compare_results(&a, &b, false, NULL), 0);
-    assert_int_equal(compare_results(&a, &other_sign, false, reach), 0);
-    assert_int_equal(compare_results(&a, &far, false, reach), 1);
-    assert_int_equal(compare_results(&a, &no_number, false, reach), 2);
+    assert_int_equal(compare_results(&a, &b, false, reach, NULL), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &b, false, NULL, NULL), 0);
+    assert_int_equal(compare_results(&a, &other_sign, false, reach, NULL), 0);
+    assert_int_equal(compare_results(&a, &far, false, reach, NULL), 1);
+    assert_int_equal(compare_results(&a, &no_number, false, reach, NULL), 2);
     free(reach);
     npy_free(&a);
     npy_free(&b);
@@ -95,7 +96,7 @@ static void cancelled_sums_reach_farther(void **state)
     double *reach = compare_reach(&sum);
     uint64_t random = 0;
     (void)state;
-    assert_int_equal(compare_results(&sum, &near, false, reach), 0);
+    assert_int_equal(compare_results(&sum, &near, false, reach, NULL), 0);
     do { /* one up, the other down in magnitude: the sum moves by 100 */
         assert_true(compare_shift_input(&input, &random, &shifted));
         for (int64_t i = 0; i < 2; i++)
@@ -105,8 +106,8 @@ static void cancelled_sums_reach_farther(void **state)
         npy_free(&shifted);
         npy_free(&moved);
     } while (reach[0] == 0);
-    assert_int_equal(compare_results(&sum, &near, false, reach), COMPARE_EQUAL);
-    assert_int_equal(compare_results(&sum, &far, false, reach), 0);
+    assert_int_equal(compare_results(&sum, &near, false, reach, NULL), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&sum, &far, false, reach, NULL), 0);
     free(reach);
     npy_free(&input);
     npy_free(&sum);
@@ -122,11 +123,11 @@ static void integers_are_exact(void **state)
     (void)state;
     assert_null(compare_reach(&a));
     compare_widen_reach(NULL, &a, &b);
-    assert_int_equal(compare_results(&a, &b, false, NULL), 1);
-    assert_int_equal(compare_results(&a, &c, false, NULL), COMPARE_EQUAL);
-    assert_int_equal(compare_results(&a, &d, false, NULL), COMPARE_SHAPES_DIFFER);
+    assert_int_equal(compare_results(&a, &b, false, NULL, NULL), 1);
+    assert_int_equal(compare_results(&a, &c, false, NULL, NULL), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &d, false, NULL, NULL), COMPARE_SHAPES_DIFFER);
     assert_true(compare_shift_input(&a, &random, &copy));
-    assert_int_equal(compare_results(&a, &copy, false, NULL), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &copy, false, NULL, NULL), COMPARE_EQUAL);
     npy_free(&a);
     npy_free(&b);
     npy_free(&c);

@@ -9,6 +9,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/dialects.h"
 #include "dialects/func/func.h"
+#include "dialects/onnx/onnx.h"
 #include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
 #include "sim/interp/interp.h"
@@ -60,11 +61,11 @@ static bool run_return(Pass *pass, Op *func)
     return true;
 }
 
-static const char text[] = "func.func @f(%x: tensor<3xi8>) -> tensor<3xi8> {\n"
-                           "  %c = arith.constant dense<10> : tensor<3xi8>\n"
-                           "  %0 = arith.addi %x, %c : tensor<3xi8>\n"
-                           "  return %0 : tensor<3xi8>\n"
-                           "}\n";
+static const char sum[] = "func.func @f(%x: tensor<3xi8>) -> tensor<3xi8> {\n"
+                          "  %c = arith.constant dense<10> : tensor<3xi8>\n"
+                          "  %0 = arith.addi %x, %c : tensor<3xi8>\n"
+                          "  return %0 : tensor<3xi8>\n"
+                          "}\n";
 
 static void keep_error(void *user, Context *ctx, const Diag *diag, const Diag *notes,
                        size_t note_count)
@@ -73,8 +74,62 @@ static void keep_error(void *user, Context *ctx, const Diag *diag, const Diag *n
     strbuf_add_str(user, diag->text);
 }
 
+#define CONSTANT(NAME, VALUE)                                                                      \
+    "  %" NAME " = onnx.Constant() {value = dense<" VALUE "> : tensor<f32>} : () -> tensor<f32>\n"
+#define BINARY(RESULT, OP, X, Y, TYPE)                                                             \
+    "  %" RESULT " = onnx." OP                                                                     \
+    "(%" X ", %" Y ") : (tensor<64xf32>, " TYPE ") -> tensor<64xf32>\n"
+#define QUANT(RESULT, X, MODE)                                                                     \
+    "  %" RESULT " = onnx.Quant(%" X ", %unit, %zero, %bits)\n"                                    \
+    "    {narrow = 0 : i64, rounding_mode = \"" MODE "\"} : (tensor<64xf32>, tensor<f32>,\n"       \
+    "    tensor<f32>, tensor<f32>) -> tensor<64xf32>\n"
+
+#define BEGIN(C)                                                                                   \
+    "func.func @f(%x: tensor<64xf32>) -> tensor<64xf32> {\n" CONSTANT("unit", "0.25")              \
+        CONSTANT("c", C) CONSTANT("three", "3.0") CONSTANT("zero", "0.0") CONSTANT("bits", "6.0")  \
+            QUANT("q", "x", "ROUND")
+#define END "  return %y : tensor<64xf32>\n}\n"
+
+/* Odd levels halved are ties of the second quantizer. */
+static const char ties[] =
+    BEGIN("0.5") BINARY("h", "Mul", "q", "c", "tensor<f32>") QUANT("y", "h", "ROUND") END;
+
+/* The sign of 3 * q * c - (q * c + q * c + q * c), which is what roundings leave of it. */
+static const char sign_of_zero[] = BEGIN("0.7") BINARY("one", "Mul", "q", "c", "tensor<f32>")
+    BINARY("triple", "Mul", "q", "three", "tensor<f32>")
+        BINARY("all", "Mul", "triple", "c", "tensor<f32>")
+            BINARY("two", "Add", "one", "one", "tensor<64xf32>")
+                BINARY("sum", "Add", "two", "one", "tensor<64xf32>")
+                    BINARY("d", "Sub", "all", "sum", "tensor<64xf32>") QUANT("y", "d", "UP") END;
+
+static bool run_half_up(Pass *pass, Op *func)
+{
+    (void)pass;
+    op_set_attr(value_def(op_operand(region_entry(op_region(func, 0))->last, 0)), "rounding_mode",
+                attr_string_c(func->ctx, "HALF_UP"));
+    return true;
+}
+
+/* Zero. */
+static bool run_zero(Pass *pass, Op *func)
+{
+    Op *difference = first_op(func, ONNX(SUB));
+    (void)pass;
+    op_set_operand(difference, 1, op_operand(difference, 0));
+    return true;
+}
+
+/* The sum without the difference from it. */
+static bool run_sum(Pass *pass, Op *func)
+{
+    Op *difference = first_op(func, ONNX(SUB));
+    (void)pass;
+    value_replace_all(op_result(difference, 0), op_operand(difference, 1));
+    return true;
+}
+
 /* Runs a harmless pass, the broken one, and the harmless one again. */
-static bool verify(bool (*run)(Pass *, Op *), StrBuf *message)
+static bool verify(const char *text, bool (*run)(Pass *, Op *), StrBuf *message)
 {
     const PassDef harmless = {.name = "harmless", .anchor = "func.func", .run = run_nothing};
     const PassDef broken = {.name = "broken", .anchor = "func.func", .run = run};
@@ -103,15 +158,16 @@ static void harmless_passes_are_silent(void **state)
 {
     StrBuf message = {0};
     (void)state;
-    assert_true(verify(run_nothing, &message));
+    assert_true(verify(sum, run_nothing, &message));
     assert_int_equal(message.len, 0);
 }
 
 /* The pass is named once; begin and end of the message are given. */
-static void is_found(bool (*run)(Pass *, Op *), const char *begin, const char *end)
+static void is_found(const char *text, bool (*run)(Pass *, Op *), const char *begin,
+                     const char *end)
 {
     StrBuf message = {0};
-    assert_false(verify(run, &message));
+    assert_false(verify(text, run, &message));
     if (!str_starts_with(strbuf_str(&message), begin) || !str_ends_with(strbuf_str(&message), end))
         fail_msg("%s", message.data);
     strbuf_free(&message);
@@ -120,11 +176,24 @@ static void is_found(bool (*run)(Pass *, Op *), const char *begin, const char *e
 static void changes_are_named(void **state)
 {
     (void)state;
-    is_found(run_constant, "pass 'broken' changes the semantics of @f: result #0 differs at [1]: ",
+    is_found(sum, run_constant,
+             "pass 'broken' changes the semantics of @f: result #0 differs at [1]: ",
              ", on random input 0");
-    is_found(run_division, "pass 'broken' changes the semantics of @f: on random input 0, ",
+    is_found(sum, run_division, "pass 'broken' changes the semantics of @f: on random input 0, ",
              "'arith.divsi' op divides by zero");
-    is_found(run_return, "pass 'broken' changes the number of arguments or results of @f", "@f");
+    is_found(sum, run_return, "pass 'broken' changes the number of arguments or results of @f",
+             "@f");
+}
+
+static void signs_of_roundings_are_no_change(void **state)
+{
+    const char *change = "pass 'broken' changes the semantics of @f: result #0 differs at [";
+    StrBuf message = {0};
+    (void)state;
+    assert_true(verify(sign_of_zero, run_zero, &message));
+    assert_int_equal(message.len, 0);
+    is_found(sign_of_zero, run_sum, change, ", on random input 0");
+    is_found(ties, run_half_up, change, ", on random input 0");
 }
 
 static void none_is_allowed(void **state)
@@ -141,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(harmless_passes_are_silent),
         cmocka_unit_test(changes_are_named),
+        cmocka_unit_test(signs_of_roundings_are_no_change),
         cmocka_unit_test(none_is_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
