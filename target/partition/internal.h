@@ -114,6 +114,24 @@ bool partition_place(PartitionState *state, uint32_t unit, uint32_t die);
 void partition_remove(PartitionState *state, uint32_t unit);
 /* Whether a use keeps the limits of a die. */
 bool partition_rows_hold(const PartitionState *state, uint32_t die, const int64_t *use);
+const PartitionVersion *partition_version_of(const PartitionState *state, uint32_t node,
+                                             uint32_t version);
+/* Adds a version to the use of a die, or takes it off (sign -1), with its controller if no other
+ * node needs that. */
+void partition_add_version(const PartitionState *state, uint32_t die,
+                           const PartitionVersion *version, int64_t sign, int64_t *use,
+                           uint32_t *controllers);
+/* The choice of versions on a die (pack.c). */
+typedef struct PartitionPacking {
+    PartitionState *state; /* gets the versions */
+    uint32_t die, count;
+    const uint32_t *nodes;
+    int64_t use[PARTITION_KINDS]; /* what the ports take; gets the nodes', too */
+    uint32_t controllers[PARTITION_MAX_CONTROLLERS];
+} PartitionPacking;
+
+/* False: no versions fit, or the steps ran out, and only the versions have changed. */
+bool partition_pack_nodes(PartitionPacking *p);
 /* Chooses versions of nodes that together fit a die beside the ports. False: there are none.
  * use: gets what they take, ports included; controllers: a bit for each. */
 bool partition_pack(PartitionState *state, uint32_t die, const uint32_t *nodes, uint32_t count,

@@ -1,6 +1,6 @@
 /* A partial placement: what is on each die and link, and which versions of the nodes fit together.
  * Versions concern one die each. When a node comes, its first version that fits beside the others is
- * taken; if there is none, all versions on the die are chosen anew, by a search of their own. What
+ * taken; if there is none, all versions on the die are chosen anew, by a search of their own (pack.c). What
  * fits still does when something is taken away, so nothing has to be put back.
  * Tests: lit/target/partition, test/e2e/place_check.py */
 #include <stdlib.h>
@@ -217,16 +217,15 @@ int64_t partition_edge_weight(const PartitionState *state, const int64_t *weight
     return weight;
 }
 
-static const PartitionVersion *version_of(const PartitionState *state, uint32_t node,
-                                          uint32_t version)
+const PartitionVersion *partition_version_of(const PartitionState *state, uint32_t node,
+                                             uint32_t version)
 {
     return &state->model->versions.data[state->model->nodes.data[node].version + version];
 }
 
-/* Adds a version to the use of a die, or takes it off (sign -1), with its controller if no other
- * node needs that. */
-static void add_version(const PartitionState *state, uint32_t die, const PartitionVersion *version,
-                        int64_t sign, int64_t *use, uint32_t *controllers)
+void partition_add_version(const PartitionState *state, uint32_t die,
+                           const PartitionVersion *version, int64_t sign, int64_t *use,
+                           uint32_t *controllers)
 {
     int32_t c = version->controller;
     for (int k = 0; k < PARTITION_KINDS; k++) use[k] += sign * version->use[k];
@@ -251,91 +250,35 @@ static bool is_available(const PartitionState *state, uint32_t die, const Partit
     return partition_has_controller(&state->model->platform->dies[die], version->controller);
 }
 
-/* The choice of all versions on a die. */
-typedef struct Packing {
-    PartitionState *state;
-    uint32_t die, count;
-    const uint32_t *nodes;
-    int64_t (*rest)[PARTITION_KINDS]; /* per node: the least use of it and those behind, per kind */
-    int64_t use[PARTITION_KINDS];
-    uint32_t controllers[PARTITION_MAX_CONTROLLERS];
-} Packing;
-
-static void find_rests(Packing *p)
-{
-    for (uint32_t i = p->count; i-- > 0;) {
-        const PartitionNode *node = &p->state->model->nodes.data[p->nodes[i]];
-        for (int k = 0; k < PARTITION_KINDS; k++) {
-            int64_t least = INT64_MAX;
-            for (uint32_t v = 0; v < node->version_count; v++) {
-                const PartitionVersion *version = version_of(p->state, p->nodes[i], v);
-                if (is_available(p->state, p->die, version))
-                    least = i64_min(least, version->use[k]);
-            }
-            p->rest[i][k] = p->rest[i + 1][k] + least;
-        }
-    }
-}
-
-static bool can_hold(const Packing *p, uint32_t at)
-{
-    int64_t use[PARTITION_KINDS];
-    for (int k = 0; k < PARTITION_KINDS; k++) use[k] = p->use[k] + p->rest[at][k];
-    return partition_rows_hold(p->state, p->die, use);
-}
-
-static bool pack_from(Packing *p, uint32_t at)
-{
-    if (!can_hold(p, at)) return false;
-    if (at == p->count) return true;
-    uint32_t node = p->nodes[at], count = p->state->model->nodes.data[node].version_count;
-    for (uint32_t v = 0; v < count && p->state->steps < p->state->max_steps; v++) {
-        const PartitionVersion *version = version_of(p->state, node, v);
-        if (!is_available(p->state, p->die, version)) continue;
-        p->state->steps++;
-        p->state->version[node] = v;
-        add_version(p->state, p->die, version, 1, p->use, p->controllers);
-        if (pack_from(p, at + 1)) return true;
-        add_version(p->state, p->die, version, -1, p->use, p->controllers);
-    }
-    return false;
-}
-
 /* Chooses all versions on a die anew. False: none fit, and nothing has changed. */
 static bool pack(PartitionState *state, uint32_t die)
 {
     PartitionDieState *d = &state->dies[die];
     uint32_t count = (uint32_t)d->nodes.len;
-    Packing p = {.state = state, .die = die, .count = count, .nodes = d->nodes.data};
+    PartitionPacking p = {.state = state, .die = die, .nodes = d->nodes.data, .count = count};
     uint32_t *before = xcalloc(count, sizeof *before);
-    p.rest = xcalloc(count + 1, sizeof *p.rest);
     memcpy(p.use, d->ports, sizeof p.use);
     for (uint32_t i = 0; i < count; i++) before[i] = state->version[d->nodes.data[i]];
-    find_rests(&p);
-    bool ok = pack_from(&p, 0);
+    bool ok = partition_pack_nodes(&p);
     if (ok) {
         memcpy(d->use, p.use, sizeof p.use);
         memcpy(d->controllers, p.controllers, sizeof p.controllers);
     }
     for (uint32_t i = 0; !ok && i < count; i++) state->version[d->nodes.data[i]] = before[i];
     free(before);
-    free(p.rest);
     return ok;
 }
 
 bool partition_pack(PartitionState *state, uint32_t die, const uint32_t *nodes, uint32_t count,
                     const int64_t *ports, int64_t *use, uint32_t *controllers)
 {
-    Packing p = {.state = state, .die = die, .count = count, .nodes = nodes};
-    p.rest = xcalloc(count + 1, sizeof *p.rest);
+    PartitionPacking p = {.state = state, .die = die, .nodes = nodes, .count = count};
     memcpy(p.use, ports, sizeof p.use);
-    find_rests(&p);
-    bool ok = pack_from(&p, 0);
+    bool ok = partition_pack_nodes(&p);
     memcpy(use, p.use, sizeof p.use);
     *controllers = 0;
     for (uint32_t c = 0; c < PARTITION_MAX_CONTROLLERS; c++)
         *controllers |= (uint32_t)(p.controllers[c] > 0) << c;
-    free(p.rest);
     return ok;
 }
 
@@ -343,8 +286,8 @@ static void drop_node(PartitionState *state, uint32_t die)
 {
     PartitionDieState *d = &state->dies[die];
     uint32_t node = d->nodes.data[--d->nodes.len];
-    add_version(state, die, version_of(state, node, state->version[node]), -1, d->use,
-                d->controllers);
+    partition_add_version(state, die, partition_version_of(state, node, state->version[node]), -1,
+                          d->use, d->controllers);
 }
 
 /* Puts a node on a die with the first version that fits, else with the first one there is. False:
@@ -355,17 +298,18 @@ static bool put_node(PartitionState *state, uint32_t die, uint32_t node)
     uint32_t count = state->model->nodes.data[node].version_count, any = 0;
     *vec_push(&d->nodes) = node;
     for (uint32_t v = count; v-- > 0;)
-        if (is_available(state, die, version_of(state, node, v))) any = v;
+        if (is_available(state, die, partition_version_of(state, node, v))) any = v;
     for (uint32_t v = 0; v < count; v++) {
-        const PartitionVersion *version = version_of(state, node, v);
+        const PartitionVersion *version = partition_version_of(state, node, v);
         if (!is_available(state, die, version)) continue;
         state->version[node] = v;
-        add_version(state, die, version, 1, d->use, d->controllers);
+        partition_add_version(state, die, version, 1, d->use, d->controllers);
         if (partition_rows_hold(state, die, d->use)) return true;
-        add_version(state, die, version, -1, d->use, d->controllers);
+        partition_add_version(state, die, version, -1, d->use, d->controllers);
     }
     state->version[node] = any;
-    add_version(state, die, version_of(state, node, any), 1, d->use, d->controllers);
+    partition_add_version(state, die, partition_version_of(state, node, any), 1, d->use,
+                          d->controllers);
     return false;
 }
 

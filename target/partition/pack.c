@@ -1,0 +1,272 @@
+/* Which versions of nodes fit a die together. First all are tried, node by node in the order given, as
+ * long as each kind may still suffice. Where that takes long, it begins anew with prices of the kinds
+ * by which the nodes to come, each in its cheapest version, cost as much of what is left as possible:
+ * if they cost more than all of it, none of their versions fit. They are found by haggling, in floating
+ * point, and go on from those of the node before; what they exclude is added up in whole numbers.
+ * Tests: lit/target/partition, test/e2e/place_check.py */
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/partition/internal.h"
+
+enum {
+    FIRST_STEPS = 100, /* without prices */
+    FIRST_ROUNDS = 60, /* of prices */
+    ROUNDS = 5,        /* the same behind each version */
+    STEPS_OF_ROUNDS = 10,
+    PRICE_BITS = 40, /* what is left of a kind costs at most */
+    MOST_ROWS = PARTITION_KINDS + PARTITION_MAX_DIES
+};
+__extension__ typedef __int128 Wide;
+
+typedef struct Choice {
+    PartitionPacking *p;
+    const PartitionRows *rows;
+    uint32_t *nodes;
+    int64_t (*rest)[PARTITION_KINDS]; /* per node: the least use of it and those behind, per kind */
+    int64_t max_steps;                /* of the state */
+} Choice;
+
+/* Prices of the rows, 1 in all, of which 0 stays; and what they are for. */
+typedef struct Market {
+    const Choice *c;
+    uint32_t at; /* the first node to come */
+    double price[MOST_ROWS];
+    double room[MOST_ROWS]; /* that is left */
+    double best[MOST_ROWS], best_share;
+} Market;
+
+static const PartitionNode *node_at(const Choice *c, uint32_t at)
+{
+    return &c->p->state->model->nodes.data[c->nodes[at]];
+}
+
+static const PartitionVersion *version_at(const Choice *c, uint32_t at, uint32_t v)
+{
+    return partition_version_of(c->p->state, c->nodes[at], v);
+}
+
+static bool is_available(const Choice *c, const PartitionVersion *version)
+{
+    return partition_has_controller(&c->p->state->model->platform->dies[c->p->die],
+                                    version->controller);
+}
+
+static void find_rests(Choice *c)
+{
+    for (uint32_t i = c->p->count; i-- > 0;)
+        for (int k = 0; k < PARTITION_KINDS; k++) {
+            int64_t least = INT64_MAX;
+            for (uint32_t v = 0; v < node_at(c, i)->version_count; v++) {
+                const PartitionVersion *version = version_at(c, i, v);
+                if (is_available(c, version)) least = i64_min(least, version->use[k]);
+            }
+            c->rest[i][k] = c->rest[i + 1][k] + least;
+        }
+}
+
+static bool can_hold(const Choice *c, uint32_t at)
+{
+    int64_t use[PARTITION_KINDS];
+    for (int k = 0; k < PARTITION_KINDS; k++) use[k] = c->p->use[k] + c->rest[at][k];
+    return partition_rows_hold(c->p->state, c->p->die, use);
+}
+
+/* What a version costs, in parts of what is left. */
+static double share_of(const Market *m, const PartitionVersion *version)
+{
+    double share = 0;
+    for (size_t r = 0; r < m->c->rows->len; r++)
+        if (m->price[r] > 0)
+            share += m->price[r] * (double)partition_row_use(&m->c->rows->data[r], version->use) /
+                     m->room[r];
+    return share;
+}
+
+static const PartitionVersion *cheapest_of(const Market *m, uint32_t at)
+{
+    const PartitionVersion *best = NULL;
+    double least = 0;
+    for (uint32_t v = 0; v < node_at(m->c, at)->version_count; v++) {
+        const PartitionVersion *version = version_at(m->c, at, v);
+        if (!is_available(m->c, version)) continue;
+        double share = share_of(m, version);
+        if (!best || share < least) {
+            best = version;
+            least = share;
+        }
+    }
+    return best;
+}
+
+/* Rows of which the cheapest versions take much get dearer. */
+static void haggle(Market *m, double step)
+{
+    double load[MOST_ROWS] = {0}, share = 0, sum = 0;
+    const PartitionRows *rows = m->c->rows;
+    for (uint32_t i = m->at; i < m->c->p->count; i++) {
+        const PartitionVersion *version = cheapest_of(m, i);
+        for (size_t r = 0; version && r < rows->len; r++)
+            if (m->price[r] > 0)
+                load[r] += (double)partition_row_use(&rows->data[r], version->use) / m->room[r];
+    }
+    for (size_t r = 0; r < rows->len; r++) share += m->price[r] * load[r];
+    if (share > m->best_share) {
+        m->best_share = share;
+        memcpy(m->best, m->price, sizeof m->best);
+    }
+    for (size_t r = 0; r < rows->len; r++) {
+        double change = 1 + step * (load[r] - share);
+        m->price[r] *= change < .25 ? .25 : change > 4 ? 4 : change;
+        if (m->price[r] > 0 && m->price[r] < 1e-6) m->price[r] = 1e-6;
+        sum += m->price[r];
+    }
+    for (size_t r = 0; r < rows->len; r++) m->price[r] /= sum;
+}
+
+/* Whether the nodes to come cost more than all that is left, in whole numbers. */
+static bool is_too_dear(const Market *m)
+{
+    const PartitionRows *rows = m->c->rows;
+    int64_t price[MOST_ROWS] = {0};
+    Wide left = 0;
+    for (size_t r = 0; r < rows->len; r++) {
+        if (m->best[r] > 0)
+            price[r] = (int64_t)(m->best[r] * (double)(INT64_C(1) << PRICE_BITS) / m->room[r]);
+        left += (Wide)price[r] *
+                (rows->data[r].limit - partition_row_use(&rows->data[r], m->c->p->use));
+    }
+    for (uint32_t i = m->at; i < m->c->p->count && left >= 0; i++) {
+        Wide least = -1;
+        for (uint32_t v = 0; v < node_at(m->c, i)->version_count; v++) {
+            const PartitionVersion *version = version_at(m->c, i, v);
+            Wide cost = 0;
+            if (!is_available(m->c, version)) continue;
+            for (size_t r = 0; r < rows->len; r++)
+                cost += (Wide)price[r] * partition_row_use(&rows->data[r], version->use);
+            if (least < 0 || cost < least) least = cost;
+        }
+        left -= least < 0 ? 0 : least;
+    }
+    return left < 0;
+}
+
+/* Haggles about the nodes from `at` on. False: they do not fit. */
+static bool can_pay(Market *m, uint32_t at, int rounds)
+{
+    double sum = 0;
+    const PartitionRows *rows = m->c->rows;
+    m->at = at;
+    m->best_share = -1;
+    for (size_t r = 0; r < rows->len; r++) {
+        m->room[r] =
+            (double)(rows->data[r].limit - partition_row_use(&rows->data[r], m->c->p->use));
+        if (m->room[r] <= 0) m->price[r] = 0;
+        sum += m->price[r];
+    }
+    if (sum <= 0) return true;
+    for (size_t r = 0; r < rows->len; r++) m->price[r] /= sum;
+    for (int round = 0; round < rounds && m->best_share <= 1; round++)
+        haggle(m, 16.0 / (4 + round + FIRST_ROUNDS - rounds));
+    return m->best_share <= 1 || !is_too_dear(m);
+}
+
+/* The versions of a node, the cheapest first if there are prices. */
+static uint32_t list_versions(const Choice *c, uint32_t at, const Market *m, uint8_t *out)
+{
+    double share[PARTITION_MAX_VERSIONS];
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < node_at(c, at)->version_count; v++) {
+        const PartitionVersion *version = version_at(c, at, v);
+        if (!is_available(c, version)) continue;
+        share[v] = m ? share_of(m, version) : 0;
+        uint32_t i = count++;
+        for (; i > 0 && share[out[i - 1]] > share[v]; i--) out[i] = out[i - 1];
+        out[i] = (uint8_t)v;
+    }
+    return count;
+}
+
+static bool choose_from(Choice *c, uint32_t at, const Market *before)
+{
+    PartitionPacking *p = c->p;
+    uint8_t versions[PARTITION_MAX_VERSIONS];
+    Market m;
+    if (!can_hold(c, at)) return false;
+    if (at == p->count) return true;
+    if (before) {
+        m = *before;
+        p->state->steps += STEPS_OF_ROUNDS;
+        if (!can_pay(&m, at, at == 0 ? FIRST_ROUNDS : ROUNDS)) return false;
+    }
+    uint32_t node = c->nodes[at], count = list_versions(c, at, before ? &m : NULL, versions);
+    for (uint32_t i = 0; i < count && p->state->steps < c->max_steps; i++) {
+        const PartitionVersion *version = partition_version_of(p->state, node, versions[i]);
+        p->state->steps++;
+        p->state->version[node] = versions[i];
+        partition_add_version(p->state, p->die, version, 1, p->use, p->controllers);
+        if (choose_from(c, at + 1, before ? &m : NULL)) return true;
+        partition_add_version(p->state, p->die, version, -1, p->use, p->controllers);
+    }
+    return false;
+}
+
+typedef struct Stake {
+    double spread;
+    uint32_t node;
+} Stake;
+
+static int compare_stakes(const void *a, const void *b)
+{
+    const Stake *x = a, *y = b;
+    if (x->spread != y->spread) return x->spread > y->spread ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Puts nodes in front whose versions differ most in what they cost. */
+static void sort_nodes(Choice *c, const Market *m)
+{
+    Stake *stakes = xcalloc(c->p->count, sizeof *stakes);
+    for (uint32_t i = 0; i < c->p->count; i++) {
+        double least = -1, most = 0;
+        for (uint32_t v = 0; v < node_at(c, i)->version_count; v++) {
+            const PartitionVersion *version = version_at(c, i, v);
+            if (!is_available(c, version)) continue;
+            double share = share_of(m, version);
+            if (least < 0 || share < least) least = share;
+            if (share > most) most = share;
+        }
+        stakes[i] = (Stake){most - least, c->nodes[i]};
+    }
+    qsort(stakes, c->p->count, sizeof *stakes, compare_stakes);
+    for (uint32_t i = 0; i < c->p->count; i++) c->nodes[i] = stakes[i].node;
+    free(stakes);
+}
+
+/* Chooses again, with prices. */
+static bool choose_priced(Choice *c)
+{
+    Market m = {.c = c};
+    c->max_steps = c->p->state->max_steps;
+    for (size_t r = 0; r < c->rows->len; r++) m.price[r] = 1;
+    if (!can_pay(&m, 0, FIRST_ROUNDS)) return false;
+    sort_nodes(c, &m);
+    find_rests(c);
+    return choose_from(c, 0, &m);
+}
+
+bool partition_pack_nodes(PartitionPacking *p)
+{
+    Choice c = {.p = p, .rows = &p->state->rows[p->die]};
+    c.max_steps = i64_min(p->state->max_steps, p->state->steps + FIRST_STEPS);
+    c.rest = xcalloc((size_t)p->count + 1, sizeof *c.rest);
+    c.nodes = xcalloc((size_t)p->count + 1, sizeof *c.nodes);
+    if (p->count > 0) memcpy(c.nodes, p->nodes, p->count * sizeof *c.nodes);
+    find_rests(&c);
+    bool ok = choose_from(&c, 0, NULL);
+    if (!ok && p->state->steps >= c.max_steps && p->state->steps < p->state->max_steps)
+        ok = choose_priced(&c);
+    free(c.rest);
+    free(c.nodes);
+    return ok;
+}
