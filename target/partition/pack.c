@@ -13,7 +13,7 @@ enum {
     FIRST_STEPS = 100, /* without prices */
     FIRST_ROUNDS = 60, /* of prices */
     ROUNDS = 5,        /* the same behind each version */
-    STEPS_OF_ROUNDS = 10,
+    STEPS_OF_ROUNDS = 5,
     PRICE_BITS = 40, /* what is left of a kind costs at most */
     MOST_ROWS = PARTITION_KINDS + PARTITION_MAX_DIES
 };
@@ -25,6 +25,7 @@ typedef struct Choice {
     uint32_t *nodes;
     int64_t (*rest)[PARTITION_KINDS]; /* per node: the least use of it and those behind, per kind */
     int64_t max_steps;                /* of the state */
+    double *use; /* per node of the order, version and row; less than 0: not on this die */
 } Choice;
 
 /* Prices of the rows, 1 in all, of which 0 stays; and what they are for. */
@@ -72,56 +73,78 @@ static bool can_hold(const Choice *c, uint32_t at)
     return partition_rows_hold(c->p->state, c->p->die, use);
 }
 
-/* What a version costs, in parts of what is left. */
-static double share_of(const Market *m, const PartitionVersion *version)
+static double *use_of(const Choice *c, uint32_t at, uint32_t v)
 {
-    double share = 0;
-    for (size_t r = 0; r < m->c->rows->len; r++)
-        if (m->price[r] > 0)
-            share += m->price[r] * (double)partition_row_use(&m->c->rows->data[r], version->use) /
-                     m->room[r];
-    return share;
+    return c->use + ((size_t)at * PARTITION_MAX_VERSIONS + v) * c->rows->len;
 }
 
-static const PartitionVersion *cheapest_of(const Market *m, uint32_t at)
+static void find_uses(Choice *c)
 {
-    const PartitionVersion *best = NULL;
-    double least = 0;
-    for (uint32_t v = 0; v < node_at(m->c, at)->version_count; v++) {
-        const PartitionVersion *version = version_at(m->c, at, v);
-        if (!is_available(m->c, version)) continue;
-        double share = share_of(m, version);
-        if (!best || share < least) {
-            best = version;
-            least = share;
+    for (uint32_t i = 0; i < c->p->count; i++)
+        for (uint32_t v = 0; v < node_at(c, i)->version_count; v++) {
+            const PartitionVersion *version = version_at(c, i, v);
+            bool is_here = is_available(c, version);
+            for (size_t r = 0; r < c->rows->len; r++)
+                use_of(c, i, v)[r] =
+                    is_here ? (double)partition_row_use(&c->rows->data[r], version->use) : -1;
         }
+}
+
+/* What a version costs. */
+static double cost_of(const double *use, const double *cost, size_t rows)
+{
+    double sum = 0;
+    for (size_t r = 0; r < rows; r++) sum += use[r] * cost[r];
+    return sum;
+}
+
+static const double *cheapest_of(const Market *m, uint32_t at, const double *cost)
+{
+    const double *best = NULL, *use = use_of(m->c, at, 0);
+    double least = 0;
+    size_t rows = m->c->rows->len;
+    for (uint32_t v = 0; v < node_at(m->c, at)->version_count; v++, use += rows) {
+        if (use[0] < 0) continue;
+        double sum = cost_of(use, cost, rows);
+        if (best && sum >= least) continue;
+        best = use;
+        least = sum;
     }
     return best;
+}
+
+/* What a unit of each row costs. */
+static void find_costs(const Market *m, double *out)
+{
+    for (size_t r = 0; r < m->c->rows->len; r++)
+        out[r] = m->price[r] > 0 ? m->price[r] / m->room[r] : 0;
 }
 
 /* Rows of which the cheapest versions take much get dearer. */
 static void haggle(Market *m, double step)
 {
-    double load[MOST_ROWS] = {0}, share = 0, sum = 0;
-    const PartitionRows *rows = m->c->rows;
+    double load[MOST_ROWS] = {0}, cost[MOST_ROWS], share = 0, sum = 0;
+    size_t rows = m->c->rows->len;
+    find_costs(m, cost);
     for (uint32_t i = m->at; i < m->c->p->count; i++) {
-        const PartitionVersion *version = cheapest_of(m, i);
-        for (size_t r = 0; version && r < rows->len; r++)
-            if (m->price[r] > 0)
-                load[r] += (double)partition_row_use(&rows->data[r], version->use) / m->room[r];
+        const double *use = cheapest_of(m, i, cost);
+        for (size_t r = 0; use && r < rows; r++) load[r] += use[r];
     }
-    for (size_t r = 0; r < rows->len; r++) share += m->price[r] * load[r];
+    for (size_t r = 0; r < rows; r++) {
+        if (m->price[r] > 0) load[r] /= m->room[r];
+        share += m->price[r] * load[r];
+    }
     if (share > m->best_share) {
         m->best_share = share;
         memcpy(m->best, m->price, sizeof m->best);
     }
-    for (size_t r = 0; r < rows->len; r++) {
+    for (size_t r = 0; r < rows; r++) {
         double change = 1 + step * (load[r] - share);
         m->price[r] *= change < .25 ? .25 : change > 4 ? 4 : change;
         if (m->price[r] > 0 && m->price[r] < 1e-6) m->price[r] = 1e-6;
         sum += m->price[r];
     }
-    for (size_t r = 0; r < rows->len; r++) m->price[r] /= sum;
+    for (size_t r = 0; r < rows; r++) m->price[r] /= sum;
 }
 
 /* Whether the nodes to come cost more than all that is left, in whole numbers. */
@@ -174,14 +197,15 @@ static bool can_pay(Market *m, uint32_t at, int rounds)
 /* The versions of a node, the cheapest first if there are prices. */
 static uint32_t list_versions(const Choice *c, uint32_t at, const Market *m, uint8_t *out)
 {
-    double share[PARTITION_MAX_VERSIONS];
+    double sum[PARTITION_MAX_VERSIONS], cost[MOST_ROWS];
     uint32_t count = 0;
+    if (m) find_costs(m, cost);
     for (uint32_t v = 0; v < node_at(c, at)->version_count; v++) {
         const PartitionVersion *version = version_at(c, at, v);
         if (!is_available(c, version)) continue;
-        share[v] = m ? share_of(m, version) : 0;
+        sum[v] = m ? cost_of(use_of(c, at, v), cost, c->rows->len) : 0;
         uint32_t i = count++;
-        for (; i > 0 && share[out[i - 1]] > share[v]; i--) out[i] = out[i - 1];
+        for (; i > 0 && sum[out[i - 1]] > sum[v]; i--) out[i] = out[i - 1];
         out[i] = (uint8_t)v;
     }
     return count;
@@ -226,15 +250,16 @@ static int compare_stakes(const void *a, const void *b)
 /* Puts nodes in front whose versions differ most in what they cost. */
 static void sort_nodes(Choice *c, const Market *m)
 {
+    double cost[MOST_ROWS];
     Stake *stakes = xcalloc(c->p->count, sizeof *stakes);
+    find_costs(m, cost);
     for (uint32_t i = 0; i < c->p->count; i++) {
         double least = -1, most = 0;
         for (uint32_t v = 0; v < node_at(c, i)->version_count; v++) {
-            const PartitionVersion *version = version_at(c, i, v);
-            if (!is_available(c, version)) continue;
-            double share = share_of(m, version);
-            if (least < 0 || share < least) least = share;
-            if (share > most) most = share;
+            if (use_of(c, i, v)[0] < 0) continue;
+            double sum = cost_of(use_of(c, i, v), cost, c->rows->len);
+            if (least < 0 || sum < least) least = sum;
+            if (sum > most) most = sum;
         }
         stakes[i] = (Stake){most - least, c->nodes[i]};
     }
@@ -249,10 +274,17 @@ static bool choose_priced(Choice *c)
     Market m = {.c = c};
     c->max_steps = c->p->state->max_steps;
     for (size_t r = 0; r < c->rows->len; r++) m.price[r] = 1;
-    if (!can_pay(&m, 0, FIRST_ROUNDS)) return false;
-    sort_nodes(c, &m);
-    find_rests(c);
-    return choose_from(c, 0, &m);
+    c->use = xcalloc((size_t)c->p->count * PARTITION_MAX_VERSIONS * c->rows->len, sizeof *c->use);
+    find_uses(c);
+    bool ok = can_pay(&m, 0, FIRST_ROUNDS);
+    if (ok) {
+        sort_nodes(c, &m);
+        find_uses(c);
+        find_rests(c);
+        ok = choose_from(c, 0, &m);
+    }
+    free(c->use);
+    return ok;
 }
 
 bool partition_pack_nodes(PartitionPacking *p)

@@ -4,10 +4,11 @@
     cards_files_check.py --tools=DIR [--all]
 
 A network whose layers have names that are hostile to C++, shells, make, Tcl, JSON and XML is compiled
-for two cards, with a host and links of both protocols. Then of each file, by its kind: C++ and headers
-go through g++, each by itself (--all; other suites compile them together), configurations through configparser, JSON through json and the schemas, Makefiles
-through make for every target, Tcl through tclsh, awk through awk, IR through ming-opt (which is ours);
-a file of another kind is a failure. System files with hostile names and structures are refused, each
+for two cards, with a host and links of both protocols, and for the two dies of one. Then of each file,
+by its kind: C++ and headers go through g++, each by itself (--all; other suites compile them together),
+configurations through configparser, JSON through json and the schemas, Makefiles through make for every
+target, Tcl through tclsh, SVG through an XML parser, awk through awk, IR through ming-opt (which is
+ours); a file of another kind is a failure. System files with hostile names and structures are refused, each
 with its place. Ends in `N passed, N failed`.
 """
 import argparse
@@ -16,6 +17,7 @@ import json
 import pathlib
 import re
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import json_schema
 from board_tools import Failure, expect, must_run, run
@@ -30,7 +32,16 @@ SYSTEM = """<system name="pair"><card name="left" device="u280"/><card name="rig
 """
 TARGETS = ("csim", "cosim", "system-csim", "network-csim", "emulate", "xo", "link", "synth",
            "clean")
-TCL = "proc unknown args {}\nproc exit args {}\nsource [lindex $argv 0]\n"
+DIES = """<device name="pair" title="Two small dies" part="xcu280-fsvh2892-2L-e" dspKind="DSP48E2">
+<clock default="250" maximum="738"/>
+<die name="LEFT" lut="1000" ff="6000" bram18="4" uram="0" dsp="4"/>
+<die name="RIGHT" lut="1000" ff="6000" bram18="4" uram="0" dsp="4"/>
+<links sll="200"/>
+<utilization lut="100" ff="100" bram18="100" uram="100" dsp="100" mean="100"/></device>
+"""
+DRAWN = {"svg", "title", "desc", "style", "defs", "marker", "g", "path", "rect", "line", "polyline",
+         "polygon", "text", "tspan"}
+TCL = "proc unknown args {}\nproc get_cells args {return cell}\nproc exit args {}\nsource [lindex $argv 0]\n"
 
 
 def unique(pairs):
@@ -89,6 +100,9 @@ def check_file(args, project, path):
         must_run("awk", "-v", "schedule=/dev/null", "-f", path, "/dev/null")
     elif path.suffix == ".mir":
         must_run(args.tools / "ming-opt", path, "-o", "/dev/null")
+    elif path.suffix == ".svg":
+        kinds = {element.tag.rsplit("}", 1)[-1] for element in ElementTree.parse(path).iter()}
+        expect(kinds <= DRAWN, "draws", kinds - DRAWN)
     elif path.name == ".clang-format":
         lines = path.read_text(encoding="utf-8").splitlines()
         expect(all(re.fullmatch(r"[A-Za-z]+: [\w+-]+|\w+:|  .*|#.*|---|", line) for line in lines),
@@ -119,6 +133,15 @@ def write_network(path, name):
     path.write_text(text.replace("@net", f"@{name}"), encoding="utf-8")
 
 
+def check_files(args, project):
+    files = sorted(path for path in project.rglob("*") if path.is_file())
+    for path in files:
+        try:
+            check_file(args, project, path)
+        except (Failure, ValueError, configparser.Error) as failure:
+            raise Failure(f"{path.relative_to(project)}: {failure}") from failure
+
+
 def check_project(args, work, protocol, options):
     project = work / "project"
     write_network(work / "net.mir", "class")
@@ -127,13 +150,24 @@ def check_project(args, work, protocol, options):
              f"--system={work / 'pair.xml'}", "--dsp=8", *options)
     cards, = project.glob("*_emulate.cpp")
     must_run("make", "-s", "-C", project, cards.name.replace("_emulate", "_cards"))
-    files = sorted(path for path in project.rglob("*") if path.is_file())
-    for path in files:
-        try:
-            check_file(args, project, path)
-        except (Failure, ValueError, configparser.Error) as failure:
-            raise Failure(f"{path.relative_to(project)}: {failure}") from failure
+    check_files(args, project)
     check_targets(project)
+    expect(not list(work.rglob("pwned")), "a name was run")
+
+
+def check_dies(args, work):
+    """One card of two dies: the floorplan has its places, and no name is more than a name."""
+    project = work / "project"
+    write_network(work / "net.mir", "class")
+    (work / "pair.xml").write_text(DIES, encoding="utf-8")
+    must_run(args.tools / "ming", "compile", work / "net.mir", "-o", project, "--lut-margin=0",
+             f"--device={work / 'pair.xml'}", f"--place-svg={work / 'place.svg'}")
+    (work / "place.svg").rename(project / "place.svg")
+    check_files(args, project)
+    floorplan = (project / "floorplan.tcl").read_text(encoding="utf-8")
+    places = re.findall(r"^ming_place \$ming_kernel (\w+) \{\n((?: {4}\w+\n)+)\}$", floorplan, re.M)
+    expect({die for die, _ in places} == {"LEFT", "RIGHT"}, "the floorplan has dies", places)
+    expect(floorplan.count("ming_place $ming_kernel") == len(places), "a place is more than names")
     expect(not list(work.rglob("pwned")), "a name was run")
 
 
@@ -185,6 +219,7 @@ def main():
     args.tools = args.tools.resolve()
     cases = (("credit, host", lambda work: check_project(args, work, "credit", ["--platform=xrt"])),
              ("udp, streams", lambda work: check_project(args, work, "either", ["--mode=tmp"])),
+             ("dies", lambda work: check_dies(args, work)),
              ("system files", lambda work: check_systems(args, work)))
     return run_cases(cases, [Failure])
 

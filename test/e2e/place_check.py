@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Compares `ming partition` with cbc on random task graphs.
 
-    place_check.py --tools=DIR [--seed=N] [--count=N] [--nodes=N] [--seconds=N] [--hundred]
+    place_check.py --tools=DIR [--seed=N] [--count=N] [--nodes=N] [--seconds=N] [--steps=N] [--hundred]
 
 Each graph is written with --dump-lp and solved by cbc, goal after goal: the
 value of each goal must be that of ming, and what ming calls infeasible, cbc
 must, too. Failures are printed as `FAIL seed: why`; the last line counts.
 What cbc does not decide in time is counted apart, and is a tenth at most.
 --nodes: graphs of up to so many nodes instead of ten, with more time for cbc
-(--seconds, for each question) and as many undecided as there are; they are named. Then graphs of a hundred nodes on ten nearly
-full dies (gen_tasks.py) must be proven in so many steps, and their placements
-are added up anew; --hundred: 20 of them, for the cost and for all goals, in 5 s of
-processor time each.
+(--seconds, for each question) and as many undecided as there are; they are named.
+--steps: of ming, for each graph. Then graphs of a hundred nodes on ten nearly full
+dies (gen_tasks.py) must be proven in so many steps, and their placements are added
+up anew; --hundred: 20 of them, for the cost and for all goals, in 5 s of processor
+time each.
 """
 import argparse
 import json
@@ -32,10 +33,12 @@ ALL_GOALS = ("cards", "ethernet", "gbps", "crossings", "wires", "utilization")
 # Goals, seed, steps.
 HUNDRED = ((("cost",), 1, 50_000), (("cost",), 2, 50_000), (("cost",), 4, 100_000),
            (("cost",), 18, 100_000), (ALL_GOALS, 18, 500_000), (ALL_GOALS, 10, 200_000))
-HUNDRED_STEPS, HUNDRED_SECONDS = 20_000_000, 5
+HUNDRED_SECONDS = 5
 OPEN = (0,)   # whose goals behind the cards are not all proven
 OPTIONS = ([], [], ["--convex"], ["--cut=linear"], ["--max-hops=1"])
 SECONDS = 15
+STEPS = 20_000_000
+WITHOUT_HEURISTICS = ("heur", "off")    # they only take time where there is nothing to find
 
 
 class Failure(Exception):
@@ -75,17 +78,23 @@ def random_graph(rng, device, cards, most):
     return graph
 
 
-def solve(program, goal, rows, seconds, folder):
+def ask(seconds, folder, *options):
+    """The first line of cbc's solution; it aborts on some programs, and then there is none."""
+    (folder / "solution.txt").write_text("aborted\n")
+    subprocess.run(["cbc", "program.lp", *options, "sec", str(seconds), "ratio", "0", "solve", "solu",
+                    "solution.txt"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   check=False)
+    return (folder / "solution.txt").read_text().splitlines()[0]
+
+
+def solve(program, goal, rows, seconds, folder, *options):
     """The least value of a goal; None: infeasible, "late": undecided."""
     text = re.sub(r"obj: \S+", "obj: " + goal, program, count=1)
     text = text.replace("Bounds\n", "".join(rows) + "Bounds\n", 1)
     (folder / "program.lp").write_text(text)
-    done = subprocess.run(["cbc", "program.lp", "sec", str(seconds), "ratio", "0", "solve", "solu",
-                           "solution.txt"], cwd=folder, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL)
-    if done.returncode != 0:    # it aborts on some
-        return "late"
-    status = (folder / "solution.txt").read_text().splitlines()[0]
+    status = ask(seconds, folder, *options)
+    if status == "aborted":
+        status = ask(seconds, folder, *WITHOUT_HEURISTICS)
     if "nfeasible" in status:
         return None
     return round(float(status.split()[-1])) if status.startswith("Optimal") else "late"
@@ -106,7 +115,8 @@ def solve_found(program, goal, rows, found, placed, seconds, folder):
     value = solve(program, goal, rows + placed, seconds, folder)
     if value != found["value"] or value == 0:
         return value
-    less = solve(program, goal, rows + [f" less: {goal} <= {value - 1}\n"], seconds, folder)
+    less = solve(program, goal, rows + [f" less: {goal} <= {value - 1}\n"], seconds, folder,
+                 *WITHOUT_HEURISTICS)
     return value if less is None else less
 
 
@@ -159,7 +169,7 @@ def check_all_hundred(tools, goals, folder):
     for seed in range(20):
         before = processor_time()
         try:
-            check_hundred(tools, seed, HUNDRED_STEPS, goals, folder)
+            check_hundred(tools, seed, STEPS, goals, folder)
             seconds = processor_time() - before
             most = max(most, 0 if is_open(goals, seed) else seconds)
             if seconds > HUNDRED_SECONDS and not is_open(goals, seed):
@@ -171,14 +181,15 @@ def check_all_hundred(tools, goals, folder):
     return failed
 
 
-def check(tools, seed, nodes, seconds, folder):
+def check(tools, seed, options, folder):
     """False: undecided."""
     rng = random.Random(seed)
     device, cards = rng.choice(CARDS)
-    graph = random_graph(rng, device, cards, nodes)
+    graph = random_graph(rng, device, cards, options.nodes)
+    seconds = options.seconds or SECONDS * options.nodes // 10
     goals = rng.choice((("cost",), ALL_GOALS))
     arguments = [f"--device={device}", f"--cards={cards}", "--goal=" + ",".join(goals),
-                 "--max-steps=20000000", *rng.choice(OPTIONS)]
+                 f"--max-steps={options.steps}", *rng.choice(OPTIONS)]
     placement, program = place(tools, folder, graph, arguments)
     if placement and not placement["proven"]:
         print(f"undecided {seed}: ming")
@@ -206,6 +217,7 @@ def main():
     parser.add_argument("--count", type=int, default=24)
     parser.add_argument("--nodes", type=int, default=10)
     parser.add_argument("--seconds", type=int)
+    parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--hundred", action="store_true")
     options = parser.parse_args()
     if not shutil.which("cbc"):
@@ -214,9 +226,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         for seed in range(options.seed, options.seed + options.count):
             try:
-                decided = check(options.tools.resolve(), seed, options.nodes,
-                                options.seconds or SECONDS * options.nodes // 10,
-                                pathlib.Path(name))
+                decided = check(options.tools.resolve(), seed, options, pathlib.Path(name))
                 passed, late = passed + decided, late + (not decided)
             except Failure as failure:
                 print(f"FAIL {seed}: {failure}")
