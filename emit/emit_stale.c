@@ -34,13 +34,9 @@ static const char *const engine_files[] = {"engine_config.h",  "engine_files.h",
                                            "array.cpp",        "compute.cpp",     "fetch.cpp",
                                            "fill.cpp",         "Makefile",        "run_hls.tcl",
                                            "semaphores.cpp",   "transfers.cpp",   NULL};
-static const char *const engine_host_files[] = {"engine_host.cpp",
-                                                "engine_xrt.h",
-                                                "host_config.h",
-                                                "host_main.h",
-                                                "two_sided.h",
-                                                "link.cfg",
-                                                NULL};
+static const char *const engine_host_files[] = {
+    "engine_host.cpp", "engine_xrt.h", "engine_zynq.h", "host_config.h",
+    "host_main.h",     "two_sided.h",  "link.cfg",      NULL};
 static const char *const engine_headers[] = {"ming_fibres.h", NULL}; /* others have not */
 static const char *const *const fixed_names[] = {
     hls_files, placed_files, engine_files, engine_host_files, emit_csim_names, engine_headers};

@@ -16,7 +16,7 @@ static const char *const SOURCES[] = {
     "activations.cpp", "alu.cpp",        "array.cpp",        "compute.cpp",   "engine.cpp",
     "engine.h",        "engine_files.h", "engine_program.h", "engine_tb.cpp", "fetch.cpp",
     "fill.cpp",        "semaphores.cpp", "transfers.cpp"};
-static const char *const HOST[] = {"engine_host.cpp", "engine_xrt.h"};
+static const char *const HOST[] = {"engine_host.cpp", "engine_xrt.h", "engine_zynq.h"};
 static const char *const BOARD[] = {"host_main.h", "two_sided.h"};
 static const char *const CSIM[] = {"ap_int.h",     "ap_limbs.h",       "ap_ref.h",     "ap_text.h",
                                    "hls_stream.h", "ming_coroutine.h", "ming_fibres.h"};
@@ -132,7 +132,12 @@ static void print_host_targets(StrBuf *out)
         "\t@test -n \"$(XRT_HEADER)\" || { echo \"error: XRT is not installed: set XILINX_XRT\" "
         ">&2; exit 2; }\n"
         "\t$(CXX) $(CXXFLAGS) $(XRT_CXXFLAGS) -I. -Ihost host/engine_host.cpp -o $@ $(LDFLAGS) "
-        "$(XRT_LIBS) -pthread\n\n");
+        "$(XRT_LIBS) -pthread\n\n"
+        "zynq: host/engine_zynq\n\n"
+        "host/engine_zynq: host/engine_host.cpp $(HOST_HEADERS)\n"
+        "\t$(CXX) $(CXXFLAGS) -DMING_ZYNQ -D_FILE_OFFSET_BITS=64 -I. -Ihost host/engine_host.cpp "
+        "-o $@ $(LDFLAGS) "
+        "-pthread\n\n");
 }
 
 /* What the host must know of the card. */
@@ -187,7 +192,8 @@ static void print_makefile(StrBuf *out)
         "# make emulate BANKS=FOLDER RESULTS=FILE [HOST_FLAGS=...]\n"
         "#   runs the frames of `ming engine --banks=FOLDER` by the host's program on engines in "
         "place of\n"
-        "#   a card's; make host makes the program for a card, where XRT is installed\n"
+        "#   a card's; make host makes the program for a card, where XRT is installed, make zynq\n"
+        "#   that for a Zynq device (CXX=aarch64-linux-gnu-g++ or arm-linux-gnueabihf-g++)\n"
         "# make csim PROGRAM=program.bin MAPS=bank0.bin WEIGHTS=bank1.bin "
         "PARAMETERS=bank2.bin OUTPUT=FILE\n"
         "#   runs a program with an ordinary C++ compiler; `ming engine --banks` writes "
@@ -211,7 +217,7 @@ static void print_makefile(StrBuf *out)
         strbuf_printf(out, "export MING_%s := $(value %s)\n", files[i], files[i]);
     strbuf_add_c(out, "export MING_BANKS := $(value BANKS)\n"
                       "export MING_RESULTS := $(value RESULTS)\n");
-    strbuf_add_c(out, "\n.PHONY: csim emulate host synth clean\n\n"
+    strbuf_add_c(out, "\n.PHONY: csim emulate host zynq synth clean\n\n"
                       "%.o: %.cpp $(HEADERS)\n"
                       "\t$(CXX) $(CXXFLAGS) -Icsim -include csim/ming_fibres.h -c $< -o $@\n\n"
                       "engine_csim: $(OBJECTS)\n"
@@ -225,9 +231,9 @@ static void print_makefile(StrBuf *out)
     for (size_t i = 0; i < COUNT_OF(files); i++) strbuf_printf(out, " \"$$MING_%s\"", files[i]);
     strbuf_add_c(out, "\n\n");
     print_host_targets(out);
-    strbuf_add_c(out,
-                 "synth:\n\t$(VITIS_RUN) --mode hls --tcl run_hls.tcl\n\n"
-                 "clean:\n\trm -f $(OBJECTS) engine_csim host/engine_host host/engine_emulate\n");
+    strbuf_add_c(out, "synth:\n\t$(VITIS_RUN) --mode hls --tcl run_hls.tcl\n\n"
+                      "clean:\n\trm -f $(OBJECTS) engine_csim host/engine_host host/engine_emulate "
+                      "host/engine_zynq\n");
 }
 
 static void print_tcl(StrBuf *out, const OverlayHlsOptions *options)
@@ -243,9 +249,13 @@ static void print_tcl(StrBuf *out, const OverlayHlsOptions *options)
     strbuf_printf(out,
                   "open_solution -reset solution1 -flow_target vitis\n"
                   "set_part {%.*s}\ncreate_clock -period %lld.%03lld -name default\n"
-                  "csynth_design\nexport_design -format xo -output engine.xo\nexit\n",
+                  "csynth_design\nexport_design -format xo -output engine.xo\n",
                   STR_ARG(options->part), (long long)(picoseconds / 1000),
                   (long long)(picoseconds % 1000));
+    if (emit_part_has_ps(options->part))
+        strbuf_add_c(out, "# for a block design with the processors\n"
+                          "export_design -format ip_catalog\n");
+    strbuf_add_c(out, "exit\n");
 }
 
 static void add_cost(JsonWriter *w, const char *name, const Cost *cost)

@@ -7,12 +7,14 @@ A project is written for three kernels and built once. Programs of random networ
 small_cnn run 1 to 9 frames on 1 to 3 kernels with 1 to 4 calls in flight each; results must be numpy's in every
 element. The time that the host predicts must be within 5 % of the emulated card's clock, which follows what the
 host does, call by call. Folders and files that are wrong must be refused with their reason.
+The host for Zynq devices runs the same frames on a board (zynq_board.cpp) whose registers and memory are files.
 """
 import argparse
 import pathlib
 import random
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -66,6 +68,88 @@ def check(args, engine, folder, model, inputs, outputs, rng, tolerance=0):
     if abs(model_time / clock - 1) > TOLERANCE:
         raise Failure(f"{frames} frames, {kernels} kernels, {slots} slots: {model_time} s predicted, {clock} s on "
                       "the clock")
+
+
+# The host for Zynq devices.
+
+PHYSICAL, MEMORY = 0x70000000, 1 << 20
+
+
+class Board:
+    """Registers, memory, and what Linux says of it, as files; a process is the engine."""
+
+    def __init__(self, engine, folder):
+        self.engine, self.registers, self.buffer = engine, folder / "uio0", folder / "udmabuf0"
+        self.sys = folder / "sys"
+        self.told = self.sys / "class/u-dma-buf/udmabuf0"
+        self.told.mkdir(parents=True)
+        self.registers.write_bytes(bytes(4096))
+        self.buffer.write_bytes(bytes(MEMORY))
+        (self.told / "phys_addr").write_text(f"0x{PHYSICAL:016x}\n", encoding="ascii")
+        (self.told / "size").write_text(f"{MEMORY}\n", encoding="ascii")
+
+    def __enter__(self):
+        self.process = subprocess.Popen([self.engine / "host/zynq_board", self.registers, self.buffer,
+                                         hex(PHYSICAL)], stdin=subprocess.PIPE)
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+    def run(self, *words):
+        return run(self.engine / "host/engine_zynq", f"--registers={self.registers}", f"--buffer={self.buffer}",
+                   f"--sys={self.sys}", *words)
+
+
+def build_board(engine, flags):
+    parts = sorted(path for path in engine.glob("*.o") if path.name != "engine_tb.o")
+    done = run("make", "-s", "-C", engine, f"CXXFLAGS={flags}", "zynq")
+    if done.returncode == 0:
+        done = run("g++", *flags.split(), "-DMING_EMULATE", f"-I{engine}", f"-I{engine / 'host'}",
+                   f"-I{engine / 'csim'}", "-include", engine / "csim/ming_fibres.h",
+                   pathlib.Path(__file__).with_name("zynq_board.cpp"), *parts, "-o", engine / "host/zynq_board",
+                   "-pthread")
+    if done.returncode or done.stderr:
+        raise Failure(f"does not build: {done.stderr.decode()[:600]}")
+
+
+def check_zynq(args, engine, folder):
+    """Frames of small_cnn, and a board that is not as it should be."""
+    outputs = np.load(SMALL / "output.npy")
+    refused = overlay_check.compile_program(args.tools, SMALL / "model.onnx", folder, SIZES)
+    if refused:
+        raise Failure(refused)
+    banks, results, frames = folder / "banks", folder / "results.bin", folder / "x.npy"
+    np.save(frames, np.load(SMALL / "input.npy")[:3])
+    finish(run(args.tools / "ming", "engine", folder / "p.mir", f"--input={frames}", f"--banks={banks}"))
+    with Board(engine, folder) as board:
+        done = board.run("--kernels=1", "--slots=2", banks, results)
+        finish(done)
+        if b"on the device" not in done.stdout:
+            raise Failure("does not say how many frames a second")
+        synchronized = {path.name: path.read_text(encoding="ascii") for path in board.told.glob("sync_*")}
+        if (synchronized["sync_for_device"], synchronized["sync_for_cpu"], synchronized["sync_direction"]) != (
+                "1", "1", "2") or int(synchronized["sync_offset"]) + int(synchronized["sync_size"]) > MEMORY:
+            raise Failure(f"synchronizes {synchronized}")
+    finish(run(args.tools / "ming", "engine", folder / "p.mir", f"--results={results}",
+               f"--output={folder / 'y.npy'}"))
+    compare(np.load(folder / "y.npy").reshape(-1), outputs[:3], 0)
+    nothing = folder / "nothing.bin"
+    for words, *flags in (
+            ("cannot open '", f"--registers={folder / 'uio7'}"),
+            ("--registers has no engine number 2", "--kernels=2"),
+            ("--registers takes FILE or FILE@ADDRESS, of whole pages", f"--registers={board.registers}@0x10"),
+            ("cannot read '", f"--buffer={folder / 'udmabuf9'}"),
+            ("the engine has not ended after 1 s", "--timeout=1", "--slots=1"),
+            ("unknown option --xclbin=a", "--xclbin=a")):
+        done = board.run("--kernels=1", *flags, banks, nothing)
+        if done.returncode != 1 or words not in done.stderr.decode() or nothing.exists():
+            raise Failure(f"{flags}: {done.returncode} {done.stderr.decode()[:200]}, not {words}")
+    (board.told / "size").write_text("4096\n", encoding="ascii")
+    done = board.run("--kernels=1", banks, nothing)
+    if done.returncode != 1 or "has 4096 bytes, which are too few" not in done.stderr.decode():
+        raise Failure(done.stderr.decode()[:200])
 
 
 def expect_refusal(args, engine, banks, words, *flags):
@@ -143,7 +227,8 @@ def main():
         args.scratch = pathlib.Path(scratch)
         engine = args.scratch / "engine"
         build(args.tools, engine, args.build)
-        cases = [(check_small, ()), (check_refusals, ())] + [(check_random, (i,)) for i in range(args.count)]
+        build_board(engine, args.build)
+        cases = [(check_small, ()), (check_refusals, ()), (check_zynq, ())] + [(check_random, (i,)) for i in range(args.count)]
         for function, arguments in cases:
             with tempfile.TemporaryDirectory() as name:
                 try:

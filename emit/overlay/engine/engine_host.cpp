@@ -1,6 +1,7 @@
-/* Runs frames on engines of a card with XRT:
+/* Runs frames on engines of a card with XRT, or (MING_ZYNQ) beside the processors of a Zynq device:
  *
  *   host [--xclbin=FILE] [--device=N] [--kernels=N] [--slots=2] FOLDER RESULTS.bin
+ *   host [--registers=/dev/uio0,...] [--buffer=/dev/udmabuf0] [--kernels=N] [--slots=2] FOLDER RESULTS.bin
  *
  * FOLDER is what `ming engine PROGRAM --input=FRAMES.npy --banks=FOLDER` writes; RESULTS.bin is for `ming engine
  * PROGRAM --results=RESULTS.bin --output=Y.npy`. Program, weights and parameters go to the card once for each
@@ -13,6 +14,8 @@
 
 #ifdef MING_EMULATE
 #include "engine_xrt.h"
+#elif defined(MING_ZYNQ)
+#include "engine_zynq.h"
 #else
 #include <xrt/xrt_bo.h>
 #include <xrt/xrt_device.h>
@@ -218,6 +221,7 @@ private:
     bool is_running_ = false;
 };
 
+#ifndef MING_ZYNQ
 /* Seconds that all frames take by our model, of calls in turns as run_frames makes them: transfers follow each
  * other, since the host waits for each, and kernels run beside them. What stays is on the card already. */
 double predict(const Job &job, std::size_t kernels, std::size_t slots)
@@ -242,6 +246,7 @@ double predict(const Job &job, std::size_t kernels, std::size_t slots)
     }
     return now;
 }
+#endif
 
 /* As many as the card is linked with. */
 std::size_t read_kernels(const std::string &value)
@@ -258,10 +263,22 @@ void parse_option(Options &options, const std::string &argument)
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
+#ifdef MING_ZYNQ
+    zynq::Settings &zynq = zynq::settings();
+    if (name == "--registers" && !value.empty())
+        zynq.registers = value;
+    else if (name == "--buffer" && !value.empty())
+        zynq.buffer = value;
+    else if (name == "--sys" && !value.empty())
+        zynq.sys = value;
+    else if (name == "--timeout")
+        zynq.timeout = host::number(value, name, 1, 1000000);
+#else
     if (name == "--xclbin" && !value.empty())
         options.xclbin = value;
     else if (name == "--device")
         options.device = host::number(value, name, 0, 1000);
+#endif
     else if (name == "--kernels")
         options.kernels = read_kernels(value);
     else if (name == "--slots")
@@ -323,12 +340,19 @@ int run_all(int argc, char **argv)
     run_frames(slots, job, results);
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     write_file(options.results, results);
+#ifdef MING_ZYNQ
+    const double run = static_cast<double>(job.cycles) / (HOST_CLOCK_MHZ * 1e6);
+    host::print_rate(job.count, static_cast<double>((job.count + options.kernels - 1) / options.kernels) * run,
+                     "predicted by our model for the engines alone");
+    host::print_rate(job.count, seconds, "on the device");
+#else
     host::print_rate(job.count, predict(job, 1, 1), "predicted by our model for one call at a time");
     host::print_rate(job.count, predict(job, options.kernels, options.slots), "predicted by our model");
+#endif
 #ifdef MING_EMULATE
     host::print_rate(job.count, emulated::the_clock().now, "on the emulated card's clock");
     host::print_rate(job.count, seconds, "emulated");
-#else
+#elif !defined(MING_ZYNQ)
     host::print_rate(job.count, seconds, "on the card");
 #endif
     return 0;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine_program.h"
+#include "host_config.h"
 #include "two_sided.h"
 
 enum xclBOSyncDirection { XCL_BO_SYNC_BO_TO_DEVICE, XCL_BO_SYNC_BO_FROM_DEVICE };
