@@ -8,7 +8,8 @@
  *   perturbation ─▶ the same design on hardware that is later than predicted (perturb.c)
  *
  * A design borrows the module, which must stay as it is; all else lives in the design's arena and
- * its vectors, which design_free frees. Once it is created, only design_perturb changes it. Times
+ * its vectors, which design_free frees. Once it is created, only design_perturb and
+ * design_perturb_some change it. Times
  * are cycles, amounts words. sim/hls, target/cost (the two start-up constants), target/fifo and emit build on
  * it.
  * Tests: lit/sim/design, lit/sim/hls, test/e2e/sizing_check.py */
@@ -241,6 +242,9 @@ HlsPerturbation design_bound(int64_t permille);
 bool design_parse_perturbation(Str text, HlsPerturbation *out, StrBuf *why) MUST_CHECK;
 /* Perturbs a design in place of any perturbation before; NULL: as predicted. */
 void design_perturb(HlsDesign *design, const HlsPerturbation *perturbation);
+/* The same for some of the processes, and the FIFOs that they read; the others are as predicted. */
+void design_perturb_some(HlsDesign *design, const HlsPerturbation *perturbation,
+                         const bool *processes);
 
 /* Cursors: a walk through the iterations of a frame in which an access of a loop happens. They are
  * inline because simulations advance them once per word.

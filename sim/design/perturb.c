@@ -158,23 +158,35 @@ static void perturb_loop(HlsLoop *loop, const HlsPerturbation *p, HlsDeeper deep
     }
 }
 
-void design_perturb(HlsDesign *design, const HlsPerturbation *perturbation)
+static void perturb_process(HlsProcess *process, const HlsPerturbation *p, uint64_t *state)
 {
-    const HlsPerturbation nothing = {.is_random = false};
-    const HlsPerturbation *p = perturbation ? perturbation : &nothing;
-    uint64_t state = p->seed;
-    for (size_t i = 0; i < design->processes.len; i++) {
-        HlsProcess *process = &design->processes.data[i];
-        if (!process->func) continue;
-        HlsDeeper deeper = p->kinds[process->kind];
-        process->start_late = draw(p, &state, p->start_late);
-        process->end_late = draw(p, &state, p->end_late);
-        for (size_t l = 0; l < process->loops.len; l++)
-            perturb_loop(&process->loops.data[l], p, deeper, &state);
-        process->cycles = design_process_cycles(process);
-    }
+    HlsDeeper deeper = p->kinds[process->kind];
+    if (!process->func) return;
+    process->start_late = draw(p, state, p->start_late);
+    process->end_late = draw(p, state, p->end_late);
+    for (size_t l = 0; l < process->loops.len; l++)
+        perturb_loop(&process->loops.data[l], p, deeper, state);
+    process->cycles = design_process_cycles(process);
+}
+
+static const HlsPerturbation nothing = {.is_random = false};
+
+void design_perturb_some(HlsDesign *design, const HlsPerturbation *perturbation,
+                         const bool *processes)
+{
+    uint64_t state = perturbation->seed;
+    for (size_t i = 0; i < design->processes.len; i++)
+        perturb_process(&design->processes.data[i],
+                        !processes || processes[i] ? perturbation : &nothing, &state);
     for (size_t i = design->port_count; i < design->streams.len; i++) {
         HlsStream *stream = &design->streams.data[i];
-        stream->late = stream->latency - 1 + draw(p, &state, p->fifo_late);
+        bool is_late = !processes || processes[stream->reader];
+        stream->late = stream->latency - 1 +
+                       (is_late ? draw(perturbation, &state, perturbation->fifo_late) : 0);
     }
+}
+
+void design_perturb(HlsDesign *design, const HlsPerturbation *perturbation)
+{
+    design_perturb_some(design, perturbation ? perturbation : &nothing, NULL);
 }

@@ -6,8 +6,9 @@
  * simulation of the depth waits for, become their depth, if fit-fifos has not given them more. So no
  * word ever waits for room, as long as the design runs as predicted and outputs are taken as fast as
  * they come; another simulation with these depths makes sure that it is as fast. Where the reader of a
- * link is slower than its writer there is no such depth. Links of `either` protocol are udp if there
- * is one, else credit.
+ * link is slower than its writer there is no such depth. Where FIFOs have slack, depths are also those of
+ * hardware that is later than predicted (link_slack.c). Links of `either` protocol are udp if there are
+ * depths for that, too, else credit; of those that must be udp a remark says that there are none.
  * Requires: depths of all other streams, as fit-fifos chooses them.
  * Changes: depth of streams with sys.link, which lose what they were to be built of; protocol of those
  * that left it open.
@@ -51,20 +52,22 @@ static int64_t packet_of(const HlsStream *stream)
     return attr_int_value(attr_dict_get_c(link_of(stream), SYS_ATTR_PACKET));
 }
 
-typedef enum Outcome { BOUND, UNBOUNDED, SLOWER } Outcome;
+typedef enum Outcome { BOUND, UNBOUNDED, SLOWER, WITHOUT_SLACK } Outcome;
 
 typedef struct Bounds {
-    const HlsDesign *design;
-    const char *open;         /* what links of `either` protocol are */
-    int64_t *depths, *needed; /* of each stream */
+    HlsDesign *design;
+    FifoSlack slack;
+    bool *holds;   /* of each stream that may have either protocol: it is credit */
+    bool *is_late; /* of each stream: with udp there is no room on hardware that is later */
+    int64_t *depths, *needed, *slack_depths; /* of each stream */
     SteadyState free, bounded;
     bool has_links; /* whose depths change */
 } Bounds;
 
-static bool is_udp(const Bounds *b, const HlsStream *stream)
+static bool is_udp(const Bounds *b, size_t i)
 {
-    return has_protocol(stream, "udp") ||
-           (has_protocol(stream, "either") && strcmp(b->open, "udp") == 0);
+    const HlsStream *stream = &b->design->streams.data[i];
+    return has_protocol(stream, "udp") || (has_protocol(stream, "either") && !b->holds[i]);
 }
 
 static void apply(const Bounds *b)
@@ -75,7 +78,7 @@ static void apply(const Bounds *b)
         if (has_protocol(stream, "either"))
             op_set_attr(op, SYS_ATTR_LINK,
                         attr_dict_set(link_of(stream), ident_get_c(op->ctx, SYS_ATTR_PROTOCOL),
-                                      attr_string(op->ctx, str_from(b->open))));
+                                      attr_string_c(op->ctx, b->holds[i] ? "credit" : "udp")));
         if (b->depths[i] <= stream->depth) continue;
         op_set_attr(op, DFG_ATTR_DEPTH, attr_i64(op->ctx, b->depths[i]));
         op_set_attr(op, EMITHLS_ATTR_IMPL, NULL);
@@ -108,6 +111,28 @@ static int64_t held_depth(const HlsStream *stream)
     return ceil_div(i64_max(stream->depth, packet), packet) * packet;
 }
 
+/* Room for what links hold on later hardware. False: some would have none, which hold words back now. */
+static bool add_slack(Bounds *b, int64_t *depths, int64_t events)
+{
+    bool is_changed = false;
+    for (size_t i = 0; !b->slack.is_exact && i < b->design->streams.len; i++) {
+        const HlsStream *stream = &b->design->streams.data[i];
+        if (!is_udp(b, i)) continue;
+        int64_t packet = packet_of(stream);
+        const SplitRoom room = {.stream = (uint32_t)i,
+                                .packet = packet,
+                                .pace = attr_dict_int(link_of(stream), SYS_ATTR_PACE, packet + 1)};
+        int64_t words = split_room_with_slack(b->design, b->slack, &room, b->depths, events);
+        b->is_late[i] = words < 0;
+        if (words >= 0) {
+            depths[i] = i64_max(depths[i], words + packet + in_flight(b, stream));
+        } else if (has_protocol(stream, "either")) {
+            b->holds[i] = is_changed = true;
+        }
+    }
+    return !is_changed;
+}
+
 /* Depths with which the design is as fast as with unbounded links. */
 static Outcome find_depths(Bounds *b)
 {
@@ -117,19 +142,18 @@ static Outcome find_depths(Bounds *b)
     b->has_links = false;
     for (size_t i = 0; i < count; i++) {
         const HlsStream *stream = &b->design->streams.data[i];
-        b->depths[i] = is_udp(b, stream)  ? 0
-                       : !link_of(stream) ? stream->depth
-                                          : held_depth(stream);
+        b->depths[i] = is_udp(b, i) ? 0 : !link_of(stream) ? stream->depth : held_depth(stream);
         b->has_links |= b->depths[i] != stream->depth;
     }
     if (!b->has_links) return BOUND;
     if (fifo_steady_state(b->design, b->depths, &events, &b->free, b->needed) != SIZING_PERIODIC)
         return UNBOUNDED;
+    memcpy(b->slack_depths, b->depths, count * sizeof *b->depths);
+    if (!add_slack(b, b->slack_depths, most)) return WITHOUT_SLACK;
     for (size_t i = 0; i < count; i++) {
         const HlsStream *stream = &b->design->streams.data[i];
-        int64_t room =
-            is_udp(b, stream) ? b->needed[i] + packet_of(stream) + in_flight(b, stream) : 0;
-        b->depths[i] = i64_max(b->depths[i], i64_max(room, stream->depth));
+        int64_t room = is_udp(b, i) ? b->needed[i] + packet_of(stream) + in_flight(b, stream) : 0;
+        b->depths[i] = i64_max(b->slack_depths[i], i64_max(room, stream->depth));
     }
     events = most;
     bool is_periodic =
@@ -137,11 +161,16 @@ static Outcome find_depths(Bounds *b)
     return is_periodic && b->bounded.interval <= b->free.interval ? BOUND : SLOWER;
 }
 
-static bool has_open_links(const HlsDesign *design)
+/* Lets all links hold words back that may. False: all that may do already. */
+static bool hold_all(Bounds *b)
 {
-    for (size_t i = 0; i < design->streams.len; i++)
-        if (has_protocol(&design->streams.data[i], "either")) return true;
-    return false;
+    bool changes = false;
+    for (size_t i = 0; i < b->design->streams.len; i++) {
+        if (!has_protocol(&b->design->streams.data[i], "either")) continue;
+        changes |= !b->holds[i];
+        b->holds[i] = true;
+    }
+    return changes;
 }
 
 static bool explain(const Bounds *b, Outcome outcome)
@@ -157,26 +186,60 @@ static bool explain(const Bounds *b, Outcome outcome)
                     (long long)b->bounded.interval, (long long)b->free.interval);
 }
 
-static bool bound(const HlsDesign *design)
+/* What fit-fifos has recorded. */
+static FifoSlack recorded_slack(const HlsDesign *design)
 {
-    int64_t *depths = xcalloc(2 * design->streams.len + 1, sizeof *depths);
-    Bounds b = {
-        .design = design, .open = "udp", .depths = depths, .needed = depths + design->streams.len};
-    Outcome outcome = find_depths(&b);
-    if (outcome != BOUND && has_open_links(design)) {
-        b.open = "credit";
-        outcome = find_depths(&b);
-        if (outcome == BOUND)
-            op_remark(design->top,
-                      "has links that hold words back: no room was found with which links "
-                      "that do not are as fast");
+    FifoSlack slack = {.is_exact = true};
+    const Attr *timing = op_attr(design->top, EMITHLS_ATTR_TIMING);
+    const Attr *share = timing ? attr_dict_get_c(timing, EMITHLS_TIMING_FIFO_SLACK) : NULL;
+    if (!share || !fifo_slack_parse(share->u.string, &slack)) slack.is_exact = true;
+    return slack;
+}
+
+/* is_slow: all links that may hold words back do, as there is no room where they do not. */
+static void remark_held(const Bounds *b, bool is_slow)
+{
+    if (is_slow)
+        op_remark(b->design->top,
+                  "has links that hold words back: no room was found with which links that do not "
+                  "are as fast");
+    for (size_t i = 0; i < b->design->streams.len; i++) {
+        const Op *op = b->design->streams.data[i].op;
+        if (!b->is_late[i] || (is_slow && b->holds[i])) continue;
+        op_remark(op,
+                  "%s: on hardware that is later than predicted, what reads it may be slower "
+                  "than what writes it",
+                  b->holds[i] ? "holds words back" : "may lose words, which 'credit' would not");
     }
+}
+
+static bool bound(HlsDesign *design)
+{
+    const size_t count = design->streams.len;
+    int64_t *depths = xcalloc(3 * count + 1, sizeof *depths);
+    Bounds b = {.design = design,
+                .slack = recorded_slack(design),
+                .holds = xcalloc(count + 1, sizeof *b.holds),
+                .is_late = xcalloc(count + 1, sizeof *b.is_late),
+                .depths = depths,
+                .needed = depths + count,
+                .slack_depths = depths + 2 * count};
+    bool is_slow = false;
+    Outcome outcome = find_depths(&b);
+    while (outcome == WITHOUT_SLACK) outcome = find_depths(&b);
+    if (outcome != BOUND && hold_all(&b)) {
+        is_slow = true;
+        outcome = find_depths(&b);
+    }
+    if (outcome == BOUND) remark_held(&b, is_slow);
     if (outcome == BOUND) {
         apply(&b);
         if (b.has_links && b.bounded.frames > 0) set_latency(design, b.bounded.latency);
     } else {
         explain(&b, outcome);
     }
+    free(b.holds);
+    free(b.is_late);
     free(depths);
     return outcome == BOUND;
 }

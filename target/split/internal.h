@@ -8,6 +8,7 @@
 #include "ir/core/core.h"
 #include "sim/design/design.h"
 #include "target/cost/cost.h"
+#include "target/fifo/fifo.h"
 #include "target/split/split.h"
 
 /* A call of the top function, in order of the data. */
@@ -55,5 +56,16 @@ enum { SPLIT_BEAT_BYTES = 64, SPLIT_HEAD_BYTES = 64 };
 /* What those of an end of a link take. depth, packet: words of the link. */
 Cost split_adapter_cost(bool is_sender, bool is_credit, int64_t bits, int64_t depth,
                         int64_t packet);
+
+/* A link without back-pressure: its stream, words of a packet, cycles for one at least. */
+typedef struct SplitRoom {
+    uint32_t stream;
+    int64_t packet, pace;
+} SplitRoom;
+/* Words that such a link holds at most on any hardware that there is slack for (not exact); -1: there is
+ * no bound, or none was found within so many events. depths: 0 for links without back-pressure. The design
+ * is perturbed meanwhile, and as predicted afterwards. */
+int64_t split_room_with_slack(HlsDesign *design, FifoSlack slack, const SplitRoom *room,
+                              const int64_t *depths, int64_t events);
 
 #endif

@@ -218,7 +218,7 @@ def main():
     args = parser.parse_args()
     args.tools = args.tools.resolve()
     cases = (("credit, host", lambda work: check_project(args, work, "credit", ["--platform=xrt"])),
-             ("udp, streams", lambda work: check_project(args, work, "either", ["--mode=tmp"])),
+             ("udp, streams", lambda work: check_project(args, work, "udp", ["--mode=tmp"])),
              ("dies", lambda work: check_dies(args, work)),
              ("system files", lambda work: check_systems(args, work)))
     return run_cases(cases, [Failure])

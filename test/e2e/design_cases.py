@@ -45,6 +45,14 @@ def compile_exactly(tools, folder, dsp, *options):
         compile_exactly(tools, folder, int(needed[1]), *options)
 
 
+def chain_of_cards(*links):
+    """A system file: U280s in a chain, with the attributes of the link behind each."""
+    cards = "".join(f'<card name="c{i}" device="u280"/>' for i in range(len(links) + 1))
+    cables = "".join(f'<link from="c{i}.eth0" to="c{i + 1}.eth1" {link}/>'
+                     for i, link in enumerate(links))
+    return f'<system name="chain">{cards}{cables}</system>'
+
+
 def named_models(networks=None):
     """Paths by name: the examples, and the networks (if given, only these) and kernels of
     MING_MODELS and MING_MLIR."""

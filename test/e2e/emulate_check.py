@@ -37,7 +37,7 @@ import numpy as np
 import gen_linalg
 import gen_sizing
 import sizing_check
-from design_cases import REFUSED, compile_exactly, judge
+from design_cases import REFUSED, chain_of_cards, compile_exactly, judge
 from run_check import Failure, command
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -195,7 +195,9 @@ def check_killed(network, times):
 
 
 def check_udp(args, work, *options):
-    network = Network(args, "two_layers", work, "--device=u280", "--cards=3", "--mode=tmp", *options)
+    system = work / "chain.xml"
+    system.write_text(chain_of_cards(*2 * ['protocol="udp"']), encoding="utf-8")
+    network = Network(args, "two_layers", work, f"--system={system}", "--mode=tmp", *options)
     result = network.run(flags=args.flags)
     network.check_exact(result)
     network.check_times(result)

@@ -21,6 +21,7 @@ import numpy as np
 
 from board_tools import Failure, expect, must_run, run
 from case_loop import run_cases
+from design_cases import chain_of_cards
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODELS = ROOT / "../shared/models"
@@ -253,7 +254,9 @@ def check_credit(args, work, name, *options):
 
 
 def check_udp(args, work, name, *options):
-    network = Network(args, work, name, "--device=u280", *options)
+    system = work / "chain.xml"
+    system.write_text(chain_of_cards(*2 * ['protocol="udp"']), encoding="utf-8")
+    network = Network(args, work, name, f"--system={system}", *options)
     result = network.run()
     network.check_exact(result)
     links = LINKS.findall(result.stdout)
@@ -274,9 +277,9 @@ def check_udp(args, work, name, *options):
 
 
 NETWORKS = (("small_cnn credit", check_credit, ("small_cnn", "--dsp=40"), True),
-            ("two_layers udp", check_udp, ("two_layers", "--cards=3", "--mode=tmp"), False),
+            ("two_layers udp", check_udp, ("two_layers", "--mode=tmp"), False),
             ("two_layers credit", check_credit, ("two_layers", "--mode=tmp"), False),
-            ("small_cnn m_axi", check_udp, ("small_cnn", "--cards=3", "--interface=m_axi"), True),
+            ("small_cnn m_axi", check_udp, ("small_cnn", "--interface=m_axi"), True),
             ("resnet8 credit", check_credit, ("resnet8_a8w8b16", "--mode=tmp"), False))
 
 

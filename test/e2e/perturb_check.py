@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that designs keep their interval on hardware that is later than predicted.
 
-    perturb_check.py --tools=DIR [--quick] [--seed=N] [--graphs=N] [--cosim=N] [--filter=REGEX]
+    perturb_check.py --tools=DIR [--quick] [--seed=N] [--graphs=N] [--cards=N] [--cosim=N] [--filter=REGEX]
 
 Designs are random graphs (gen_sizing.py, gen_graphs.py), kernels (gen_kernels.py), residual networks
 and U-Nets, and the networks and kernels of MING_MODELS and MING_MLIR. Each is compiled with the default
@@ -14,7 +14,10 @@ Half of the graphs and kernels are compiled with --rewind=on.
 - it does not deadlock where its ports stall at random besides;
 - its slack costs little: LUT and BRAM18 beside those of --fifo-slack=exact are printed;
 - for some, the schedule of `make cosim` is edited in the same way: the C++ takes the
-  same cycles, and does not deadlock.
+  same cycles, and does not deadlock;
+- random graphs on two or three cards, whose links take up to 2,000 cycles, keep all that as one design:
+  what links without back-pressure (udp) hold is never more than their receivers have room for, and
+  `make emulate` with the edited schedule, where a full receiver is an error, takes the same cycles.
 
 --quick takes few of each. Failures are printed as `FAIL name: why`; the last line counts.
 """
@@ -37,8 +40,10 @@ import gen_kernels
 import gen_linalg
 import gen_networks
 import gen_sizing
-from design_cases import REFUSED, ROOT, Refusal, judge
+from design_cases import REFUSED, ROOT, Refusal, chain_of_cards, judge
+from emulate_check import AT_LINKS, MAX_CYCLES
 from run_check import Failure
+from sizing_check import STREAM, UNBOUNDED
 
 sys.path.append(str(ROOT / "bench"))
 from residual_networks import write_residual  # noqa: E402, pylint: disable=wrong-import-position
@@ -52,7 +57,10 @@ IN_COSIM = ("+1", "kernel+8,window+2,other+1", BOUND)
 BEYOND = {"kernel+16,window+4,other+2"} # of pipelines that are not deep: no guarantee, but kept
 BUDGETS = (1, 8, 32, 128)               # DSP
 COSIM_FRAMES = 6
+TIMES = re.compile(r"^(?:cosim|emulate): (?:latency|interval).*: (\d+) cycles$", re.M)
 TIMEOUT = 600
+CARDS_SEED = 1000                       # graphs on cards are other ones
+FRAMES_OF_LINKS = 64                    # in which links would fill that are read too slowly
 CPP_FLAGS = "-std=c++17 -O0 -Wall -Wextra -Werror -Wno-unknown-pragmas"
 LOOP = re.compile(r"\{cosim::Kind::(LOOP|REWIND), (\d+), (\d+), (\d+), 0, \{(.*)\}\}")
 CODE = re.compile(r"\{cosim::Kind::CODE, (\d+), 0, 0, 0, \{\}\}")
@@ -60,12 +68,13 @@ CODE = re.compile(r"\{cosim::Kind::CODE, (\d+), 0, 0, 0, \{\}\}")
 
 @dataclasses.dataclass
 class Case:
-    """write: puts a model into a folder and gives its path."""
+    """write: puts a model into a folder and gives its path. cards: of the system file there."""
     name: str
     write: object
     options: tuple = ()
     may_be_refused: bool = False
     is_cosimulated: bool = False
+    cards: int = 0
 
 
 def linalg_case(model, dsp, rewinds=False, is_cosimulated=False):
@@ -74,6 +83,29 @@ def linalg_case(model, dsp, rewinds=False, is_cosimulated=False):
         return folder / "model.mlir"
     options = ("--top=net", f"--dsp={dsp}", "--bram=4000", f"--rewind={'on' if rewinds else 'off'}")
     return Case(model.name, write, options, True, is_cosimulated)
+
+
+def random_chain(rng, cards):
+    """A system file, with links of random rates and latencies (ns; a cycle has four of them)."""
+    return chain_of_cards(*(
+        f'gbps="{rng.choice((10, 40, 100))}" latency-ns="{int(4 * MAX_CYCLES ** rng.random())}" '
+        f'payload="{64 * rng.randint(2, 22)}" '
+        f'protocol="{rng.choice(("either", "either", "credit"))}"' for _ in range(cards - 1)))
+
+
+def cards_case(args, index, is_emulated):
+    model = gen_sizing.generate(args.seed + CARDS_SEED, index)
+    rng = random.Random(f"cards/{args.seed}/{index}")
+    cards = rng.choice((2, 3))
+    case = linalg_case(model, rng.choice(BUDGETS), index % 3 == 2, is_emulated)
+    text, write = random_chain(rng, cards), case.write
+
+    def write_both(folder):
+        (folder / "system.xml").write_text(text, encoding="utf-8")
+        return write(folder)
+    mode = f"--mode={rng.choice(('hwmp', 'tmp'))}"
+    return dataclasses.replace(case, name=f"cards-{model.name}", write=write_both, cards=cards,
+                               options=(*case.options, mode))
 
 
 def residual_case(blocks):
@@ -106,6 +138,8 @@ def all_cases(args):
                           index % 2 == 1 and index // 2 < args.cosim)
     for index in range(kernels):
         yield linalg_case(gen_kernels.generate(args.seed, index), rng.choice(BUDGETS), index % 2 == 1)
+    for index in range(args.cards):
+        yield cards_case(args, index, index < args.cosim)
     yield residual_case(1)
     if not args.quick:
         yield residual_case(3)
@@ -140,6 +174,8 @@ class Design:
     def compile(self, out, *options):
         """Its report."""
         options = list(self.case.options) + list(options)
+        if self.case.cards:
+            options.append(f"--system={self.folder / 'system.xml'}")
         for _ in range(2):
             run = subprocess.run([self.tools / "ming", "compile", self.model, "-o", out, *options],
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -154,10 +190,11 @@ class Design:
             raise Failure(f"ming compile exits with {run.returncode}: {run.stderr[-300:]}")
         return json.loads((out / "report.json").read_text(encoding="utf-8"))
 
-    def sim(self, spec, *options):
+    def sim(self, spec, *options, design=None):
         """The figures of ming sim; a deadlock is a failure."""
-        run = subprocess.run([self.tools / "ming", "sim", self.hls, f"--perturb={spec}", "--json=-",
-                              *options], capture_output=True, text=True, check=False, timeout=TIMEOUT)
+        run = subprocess.run([self.tools / "ming", "sim", design or self.hls, f"--perturb={spec}",
+                              "--json=-", *options], capture_output=True, text=True, check=False,
+                             timeout=TIMEOUT)
         if run.returncode:
             raise Failure(f"{spec} {' '.join(options)}: {run.stderr[:300]}")
         return json.loads(run.stdout)
@@ -190,6 +227,32 @@ def check_stalls(design, rng):
         design.sim(spec, f"--input-rate={rng.uniform(0.1, 0.9):.2f}",
                    f"--output-rate={rng.uniform(0.1, 0.9):.2f}", f"--seed={rng.randrange(1000)}",
                    "--frames=2")
+
+
+class Receivers:
+    """Of the links of a design that hold no words back: what they have room for."""
+
+    def __init__(self, design):
+        self.design = design
+        module, = design.hls.glob("*.mir")
+        text = module.read_text(encoding="utf-8")
+        self.rooms = {name: int(depth) for name, depth, _, protocol in AT_LINKS.findall(text)
+                      if protocol == "udp"}
+        self.unbounded = design.folder / "unbounded.mir"
+        self.unbounded.write_text(
+            STREAM.sub(lambda m: f"{m[1]}{UNBOUNDED if m[2] in self.rooms else m[3]})", text),
+            encoding="utf-8")
+
+    def check(self, spec, *options):
+        """With room for everything, links hold no more than that, and nothing is earlier."""
+        if not self.rooms:
+            return
+        found = self.design.sim(spec, *options, design=self.unbounded)
+        for fifo in found["fifos"]:
+            room = self.rooms.get(fifo["name"], UNBOUNDED)
+            if fifo["max"] > room:
+                raise Failure(f"{spec}: link {fifo['name']} holds {fifo['max']} words, with room for "
+                              f"{room}")
 
 
 # cosim with an edited schedule.
@@ -278,18 +341,19 @@ def check_cosim(design):
         if edited is None:
             return
         header.write_text(edited, encoding="utf-8")
+        target = "emulate" if design.case.cards else "cosim"
         run = subprocess.run(
-            ["make", "-s", "-C", design.hls, "cosim", f"CXXFLAGS={CPP_FLAGS}", *arguments],
+            ["make", "-s", "-C", design.hls, target, f"CXXFLAGS={CPP_FLAGS}", *arguments],
             capture_output=True, text=True, check=False, timeout=TIMEOUT,
             env={**os.environ, "MING_FIFO_LATENCY": str(number_of(spec, "fifo-latency", 1))})
         header.write_text(original, encoding="utf-8")
         if run.returncode:
-            raise Failure(f"cosim {spec}: {(run.stdout + run.stderr)[-300:]}")
+            raise Failure(f"{target} {spec}: {(run.stdout + run.stderr)[-300:]}")
         found = design.sim(spec, f"--frames={COSIM_FRAMES}")
         want = (found["latency_cycles"], found["last_interval_cycles"])
-        got = tuple(map(int, re.findall(r"^cosim: .*: (\d+) cycles$", run.stdout, re.M)))
+        got = tuple(map(int, TIMES.findall(run.stdout)))
         if got != want:
-            raise Failure(f"cosim {spec}: {got} cycles, ming sim {want}")
+            raise Failure(f"{target} {spec}: {got} cycles, ming sim {want}")
 
 
 # All of it.
@@ -300,8 +364,11 @@ def check_case(args, case, folder):
     folder.mkdir(parents=True, exist_ok=True)
     design = Design(args.tools, case, folder)
     seeds = [f"random:{rng.randrange(1 << 20)}" for _ in range(2 if args.quick else 6)]
+    receivers = Receivers(design)
     for spec in (*(SPECS[::3] if args.quick else SPECS[:-1]), BOUND, *seeds):
         check_interval(design, spec)
+        if spec not in BEYOND:
+            receivers.check(spec, f"--frames={FRAMES_OF_LINKS}")
     check_latest(design)
     check_stalls(design, rng)
     if case.is_cosimulated:
@@ -323,12 +390,15 @@ def parse_args():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="few designs")
     parser.add_argument("--graphs", type=int, help="random graphs, half as many kernels; default 60")
+    parser.add_argument("--cards", type=int, help="graphs on cards, default 12")
     parser.add_argument("--cosim", type=int, help="graphs in whose C++ the schedule is edited, default 4")
     parser.add_argument("--filter", default="", help="names to take")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args()
     if args.graphs is None:
         args.graphs = 10 if args.quick else 60
+    if args.cards is None:
+        args.cards = 1 if args.quick else 12
     if args.cosim is None:
         args.cosim = 1 if args.quick else 4
     return args
