@@ -12,7 +12,7 @@
 
 typedef struct CheckOverlay {
     const char *architecture, *overlay;
-    int64_t rate, latency;
+    int64_t rate, latency, cycles; /* cycles: LIMIT_NOT_GIVEN, or the most that are allowed */
     bool as_json;
     CompileOptions compile;
     ModelOptions model;
@@ -165,6 +165,50 @@ static void print_json(const CheckOverlay *options, const SaOverlay *size, const
     strbuf_free(&text);
 }
 
+/* The layer that waits longest for its weights, or that keeps the array longest. */
+static const LayerRow *slowest(const CheckOverlay *options, const SaOverlay *size,
+                               const LayerRows *rows, bool *is_memory)
+{
+    const LayerRow *waits = NULL, *computes = NULL;
+    uint64_t longest = 0;
+    for (size_t i = 0; i < rows->len; i++) {
+        const LayerRow *row = &rows->data[i];
+        uint64_t waiting = span(rows, i) > row->busy ? span(rows, i) - row->busy : 0;
+        bool is_short = strcmp(side_of(row, options, size), "memory") == 0;
+        if (is_short && waiting > longest) {
+            waits = row;
+            longest = waiting;
+        }
+        if (!computes || row->busy > computes->busy) computes = row;
+    }
+    *is_memory = waits && longest > 0;
+    return *is_memory ? waits : computes;
+}
+
+/* Whether a frame takes no more than --cycles. */
+static bool check_cycles(const CheckOverlay *options, const SaOverlay *size, const LayerRows *rows,
+                         uint64_t cycles)
+{
+    bool is_memory;
+    const LayerRow *row = slowest(options, size, rows, &is_memory);
+    if (options->cycles == LIMIT_NOT_GIVEN || cycles <= (uint64_t)options->cycles || !row)
+        return true;
+    if (!is_memory)
+        return op_error(row->layer,
+                        "takes most of a frame's %llu cycles, which are more than %lld: %llu of "
+                        "the array",
+                        (unsigned long long)cycles, (long long)options->cycles,
+                        (unsigned long long)row->busy);
+    uint64_t moved = row->busy * (uint64_t)options->rate / 1000 * size->weight_banks;
+    return op_error(row->layer,
+                    "is short of external memory, and a frame takes %llu cycles, more than %lld: "
+                    "it needs %llu bytes of weights, and banks move %llu in its %llu cycles of the "
+                    "array",
+                    (unsigned long long)cycles, (long long)options->cycles,
+                    (unsigned long long)row->bytes, (unsigned long long)moved,
+                    (unsigned long long)row->busy);
+}
+
 static bool count_cycles(const CheckOverlay *options, const Op *module, const Op *lowered)
 {
     EngineResult result = {0};
@@ -185,6 +229,7 @@ static bool count_cycles(const CheckOverlay *options, const Op *module, const Op
             printf("%llu cycles, simulated, with inputs and outputs\n",
                    (unsigned long long)result.cycles);
         }
+        ok = check_cycles(options, &size, &rows, result.cycles);
     }
     vec_free(&rows);
     engine_result_free(&result);
@@ -230,6 +275,8 @@ static bool run_check(const Tool *tool, CheckOverlay *options, const char *path)
         ok = tool_error(tool, "error: --rate takes 1 to %d bytes in 1,000 cycles", MOST);
     if (ok && (options->latency < 0 || options->latency > MOST))
         ok = tool_error(tool, "error: --latency takes 0 to %d cycles", MOST);
+    if (ok && options->cycles != LIMIT_NOT_GIVEN && options->cycles < 1)
+        ok = tool_error(tool, "error: --cycles takes a positive number");
     ok = ok && (file_read(&bytes, path, &reason) ||
                 tool_error(tool, "error: cannot open '%s': %s", path, reason));
     ok = ok && check_model(tool, options, path, strbuf_str(&bytes));
@@ -251,6 +298,10 @@ static void add_flags(CheckOverlay *options, Flags *flags)
          "Bytes that a bank moves in 1,000 cycles, default 64000, a beat a cycle", NULL},
         {"latency", FLAG_INT, &options->latency, "cycles",
          "From a command's request to the first beat, default 64", NULL},
+        {"cycles", FLAG_INT, &options->cycles, "n",
+         "Cycles that a frame may take; if it takes more, fail and name the layer that lacks "
+         "external memory, or keeps the array longest",
+         NULL},
         {"head", FLAG_TEXT, &options->compile.head, "integers|argmax|topk=K",
          "What the program gives, as ming compile takes it", NULL},
         {"json", FLAG_SWITCH, &options->as_json, NULL, "Print JSON instead of a table", NULL});
@@ -261,7 +312,9 @@ static void add_flags(CheckOverlay *options, Flags *flags)
 int tool_check_overlay(int argc, char **argv)
 {
     const EngineOptions defaults = ENGINE_DEFAULTS;
-    CheckOverlay options = {.rate = (int64_t)defaults.rate, .latency = (int64_t)defaults.latency};
+    CheckOverlay options = {.rate = (int64_t)defaults.rate,
+                            .latency = (int64_t)defaults.latency,
+                            .cycles = LIMIT_NOT_GIVEN};
     Flags flags = {0};
     add_flags(&options, &flags);
     const Tool tool = {
