@@ -247,6 +247,7 @@ static bool run_overlay(const Tool *tool, const OverlayFlags *flags, const Texts
     Context *ctx = context_create();
     DeviceTarget *target = xcalloc(1, sizeof *target);
     dialects_register_all(ctx);
+    diag_show_op(ctx, false);
     bool ok = build_engine(tool, flags, ctx, target);
     diag_flush(ctx);
     free(target);
