@@ -230,14 +230,17 @@ bool onnx_eval_max_pool(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
     bool by_column = onnx_int(e->op, "storage_order", 0) == 1;
+    bool has_places = e->op->result_count > 1;
     OnnxWindow w;
     if (!window_init(e, &w, onnx_pool_geometry)) return false;
+    bool orders = has_places && value_has_uses(op_result(e->op, 1)) && array_is_float(x);
     for (int64_t i = 0; i < e->results[0]->count; i++) {
         int64_t channel = i / w.out_count * w.in_count;
         int64_t at = window_max(&w, x, channel, i % w.out_count);
         if (at < 0) return onnx_why(e->why, "a window lies wholly in the padding");
+        if (orders && isnan(array_get_f64(x, channel + at))) return onnx_why(e->why, "orders NaN");
         array_copy(e->results[0], i, x, channel + at);
-        if (e->op->result_count > 1)
+        if (has_places)
             array_set_i64(e->results[1], i, channel + (by_column ? column_major(&w, at) : at));
     }
     return true;
