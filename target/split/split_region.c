@@ -386,6 +386,22 @@ static bool check_memories(const Op *top)
     return true;
 }
 
+/* Whether what joins two cards says what link it is (connect-cards), and nothing else does. */
+static bool check_links(const SplitGraph *graph)
+{
+    for (size_t i = 0; i < graph->edges.len; i++) {
+        const SplitEdge *e = &graph->edges.data[i];
+        if (e->from == SPLIT_NOBODY || e->to == SPLIT_NOBODY) continue;
+        const Op *stream = value_def(e->stream);
+        int64_t from = graph->processes.data[e->from].place.card;
+        int64_t to = graph->processes.data[e->to].place.card;
+        if ((from == to) == !op_attr(stream, SYS_ATTR_LINK)) continue;
+        return op_error(stream, "joins cards %lld and %lld, but has %s " SYS_ATTR_LINK,
+                        (long long)from, (long long)to, from == to ? "a" : "no");
+    }
+    return true;
+}
+
 static void split(Split *s)
 {
     FOR_EACH_OP(op, region_entry(op_region(s->graph.top, 0)))
@@ -408,7 +424,8 @@ static bool split_region(Pass *pass, Op *module)
     int64_t mhz = design_clock_mhz(module);
     HlsDesign *design = design_create(module, clock_of_module(module, mhz));
     s.design = design;
-    bool ok = design && split_graph(top, &s.graph) && check_places(&s.graph) && check_memories(top);
+    bool ok = design && split_graph(top, &s.graph) && check_places(&s.graph) &&
+              check_links(&s.graph) && check_memories(top);
     if (ok) {
         symtab_init(&s.symbols, module);
         split(&s);
