@@ -53,6 +53,7 @@ const PassTable *driver_all_passes(void)
         &pass_narrow_integers,
         &pass_normalize_layout,
         &pass_onnx_decompose,
+        &pass_onnx_fold_batch_norm,
         &pass_onnx_fold_constants,
         &pass_onnx_infer_shapes,
         &pass_onnx_quantize,

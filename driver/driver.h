@@ -412,6 +412,8 @@ typedef struct QuantizeOptions {
                            quantized */
     Texts arrays;       /* frames to calibrate with, as driver_ports_assign takes files */
     bool per_tensor, power_of_two;
+    bool fixed_point; /* F2N2's: normalizations in weights, powers of two, signed activations,
+                         biases on the grids of sums */
     const char *only; /* "float-layers": nothing but factors of layers without quantizers, as
                          always where the network has quantizers; NULL: all, else */
 } QuantizeOptions;

@@ -71,9 +71,9 @@ static bool quantize(Op *func, const QuantizeOptions *options, int64_t width,
     StrBuf passes = {0};
     strbuf_printf(&passes,
                   "func.func(onnx-quantize{width=%lld per-channel=%d power-of-two=%d "
-                  "only-layers=%d})",
+                  "fixed-point=%d only-layers=%d})",
                   (long long)width, !options->per_tensor, options->power_of_two,
-                  options->only != NULL);
+                  options->fixed_point, options->only != NULL);
     Op *reference = op_clone(func, &copies);
     bool ok = driver_run_passes(func, strbuf_str(&passes)) &&
               print_noise(func, reference, &copies, ports, report);
@@ -97,6 +97,9 @@ bool driver_quantize(Op *module, const char *function, const QuantizeOptions *op
     const StageOptions none = {0};
     if (!options->format) return true;
     if (!driver_run_stages(module, STAGE_FOLD, &none, NULL)) return false;
+    if (options->fixed_point &&
+        !driver_run_passes(module, STR("builtin.module(func.func(onnx-fold-batch-norm))")))
+        return false;
     Op *func = driver_find_function(module, function, errors);
     if (!func) return false;
     if (func->def != FUNC(FUNC) || !has_nodes(func))

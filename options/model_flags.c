@@ -113,21 +113,26 @@ void flags_add_model(Flags *flags, ModelOptions *options)
 
 void flags_add_quantize(Flags *flags, QuantizeOptions *options)
 {
-    FLAGS_ADD(flags,
-              {"quantize", FLAG_TEXT, &options->format, "int4|int8|int16|file",
-               "Quantize a float network by the ranges that --calibrate shows, or what training "
-               "left in float, to so many bits, or as a file says for each layer",
-               NULL},
-              {"quantize-only", FLAG_CHOICE, &options->only, "float-layers",
-               "With --quantize: only weights and inputs of layers that come from no quantizer, "
-               "default in networks that have quantizers",
-               NULL},
-              {"calibrate", FLAG_TEXTS, &options->arrays, "[name=]file.npy",
-               "Frames of an argument for --quantize, in order unless named", NULL},
-              {"quantize-per-tensor", FLAG_SWITCH, &options->per_tensor, NULL,
-               "With --quantize: one scale per weight, not one per output channel", NULL},
-              {"quantize-power-of-two", FLAG_SWITCH, &options->power_of_two, NULL,
-               "With --quantize: only powers of two as scales", NULL});
+    FLAGS_ADD(
+        flags,
+        {"quantize", FLAG_TEXT, &options->format, "int4|int8|int16|file",
+         "Quantize a float network by the ranges that --calibrate shows, or what training "
+         "left in float, to so many bits, or as a file says for each layer",
+         NULL},
+        {"quantize-only", FLAG_CHOICE, &options->only, "float-layers",
+         "With --quantize: only weights and inputs of layers that come from no quantizer, "
+         "default in networks that have quantizers",
+         NULL},
+        {"calibrate", FLAG_TEXTS, &options->arrays, "[name=]file.npy",
+         "Frames of an argument for --quantize, in order unless named", NULL},
+        {"quantize-per-tensor", FLAG_SWITCH, &options->per_tensor, NULL,
+         "With --quantize: one scale per weight, not one per output channel", NULL},
+        {"quantize-power-of-two", FLAG_SWITCH, &options->power_of_two, NULL,
+         "With --quantize: only powers of two as scales", NULL},
+        {"quantize-fixed-point", FLAG_SWITCH, &options->fixed_point, NULL,
+         "With --quantize: normalizations go into weights, scales are powers of two, activations "
+         "signed, biases integers of the sum's scale; always with int16 for an overlay",
+         NULL});
 }
 
 bool flags_check_quantize(const QuantizeOptions *options, StrBuf *why)
@@ -138,8 +143,11 @@ bool flags_check_quantize(const QuantizeOptions *options, StrBuf *why)
         return flags_wrong(why, "--calibrate needs --quantize=int8");
     if (!options->format && options->only)
         return flags_wrong(why, "--quantize-only needs --quantize=int8");
-    if (!options->format && (options->per_tensor || options->power_of_two))
-        return flags_wrong(why, "--quantize-%s needs --quantize=int8",
-                           options->per_tensor ? "per-tensor" : "power-of-two");
+    const char *given = options->per_tensor     ? "per-tensor"
+                        : options->power_of_two ? "power-of-two"
+                        : options->fixed_point  ? "fixed-point"
+                                                : NULL;
+    if (!options->format && given)
+        return flags_wrong(why, "--quantize-%s needs --quantize=int8", given);
     return true;
 }

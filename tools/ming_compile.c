@@ -166,6 +166,7 @@ static bool compile_bytes(const Tool *tool, CompileTool *options, const char *pa
     bool is_overlay = false;
     progress_start(tool->progress, ctx, "reading the model");
     Op *module = ok ? driver_load_model(ctx, path, bytes, &options->flags.model) : NULL;
+    if (is_auto(options)) tool_settle_quantize(&options->flags.quantize);
     ok = module && tool_quantize(tool, &options->flags.quantize, module, NULL) &&
          (is_auto(options) ? tool_compile_auto(tool, &options->automatic, &options->flags, &target,
                                                options->output_dir, &module, &is_overlay)
@@ -273,8 +274,7 @@ static void print_layers(const Op *module)
     printf("%zu layers of an overlay\n", layers);
 }
 
-static bool compile_to_overlay(const Tool *tool, const OverlayTool *options, const char *path,
-                               Str bytes)
+static bool compile_to_overlay(const Tool *tool, OverlayTool *options, const char *path, Str bytes)
 {
     StrBuf pipeline = {0};
     Op *program = NULL;
@@ -282,6 +282,7 @@ static bool compile_to_overlay(const Tool *tool, const OverlayTool *options, con
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
     Op *module = driver_load_model(ctx, path, bytes, &options->model);
+    tool_settle_quantize(&options->quantize);
     bool ok = module && tool_quantize(tool, &options->quantize, module, NULL) &&
               driver_compile_overlay(module, &options->compile, &program, &pipeline);
     diag_flush(ctx);

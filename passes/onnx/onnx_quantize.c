@@ -1,11 +1,13 @@
 /* onnx-quantize: turns a float network into one on integers by the ranges that calibration found
  * (onnx.range; dialects/onnx/onnx.h), of 8 bits or as onnx.width says. Quantization is symmetric: all
  * zero points are 0.
- *   y -> DequantizeLinear(QuantizeLinear(y))         signed, or unsigned where y is never negative
+ *   y -> DequantizeLinear(QuantizeLinear(y))         signed, or unsigned where y is never negative,
+ *                                                    unless `fixed-point`
  *   constant weight -> DequantizeLinear(integers)    without the lowest, as [-127, 127]
  * An activation is quantized where integers are needed: behind batch normalizations and activation
  * functions, which the lowering takes into the requantization, and not again where elements only
- * move. Biases stay floats; the lowering folds them.
+ * move. Biases stay floats, which the lowering folds; with `fixed-point` they become multiples of the
+ * scale of the sum, so that sums are integers of one scale for each channel.
  * In a network that has quantizers only what training left in float is quantized: weights and inputs
  * of convolutions and matrix products that come from no quantizer (FINN-R, 4.2: direct quantization).
  * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
@@ -23,7 +25,7 @@
 #include "passes/onnx/internal.h"
 #include "passes/onnx/passes.h"
 
-enum { DEFAULT_BITS = 8 };
+enum { DEFAULT_BITS = 8, BIAS_MOST = 1 << 24 };
 
 static double signed_high(int64_t bits)
 {
@@ -34,7 +36,7 @@ typedef struct Quantize {
     Pass *pass;
     Op *func;
     PtrMap on_grid; /* values whose elements are integers times one scale, as a set */
-    bool per_channel, power_of_two, only_layers;
+    bool per_channel, power_of_two, only_layers, fixed_point;
     int64_t width; /* bits where no other width is given; 0: floats */
 } Quantize;
 
@@ -175,6 +177,70 @@ static bool quantize_weights(Quantize *q, Op *op)
     return true;
 }
 
+/* Scales of the integers that the value's elements are; NULL: it comes from no quantizer. */
+static const Attr *scales_of(const Value *value)
+{
+    const Op *op = value_def(value);
+    while (op && onnx_is_node(op) && quantize_only_moves(op)) op = value_def(op_operand(op, 0));
+    return op && op->def == ONNX(DEQUANTIZE_LINEAR) ? onnx_constant(op_operand(op, 1)) : NULL;
+}
+
+static bool is_layer(const Op *op)
+{
+    return op->def == ONNX(CONV) || op->def == ONNX(CONV_TRANSPOSE) || op->def == ONNX(GEMM) ||
+           op->def == ONNX(MATMUL);
+}
+
+/* The least scale of which a bias is a multiple with no more bits than floats have: that of the sum, or
+ * a power of two times as much. */
+static double bias_scale(double bias, double sum)
+{
+    while (fabs(rint(bias / sum)) > BIAS_MOST) sum *= 2;
+    return sum;
+}
+
+/* A bias becomes integers, multiples of the layer's scales, as far as these go by channels like it. */
+static void quantize_bias(Quantize *q, Op *op, uint32_t index, const Op *layer)
+{
+    const Value *value = onnx_operand(op, index);
+    const Attr *bias = value ? onnx_constant(value) : NULL;
+    const Attr *x = scales_of(op_operand(layer, 0)), *w = scales_of(op_operand(layer, 1));
+    if (!bias || type_elem(value->type)->kind != TYPE_F32 || !x || !w || dense_count(x) != 1)
+        return;
+    const int64_t count = dense_count(bias), channels = dense_count(w);
+    if (value->type->u.shaped.rank != 1 || (channels != 1 && channels != count)) return;
+    double *scales = ARENA_ARRAY(&q->pass->scratch, double, count);
+    int64_t *integers = ARENA_ARRAY(&q->pass->scratch, int64_t, count);
+    for (int64_t i = 0; i < count; i++) {
+        double sum = dense_f64(x, 0) * dense_f64(w, channels > 1 ? i : 0);
+        scales[i] = bias_scale(dense_f64(bias, i), sum);
+        if (scales[i] < FLT_MIN) return; /* no scale of floats */
+        integers[i] = (int64_t)rint(dense_f64(bias, i) / scales[i]);
+    }
+    Builder b = builder_before(op);
+    const Type *type = type_with_elem(value->type, type_i(op->ctx, 32));
+    Value *operands[] = {
+        onnx_build_constant(&b, attr_dense_i64(type, integers, (size_t)count)),
+        onnx_build_constant(&b, attr_dense_f64(value->type, scales, (size_t)count))};
+    const NamedAttr axis = build_named_attr(op->ctx, "axis", attr_i64(op->ctx, 0));
+    Op *dequantize =
+        build(&b, ONNX(DEQUANTIZE_LINEAR), operands, COUNT_OF(operands), &value->type, 1, &axis, 1);
+    op_set_attr(dequantize, ONNX_ATTR_NAME, op_attr(op, ONNX_ATTR_NAME));
+    op_set_operand(op, index, op_result(dequantize, 0));
+}
+
+/* Of a layer, and a constant that is added to a sum by a node of its own. */
+static void quantize_biases(Quantize *q, Op *op)
+{
+    if (!q->fixed_point) return;
+    if (is_layer(op) && op->operand_count > 2) quantize_bias(q, op, 2, op);
+    if (op->def != ONNX(ADD)) return;
+    for (uint32_t i = 0; i < 2; i++) {
+        const Op *layer = value_def(op_operand(op, 1 - i));
+        if (layer && onnx_is_node(layer) && is_layer(layer)) quantize_bias(q, op, i, layer);
+    }
+}
+
 static void add_to_grid(Quantize *q, const Value *value)
 {
     ptrmap_put(&q->on_grid, value, (void *)(uintptr_t)1);
@@ -197,7 +263,7 @@ static bool is_needed(const Value *value)
 static double step_of(const Quantize *q, ValueRange range, int64_t bits)
 {
     double high = signed_high(bits);
-    if (range.low >= 0.0) return range.high / (2 * high + 1);
+    if (range.low >= 0.0 && !q->fixed_point) return range.high / (2 * high + 1);
     double below = range.low / (q->power_of_two ? -high - 1 : -high);
     double above = range.high / high;
     return below > above ? below : above;
@@ -208,8 +274,9 @@ static void insert_pair(Quantize *q, Builder *b, Value *value, ValueRange range,
 {
     Context *ctx = b->ctx;
     const Op *like = value_def(value);
-    const Type *elem = range.low >= 0.0 ? type_integer(ctx, (uint32_t)bits, UNSIGNED)
-                                        : type_i(ctx, (uint32_t)bits);
+    const Type *elem = range.low >= 0.0 && !q->fixed_point
+                           ? type_integer(ctx, (uint32_t)bits, UNSIGNED)
+                           : type_i(ctx, (uint32_t)bits);
     const Attr *scale = scalar_attr(ctx, choose_scale(q, step_of(q, range, bits)));
     const Attr *zero = attr_dense_splat(type_tensor(elem, NULL, 0, NULL), attr_int(elem, 0));
     Value *operands[] = {NULL, onnx_build_constant(b, scale), onnx_build_constant(b, zero)};
@@ -226,6 +293,18 @@ static void insert_pair(Quantize *q, Builder *b, Value *value, ValueRange range,
     op_set_operand(quantize, 0, value);
     add_to_grid(q, op_result(dequantize, 0));
     pass_count(q->pass, "quantized activations", 1);
+}
+
+/* Fixed point saturates sums before a Clip of them, on the grid behind it, so that the bounds are those
+ * of integers: Clip(x) -> Clip(DequantizeLinear(QuantizeLinear(x))). */
+static void quantize_before_clip(Quantize *q, const Value *value, ValueRange range, int64_t bits)
+{
+    Op *clip = value_def(value);
+    if (!q->fixed_point || !clip || clip->def != ONNX(CLIP)) return;
+    Value *sum = op_operand(clip, 0);
+    if (onnx_constant(sum) || ptrmap_has(&q->on_grid, sum) || !sum->uses || sum->uses->next) return;
+    Builder b = builder_before(clip);
+    insert_pair(q, &b, sum, range, bits);
 }
 
 /* Reports an error about a value, which is named as messages name it. */
@@ -249,7 +328,9 @@ static bool quantize_value(Quantize *q, Builder *b, Value *value)
                            "has no 'onnx.range' of two finite numbers: the network must "
                            "be calibrated first");
     int64_t bits = width_of_value(q, value);
-    insert_pair(q, b, value, range, bits > 0 ? bits : DEFAULT_BITS);
+    if (bits == 0) bits = DEFAULT_BITS;
+    quantize_before_clip(q, value, range, bits);
+    insert_pair(q, b, value, range, bits);
     return true;
 }
 
@@ -272,12 +353,6 @@ static size_t count_nodes(const Block *body, bool are_done)
     size_t count = 0;
     FOR_EACH_OP(op, body) count += onnx_is_node(op) && quantize_is_done(op) == are_done;
     return count;
-}
-
-static bool is_layer(const Op *op)
-{
-    return op->def == ONNX(CONV) || op->def == ONNX(CONV_TRANSPOSE) || op->def == ONNX(GEMM) ||
-           op->def == ONNX(MATMUL);
 }
 
 /* Quantizes one of the two factors of a layer, unless it comes from a quantizer. */
@@ -322,10 +397,12 @@ static bool quantize_body(Quantize *q, Block *body)
         Builder b = builder_before(body->first);
         if (!quantize_value(q, &b, body->args[i])) return false;
     }
-    FOR_EACH_OP_SAFE(op, body)
-        if (onnx_is_node(op) && !quantize_is_done(op) &&
-            (!quantize_weights(q, op) || !quantize_results(q, op)))
-            return false;
+    FOR_EACH_OP_SAFE(op, body) {
+        if (!onnx_is_node(op) || quantize_is_done(op)) continue;
+        if (!quantize_weights(q, op)) return false;
+        quantize_biases(q, op);
+        if (!quantize_results(q, op)) return false;
+    }
     return true;
 }
 
@@ -337,7 +414,8 @@ static bool onnx_quantize(Pass *pass, Op *func)
     Quantize q = {.pass = pass,
                   .func = func,
                   .per_channel = pass_bool(pass, "per-channel"),
-                  .power_of_two = pass_bool(pass, "power-of-two"),
+                  .power_of_two = pass_bool(pass, "power-of-two") || pass_bool(pass, "fixed-point"),
+                  .fixed_point = pass_bool(pass, "fixed-point"),
                   .width = pass_int(pass, "width"),
                   .only_layers = pass_bool(pass, "only-layers") || count_nodes(body, true) > 0};
     if (q.width != 0 && (q.width < 2 || q.width > 16))
@@ -367,6 +445,11 @@ const PassDef pass_onnx_quantize = {
                         .kind = OPTION_BOOL,
                         .fallback = "false",
                         .help = "Use powers of two as scales, the least that hold the range"},
+                       {.name = "fixed-point",
+                        .kind = OPTION_BOOL,
+                        .fallback = "false",
+                        .help = "power-of-two, all activations signed, and biases on the grids of "
+                                "sums"},
                        {.name = "only-layers",
                         .kind = OPTION_BOOL,
                         .fallback = "false",

@@ -11,6 +11,7 @@
 
 extern const PassDef pass_name_tensors;
 extern const PassDef pass_onnx_decompose;
+extern const PassDef pass_onnx_fold_batch_norm;
 extern const PassDef pass_onnx_fold_constants;
 extern const PassDef pass_onnx_infer_shapes;
 extern const PassDef pass_onnx_quantize;

@@ -236,13 +236,14 @@ static bool count_cycles(const CheckOverlay *options, const Op *module, const Op
     return ok;
 }
 
-static bool check_model(const Tool *tool, const CheckOverlay *options, const char *path, Str bytes)
+static bool check_model(const Tool *tool, CheckOverlay *options, const char *path, Str bytes)
 {
     Op *program = NULL;
     Context *ctx = context_create();
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
     Op *module = driver_load_model(ctx, path, bytes, &options->model);
+    tool_settle_quantize(&options->quantize);
     bool ok = module && tool_quantize(tool, &options->quantize, module, NULL) &&
               driver_compile_overlay(module, &options->compile, &program, NULL) &&
               count_cycles(options, module, program);
@@ -251,6 +252,11 @@ static bool check_model(const Tool *tool, const CheckOverlay *options, const cha
     if (module) op_erase(module);
     context_destroy(ctx);
     return ok;
+}
+
+void tool_settle_quantize(QuantizeOptions *options)
+{
+    if (options->format && strcmp(options->format, "int16") == 0) options->fixed_point = true;
 }
 
 bool tool_take_overlay(const Tool *tool, const char *text, CompileOptions *compile, StrBuf *sizes)
