@@ -91,14 +91,15 @@ static void try_orders(Search *s, Schedule *schedule)
     }
 }
 
-/* The next smaller size in whole steps that is looked at: of channels any, as long as there are few
- * blocks; else the least that cuts the loop into one more part. 0: there is none. */
+/* The next smaller size in whole steps that is looked at: any of few blocks, rows or columns; else the
+ * least that cuts the loop into one more part. 0: there is none. */
 static uint32_t next_size(int dim, uint32_t extent, uint32_t size, uint32_t step)
 {
-    enum { FEW = 64 };
+    enum { FEW_BLOCKS = 64, FEW_ROWS = 4 };
+    bool is_channels = dim == DIM_M || dim == DIM_N;
     if (size <= step) return 0;
     uint32_t below = (uint32_t)to_program_up(size, step) * step - step;
-    if ((dim == DIM_M || dim == DIM_N) && extent / step <= FEW) return below;
+    if (extent / step <= (is_channels ? FEW_BLOCKS : FEW_ROWS)) return below;
     uint32_t parts = (uint32_t)to_program_up(extent, size) + 1;
     uint32_t next = (uint32_t)to_program_up(to_program_up(extent, parts), step) * step;
     return next < size ? next : below;
