@@ -163,7 +163,7 @@ def module_of(path):
 
 # What projects get copies of, and no header of a module.
 COPIED = ("emit/csim/", "emit/board/csim_xrt", "emit/board/emulated_xrt", "emit/board/host_frames",
-          "emit/board/host_main",
+          "emit/board/host_main", "emit/board/network", "emit/board/emulated_network",
           "emit/board/two_sided", "emit/overlay/engine/")
 
 

@@ -31,6 +31,8 @@ static const BoardFile board_files[] = {
     {EMIT_PLATFORM_XRT, "two_sided.h", NULL, BOARD_ALWAYS},
     {EMIT_PLATFORM_XRT, "system.cpp", NULL, BOARD_CARDS}, /* its design.h: emit/kernels */
     {EMIT_PLATFORM_XRT, "emulated_xrt.h", NULL, BOARD_CARDS},
+    {EMIT_PLATFORM_XRT, "network.h", NULL, BOARD_CARDS},
+    {EMIT_PLATFORM_XRT, "emulated_network.h", NULL, BOARD_CARDS},
     {EMIT_PLATFORM_XRT, "driver.py", NULL, BOARD_ONE_CARD},
     {EMIT_PLATFORM_XRT, "host.cpp", NULL, BOARD_ONE_CARD},
     {EMIT_PLATFORM_XRT, "csim_xrt.h", NULL, BOARD_ONE_CARD},

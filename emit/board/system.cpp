@@ -1,6 +1,6 @@
 /* Runs a design on several cards with XRT, or on the processes of `make emulate`:
  *
- *   host [--devices=N,N…] [--xclbin=FILE,FILE…] [--batch=16] [--slots=3] INPUT.npy… OUTPUT.npy…
+ *   host [--devices=N,N…] [--xclbin=FILE,FILE…] [--network=FILE] [--batch=16] [--slots=3] INPUT.npy… OUTPUT.npy…
  *
  * An accelerator is one or more stages, each of which has kernels at memory on one card or several. A batch
  * of frames goes through the stages one after the other; between two of them the host copies what the first
@@ -10,14 +10,20 @@
 #include "design.h"
 #include "host_frames.h"
 
+#include "network.h"
+
 #ifdef MING_EMULATE
 #include "emulated_xrt.h"
+#include "emulated_network.h"
 static const char where[] = "emulated";
 #else
 static const char where[] = "on cards";
 #include <xrt/xrt_bo.h>
 #include <xrt/xrt_device.h>
 #include <xrt/xrt_kernel.h>
+
+#include <experimental/xrt_ip.h>
+#include <experimental/xrt_xclbin.h>
 #endif
 
 #include <chrono>
@@ -33,18 +39,20 @@ namespace {
 struct Options {
     std::vector<std::size_t> devices;
     std::vector<std::string> xclbins, files;
+    std::string network; /* addresses of ports; empty: something else fills the tables of UDP cores */
     std::size_t batch = 16, slots = 3;
 };
 
 /* A card with its kernels. */
 struct Card {
     Card(std::size_t number, const std::string &path)
-        : device(static_cast<unsigned>(number)), uuid(device.load_xclbin(path))
+        : device(static_cast<unsigned>(number)), uuid(device.load_xclbin(path)), path(path)
     {
     }
 
     xrt::device device;
     xrt::uuid uuid;
+    std::string path;
 };
 
 /* What the threads share: which frames are next, and the first error. */
@@ -326,6 +334,8 @@ double run(const Options &options, host::Frames &frames)
     std::vector<std::unique_ptr<Card>> cards;
     for (std::size_t i = 0; i < design::cards; i++)
         cards.push_back(std::make_unique<Card>(options.devices[i], options.xclbins[i]));
+    if (!options.network.empty())
+        network::fill<xrt::xclbin, xrt::ip>(options.network, cards);
     Work work(frames, std::min(options.batch, std::max<std::size_t>(1, frames.count)));
     std::vector<std::unique_ptr<Accelerator>> all;
     for (const std::vector<design::Kernel> &kernels : accelerators())
@@ -358,6 +368,8 @@ void parse_option(Options &options, const std::string &argument)
     const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
     if (name == "--xclbin" && !value.empty())
         options.xclbins = split(value);
+    else if (name == "--network" && !value.empty())
+        options.network = value;
     else if (name == "--devices") {
         options.devices.clear();
         for (const std::string &part : split(value))

@@ -217,7 +217,7 @@ void emit_xrt_system_targets(const Emitter *e, StrBuf *out)
     emit_template(
         e, out,
         "board/host: board/system.cpp board/design.h board/host_frames.h board/host_main.h "
-        "$(HEADERS)\n"
+        "board/network.h $(HEADERS)\n"
         "\t@test -n \"$(XRT_HEADER)\" || { echo \"error: XRT is not installed: set XILINX_XRT\" "
         ">&2; exit 2; }\n"
         "\t$(CXX) $(CXXFLAGS) $(XRT_CXXFLAGS) -I. board/system.cpp -o $@ $(LDFLAGS) $(XRT_LIBS) "

@@ -96,6 +96,21 @@ static void print_kernels(const KernelSet *set, StrBuf *out)
     strbuf_add_c(out, "    };\n}\n\n");
 }
 
+/* Those whose packets go through the UDP cores of ports. */
+static void print_links(const KernelSet *set, StrBuf *out)
+{
+    strbuf_add_c(out,
+                 "// Links between cards, and the sockets that they have at both of their ports.\n"
+                 "inline std::vector<Link> links()\n{\n    return {");
+    for (size_t i = 0; i < set->links.len; i++) {
+        const KernelLink *link = &set->links.data[i];
+        strbuf_printf(out, "%s\n        {%lld, %lld, %lld, %lld, %u}", i > 0 ? "," : "",
+                      (long long)link->places[0].card, (long long)link->ports[0],
+                      (long long)link->places[1].card, (long long)link->ports[1], link->socket);
+    }
+    strbuf_add_c(out, "};\n}\n\n");
+}
+
 static const char types[] =
     "enum Kind { INPUT, OUTPUT, COPY_OUT, COPY_IN };\n\n"
     "struct Port {\n"
@@ -114,6 +129,9 @@ static const char types[] =
     "    std::size_t card, stage;\n"
     "    int frames_argument;\n"
     "    std::vector<Buffer> buffers;\n"
+    "};\n\n"
+    "struct Link {\n"
+    "    std::size_t from, from_port, to, to_port, socket;\n"
     "};\n\n";
 
 void kernels_print_design(const KernelSet *set, StrBuf *out)
@@ -136,5 +154,6 @@ void kernels_print_design(const KernelSet *set, StrBuf *out)
     print_ports(set, out);
     print_kernels(set, out);
     print_copies(set, out);
+    print_links(set, out);
     strbuf_add_c(out, "} // namespace design\n\n#endif\n");
 }

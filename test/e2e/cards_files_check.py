@@ -25,7 +25,7 @@ from case_loop import run_cases
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NETWORK = ROOT / "lit/target/dse/Inputs/folding.mir"
-COPIED = ("emulated_xrt.h", "host_frames.h", "host_main.h", "csim_xrt.h", "two_sided.h")  # system.cpp has them
+COPIED = ("emulated_xrt.h", "emulated_network.h", "network.h", "host_frames.h", "host_main.h", "csim_xrt.h", "two_sided.h")  # system.cpp has them
 HOSTILE = ('a*/ \\22; $(touch pwned) `touch pwned` \\5C\\5C', '${x} %s [exit] #pragma \\0A nk=x:1:y <b>&amp;')
 SYSTEM = """<system name="pair"><card name="left" device="u280"/><card name="right" device="u280"/>
 <link from="left.eth0" to="right.eth1" gbps="10" latency-ns="700" protocol="{}"/></system>

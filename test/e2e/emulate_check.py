@@ -9,7 +9,7 @@
   cards end with their host, which is killed at random moments, too, and the host with an error when one
   of them is killed; a deadlock is told; what the host copies (swmp) comes as it lies in memory. The
   host is the testbench, or board/system.cpp on XRT's classes in front of the processes
-  (--platform=xrt), with several batches in flight and replicas.
+  (--platform=xrt), with several batches in flight and replicas; it fills the tables of UDP cores.
 - Random graphs (gen_sizing.py), whose processes are given to up to three cards at random, with links
   of 1 to 2,000 cycles: `ming sim` and `make emulate` agree in values, deadlocks, latency and interval,
   with the sized and with random depths; the interval is that of unbounded FIFOs, and no FIFO can be
@@ -20,6 +20,7 @@
 """
 import argparse
 import concurrent.futures
+import ipaddress
 import json
 import os
 import pathlib
@@ -63,7 +64,7 @@ def expect(condition, *what):
         raise Failure(" ".join(str(part) for part in what)[:400])
 
 
-def emulate(project, inputs, outputs, flags=FLAGS, depths="", **variables):
+def emulate(project, inputs, outputs, flags=FLAGS, depths="", registers="", **variables):
     for path in outputs:
         path.unlink(missing_ok=True)
     return subprocess.run(
@@ -72,7 +73,7 @@ def emulate(project, inputs, outputs, flags=FLAGS, depths="", **variables):
          *(f"OUTPUT{i + 1 if i else ''}={path}" for i, path in enumerate(outputs)),
          *(f"{name}={value}" for name, value in variables.items())],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=600,
-        env={**os.environ, "MING_DEPTHS": depths})
+        env={**os.environ, "MING_DEPTHS": depths, "MING_REGISTERS": str(registers)})
 
 
 # Networks.
@@ -280,9 +281,11 @@ def check_host(args, work):
                          ("--xclbin=card0/a,card1/a,card3/a", "a card takes a number from 0 to 2"),
                          ("--xclbin=a,b,c", "a is in no folder of a card")):
         network.check_fails(network.run(flags=args.flags, HOST_FLAGS=flags), f"error: .*{words}")
-    network.inputs = [work / "none.npy"]
+    inputs, network.inputs = network.inputs, [work / "none.npy"]
     network.check_fails(network.run(flags=args.flags), "none.npy")
     check_hosts_xrt(network)
+    network.inputs = inputs
+    check_network(network)
 
 
 def check_copies(args, work, *options):
@@ -309,6 +312,86 @@ def check_hosts_replicas(args, work):
         got = re.findall(r"^emulate: c\d \(\d\): latency of the first frame: (\d+) cycles$",
                          result.stdout, re.M)
         expect(got and {int(cycles) for cycles in got} == {network.simulated()[0]}, "latencies:", got)
+
+
+NETWORK_FILE = """# who is where
+card0.eth0 10.1.2.3 02:00:00:00:ab:01
+
+card1.eth0 10.1.2.4\t02:00:00:00:ab:02  # the other end
+card1.eth1 10.9.9.1 06:11:22:33:44:55
+card2.eth0 10.9.9.254 06:11:22:33:44:56
+"""
+BAD_NETWORKS = (("card0.eth0 10.1.2.3 02:00:00:00:ab:01", r"no line for card1.eth\d, which links use"),
+                ("card0.eth0 10.1.2.256 02:00:00:00:ab:01", "'10.1.2.256' is no IP address"),
+                ("card0.eth0 10.1.2 02:00:00:00:ab:01", "is no IP address"),
+                ("card0.eth0 10.1.2.255 02:00:00:00:ab:01", "is no IP address"),
+                ("card0.eth0 10.1.2.3.", "is no IP address"),
+                ("card0.eth0 10.1.2.3 03:00:00:00:ab:01", "is no MAC address"),
+                ("card0.eth0 10.1.2.3 02:00:00:00:ab", "is no MAC address"),
+                ("card0.eth0 10.1.2.3 02:00:00:00:ab:g1", "is no MAC address"),
+                ("card0.eth0 10.1.2.3 02:00:00:00:ab:01 x", "'x' is too much"),
+                ("card3.eth0 10.1.2.3 02:00:00:00:ab:01", "a card takes a number from 0 to 2"),
+                ("card0.eth9 10.1.2.3 02:00:00:00:ab:01", "a port takes a number from 0 to 7"),
+                ("c0.eth0 10.1.2.3 02:00:00:00:ab:01", "'c0.eth0' is no port"),
+                (NETWORK_FILE + "card0.eth0 10.1.2.9 02:00:00:00:ab:09", "card0.eth0 is there twice"),
+                (NETWORK_FILE.replace("10.1.2.4", "10.1.2.3"), "two ports have the same address"),
+                (NETWORK_FILE.replace("10.1.2.4", "10.1.3.4"), "are not in one network of 256"))
+
+
+def written_tables(path):
+    """What a core has, by card and unit: own addresses, sockets, and MAC addresses by IP address. Read as
+    the drivers of xup_vitis_network_example read its registers."""
+    registers = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        card, unit, offset, value = line.split()
+        registers.setdefault((card, unit), {})[int(offset)] = int(value)
+    found = {}
+    for core, own in registers.items():
+        sockets = {i: tuple(own[base + 8 * i] for base in (0x810, 0x890, 0x910))
+                   for i in range(16) if own[0x990 + 8 * i] & 1}
+        macs = {}
+        for i in range(256):
+            if own.get(0x1100 + i // 4 * 4, 0) >> i % 4 * 8 & 1:
+                mac = own[0x1800 + 8 * i] | own[0x1804 + 8 * i] << 32
+                address = int.from_bytes(own[0x1400 + 4 * i].to_bytes(4, "little"), "big")
+                expect(address % 256 == i, "an address of the ARP table is in the wrong place")
+                macs[address] = int.from_bytes(mac.to_bytes(6, "little"), "big")
+        found[core] = (own[0x18], own[0x10] | own[0x14] << 32, sockets, macs)
+    return found
+
+
+def wanted_tables(project):
+    """The same, from system.json and NETWORK_FILE."""
+    own = {}
+    for line in NETWORK_FILE.splitlines():
+        if line.startswith("card"):
+            port, address, mac = line.split("#")[0].split()
+            own[port] = (int(ipaddress.IPv4Address(address)), int(mac.replace(":", ""), 16))
+    system = json.loads((project / "system.json").read_text(encoding="utf-8"))
+    card_of = {kernel["name"]: kernel["card"] for kernel in system["kernels"]}
+    found = {}
+    for link in system["links"]:
+        ends = [(card_of[link[end].split(".")[0]], link[f"{end}_port"]) for end in ("from", "to")]
+        for (card, port), (other_card, other_port) in (ends, ends[::-1]):
+            other = own[f"card{other_card}.eth{other_port}"]
+            core = found.setdefault(
+                (f"card{card}", f"networklayer:{{networklayer_{port}}}"),
+                (*own[f"card{card}.eth{port}"], {}, {}))
+            core[2][link["socket"]] = (other[0], 62000 + link["socket"], 62000 + link["socket"])
+            core[3][other[0]] = other[1]
+    return found
+
+
+def check_network(network):
+    """The host fills the tables of UDP cores."""
+    table, written = network.work / "network.txt", network.work / "registers"
+    table.write_text(NETWORK_FILE, encoding="utf-8")
+    network.check_exact(network.run(HOST_FLAGS=f"--network={table}", registers=written))
+    got, wanted = written_tables(written), wanted_tables(network.project)
+    expect(got == wanted, "tables are", got, "not", wanted)
+    for text, words in (*BAD_NETWORKS, (None, "cannot read")):
+        table.unlink() if text is None else table.write_text(text, encoding="utf-8")
+        network.check_fails(network.run(HOST_FLAGS=f"--network={table}"), f"error: .*{words}")
 
 
 NETWORKS = (("two_layers udp on the host", lambda args, work: check_udp(args, work, "--platform=xrt")),
