@@ -22,7 +22,7 @@ __extension__ typedef __int128 Wide;
 typedef struct Choice {
     PartitionPacking *p;
     const PartitionRows *rows;
-    uint32_t *nodes;
+    const uint32_t *nodes;
     int64_t (*rest)[PARTITION_KINDS]; /* per node: the least use of it and those behind, per kind */
     int64_t max_steps;                /* of the state */
     double *use; /* per node of the order, version and row; less than 0: not on this die */
@@ -235,39 +235,6 @@ static bool choose_from(Choice *c, uint32_t at, const Market *before)
     return false;
 }
 
-typedef struct Stake {
-    double spread;
-    uint32_t node;
-} Stake;
-
-static int compare_stakes(const void *a, const void *b)
-{
-    const Stake *x = a, *y = b;
-    if (x->spread != y->spread) return x->spread > y->spread ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
-
-/* Puts nodes in front whose versions differ most in what they cost. */
-static void sort_nodes(Choice *c, const Market *m)
-{
-    double cost[MOST_ROWS];
-    Stake *stakes = xcalloc(c->p->count, sizeof *stakes);
-    find_costs(m, cost);
-    for (uint32_t i = 0; i < c->p->count; i++) {
-        double least = -1, most = 0;
-        for (uint32_t v = 0; v < node_at(c, i)->version_count; v++) {
-            if (use_of(c, i, v)[0] < 0) continue;
-            double sum = cost_of(use_of(c, i, v), cost, c->rows->len);
-            if (least < 0 || sum < least) least = sum;
-            if (sum > most) most = sum;
-        }
-        stakes[i] = (Stake){most - least, c->nodes[i]};
-    }
-    qsort(stakes, c->p->count, sizeof *stakes, compare_stakes);
-    for (uint32_t i = 0; i < c->p->count; i++) c->nodes[i] = stakes[i].node;
-    free(stakes);
-}
-
 /* Chooses again, with prices. */
 static bool choose_priced(Choice *c)
 {
@@ -276,29 +243,20 @@ static bool choose_priced(Choice *c)
     for (size_t r = 0; r < c->rows->len; r++) m.price[r] = 1;
     c->use = xcalloc((size_t)c->p->count * PARTITION_MAX_VERSIONS * c->rows->len, sizeof *c->use);
     find_uses(c);
-    bool ok = can_pay(&m, 0, FIRST_ROUNDS);
-    if (ok) {
-        sort_nodes(c, &m);
-        find_uses(c);
-        find_rests(c);
-        ok = choose_from(c, 0, &m);
-    }
+    bool ok = choose_from(c, 0, &m);
     free(c->use);
     return ok;
 }
 
 bool partition_pack_nodes(PartitionPacking *p)
 {
-    Choice c = {.p = p, .rows = &p->state->rows[p->die]};
+    Choice c = {.p = p, .rows = &p->state->rows[p->die], .nodes = p->nodes};
     c.max_steps = i64_min(p->state->max_steps, p->state->steps + FIRST_STEPS);
     c.rest = xcalloc((size_t)p->count + 1, sizeof *c.rest);
-    c.nodes = xcalloc((size_t)p->count + 1, sizeof *c.nodes);
-    if (p->count > 0) memcpy(c.nodes, p->nodes, p->count * sizeof *c.nodes);
     find_rests(&c);
     bool ok = choose_from(&c, 0, NULL);
     if (!ok && p->state->steps >= c.max_steps && p->state->steps < p->state->max_steps)
         ok = choose_priced(&c);
     free(c.rest);
-    free(c.nodes);
     return ok;
 }
