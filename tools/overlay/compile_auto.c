@@ -130,6 +130,7 @@ static void take_reason(Figure *figure)
         const HeldDiag *held = &figure->messages.held.data[i];
         if (held->kind == DIAG_ERROR) strbuf_add_str(&figure->why, strbuf_str(&held->text));
     }
+    if (!figure->fits && figure->why.len == 0) strbuf_add_c(&figure->why, "no reason is known");
 }
 
 static void try_dataflow(Auto *job, Op **module)
@@ -237,7 +238,7 @@ static void print_figure(const Auto *job, const char *name, const Figure *figure
 {
     printf("  %-9s ", name);
     if (!figure->fits) {
-        printf("not possible: %s\n", figure->why.len > 0 ? figure->why.data : "no reason is known");
+        printf("not possible: %s\n", figure->why.data);
         return;
     }
     printf("%" PRId64 " cycles from frame to frame, %.1f frames/s; %" PRId64
