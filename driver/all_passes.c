@@ -26,6 +26,7 @@ const PassTable *driver_all_passes(void)
         &pass_apply_folding,
         &pass_bound_links,
         &pass_canonicalize,
+        &pass_chain_kernels,
         &pass_choose_sa_tiles,
         &pass_choose_unroll,
         &pass_connect_cards,

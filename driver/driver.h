@@ -126,9 +126,9 @@ bool driver_resolve_device(Context *ctx, const DeviceOptions *options, DriverErr
  * diagnosed if a file is at fault. */
 bool driver_resolve_system(Context *ctx, const char *path, DriverErrors errors, System *out)
     MUST_CHECK;
-/* A chain of 1 to SYSTEM_MAX_CARDS cards of one device. False: as above. */
-bool driver_chain_cards(Context *ctx, const char *device, int64_t count, DriverErrors errors,
-                        System *out) MUST_CHECK;
+/* 1 to SYSTEM_MAX_CARDS cards of one device, linked as a chain or not at all. False: as above. */
+bool driver_chain_cards(Context *ctx, const char *device, int64_t count, bool is_linked,
+                        DriverErrors errors, System *out) MUST_CHECK;
 
 /* Cards that a design is made for. Tests: lit/driver/cards.test, test/e2e/system_check.py */
 typedef struct CardOptions {

@@ -212,6 +212,12 @@ static bool wants_loaded_weights(StrBuf *out, const StageOptions *options)
     return compile->loads_weights;
 }
 
+static bool wants_chains(StrBuf *out, const StageOptions *options)
+{
+    (void)out;
+    return options->compile->loads_weights && options->compile->cards;
+}
+
 /* Compared as pointers. */
 static const char on_functions[] = "func.func", on_regions[] = "dfg.region";
 
@@ -274,6 +280,7 @@ static const Step steps[] = {
     {STAGE_FIT, NULL, &pass_fit_fifos, add_fit},
     {STAGE_FIT, NULL, &pass_bound_links, has_links},
     {STAGE_FIT, NULL, &pass_add_memory_ports, wants_memory_ports},
+    {STAGE_FIT, NULL, &pass_chain_kernels, wants_chains},
     {STAGE_FIT, NULL, &pass_load_weights, wants_loaded_weights},
     {STAGE_FIT, NULL, &pass_schedule_hls, NULL},
 };

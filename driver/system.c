@@ -39,8 +39,8 @@ bool driver_resolve_system(Context *ctx, const char *path, DriverErrors errors, 
     return ok;
 }
 
-bool driver_chain_cards(Context *ctx, const char *device, int64_t count, DriverErrors errors,
-                        System *out)
+bool driver_chain_cards(Context *ctx, const char *device, int64_t count, bool is_linked,
+                        DriverErrors errors, System *out)
 {
     DeviceTarget *target = xcalloc(1, sizeof *target);
     DeviceOptions options = DEVICE_OPTIONS_DEFAULTS;
@@ -48,10 +48,17 @@ bool driver_chain_cards(Context *ctx, const char *device, int64_t count, DriverE
     bool ok = driver_resolve_device(ctx, &options, errors, target);
     if (ok) {
         system_chain(ctx, &target->device, (uint32_t)count, out);
+        if (!is_linked) out->link_count = 0;
         ok = system_check(ctx, out, loc_file(ctx, ident_get_c(ctx, out->name.data), 1, 1));
     }
     free(target);
     return ok;
+}
+
+/* Others have whole designs on each card, or the host copies. */
+static bool needs_links(const char *mode)
+{
+    return strcmp(mode, "dp") != 0 && strcmp(mode, "swmp") != 0;
 }
 
 bool driver_wants_cards(const CardOptions *options)
@@ -143,9 +150,9 @@ static bool resolve_system(Context *ctx, const CardOptions *options, const Devic
         (DriverCards){.mode = options->mode ? options->mode : "hwmp",
                       .instances = options->instances == LIMIT_NOT_GIVEN ? 1 : options->instances,
                       .min_utilization = i64_max(options->min_utilization, 0)};
-    return (options->system
-                ? driver_resolve_system(ctx, options->system, errors, &out->system)
-                : driver_chain_cards(ctx, device->device, options->cards, errors, &out->system)) &&
+    return (options->system ? driver_resolve_system(ctx, options->system, errors, &out->system)
+                            : driver_chain_cards(ctx, device->device, options->cards,
+                                                 needs_links(out->mode), errors, &out->system)) &&
            check_alike(&out->system, errors);
 }
 
@@ -157,7 +164,7 @@ bool driver_resolve_cards(Context *ctx, const CardOptions *options, const Device
     if (!resolve_system(ctx, options, device, errors, out)) return false;
     const System *system = &out->system;
     bool is_split = system->card_count > 1 && strcmp(out->mode, "dp") != 0;
-    bool is_linked = is_split && strcmp(out->mode, "swmp") != 0;
+    bool is_linked = is_split && needs_links(out->mode);
     if (is_linked && !check_chain(system, out->mode, errors)) return false;
     if (options->system) {
         own.device = system->cards[0].device_name.data;

@@ -86,6 +86,8 @@ void emit_add_period(const Op *module, StrBuf *out);
 void emit_add_die(const Attr *die, int64_t number, StrBuf *out);
 /* The section of link.cfg with the effort of Vivado's steps. */
 extern const char emit_vivado_section[];
+/* The body of a kernel with the arguments `memory`, `weights` and `words`, which sends so many words. */
+extern const char emit_loader_body[];
 
 /* Whether a part has processors, as EMIT_PLATFORM_PYNQ needs. */
 bool emit_part_has_ps(Str part);

@@ -107,10 +107,21 @@ static void add_argument(StrBuf *out, const char *name)
     strbuf_printf(out, " \"$$MING_%s\"", name);
 }
 
-void emit_file_arguments(const Emitter *e, StrBuf *out)
+void emit_frame_arguments(const Emitter *e, StrBuf *out)
 {
     each_file(e, out, add_argument);
-    if (e->weights) emit_template(e, out, " \"$$MING_PROJECT/TOP_weights.npy\"");
+}
+
+void emit_file_arguments(const Emitter *e, StrBuf *out)
+{
+    emit_frame_arguments(e, out);
+    for (size_t i = 0; i < e->ports.len; i++) {
+        StrBuf path = {0};
+        if (!e->ports.data[i].is_weights) continue;
+        emit_weights_path(e, i, &path);
+        strbuf_printf(out, " \"$$MING_PROJECT/%s\"", path.data);
+        strbuf_free(&path);
+    }
 }
 
 static void add_trace_usage(const Emitter *e, StrBuf *out)
@@ -320,7 +331,13 @@ void emit_tcl(Emitter *e, StrBuf *out)
                   "    }\n"
                   "}\n"
                   "set simulate [expr {[llength $files] == [llength $names]}]\n");
-    if (e->weights) emit_template(e, out, "lappend files [file normalize TOP_weights.npy]\n");
+    for (size_t i = 0; i < e->ports.len; i++) {
+        StrBuf path = {0};
+        if (!e->ports.data[i].is_weights) continue;
+        emit_weights_path(e, i, &path);
+        strbuf_printf(out, "lappend files [file normalize %s]\n", path.data);
+        strbuf_free(&path);
+    }
     emit_template(e, out,
                   "\n"
                   "open_project -reset TOP_hls\n"

@@ -136,6 +136,17 @@ static bool add_headers(Emitter *e, EmittedFiles *files)
     return emit_params(e, add_file(e, files, NULL, "_params.h"));
 }
 
+static bool add_weights(Emitter *e, EmittedFiles *files)
+{
+    for (size_t i = 0; i < e->ports.len; i++) {
+        EmittedFile *file = e->ports.data[i].is_weights ? emit_add_file(&e->budget, files) : NULL;
+        if (!file) continue;
+        emit_weights_path(e, i, &file->name);
+        if (!emit_weights(e, i, &file->text)) return false;
+    }
+    return true;
+}
+
 static bool add_files(Emitter *e, EmittedFiles *files)
 {
     static const struct {
@@ -160,7 +171,7 @@ static bool add_files(Emitter *e, EmittedFiles *files)
     if (emit_has_emulation(e) && !emit_emulation(e, add_file(e, files, NULL, "_emulate.cpp")))
         return false;
     if (emit_has_trace(e) && !emit_trace(e, add_file(e, files, NULL, "_trace.h"))) return false;
-    if (e->weights && !emit_weights(e, add_file(e, files, NULL, "_weights.npy"))) return false;
+    if (!add_weights(e, files)) return false;
     if (!emit_add_board(e, files) || !add_csim(e, files)) return false;
     op_print(add_file(e, files, NULL, ".mir"), e->module, &PRINT_DEFAULT);
     StrBuf *report = add_file(e, files, "", REPORT_NAME);

@@ -2,7 +2,9 @@
  * <top>_weights.npy: the words of all loaded tables in the order of the module. Time and memory
  * are linear in the elements.
  * Tests: lit/emit/params.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "emit/internal.h"
 #include "ir/core/core.h"
 
@@ -344,15 +346,22 @@ static void add_words(StrBuf *out, const Op *table, uint32_t bytes)
     }
 }
 
-bool emit_weights(Emitter *e, StrBuf *out)
+void emit_weights_path(const Emitter *e, size_t port, StrBuf *out)
 {
-    uint32_t bytes = type_width(e->weights->word) / 8;
+    strbuf_printf(out, "%s%s_%s.npy", op_attr(e->module, SYS_ATTR_CARDS) ? "kernels/" : "",
+                  e->top_name, e->ports.data[port].name);
+}
+
+bool emit_weights(Emitter *e, size_t port, StrBuf *out)
+{
+    const EmitPort *of = &e->ports.data[port];
+    const Attr *attrs = op_attr(e->top, DFG_ATTR_PORT_ATTRS)->u.array.items[port];
+    uint32_t bytes = type_width(of->word) / 8;
     size_t size;
-    if (!size_mul((size_t)e->weights->words_per_frame, bytes, &size)) size = SIZE_MAX;
+    if (!size_mul((size_t)of->words_per_frame, bytes, &size)) size = SIZE_MAX;
     if (!emit_has_room(&e->budget, e->top, size)) return false;
-    add_npy_header(out, e->weights->words_per_frame, bytes);
+    add_npy_header(out, of->words_per_frame, bytes);
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-        if (op->def == EMITHLS(TABLE) && op_attr(op, EMITHLS_ATTR_LOADED))
-            add_words(out, op, bytes);
+        if (emithls_is_loaded_by(op, attrs)) add_words(out, op, bytes);
     return true;
 }

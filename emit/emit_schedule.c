@@ -55,6 +55,17 @@ static void add_loop(StrBuf *out, const HlsLoop *loop, bool rewinds)
     strbuf_add_c(out, "}}");
 }
 
+/* In front of a process that is held. */
+enum { HOLD_STEPS = 2 };
+
+static void add_hold(StrBuf *out, const HlsDesign *design)
+{
+    strbuf_printf(out,
+                  "{cosim::Kind::ONCE, 0, 0, 0, %d, {}},\n         "
+                  "{cosim::Kind::CODE, %lld, 0, 0, 0, {}},\n         ",
+                  HOLD_STEPS, (long long)design->hold);
+}
+
 static void add_step(StrBuf *out, const HlsProcess *process, const HlsStep *step)
 {
     if (step->kind == STEP_LOOP)
@@ -63,7 +74,8 @@ static void add_step(StrBuf *out, const HlsProcess *process, const HlsStep *step
         strbuf_printf(out, "{cosim::Kind::REPEAT, %lld, 0, 0, 0, {}}", (long long)step->count);
     else
         strbuf_printf(out, "{cosim::Kind::%s, 0, 0, 0, %u, {}}",
-                      step->kind == STEP_END ? "END" : "ONCE", step->match);
+                      step->kind == STEP_END ? "END" : "ONCE",
+                      step->match + (process->is_held ? HOLD_STEPS : 0));
 }
 
 static const char *port_name(const Emitter *e, const HlsStream *stream)
@@ -108,6 +120,7 @@ static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
         const HlsProcess *process = &design->processes.data[p];
         if (!process->func) continue;
         strbuf_printf(out, "\n        // %s\n        {", cpp_global(e, symbol_name(process->func)));
+        if (process->is_held) add_hold(out, design);
         for (size_t s = 0; s < process->steps.len; s++) {
             strbuf_add_c(out, s ? ",\n         " : "");
             add_step(out, process, &process->steps.data[s]);
@@ -116,9 +129,10 @@ static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
     }
     bool has_latencies = is_late(design);
     strbuf_add_c(out, "\n    },\n");
-    if (has_latencies || design_flushes(design))
+    if (has_latencies || design_flushes(design) || design->hold > 0)
         strbuf_printf(out, "    %s,\n", design_flushes(design) ? "true" : "false");
-    if (has_latencies) add_latencies(e, design, out);
+    if (has_latencies || design->hold > 0) add_latencies(e, design, out);
+    if (design->hold > 0) strbuf_printf(out, "    %lld,\n", (long long)design->hold);
     strbuf_add_c(out, "};\n");
 }
 

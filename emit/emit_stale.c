@@ -42,7 +42,7 @@ static const char *const *const fixed_names[] = {
     hls_files, placed_files, engine_files, engine_host_files, emit_csim_names, engine_headers};
 /* Of a design on cards: what stands beside the folders, and what is in that of the kernels. */
 static const char *const system_files[] = {SYSTEM_RULES, "system.json"};
-static const char *const kernel_files[] = {".cpp", ".h", "_params.h", ".cfg"};
+static const char *const kernel_files[] = {".cpp", ".h", "_params.h", ".cfg", ".npy"};
 static const char *const lists[] = {RTL_SOURCES, RTL_MEMORIES};
 /* What stands beside the files of the lists. */
 static const char *const companions[] = {RTL_SOURCES, RTL_MEMORIES, "vivado.tcl", "clock.xdc"};
@@ -211,7 +211,8 @@ static bool is_kernel_file(Str name)
         memchr(name.data + skip, '/', name.len - skip))
         return false;
     return str_ends_with(name, ".cpp") || str_ends_with(name, ".h") ||
-           str_ends_with(name, ".cfg") || str_ends_with(name, ".mir");
+           str_ends_with(name, ".cfg") || str_ends_with(name, ".mir") ||
+           str_ends_with(name, ".npy");
 }
 
 static bool is_system_file(Str name)

@@ -228,8 +228,10 @@ bool emit_params(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>_params.h */
 void emit_host(Emitter *e, StrBuf *out);              /* <top>_host.h */
 void emit_testbench(Emitter *e, StrBuf *out);
 void emit_library(Emitter *e, StrBuf *out); /* <top>_lib.cpp */
-/* The loaded tables' elements as .npy. */
-bool emit_weights(Emitter *e, StrBuf *out) MUST_CHECK;
+/* The elements of the tables that are loaded through a port as .npy, and the file's path in the
+ * project: on cards it is beside the kernel that sends them (emit/kernels). */
+bool emit_weights(Emitter *e, size_t port, StrBuf *out) MUST_CHECK;
+void emit_weights_path(const Emitter *e, size_t port, StrBuf *out);
 /* <top>_schedule.h; empty where cosim cannot follow one. False: diagnosed. */
 bool emit_schedule(Emitter *e, StrBuf *out) MUST_CHECK;
 void emit_rtl_testbench(Emitter *e, StrBuf *out); /* <top>_rtl_tb.cpp */
@@ -254,8 +256,10 @@ void emit_emulation_targets(const Emitter *e, StrBuf *out);
 /* Appends a template with its words replaced: PERIOD by the clock's period, TOP by the top
  * function's name, PART by the device's part, FLOW and FORMAT by what the platform makes HLS aim at. */
 void emit_template(const Emitter *e, StrBuf *out, const char *text);
-/* The testbench's files, from the environment; that of the weights lies in the project. */
+/* The testbench's files, from the environment; those of the weights lie in the project, and are left
+ * out of the second. */
 void emit_file_arguments(const Emitter *e, StrBuf *out);
+void emit_frame_arguments(const Emitter *e, StrBuf *out);
 /* " INPUT=FILE.npy OUTPUT=FILE.npy": what `make csim` needs. */
 void emit_csim_arguments(const Emitter *e, StrBuf *out);
 /* Adds the files for the project's platform, if it has one. False: diagnosed. */

@@ -55,7 +55,7 @@ void fuzz_partition(const uint8_t *data, size_t size)
     char path[32];
     fuzz_write_file(data, size, path, sizeof path);
     Context *ctx = fuzz_context_take(&reused);
-    fuzz_check(driver_chain_cards(ctx, "u280", 2, silent, system), "no card", STR(""));
+    fuzz_check(driver_chain_cards(ctx, "u280", 2, true, silent, system), "no card", STR(""));
     fuzz_check(partition_platform(ctx, system, platform, &why), "no platform", strbuf_str(&why));
     size_t errors = diag_error_count(ctx);
     bool ok = partition_read(ctx, str_from(path), platform, &model);

@@ -225,11 +225,9 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
         return flags_wrong(why,
                            "--anchor and --colocate are about the dies of one card, so they go "
                            "with --mode=dp only");
-    if (compile->loads_weights || compile->has_dma_ports || has_verilog(options))
+    if (compile->has_dma_ports || has_verilog(options))
         return flags_wrong(why, "--%s has no form as kernels on cards",
-                           compile->loads_weights   ? "weights=load"
-                           : compile->has_dma_ports ? "interface=dma"
-                                                    : "emit=hls,verilog");
+                           compile->has_dma_ports ? "interface=dma" : "emit=hls,verilog");
     return true;
 }
 

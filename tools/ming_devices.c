@@ -310,7 +310,7 @@ static bool list_system(const Tool *tool, const char *path, const char *device, 
     System *system = xcalloc(1, sizeof *system);
     StrBuf text = {0};
     bool ok = path ? driver_resolve_system(ctx, path, tool_errors(tool), system)
-                   : driver_chain_cards(ctx, device, cards, tool_errors(tool), system);
+                   : driver_chain_cards(ctx, device, cards, true, tool_errors(tool), system);
     if (ok) {
         (as_json ? print_system_json : print_system_table)(system, &text);
         fwrite(text.data, 1, text.len, stdout);

@@ -272,7 +272,7 @@ static bool resolve(Run *run, const char *path)
     int64_t cards = flags->cards == LIMIT_NOT_GIVEN ? 1 : flags->cards;
     bool ok = flags->system ? driver_resolve_system(run->ctx, flags->system, tool_errors(run->tool),
                                                     &run->system)
-                            : driver_chain_cards(run->ctx, flags->device, cards,
+                            : driver_chain_cards(run->ctx, flags->device, cards, true,
                                                  tool_errors(run->tool), &run->system);
     ok = ok && (partition_platform(run->ctx, &run->system, &run->platform, &why) ||
                 tool_error(run->tool, "error: %s", why.data));

@@ -232,9 +232,9 @@ static bool verify_table(Op *op)
     if (value->type->kind != TYPE_RANKED_TENSOR || !is_scalar(type_elem(value->type)))
         return op_error(op, "value must be a ranked tensor of scalars");
     return emithls_loaded_is_valid(op) ||
-           op_error(op,
-                    "per_word is of loaded tables of integers, of which words of at most 64 bits "
-                    "hold that many");
+           op_error(
+               op, "chain and per_word are of loaded tables of integers, of which words of at most "
+                   "64 bits hold that many");
 }
 
 static bool verify_get(Op *op, SymbolTables *tables)

@@ -39,12 +39,13 @@ enum {
  * target/dse/binding.c; read by schedule/latency.c and emit. */
 #define EMITHLS_ATTR_BIND "emithls.bind"
 /* Among the port_attrs of the top function: the tensor of a frame, a type; the shape of a word, an
- * i64 array; and whether it is the port of loaded weights, a unit. The first two written by
- * dfg_to_emithls, load-weights has the frame and the last; read by add-memory-ports, sim/design and
- * emit. */
+ * i64 array; whether it is a port of loaded weights, a unit; and which of
+ * them, the number of its chain, an i64, 0 without it. The first two written by dfg_to_emithls,
+ * load-weights has the frame and the others; read by add-memory-ports, sim/design and emit. */
 #define EMITHLS_ATTR_FRAME "emithls.frame"
 #define EMITHLS_ATTR_WORD "emithls.word"
 #define EMITHLS_ATTR_WEIGHTS "emithls.weights"
+#define EMITHLS_ATTR_PORT_CHAIN "emithls.chain"
 /* Also among them: that the stream comes from a DMA or goes to one, in beats of that many bits with
  * TKEEP, and with TLAST at the end of a frame; an i64. Written by add-dma-ports and load-weights;
  * read by emithls_to_rtl and emit. */
@@ -74,6 +75,7 @@ enum {
 #define EMITHLS_ATTR_DOC "doc"
 #define EMITHLS_ATTR_TEMPORARY "temporary"
 #define EMITHLS_ATTR_LOADED "loaded"
+#define EMITHLS_ATTR_CHAIN "chain"
 #define EMITHLS_ATTR_PER_WORD "per_word"
 #define EMITHLS_ATTR_TABLE "table"
 #define EMITHLS_ATTR_FIXED "fixed"
@@ -124,6 +126,8 @@ Op *emithls_top(const Op *module); /* the func marked `top`, or NULL */
 /* Loaded tables: whether per_word is right; how many words of the port of weights they are, the last of
  * which may be filled in part, and one of them, in its lowest bits. Tests: lit/passes/dfg/load-weights-packed.mir */
 bool emithls_loaded_is_valid(const Op *table);
+/* Whether an op is a table that comes through the port of weights with these attributes. */
+bool emithls_is_loaded_by(const Op *op, const Attr *port);
 int64_t emithls_loaded_per_word(const Op *table);
 int64_t emithls_loaded_words(const Op *table);
 int64_t emithls_loaded_word(const Op *table, int64_t number);

@@ -16,8 +16,21 @@ static bool fits_words(const Type *tensor, int64_t per_word)
            per_word <= MAX_WORD / (int64_t)type_width(elem);
 }
 
+static int64_t number_or_0(const Attr *number)
+{
+    return number ? attr_int_value(number) : 0;
+}
+
+bool emithls_is_loaded_by(const Op *op, const Attr *port)
+{
+    return op->def == EMITHLS(TABLE) && op_attr(op, EMITHLS_ATTR_LOADED) &&
+           number_or_0(op_attr(op, EMITHLS_ATTR_CHAIN)) ==
+               number_or_0(attr_dict_get_c(port, EMITHLS_ATTR_PORT_CHAIN));
+}
+
 bool emithls_loaded_is_valid(const Op *table)
 {
+    if (op_attr(table, EMITHLS_ATTR_CHAIN) && !op_attr(table, EMITHLS_ATTR_LOADED)) return false;
     return !op_attr(table, EMITHLS_ATTR_PER_WORD) ||
            (op_attr(table, EMITHLS_ATTR_LOADED) &&
             fits_words(op_attr(table, "value")->type, emithls_loaded_per_word(table)));

@@ -165,6 +165,10 @@ static bool verify_attr(Op *op, const NamedAttr *attr)
     if (str_eq_c(name, SYS_ATTR_KERNEL))
         return (attr->value->kind == ATTR_STRING && op->def == EMITHLS(FUNC)) ||
                op_error(op, SYS_ATTR_KERNEL " must be a string on an emithls.func");
+    if (str_eq_c(name, SYS_ATTR_CHAIN))
+        return (ATTR_IS_I64.test(attr->value) && attr_int_value(attr->value) >= 0 &&
+                op->def == EMITHLS(FUNC)) ||
+               op_error(op, SYS_ATTR_CHAIN " must be a natural number on an emithls.func");
     if (str_eq_c(name, SYS_ATTR_IN_MEMORY))
         return (attr->value->kind == ATTR_UNIT && op->def == EMITHLS(STREAM)) ||
                op_error(op, SYS_ATTR_IN_MEMORY " must be a unit on an emithls.stream");
@@ -172,10 +176,10 @@ static bool verify_attr(Op *op, const NamedAttr *attr)
         return verify_list(op, attr);
     if (!str_eq_c(name, SYS_ATTR_PLACE))
         return op_error(op,
-                        "has '%.*s'; attributes of sys are " SYS_ATTR_CARDS ", " SYS_ATTR_DIES
-                        ", " SYS_ATTR_IN_MEMORY ", " SYS_ATTR_INSTANCES ", " SYS_ATTR_KERNEL
-                        ", " SYS_ATTR_LINK ", " SYS_ATTR_MODE ", " SYS_ATTR_LINKS
-                        " and " SYS_ATTR_PLACE,
+                        "has '%.*s'; attributes of sys are " SYS_ATTR_CARDS ", " SYS_ATTR_CHAIN
+                        ", " SYS_ATTR_DIES ", " SYS_ATTR_IN_MEMORY ", " SYS_ATTR_INSTANCES
+                        ", " SYS_ATTR_KERNEL ", " SYS_ATTR_LINK ", " SYS_ATTR_MODE
+                        ", " SYS_ATTR_LINKS " and " SYS_ATTR_PLACE,
                         STR_ARG(name));
     if (!attr_is_a(attr->value, &sys_attr_place))
         return op_error(op, SYS_ATTR_PLACE " must be a #sys.place");

@@ -29,6 +29,9 @@ extern const AttrDef sys_attr_place;
 /* On such a function: the kernel that it belongs to, whatever else is on the die, a string.
  * Written by connect-cards; read by split-region. */
 #define SYS_ATTR_KERNEL "sys.kernel"
+/* Likewise: the number of the kernel that split-region will make of it, whose loaded weights come through
+ * a port of its own, an i64. Written by chain-kernels; read by load-weights. */
+#define SYS_ATTR_CHAIN "sys.chain"
 /* On an emithls.stream of a design that is not split: it is a link between cards, a dictionary of
  * SYS_LINK_PACKET and SYS_LINK_PROTOCOL. Written by connect-cards; read by cross-dies, target/fifo
  * and split-region. */

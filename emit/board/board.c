@@ -46,7 +46,7 @@ static bool is_used(const Emitter *e, const BoardFile *row)
 {
     const bool has_cards = op_attr(e->module, SYS_ATTR_CARDS) != NULL;
     if (row->platform != e->options->platform) return false;
-    if (row->use == BOARD_WEIGHTS) return e->weights != NULL;
+    if (row->use == BOARD_WEIGHTS) return e->weights && !has_cards;
     return row->use == BOARD_ALWAYS || (row->use == BOARD_CARDS) == has_cards;
 }
 

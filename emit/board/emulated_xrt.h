@@ -227,19 +227,33 @@ public:
     kernel(const device &, const uuid &uuid, const std::string &name)
     {
         const std::vector<design::Kernel> rows = design::kernels();
+        const std::vector<design::Weights> loaders = design::weights();
         for (number = 0; number < rows.size(); number++)
-            for (std::size_t n = 0; n < design::instances; n++) {
-                accelerator = design::is_replicated ? uuid.card * design::instances + n : n;
-                if (name == rows[number].name + ":{" + rows[number].name + "_" + std::to_string(n) + "}" &&
-                    (design::is_replicated || rows[number].card == uuid.card))
-                    return;
-            }
+            if (is_called(name, rows[number].name, rows[number].card, uuid.card))
+                return;
+        is_loader = true;
+        for (number = 0; number < loaders.size(); number++)
+            if (is_called(name, loaders[number].kernel, loaders[number].card, uuid.card))
+                return;
         throw std::runtime_error("card " + std::to_string(uuid.card) + " has no kernel " + name);
     }
 
     int group_id(int argument) const { return argument; }
 
     std::size_t number = 0, accelerator = 0;
+    bool is_loader = false;
+
+private:
+    /* Whether it is a unit of that kernel, which sets the accelerator. */
+    bool is_called(const std::string &name, const std::string &row, std::size_t card, std::size_t here)
+    {
+        for (std::size_t n = 0; n < design::instances; n++) {
+            accelerator = design::is_replicated ? here * design::instances + n : n;
+            if (name == row + ":{" + row + "_" + std::to_string(n) + "}" && (design::is_replicated || card == here))
+                return true;
+        }
+        return false;
+    }
 };
 
 using bo = ming::TwoSidedBuffer<xclBOSyncDirection, XCL_BO_SYNC_BO_TO_DEVICE>;
@@ -253,17 +267,32 @@ public:
         call_.buffers[index] = buffer.memory();
         kept_.push_back(buffer);
     }
-    void set_arg(int, int frames) { call_.frames = frames; }
+    void set_arg(int, int number) { call_.frames = number; } /* of frames, or words of weights */
 
-    void start() { batch_ = emulate::accelerators()[kernel_.accelerator].start(kernel_.number, call_); }
+    void start()
+    {
+        if (kernel_.is_loader)
+            send_weights();
+        else
+            batch_ = emulate::accelerators()[kernel_.accelerator].start(kernel_.number, call_);
+    }
 
     ert_cmd_state wait()
     {
-        emulate::accelerators()[kernel_.accelerator].wait(kernel_.number, batch_);
+        if (!kernel_.is_loader)
+            emulate::accelerators()[kernel_.accelerator].wait(kernel_.number, batch_);
         return ERT_CMD_STATE_COMPLETED;
     }
 
 private:
+    void send_weights() const
+    {
+        const design::Weights row = design::weights()[kernel_.number];
+        const std::size_t size = static_cast<std::size_t>(call_.frames) * row.port.frame_bytes() / row.port.words();
+        const std::uint8_t *const bytes = call_.buffers.at(0);
+        emulate::Host::the().load_weights(kernel_.accelerator, row.name, {bytes, bytes + size});
+    }
+
     kernel kernel_;
     emulate::Accelerator::Call call_;
     std::vector<bo> kept_;

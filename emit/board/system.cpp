@@ -1,6 +1,9 @@
 /* Runs a design on several cards with XRT, or on the processes of `make emulate`:
  *
- *   host [--devices=N,N…] [--xclbin=FILE,FILE…] [--network=FILE] [--batch=16] [--slots=3] INPUT.npy… OUTPUT.npy…
+ *   host [--devices=N,N…] [--xclbin=FILE,FILE…] [--network=FILE] [--weights=DIR]
+ *        [--batch=16] [--slots=3] INPUT.npy… OUTPUT.npy…
+ *
+ * Weights that are not in the bitstreams are sent to all kernels before the first frame.
  *
  * An accelerator is one or more stages, each of which has kernels at memory on one card or several. A batch
  * of frames goes through the stages one after the other; between two of them the host copies what the first
@@ -15,9 +18,10 @@
 #ifdef MING_EMULATE
 #include "emulated_xrt.h"
 #include "emulated_network.h"
-static const char where[] = "emulated";
+/* Where it runs, and the project's folder from the program's. */
+static const char where[] = "emulated", project[] = "";
 #else
-static const char where[] = "on cards";
+static const char where[] = "on cards", project[] = "../";
 #include <xrt/xrt_bo.h>
 #include <xrt/xrt_device.h>
 #include <xrt/xrt_kernel.h>
@@ -40,6 +44,7 @@ struct Options {
     std::vector<std::size_t> devices;
     std::vector<std::string> xclbins, files;
     std::string network; /* addresses of ports; empty: something else fills the tables of UDP cores */
+    std::string weights; /* their folder */
     std::size_t batch = 16, slots = 3;
 };
 
@@ -312,6 +317,59 @@ private:
     bool is_fed_ = false, has_failed_ = false;
 };
 
+/* Sends the words of a file to a kernel that has tables. */
+class Loader {
+public:
+    Loader(Card &card, const design::Weights &row, const std::string &unit, const std::string &folder)
+        : kernel_(card.device, card.uuid, unit), buffer_(card.device, row.port.frame_bytes(), kernel_.group_id(0)),
+          run_(kernel_), name_(row.kernel)
+    {
+        const std::string path = folder + "/" + row.kernel + ".npy";
+        const ming::Array words = ming::npy_read(path.c_str());
+        if (words.shape != row.port.shape)
+            throw std::runtime_error(path + ": these are not the weights of this design");
+        const std::vector<std::uint8_t> bytes = ming::pack(row.port, words, 0);
+        std::copy(bytes.begin(), bytes.end(), buffer_.map<std::uint8_t *>());
+        buffer_.sync(XCL_BO_SYNC_BO_TO_DEVICE, bytes.size(), 0);
+        run_.set_arg(0, buffer_);
+        run_.set_arg(2, static_cast<int>(row.port.words()));
+        run_.start();
+    }
+
+    void wait()
+    {
+        const ert_cmd_state state = run_.wait();
+        if (state != ERT_CMD_STATE_COMPLETED)
+            throw std::runtime_error("kernel " + name_ + " ended in state " + std::to_string(static_cast<int>(state)));
+    }
+
+private:
+    xrt::kernel kernel_;
+    xrt::bo buffer_;
+    xrt::run run_;
+    std::string name_;
+};
+
+std::string unit_name(const std::string &kernel, std::size_t number)
+{
+    return kernel + ":{" + kernel + "_" + std::to_string(number) + "}";
+}
+
+/* All weights of all accelerators, at once. Frames must not come before: cards without back-pressure
+ * between them would lose words while one of them still loads. */
+void load_weights(std::vector<std::unique_ptr<Card>> &cards, const std::string &folder)
+{
+    std::vector<std::unique_ptr<Loader>> loaders;
+    for (std::size_t card = 0; card < (design::is_replicated ? design::cards : 1); card++)
+        for (std::size_t n = 0; n < design::instances; n++)
+            for (const design::Weights &row : design::weights()) {
+                Card &at = *cards[design::is_replicated ? card : row.card];
+                loaders.push_back(std::make_unique<Loader>(at, row, unit_name(row.kernel, n), folder));
+            }
+    for (const auto &one : loaders)
+        one->wait();
+}
+
 /* Of accelerators that lie on one card each there are some on every card. */
 std::vector<std::vector<design::Kernel>> accelerators()
 {
@@ -321,7 +379,7 @@ std::vector<std::vector<design::Kernel>> accelerators()
             all.push_back(design::kernels());
             for (design::Kernel &kernel : all.back()) {
                 kernel.card = design::is_replicated ? card : kernel.card;
-                kernel.name += ":{" + kernel.name + "_" + std::to_string(n) + "}";
+                kernel.name = unit_name(kernel.name, n);
             }
         }
     return all;
@@ -336,6 +394,7 @@ double run(const Options &options, host::Frames &frames)
         cards.push_back(std::make_unique<Card>(options.devices[i], options.xclbins[i]));
     if (!options.network.empty())
         network::fill<xrt::xclbin, xrt::ip>(options.network, cards);
+    load_weights(cards, options.weights);
     Work work(frames, std::min(options.batch, std::max<std::size_t>(1, frames.count)));
     std::vector<std::unique_ptr<Accelerator>> all;
     for (const std::vector<design::Kernel> &kernels : accelerators())
@@ -370,6 +429,8 @@ void parse_option(Options &options, const std::string &argument)
         options.xclbins = split(value);
     else if (name == "--network" && !value.empty())
         options.network = value;
+    else if (name == "--weights" && !value.empty())
+        options.weights = value;
     else if (name == "--devices") {
         options.devices.clear();
         for (const std::string &part : split(value))
@@ -394,9 +455,10 @@ Options parse(int argc, char **argv)
     Options options;
     std::string folder(argv[0]);
     folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
+    options.weights = folder + project + "kernels";
     for (std::size_t i = 0; i < design::cards; i++) {
         options.devices.push_back(i);
-        options.xclbins.push_back(folder + "../card" + std::to_string(i) + "/system.xclbin");
+        options.xclbins.push_back(folder + project + "card" + std::to_string(i) + "/system.xclbin");
     }
     for (int i = 1; i < argc; i++) {
         const std::string argument(argv[i]);

@@ -97,6 +97,18 @@ bool emit_xrt_link(Emitter *e, StrBuf *out)
     return true;
 }
 
+const char emit_loader_body[] =
+    "#pragma HLS interface mode = m_axi port = memory bundle = gmem offset = slave\n"
+    "#pragma HLS interface mode = s_axilite port = memory\n"
+    "#pragma HLS interface mode = axis port = weights\n"
+    "#pragma HLS interface mode = s_axilite port = words\n"
+    "#pragma HLS interface mode = s_axilite port = return\n"
+    "send:\n"
+    "    for (int i = 0; i < words; ++i) {\n"
+    "#pragma HLS pipeline II = 1\n"
+    "        weights.write(memory[i]);\n"
+    "    }\n}\n";
+
 bool emit_xrt_loader(Emitter *e, StrBuf *out)
 {
     const char *type = cpp_type(e, e->weights->word);
@@ -105,17 +117,7 @@ bool emit_xrt_loader(Emitter *e, StrBuf *out)
                   "#include \"../TOP.h\"\n\n"
                   "void TOP_load(");
     strbuf_printf(out, "const %s *memory, hls::stream<%s> &weights, int words)\n{\n", type, type);
-    strbuf_add_c(out,
-                 "#pragma HLS interface mode = m_axi port = memory bundle = gmem offset = slave\n"
-                 "#pragma HLS interface mode = s_axilite port = memory\n"
-                 "#pragma HLS interface mode = axis port = weights\n"
-                 "#pragma HLS interface mode = s_axilite port = words\n"
-                 "#pragma HLS interface mode = s_axilite port = return\n"
-                 "send:\n"
-                 "    for (int i = 0; i < words; ++i) {\n"
-                 "#pragma HLS pipeline II = 1\n"
-                 "        weights.write(memory[i]);\n"
-                 "    }\n}\n");
+    strbuf_add_c(out, emit_loader_body);
     return true;
 }
 

@@ -153,8 +153,9 @@ static void move_frames(const Emitter *e, StrBuf *out, const Names *names, const
     for (size_t i = 0; i < e->ports.len; i++) {
         const EmitPort *port = &e->ports.data[i];
         if (port->is_input != is_input) continue;
-        strbuf_printf(out, "    %s.%s(\"%s\", %s_host::%s(), %s", who, verb, port->name,
-                      e->top_name, port->name, names->ports.data[i]);
+        strbuf_printf(out, port->is_weights ? "    %s.%s_weights(" : "    %s.%s(", who, verb);
+        strbuf_printf(out, "\"%s\", %s_host::%s(), %s", port->name, e->top_name, port->name,
+                      names->ports.data[i]);
         strbuf_printf(out, port->bus ? ", %s);\n" : ");\n", names->frames);
     }
 }
@@ -249,8 +250,12 @@ void emit_emulation_targets(const Emitter *e, StrBuf *out)
                   "emulate: export MING_SEED := $(value SEED)\n"
                   "emulate: arguments TOP_emulate\n"
                   "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_emulate\"");
-    if (e->options->platform == EMIT_PLATFORM_XRT) strbuf_add_c(out, " $(HOST_FLAGS)");
-    emit_file_arguments(e, out);
+    if (e->options->platform == EMIT_PLATFORM_XRT) {
+        strbuf_add_c(out, " $(HOST_FLAGS)");
+        emit_frame_arguments(e, out);
+    } else {
+        emit_file_arguments(e, out);
+    }
     strbuf_add_c(out, "\n\n");
     add_program(e, out);
     emit_template(e, out,

@@ -10,6 +10,8 @@
 #include "ming_link.h"
 #include "ming_tb.h"
 
+#include <set>
+
 #include <poll.h>
 
 namespace emulate {
@@ -33,6 +35,14 @@ inline std::size_t card_of(const std::vector<Place> &places, const std::string &
         if (name == place.name)
             return place.card;
     throw std::runtime_error("'" + name + "' is on no card");
+}
+
+/* The number of a port, which is there. */
+inline std::uint32_t number_of(const std::vector<Place> &places, const std::string &name)
+{
+    const auto at =
+        std::find_if(places.begin(), places.end(), [&](const Place &place) { return name == place.name; });
+    return static_cast<std::uint32_t>(at - places.begin());
 }
 
 /* Until one of the sockets has something, or takes what waits to be sent. */
@@ -146,6 +156,20 @@ public:
             stream.write(ming::tb::Carried<Word>::put(port, frame.body, w));
     }
 
+    /* What is loaded, before the first frame. */
+    template <class Word>
+    void receive_weights(const char *name, const ming::Port &port, hls::stream<Word> &stream)
+    {
+        const std::uint32_t number = number_of(system_.ports, name);
+        if (!has_port(name) || !loaded_.insert(number).second)
+            return;
+        while (weights_.count(number) == 0)
+            wait();
+        for (std::size_t w = 0; w < port.words(); w++)
+            stream.write(ming::tb::Carried<Word>::put(port, weights_.at(number), w));
+        weights_.erase(number);
+    }
+
     template <class Word>
     void send(const char *name, const ming::Port &port, hls::stream<Word> &stream)
     {
@@ -231,6 +255,8 @@ private:
                 answer();
             else if (message.header.kind == MessageKind::COPY)
                 take_copy(std::move(message));
+            else if (message.header.kind == MessageKind::WEIGHTS)
+                weights_[message.header.count] = std::move(message.body);
             else
                 messages_.push_back(std::move(message));
         }
@@ -323,6 +349,8 @@ private:
     std::vector<std::unique_ptr<Sender>> senders_;     /* in the order of links */
     std::vector<std::unique_ptr<Receiver>> receivers_; /* likewise */
     std::deque<Message> messages_;                     /* of the host, to be taken */
+    std::map<std::uint32_t, std::vector<std::uint8_t>> weights_; /* of ports, to be taken */
+    std::set<std::uint32_t> loaded_;
     std::vector<std::uint8_t> reported_;
 };
 

@@ -241,6 +241,9 @@ private:
         return given ? std::strtoll(given, nullptr, 10) : 1;
     }
 
+    /* On another card. */
+    bool is_elsewhere(const Port &port) const { return outside_ && !outside_->has_port(port.name); }
+
     void begin_calls()
     {
         if (!is_over_)
@@ -300,10 +303,11 @@ private:
         for (std::size_t i = 0; plan && i < plan->ports.size(); i++) {
             const Port &port = plan->ports[i];
             Timeline *world = timelines_[calls_ + i].get();
-            if (world->is_left_out && !port.is_once)
+            if (is_elsewhere(port))
                 continue;
             if (!port.is_once || world->ends.empty())
-                world->pass_words(bind(port.name, 0), port.is_input, port.words);
+                world->pass_words(bind(port.name, 0), port.is_input, port.words,
+                                  port.is_input && !port.is_once ? plan->hold : 0);
             advance(world);
         }
     }
@@ -336,8 +340,7 @@ private:
             fifo->set_depth(Fifo::PORT_DEPTH);
             timelines_.push_back(std::make_unique<Timeline>());
             timelines_.back()->name = plan->ports[i].name;
-            timelines_.back()->is_left_out =
-                plan->ports[i].is_once || (outside_ && !outside_->has_port(plan->ports[i].name));
+            timelines_.back()->is_left_out = plan->ports[i].is_once || is_elsewhere(plan->ports[i]);
         }
     }
 
@@ -422,7 +425,9 @@ private:
             if (one.is_left_out)
                 continue;
             if (enters[1] ? is_input : i < calls)
-                begin = std::min(begin, enters[1] ? one.begins[frame] : frame ? one.ends[frame - 1] : 0);
+                begin = std::min(begin, enters[1] ? one.begins[frame]
+                                 : frame    ? one.ends[frame - 1]
+                                            : plan_->hold);
             if (enters[0] ? is_output : i < calls)
                 end = std::max(end, one.ends[frame]);
         }

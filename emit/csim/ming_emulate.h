@@ -65,6 +65,28 @@ public:
         at(name).socket.send(frame);
     }
 
+    /* The testbench has them in its first frame only; each card that has the port needs them. */
+    template <class Word>
+    void send_weights(const char *name, const ming::Port &port, hls::stream<Word> &stream)
+    {
+        if (!stream.empty()) {
+            std::vector<std::uint8_t> &bytes = weights_[name];
+            bytes.resize(port.frame_bytes());
+            for (std::size_t w = 0; w < port.words(); w++)
+                ming::tb::Carried<Word>::get(stream.read(), port, bytes, w);
+        }
+        if (loaded_.insert({unit_, name}).second)
+            load_weights(unit_, name, weights_[name]);
+    }
+
+    void load_weights(std::size_t unit, const std::string &port, const std::vector<std::uint8_t> &bytes)
+    {
+        Message message(MessageKind::WEIGHTS);
+        message.header.count = number_of(system_.ports, port);
+        message.body = bytes;
+        at(unit, port).socket.send(message);
+    }
+
     template <class Word>
     void receive(const char *name, const ming::Port &port, hls::stream<Word> &stream)
     {
@@ -449,6 +471,8 @@ private:
 
     const System &system_;
     std::vector<Process> cards_;
+    std::map<std::string, std::vector<std::uint8_t>> weights_; /* of ports, as the testbench has them */
+    std::set<std::pair<std::size_t, std::string>> loaded_;     /* units and ports */
     std::size_t begun_ = 0, unit_ = 0, answers_ = 0;
     bool is_asked_ = false, has_failed_ = false;
     bool is_copying_ = true; /* between cards; else the program above does, by take_copy and send_copy */

@@ -28,6 +28,7 @@ enum class MessageKind : std::uint16_t {
     LOST,   /* that packet has not come; answers a probe */
     FRAME,  /* of so many frames in memory, or one: begins */
     DATA,   /* a port's part of it */
+    WEIGHTS, /* that come through port `count`, once, before frames */
     COPY,   /* a frame of link `count`, that the host copies */
     END,    /* no frame follows */
     IDLE,   /* waits; counts of messages */

@@ -67,6 +67,7 @@ struct Plan {
     std::vector<std::vector<Step>> processes; /* in the order of their calls */
     bool flushes = false; /* pipelines of the design, which stall here */
     std::vector<Crossing> crossings = {};
+    std::int64_t hold = 0; /* cycles until frames begin: all tables are loaded before */
 };
 
 /* --- FIFOs ------------------------------------------------------------------- */
@@ -198,10 +199,11 @@ public:
     /* Whether it goes on with the next frame. */
     bool is_held() const { return rewinds_ && !is_finished_; }
 
-    /* The frame of a port: a word per cycle. */
-    void pass_words(Fifo *fifo, bool is_write, std::int64_t words)
+    /* The frame of a port: a word per cycle. hold: cycles before the first one. */
+    void pass_words(Fifo *fifo, bool is_write, std::int64_t words, std::int64_t hold)
     {
         (is_write ? fifo->writer : fifo->reader) = this;
+        clock_ += frames_++ == 0 ? hold : 0;
         for (std::int64_t i = 0; i < words; i++)
             insert({clock_++, fifo, is_write});
         insert({clock_, nullptr, false});

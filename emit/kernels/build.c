@@ -6,7 +6,7 @@
 #include "emit/kernels/internal.h"
 #include "ir/asm/print/print.h"
 
-void kernels_print_config(const KernelSet *set, const char *name, bool has_headers, StrBuf *out)
+void kernels_print_config(const KernelSet *set, const char *name, const char *others, StrBuf *out)
 {
     strbuf_add_c(out, "# v++ -c --mode hls --config, in this folder; make xo does.\n");
     strbuf_add_c(out, "part=");
@@ -14,11 +14,7 @@ void kernels_print_config(const KernelSet *set, const char *name, bool has_heade
     strbuf_add_c(out, "\n\n[hls]\nflow_target=vitis\nclock=");
     emit_add_period(set->module, out);
     strbuf_add_c(out, "ns\n");
-    strbuf_printf(out, "syn.top=%s\nsyn.file=%s.cpp\n", name, name);
-    if (has_headers)
-        strbuf_printf(out, "syn.file=%s.h\nsyn.file=%s_params.h\n", name, name);
-    else
-        strbuf_add_c(out, "syn.file=" KERNELS_ADAPTER_HEADER "\n");
+    strbuf_printf(out, "syn.top=%s\nsyn.file=%s.cpp\n%s", name, name, others);
     strbuf_printf(out,
                   "syn.cflags=-std=c++17\nsyn.compile.enable_auto_rewind=0\n"
                   "package.output.format=xo\npackage.output.file=%s.xo\n",
@@ -122,25 +118,30 @@ static void print_bank(const KernelSet *set, const KernelFiles *k, Str bundle, S
     }
 }
 
+Str kernels_bank(const KernelSet *set, SysPlace place)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_[:]";
+    const Attr *die = kernels_die(set, place);
+    const Attr *bank = die ? attr_dict_get_c(die, SYS_DIE_BANK) : NULL;
+    bool is_plain = bank && strspn(bank->u.string.data, plain) == bank->u.string.len;
+    return is_plain ? bank->u.string : STR("");
+}
+
 /* The bank of its die that each memory of a kernel is in; one for what the host copies has the name of
  * the stream. */
 static void print_banks(const KernelSet *set, int64_t card, StrBuf *out)
 {
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_[:]";
     for (size_t i = 0; i < set->kernels.len; i++) {
         const KernelFiles *k = &set->kernels.data[i];
-        const Attr *die = kernels_die(set, k->place);
-        const Attr *bank = die ? attr_dict_get_c(die, SYS_DIE_BANK) : NULL;
-        if (!is_on_card(set, k, card) || !bank ||
-            strspn(bank->u.string.data, plain) != bank->u.string.len)
-            continue;
+        const Str bank = kernels_bank(set, k->place);
+        if (!is_on_card(set, k, card) || bank.len == 0) continue;
         FOR_EACH_OP(op, region_entry(op_region(k->func, 0))) {
             const Attr *bundle = op_attr(op, EMITHLS_ATTR_BUNDLE);
             if (op->def == EMITHLS(INTERFACE) && bundle)
-                print_bank(set, k, bundle->u.string, bank->u.string, out);
+                print_bank(set, k, bundle->u.string, bank, out);
         }
-        if (k->copy) print_bank(set, k, op_attr(k->copy, "name")->u.string, bank->u.string, out);
+        if (k->copy) print_bank(set, k, op_attr(k->copy, "name")->u.string, bank, out);
     }
 }
 
@@ -153,7 +154,9 @@ void kernels_print_link(const KernelSet *set, int64_t card, StrBuf *out)
     print_units(set, card, out);
     print_network(set, card, out);
     print_banks(set, card, out);
+    kernels_print_loader_units(set, card, out);
     print_streams(set, card, out);
+    kernels_print_loader_streams(set, card, out);
     print_joints(set, card, out);
     strbuf_add_c(out, emit_vivado_section);
 }
@@ -182,6 +185,9 @@ static void print_card_rule(const KernelSet *set, int64_t card, StrBuf *out)
     for (size_t i = 0; i < set->adapters.len; i++)
         if (set->adapters.data[i].place.card == card)
             strbuf_printf(out, " kernels/%s.xo", set->adapters.data[i].name.data);
+    for (size_t i = 0; i < set->weights.len; i++)
+        if (set->is_dp || set->weights.data[i].place.card == card)
+            strbuf_printf(out, " kernels/%s.xo", set->weights.data[i].name.data);
     strbuf_add_char(out, '\n');
     strbuf_add_c(out,
                  "\t@$(call installed,$(VPP),VPP)\n"
@@ -213,6 +219,29 @@ static void print_usage(const KernelSet *set, StrBuf *out)
                       "#   links the kernels of each card\n\n");
 }
 
+/* Kernels that send weights, likewise; they need the header of the kernel that these are for. */
+static void print_loaders(const KernelSet *set, StrBuf *out)
+{
+    if (set->weights.len == 0) return;
+    strbuf_add_c(out, "\nLOADERS :=");
+    for (size_t i = 0; i < set->weights.len; i++)
+        strbuf_printf(out, " \\\n\t%s", set->weights.data[i].name.data);
+    print_template(set, out,
+                   "\nLOADER_OBJECTS := $(LOADERS:%=kernels/%.o)\n\n"
+                   ".PHONY: clean-loaders\n\n"
+                   "clean: clean-loaders\n"
+                   "clean-loaders:\n"
+                   "\trm -rf $(LOADER_OBJECTS) $(LOADERS:%=kernels/%.xo) "
+                   "$(LOADERS:%=kernels/%_hls)\n\n"
+                   "$(LOADER_OBJECTS): %.o: %.cpp $(HEADERS) $(wildcard kernels/*.h)\n"
+                   "\t$(CXX) $(CXXFLAGS) -Icsim -c $< -o $@\n\n"
+                   "xo: $(LOADERS:%=kernels/%.xo)\n\n"
+                   "$(LOADERS:%=kernels/%.xo): kernels/%.xo: kernels/%.cfg kernels/%.cpp "
+                   "$(wildcard kernels/*.h)\n"
+                   "\t@$(call installed,$(VPP),VPP)\n"
+                   "\tcd kernels && $(VPP) -c --mode hls --config $*.cfg --work_dir $*_hls\n\n");
+}
+
 /* Adapters are made as kernels are. */
 static void print_adapters(const KernelSet *set, StrBuf *out)
 {
@@ -222,7 +251,7 @@ static void print_adapters(const KernelSet *set, StrBuf *out)
         strbuf_printf(out, " \\\n\t%s", set->adapters.data[i].name.data);
     print_template(set, out,
                    "\nNETWORK_OBJECTS := kernels/TOP_network.o $(KERNELS:%=kernels/%.o) "
-                   "$(ADAPTERS:%=kernels/%.o)\n\n"
+                   "$(ADAPTERS:%=kernels/%.o) $(LOADER_OBJECTS)\n\n"
                    ".PHONY: network-csim clean-network\n\n"
                    "clean: clean-network\n"
                    "clean-network:\n"
@@ -252,6 +281,8 @@ void kernels_print_make(const KernelSet *set, StrBuf *out)
     strbuf_add_c(out, "KERNELS :=");
     for (size_t i = 0; i < set->kernels.len; i++)
         strbuf_printf(out, " \\\n\t%s", kernels_name(&set->kernels.data[i]));
+    strbuf_add_char(out, '\n');
+    print_loaders(set, out);
     print_template(set, out,
                    "\nSYSTEM_OBJECTS := kernels/TOP_system.o $(KERNELS:%=kernels/%.o)\n\n"
                    ".PHONY: system-csim xo link clean-system\n\n"
@@ -259,7 +290,7 @@ void kernels_print_make(const KernelSet *set, StrBuf *out)
                    "clean-system:\n"
                    "\trm -rf TOP_system_csim $(SYSTEM_OBJECTS) $(KERNELS:%=kernels/%.xo) "
                    "$(KERNELS:%=kernels/%_hls) card*/*.xclbin\n\n"
-                   "TOP_system_csim: TOP_tb.o $(SYSTEM_OBJECTS)\n"
+                   "TOP_system_csim: TOP_tb.o $(SYSTEM_OBJECTS) $(LOADER_OBJECTS)\n"
                    "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) $^ -o $@\n\n"
                    "$(SYSTEM_OBJECTS): %.o: %.cpp $(HEADERS) $(wildcard kernels/*.h)\n"
                    "\t$(CXX) $(CXXFLAGS) -Icsim -c $< -o $@\n\n"

@@ -12,6 +12,11 @@ static bool is_output(const KernelSet *set, uint32_t port)
     return kernels_is_output(region_entry(op_region(set->system, 0))->args[port]);
 }
 
+static bool is_weights(const KernelSet *set, uint32_t port)
+{
+    return kernels_weights_at(set, region_entry(op_region(set->system, 0))->args[port]) != NULL;
+}
+
 static const char *port_name(const KernelSet *set, uint32_t port)
 {
     return set->whole->ports.data[port].data;
@@ -24,6 +29,7 @@ static uint32_t file_of(const KernelSet *set, uint32_t port)
     uint32_t number = 0;
     for (uint32_t i = 0; i < port_count(set); i++) {
         const bool other = is_output(set, i);
+        if (is_weights(set, i)) continue;
         number += other == is_of_outputs ? i < port : !other;
     }
     return number;
@@ -35,7 +41,7 @@ static void print_ports(const KernelSet *set, StrBuf *out)
                       "inline std::vector<Port> ports()\n{\n    return {\n");
     for (int outputs = 0; outputs < 2; outputs++)
         for (uint32_t i = 0; i < port_count(set); i++) {
-            if (is_output(set, i) != (outputs == 1)) continue;
+            if (is_output(set, i) != (outputs == 1) || is_weights(set, i)) continue;
             strbuf_printf(out, "        {%s, \"%s\", %s_host::%s()},\n",
                           outputs ? "OUTPUT" : "INPUT", port_name(set, i), set->whole->top.data,
                           port_name(set, i));
@@ -111,6 +117,19 @@ static void print_links(const KernelSet *set, StrBuf *out)
     strbuf_add_c(out, "};\n}\n\n");
 }
 
+static void print_weights(const KernelSet *set, StrBuf *out)
+{
+    strbuf_add_c(out, "// Kernels that send weights, of one accelerator, and what they send.\n"
+                      "inline std::vector<Weights> weights()\n{\n    return {\n");
+    for (size_t i = 0; i < set->weights.len; i++) {
+        const KernelWeights *w = &set->weights.data[i];
+        strbuf_printf(out, "        {\"%s\", %lld, \"%s\", %s_host::%s()},\n", w->name.data,
+                      set->is_dp ? 0LL : (long long)w->place.card, port_name(set, w->port),
+                      set->whole->top.data, port_name(set, w->port));
+    }
+    strbuf_add_c(out, "    };\n}\n\n");
+}
+
 static const char types[] =
     "enum Kind { INPUT, OUTPUT, COPY_OUT, COPY_IN };\n\n"
     "struct Port {\n"
@@ -132,6 +151,13 @@ static const char types[] =
     "};\n\n"
     "struct Link {\n"
     "    std::size_t from, from_port, to, to_port, socket;\n"
+    "};\n\n"
+    "// Of the kernel: memory with the words is argument 0, their number argument 2.\n"
+    "struct Weights {\n"
+    "    std::string kernel;\n"
+    "    std::size_t card;\n"
+    "    const char *name;\n"
+    "    ming::Port port;\n"
     "};\n\n";
 
 void kernels_print_design(const KernelSet *set, StrBuf *out)
@@ -155,5 +181,6 @@ void kernels_print_design(const KernelSet *set, StrBuf *out)
     print_kernels(set, out);
     print_copies(set, out);
     print_links(set, out);
+    print_weights(set, out);
     strbuf_add_c(out, "} // namespace design\n\n#endif\n");
 }

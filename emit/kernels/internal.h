@@ -83,6 +83,14 @@ typedef struct KernelJoint {
     int64_t card, port, depth; /* port: of the UDP core */
 } KernelJoint;
 
+/* A port of loaded weights of the system, and the kernel that sends what comes there. */
+typedef struct KernelWeights {
+    StrBuf name;               /* of that kernel */
+    uint32_t port;             /* argument of the system */
+    uint32_t kernel, argument; /* what it sends to */
+    SysPlace place;
+} KernelWeights;
+
 typedef struct KernelSet {
     Op *module;
     const Op *system;
@@ -96,6 +104,7 @@ typedef struct KernelSet {
     VEC(KernelAdapter) adapters;
     VEC(KernelNetPort) ports;
     VEC(KernelJoint) joints;
+    VEC(KernelWeights) weights;
     char prefix[8]; /* of adapters' names */
 } KernelSet;
 
@@ -121,6 +130,8 @@ Str kernels_card(const KernelSet *set, int64_t card);
 /* A dictionary of SYS_DIE keys, or NULL. */
 const Attr *kernels_die(const KernelSet *set, SysPlace place);
 void kernels_print_die(const KernelSet *set, SysPlace place, StrBuf *out);
+/* The bank of a die's memory as link.cfg may have it; empty: none is known. */
+Str kernels_bank(const KernelSet *set, SysPlace place);
 int64_t kernels_card_count(const KernelSet *set);
 
 /* Links and adapters of the system, which the set keeps until they are freed. */
@@ -136,6 +147,20 @@ void kernels_print_item(const KernelLink *link, char type, StrBuf *out);
 void kernels_print_adapter_prototype(const KernelSet *set, const KernelAdapter *adapter,
                                      StrBuf *out);
 
+/* Weights, which the set keeps likewise; those that come at a value of the system, or NULL. */
+void kernels_find_weights(KernelSet *set);
+void kernels_free_weights(KernelSet *set);
+const KernelWeights *kernels_weights_at(const KernelSet *set, const Value *value);
+int64_t kernels_weights_words(const KernelSet *set, const KernelWeights *w);
+/* The C++ of what sends them; its prototype, what it has of link.cfg and system.json, and its call in
+ * TOP_system.cpp, from port i into the stream sent<i>. */
+void kernels_print_loader(const KernelSet *set, const KernelWeights *w, StrBuf *out);
+void kernels_print_loader_prototype(const KernelSet *set, const KernelWeights *w, StrBuf *out);
+void kernels_print_loader_units(const KernelSet *set, int64_t card, StrBuf *out);
+void kernels_print_loader_streams(const KernelSet *set, int64_t card, StrBuf *out);
+void kernels_print_weights_json(const KernelSet *set, JsonWriter *w);
+void kernels_print_loading(const KernelSet *set, StrBuf *out);
+
 /* Files. */
 void kernels_print_adapter(const KernelSet *set, const KernelAdapter *adapter, StrBuf *out);
 /* Of TOP_network.cpp: what stands before the function; the stream at a kernel's argument. */
@@ -143,8 +168,8 @@ void kernels_print_network(const KernelSet *set, StrBuf *out);
 size_t kernels_joint_at(const KernelSet *set, const char *kernel, const char *arg);
 /* TOP_system.cpp, or with adapters and a network between cards TOP_network.cpp. */
 void kernels_print_system(const KernelSet *set, bool has_network, StrBuf *out);
-/* Of a kernel or, without headers of its own, an adapter. */
-void kernels_print_config(const KernelSet *set, const char *name, bool has_headers, StrBuf *out);
+/* Of a kernel, an adapter or a loader. others: lines of the files that it needs besides. */
+void kernels_print_config(const KernelSet *set, const char *name, const char *others, StrBuf *out);
 void kernels_print_link(const KernelSet *set, int64_t card, StrBuf *out); /* link.cfg */
 void kernels_print_make(const KernelSet *set, StrBuf *out);               /* system.mk */
 void kernels_print_json(const KernelSet *set, StrBuf *out);               /* system.json */

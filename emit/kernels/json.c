@@ -204,6 +204,7 @@ void kernels_print_json(const KernelSet *set, StrBuf *out)
     add_kernels(set, w);
     for (Joint kind = STREAMS; kind <= COPIES; kind++) add_streams(set, kind, w);
     add_adapters(set, w);
+    kernels_print_weights_json(set, w);
     json_end_object(w);
     strbuf_add_char(out, '\n');
 }

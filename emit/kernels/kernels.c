@@ -231,6 +231,17 @@ static StrBuf *add_file(EmittedProject *project, const char *folder, const char 
     return &file->text;
 }
 
+/* header: of that kernel. */
+static void add_config(const KernelSet *set, const char *name, const char *header, bool has_params,
+                       EmittedProject *project)
+{
+    StrBuf others = {0};
+    strbuf_printf(&others, "syn.file=%s.h\n", header);
+    if (has_params) strbuf_printf(&others, "syn.file=%s_params.h\n", header);
+    kernels_print_config(set, name, others.data, add_file(project, FOLDER, name, ".cfg"));
+    strbuf_free(&others);
+}
+
 /* The C++ of a kernel. */
 static void add_sources(const KernelSet *set, const KernelFiles *k, EmittedProject *project)
 {
@@ -245,8 +256,16 @@ static void add_sources(const KernelSet *set, const KernelFiles *k, EmittedProje
                                strbuf_str(&file->text));
             strbuf_free(&name);
         }
-    kernels_print_config(set, kernels_name(k), true,
-                         add_file(project, FOLDER, kernels_name(k), ".cfg"));
+    add_config(set, kernels_name(k), kernels_name(k), true, project);
+}
+
+static void add_loaders(const KernelSet *set, EmittedProject *project)
+{
+    for (size_t i = 0; i < set->weights.len; i++) {
+        const KernelWeights *w = &set->weights.data[i];
+        kernels_print_loader(set, w, add_file(project, FOLDER, w->name.data, ".cpp"));
+        add_config(set, w->name.data, kernels_name(&set->kernels.data[w->kernel]), false, project);
+    }
 }
 
 /* Adapters, their header, and what simulates them. False: diagnosed. */
@@ -258,7 +277,7 @@ static bool add_adapters(const KernelSet *set, EmittedProject *project)
     for (size_t i = 0; i < set->adapters.len; i++) {
         const KernelAdapter *adapter = &set->adapters.data[i];
         kernels_print_adapter(set, adapter, add_file(project, FOLDER, adapter->name.data, ".cpp"));
-        kernels_print_config(set, adapter->name.data, false,
+        kernels_print_config(set, adapter->name.data, "syn.file=" KERNELS_ADAPTER_HEADER "\n",
                              add_file(project, FOLDER, adapter->name.data, ".cfg"));
     }
     kernels_print_system(set, true, add_file(project, FOLDER, project->top.data, "_network.cpp"));
@@ -284,6 +303,7 @@ static bool add_files(const KernelSet *set, EmittedProject *project)
     extend_makefile(project);
     EmittedFile report = project->files.data[--project->files.len]; /* which stays the last */
     for (size_t i = 0; i < set->kernels.len; i++) add_sources(set, &set->kernels.data[i], project);
+    add_loaders(set, project);
     kernels_print_system(set, false, add_file(project, FOLDER, top, "_system.cpp"));
     bool ok = add_adapters(set, project);
     op_print(add_file(project, FOLDER, top, ".mir"), set->module, &PRINT_DEFAULT);
@@ -319,8 +339,10 @@ bool kernels_emit(Op *system, const EmitOptions *options, EmittedProject *projec
     set.design = design;
     ok = design;
     if (ok) kernels_find_links(&set);
+    if (ok) kernels_find_weights(&set);
     ok = ok && add_files(&set, project);
     kernels_free_links(&set);
+    kernels_free_weights(&set);
     design_free(design);
     for (size_t i = 0; i < set.kernels.len; i++) emitted_project_free(&set.kernels.data[i].project);
     vec_free(&set.kernels);

@@ -20,7 +20,10 @@ static bool is_link(const Value *value)
 static void print_argument(const Names *names, const KernelFiles *k, uint32_t arg, StrBuf *out)
 {
     const Value *value = op_operand(k->kernel, arg);
-    if (names->has_network && is_link(value))
+    const KernelWeights *weights = kernels_weights_at(names->set, value);
+    if (weights)
+        strbuf_printf(out, "sent%zu", (size_t)(weights - names->set->weights.data));
+    else if (names->has_network && is_link(value))
         strbuf_printf(out, "network::joint%zu",
                       kernels_joint_at(names->set, kernels_name(k), kernels_port(k, arg)));
     else if (value->is_arg)
@@ -80,7 +83,13 @@ void kernels_print_system(const KernelSet *set, bool has_network, StrBuf *out)
     for (size_t i = 0; i < set->kernels.len; i++)
         strbuf_printf(out, "#include \"%s.h\"\n", kernels_name(&set->kernels.data[i]));
     if (has_network) kernels_print_network(set, out);
-    if (kernels_has_copies(set)) strbuf_add_c(out, "\n#include <cstddef>\n#include <vector>\n");
+    if (kernels_has_copies(set) || set->weights.len > 0)
+        strbuf_add_c(out, "\n#include <cstddef>\n#include <vector>\n");
+    for (size_t i = 0; i < set->weights.len; i++) {
+        strbuf_add_char(out, '\n');
+        kernels_print_loader_prototype(set, &set->weights.data[i], out);
+        strbuf_add_c(out, ";\n");
+    }
     strbuf_printf(out, "\nvoid %s(", set->whole->top.data);
     for (uint32_t i = 0; i < body->arg_count; i++) {
         if (i) strbuf_add_c(out, ", ");
@@ -99,6 +108,7 @@ void kernels_print_system(const KernelSet *set, bool has_network, StrBuf *out)
         strbuf_printf(out, " stream%zu(\"stream%zu\");\n", count, count);
         count++;
     }
+    kernels_print_loading(set, out);
     for (size_t i = 0; i < set->kernels.len; i++) {
         print_call(&names, &set->kernels.data[i], kernels_has_memory_ports(set), out);
         if (has_network && writes_link(set, i)) strbuf_add_c(out, "    network::carry();\n");

@@ -1,8 +1,11 @@
 /* load-weights: tables that are memories become variables that are filled at start-up. Their words
- * come through one port and a chain of processes. Each process takes its own words and forwards the
+ * come through a port and a chain of processes. Each process takes its own words and forwards the
  * rest, in the first call only.
  *
  *   port ─▶ process ─▶ process ─▶ … ─▶ process
+ *
+ * On cards each kernel has such a port and chain (sys.chain), since kernels are started one by one; the
+ * table says by which number its words come.
  *
  * A word of the chain holds as many elements of a table as fit (load_table.c). Tables of a single
  * word stay constants, because they are logic and not memories.
@@ -12,6 +15,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "passes/dfg/internal.h"
@@ -22,8 +26,11 @@ enum { CHAIN_DEPTH = 2, MIN_WORD = 8, MAX_WORD = 64 };
 typedef struct LoadChain {
     Context *ctx;
     Op *top;
-    VEC(LoadedTable) tables; /* in order of the chain: of the functions, then of the tables there */
-    PtrMap gets;             /* Ident* of a table -> how often it is used */
+    VEC(LoadedTable)
+    tables;         /* chain by chain, of each: of the functions, then of the tables there */
+    int64_t number; /* of the chain that is made */
+    bool is_only;   /* there is no other */
+    PtrMap gets;    /* Ident* of a table -> how often it is used */
     const Type *word;
 } LoadChain;
 
@@ -81,6 +88,13 @@ static void separate_lanes(const Value *array)
     op_erase(lanes);
 }
 
+/* Of the chain that the tables of a function are in. */
+static int64_t chain_of(const Op *func)
+{
+    const Attr *number = op_attr(func, SYS_ATTR_CHAIN);
+    return number ? attr_int_value(number) : 0;
+}
+
 static void declare_variable(LoadChain *chain, Op *func, Op *get)
 {
     Context *ctx = chain->ctx;
@@ -93,6 +107,7 @@ static void declare_variable(LoadChain *chain, Op *func, Op *get)
     value_replace_all(op_result(get, 0), variable);
     rebind(pragma_of(variable, EMITHLS(BIND_STORAGE)));
     op_set_attr(table, EMITHLS_ATTR_LOADED, attr_unit(ctx));
+    if (chain_of(func) > 0) op_set_attr(table, EMITHLS_ATTR_CHAIN, attr_i64(ctx, chain_of(func)));
     op_unlink(table);
     op_insert_before(table, func);
     op_erase(get);
@@ -227,12 +242,21 @@ static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words)
 {
     Context *ctx = chain->ctx;
     const Type *frame = type_tensor(chain->word, &words, 1, NULL);
-    const NamedAttr items[3] = {
-        build_named_attr(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
-        build_named_attr(ctx, EMITHLS_ATTR_WEIGHTS, attr_unit(ctx)),
-        build_named_attr(ctx, EMITHLS_ATTR_BEAT, attr_i64(ctx, emithls_beat_bits(chain->word, 1)))};
-    Value *port = add_argument(chain->top, "weights", emithls_stream(chain->word),
-                               attr_dict(ctx, items, has_dma(chain->top) ? 3 : 2));
+    NamedAttr items[4] = {build_named_attr(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
+                          build_named_attr(ctx, EMITHLS_ATTR_WEIGHTS, attr_unit(ctx))};
+    uint32_t count = 2;
+    if (has_dma(chain->top))
+        items[count++] = build_named_attr(ctx, EMITHLS_ATTR_BEAT,
+                                          attr_i64(ctx, emithls_beat_bits(chain->word, 1)));
+    if (chain->number > 0)
+        items[count++] =
+            build_named_attr(ctx, EMITHLS_ATTR_PORT_CHAIN, attr_i64(ctx, chain->number));
+    StrBuf name = {0};
+    strbuf_add_c(&name, "weights");
+    if (!chain->is_only) strbuf_printf(&name, "_%lld", (long long)chain->number);
+    Value *port = add_argument(chain->top, name.data, emithls_stream(chain->word),
+                               attr_dict(ctx, items, count));
+    strbuf_free(&name);
     Builder b = builder_before(dataflow);
     NamedAttr mode = build_named_attr(ctx, "mode", attr_string_c(ctx, "axis"));
     build(&b, EMITHLS(INTERFACE), &port, 1, NULL, 0, &mode, 1);
@@ -249,14 +273,22 @@ static size_t function_end(const LoadChain *chain, size_t first)
     return end;
 }
 
-static void connect_chain(LoadChain *chain, Op *dataflow)
+/* Tables from `first` on that are in the same chain end there. */
+static size_t chain_end(const LoadChain *chain, size_t first)
+{
+    size_t end = first;
+    while (end < chain->tables.len && chain_of(chain->tables.data[end].func) == chain->number)
+        end++;
+    return end;
+}
+
+static void connect_chain(LoadChain *chain, size_t first, size_t behind, Op *dataflow, Op *place)
 {
     int64_t words = 0;
-    Op *place = dataflow->next;
-    for (size_t i = 0; i < chain->tables.len; i++)
+    for (size_t i = first; i < behind; i++)
         words += emithls_loaded_words(chain->tables.data[i].table);
     Value *link = add_port(chain, dataflow, words);
-    for (size_t first = 0, end; first < chain->tables.len; first = end) {
+    for (size_t end; first < behind; first = end) {
         Op *func = chain->tables.data[first].func, *call = call_of(chain->top, func);
         end = function_end(chain, first);
         for (size_t i = first; i < end; i++)
@@ -267,6 +299,29 @@ static void connect_chain(LoadChain *chain, Op *dataflow)
         link = add_link(chain, place, symbol_name(func)->str,
                         symbol_name(chain->tables.data[end].func)->str);
         append_operand(call, link);
+    }
+}
+
+static void connect_chains(LoadChain *chain, Op *dataflow)
+{
+    Op *place = dataflow->next;
+    for (size_t first = 0, end; first < chain->tables.len; first = end) {
+        chain->number = chain_of(chain->tables.data[first].func);
+        end = chain_end(chain, first);
+        chain->is_only = first == 0 && end == chain->tables.len;
+        connect_chain(chain, first, end, dataflow, place);
+    }
+}
+
+/* Chain by chain, in each as they were. */
+static void sort_chains(LoadChain *chain)
+{
+    for (size_t i = 1; i < chain->tables.len; i++) {
+        const LoadedTable table = chain->tables.data[i];
+        size_t at = i;
+        for (; at > 0 && chain_of(chain->tables.data[at - 1].func) > chain_of(table.func); at--)
+            chain->tables.data[at] = chain->tables.data[at - 1];
+        chain->tables.data[at] = table;
     }
 }
 
@@ -312,7 +367,8 @@ static bool load_weights(Pass *pass, Op *module)
             collect(&chain, op);
     plan_tables(&chain, width);
     bool ok = check_rewinding(&chain);
-    if (ok && chain.tables.len) connect_chain(&chain, dataflow);
+    if (ok) sort_chains(&chain);
+    if (ok) connect_chains(&chain, dataflow);
     vec_free(&chain.tables);
     ptrmap_free(&chain.gets);
     return ok;

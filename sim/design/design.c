@@ -442,6 +442,64 @@ static bool add_kernel(HlsDesign *design, const Op *kernel, Names *names)
     return true;
 }
 
+/* What loads a process's tables; what it hands on takes no more than the words' way through it. */
+static int64_t loading_cycles(const HlsProcess *p)
+{
+    int64_t cycles = PROCESS_START;
+    for (size_t l = 0; l < p->loops.len; l++) {
+        const HlsLoop *loop = &p->loops.data[l];
+        bool writes = false;
+        for (size_t a = 0; a < loop->accesses.len; a++) writes |= loop->accesses.data[a].is_write;
+        if (loop->is_once)
+            cycles += loop->executions *
+                      (LOOP_START + (writes ? loop->depth : design_loop_cycles(loop)) + 1);
+    }
+    return cycles;
+}
+
+/* Along the chain of processes that begins at a port. */
+static int64_t chain_cycles(const HlsDesign *design, uint32_t port)
+{
+    int64_t cycles = 0;
+    uint32_t stream = port;
+    while (stream != HLS_NOBODY && design->streams.data[stream].reader != HLS_NOBODY) {
+        const HlsProcess *p = &design->processes.data[design->streams.data[stream].reader];
+        stream = HLS_NOBODY;
+        cycles += loading_cycles(p);
+        for (uint32_t i = 0; p->func && i < p->port_count; i++) {
+            const HlsStream *s =
+                p->streams[i] == HLS_NOBODY ? NULL : &design->streams.data[p->streams[i]];
+            if (s && s->is_once && s->writer != HLS_NOBODY &&
+                &design->processes.data[s->writer] == p)
+                stream = p->streams[i];
+        }
+    }
+    return cycles;
+}
+
+/* Whether a process works on what it gets from others, or loads. */
+static bool depends(const HlsDesign *design, uint32_t process)
+{
+    const HlsProcess *p = &design->processes.data[process];
+    bool reads = p->is_once;
+    for (uint32_t i = 0; i < p->port_count; i++)
+        reads |=
+            p->streams[i] != HLS_NOBODY && design->streams.data[p->streams[i]].reader == process;
+    return reads;
+}
+
+/* The host of cards begins with frames when all weights are loaded, so that no card waits for
+ * another's. */
+static void hold_frames(HlsDesign *design)
+{
+    if (!op_attr(op_parent(design->top), SYS_ATTR_CARDS)) return;
+    for (uint32_t i = 0; i < design->port_count; i++)
+        if (design->streams.data[i].is_once)
+            design->hold = i64_max(design->hold, chain_cycles(design, i));
+    for (uint32_t i = 0; design->hold > 0 && i < design->processes.len; i++)
+        design->processes.data[i].is_held = !depends(design, i);
+}
+
 static bool build_top(HlsDesign *design, Names *values)
 {
     Block *body = region_entry(op_region(design->top, 0));
@@ -460,6 +518,7 @@ static bool build_top(HlsDesign *design, Names *values)
     if (!check_ends(design)) return false;
     for (uint32_t i = 0; i < design->port_count; i++)
         if (design->streams.data[i].words > 0) add_world(design, i);
+    hold_frames(design);
     return true;
 }
 

@@ -97,6 +97,7 @@ typedef struct HlsProcess {
     VEC(HlsStep) steps;
     int64_t cycles;               /* from frame to frame without waiting */
     int64_t start_late, end_late; /* by a perturbation: before the first loop, behind the last */
+    bool is_held;                 /* begins with the first frame in cycle `hold` of the design */
 } HlsProcess;
 
 typedef struct HlsStream {
@@ -128,6 +129,7 @@ typedef struct HlsDesign {
     Clock clock;
     VEC(HlsProcess) processes;
     VEC(HlsStream) streams; /* the ports first */
+    int64_t hold;           /* cycles until all tables are loaded, where frames wait for that */
     uint32_t port_count;    /* of streams; memories are none */
     bool may_pause; /* for the events of a frame: frames may be started late, so that a process
                                that rewinds may run empty before them, or not (target/fifo) */

@@ -90,17 +90,17 @@ bool design_stream_port_init(const HlsDesign *design, const HlsStream *stream, A
                     STR_ARG(stream->name));
 }
 
-/* The words of all loaded tables, in the module's order. */
+/* The words of all tables that come through the port, in the module's order. */
 static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPort *port)
 {
     int64_t used = 0;
+    const Attr *attrs = op_attr(design->top, DFG_ATTR_PORT_ATTRS)->u.array.items[port->arg];
     port->lanes = emithls_lanes(stream->word);
     port->count = stream->words * port->lanes;
     port->weights = array_new(type_tensor(emithls_scalar(stream->word), &port->count, 1, NULL));
     port->array = port->weights;
     FOR_EACH_OP(op, design->top->block) {
-        bool is_loaded = op->def == EMITHLS(TABLE) && op_attr(op, EMITHLS_ATTR_LOADED);
-        int64_t words = is_loaded ? emithls_loaded_words(op) : 0;
+        int64_t words = emithls_is_loaded_by(op, attrs) ? emithls_loaded_words(op) : 0;
         for (int64_t i = 0; port->weights && i < words && used < port->count; i++)
             array_set_i64(port->weights, used++, emithls_loaded_word(op, i));
     }

@@ -29,7 +29,7 @@ static void frame_bounds(const HlsDesign *design, const HlsSim *sim, size_t fram
         const HlsFrame *f = &hls_sim_frames(sim, i)->data[frame];
         bool enters = has_sources ? !p->func && p->is_source : p->func != NULL;
         bool leaves = has_sinks ? !p->func && !p->is_source : p->func != NULL;
-        int64_t start = has_sources ? f->begin : frame > 0 ? f[-1].end : 0;
+        int64_t start = has_sources ? f->begin : frame > 0 ? f[-1].end : design->hold;
         if (enters && !p->is_once && start < *begin) *begin = start;
         if (leaves && !p->is_once && f->end > *end) *end = f->end;
     }

@@ -233,6 +233,7 @@ static void begin_frame(HlsSim *sim, TimedProcess *p)
     p->frame = (HlsFrame){.begin = p->now};
     p->tick_count = 0;
     reset_cursors(p);
+    if (p->frames.len == 0 && p->model->is_held) hls_sim_spend(sim, p, HLS_IDLE, sim->design->hold);
     int64_t paced = sim->options.input_interval * (int64_t)p->frames.len;
     if (!p->has_inputs && p->model->func && paced > p->now) hls_sim_spend(sim, p, HLS_IDLE, paced);
     if (p->model->func)

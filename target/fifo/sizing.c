@@ -39,7 +39,7 @@ static int64_t first_latency(const HlsDesign *design, const HlsSim *sim)
         if (!p->func && !p->is_once && p->is_source && frame->begin < begin) begin = frame->begin;
         if (!p->func && !p->is_source && frame->end > end) end = frame->end;
     }
-    return begin == INT64_MAX ? end : end - begin;
+    return end - (begin == INT64_MAX ? design->hold : begin);
 }
 
 /* Rounded up; 0: the state does not recur. */

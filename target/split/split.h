@@ -3,6 +3,7 @@
  *   place-cards    which card, and there which die, each process is on
  *   connect-cards  links in place of streams between cards, with the processes at their ends
  *   bound-links    room at the end of links without back-pressure
+ *   chain-kernels  the kernel that each process will be in, where weights are loaded
  *   split-region   a function per kernel, and the sys.system that joins them
  *   copy-frames    a kernel at memory in place of the end of a link that the host is
  *
@@ -14,6 +15,7 @@
 #include "ir/pass/pass.h"
 
 extern const PassDef pass_bound_links;
+extern const PassDef pass_chain_kernels;
 extern const PassDef pass_connect_cards;
 extern const PassDef pass_copy_frames;
 extern const PassDef pass_place_cards;

@@ -439,6 +439,36 @@ static bool split_region(Pass *pass, Op *module)
     return ok;
 }
 
+static void number_processes(Split *s)
+{
+    find_kernels(s);
+    for (uint32_t i = 0; i < s->graph.processes.len; i++)
+        op_set_attr(s->graph.processes.data[i].func, SYS_ATTR_CHAIN,
+                    attr_i64(s->graph.top->ctx, s->kernel_of[i]));
+}
+
+static bool chain_kernels(Pass *pass, Op *module)
+{
+    Op *top = emithls_top(module);
+    Split s = {.system = NULL};
+    (void)pass;
+    if (!top) return op_emit_error(module, "there is no top function with kernels");
+    bool ok = split_graph(top, &s.graph) && check_places(&s.graph);
+    if (ok) number_processes(&s);
+    vec_free(&s.kernels);
+    free(s.kernel_of);
+    split_graph_free(&s.graph);
+    return ok;
+}
+
+/* Ports of weights change no kernel, since kernels are counted along the data. */
+const PassDef pass_chain_kernels = {
+    .name = "chain-kernels",
+    .summary = "Say of each process which kernel it will be in, for a chain of weights in each",
+    .anchor = "builtin.module",
+    .run = chain_kernels,
+};
+
 const PassDef pass_split_region = {
     .name = "split-region",
     .summary = "Make a kernel of what stands on a die, and join kernels by a sys.system",

@@ -24,6 +24,7 @@ from board_tools import Failure, expect, must_run, run
 from case_loop import run_cases
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LOADED = ROOT / "examples/small_cnn/model.onnx"
 NETWORK = ROOT / "lit/target/dse/Inputs/folding.mir"
 COPIED = ("emulated_xrt.h", "emulated_network.h", "network.h", "host_frames.h", "host_main.h", "csim_xrt.h", "two_sided.h")  # system.cpp has them
 HOSTILE = ('a*/ \\22; $(touch pwned) `touch pwned` \\5C\\5C', '${x} %s [exit] #pragma \\0A nk=x:1:y <b>&amp;')
@@ -96,6 +97,9 @@ def check_file(args, project, path):
         stub = project.parent / "stub.tcl"
         stub.write_text(TCL, encoding="utf-8")
         must_run("tclsh", stub, path)
+    elif path.suffix == ".npy":
+        expect(re.match(rb"\x93NUMPY\x01\x00..\{'descr': '<[ui]8', 'fortran_order': False, "
+                        rb"'shape': \(\d+,\)", path.read_bytes(), re.S), "is no list of words")
     elif path.suffix == ".awk":
         must_run("awk", "-v", "schedule=/dev/null", "-f", path, "/dev/null")
     elif path.suffix == ".mir":
@@ -142,11 +146,11 @@ def check_files(args, project):
             raise Failure(f"{path.relative_to(project)}: {failure}") from failure
 
 
-def check_project(args, work, protocol, options):
+def check_project(args, work, protocol, options, model=None):
     project = work / "project"
     write_network(work / "net.mir", "class")
     (work / "pair.xml").write_text(SYSTEM.format(protocol), encoding="utf-8")
-    must_run(args.tools / "ming", "compile", work / "net.mir", "-o", project,
+    must_run(args.tools / "ming", "compile", model or work / "net.mir", "-o", project,
              f"--system={work / 'pair.xml'}", "--dsp=8", *options)
     cards, = project.glob("*_emulate.cpp")
     must_run("make", "-s", "-C", project, cards.name.replace("_emulate", "_cards"))
@@ -220,6 +224,7 @@ def main():
     cases = (("credit, host", lambda work: check_project(args, work, "credit", ["--platform=xrt"])),
              ("udp, streams", lambda work: check_project(args, work, "udp", ["--mode=tmp"])),
              ("dies", lambda work: check_dies(args, work)),
+             ("weights", lambda work: check_project(args, work, "credit", ["--weights=load"], LOADED)),
              ("system files", lambda work: check_systems(args, work)))
     return run_cases(cases, [Failure])
 

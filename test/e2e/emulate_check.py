@@ -237,9 +237,23 @@ def check_credit(args, work, *options):
     expect(len(counted) == 3, "a seed does not say what is lost")
 
 
-def check_replicas(args, work):
+def check_bad_weights(args, work):
+    """A host takes no other weights than the design's."""
+    network = Network(args, "small_cnn", work, "--device=u280", "--cards=2", "--platform=xrt",
+                      "--weights=load")
+    network.check_exact(network.run(flags=args.flags))
+    folder = network.project / "kernels"
+    path = sorted(folder.glob("*_weights*.npy"))[0]
+    np.save(path, np.load(path)[:-1])
+    network.check_fails(network.run(flags=args.flags), f"{path.name}: these are not the weights")
+    path.unlink()
+    network.check_fails(network.run(flags=args.flags), path.name)
+    network.check_fails(network.run(flags=args.flags, HOST_FLAGS="--weights=/none"), "/none/")
+
+
+def check_replicas(args, work, *options):
     network = Network(args, "small_cnn", work, "--device=u280", "--cards=2", "--mode=dp",
-                      "--instances=2", "--dsp=60")
+                      "--instances=2", "--dsp=60", *options)
     result = network.run(flags=args.flags)
     network.check_exact(result)
     got = re.findall(r"^emulate: c\d \(\d\): latency of the first frame: (\d+) cycles$",
@@ -302,10 +316,10 @@ def check_copies(args, work, *options):
         check_killed(network, 8)
 
 
-def check_hosts_replicas(args, work):
+def check_hosts_replicas(args, work, *options):
     """Accelerators on two cards take batches as they have time: every frame goes to one of them."""
     network = Network(args, "small_cnn", work, "--device=u280", "--cards=2", "--mode=dp",
-                      "--instances=2", "--dsp=60", "--platform=xrt")
+                      "--instances=2", "--dsp=60", "--platform=xrt", *options)
     for flags in ("--batch=1", "--batch=3 --slots=1", ""):
         result = network.run(flags=args.flags, HOST_FLAGS=flags)
         network.check_exact(result)
@@ -394,7 +408,8 @@ def check_network(network):
         network.check_fails(network.run(HOST_FLAGS=f"--network={table}"), f"error: .*{words}")
 
 
-NETWORKS = (("two_layers udp on the host", lambda args, work: check_udp(args, work, "--platform=xrt")),
+NETWORKS = (("two_layers udp on the host",
+             lambda args, work: check_udp(args, work, "--platform=xrt", "--weights=load")),
             ("two_layers swmp on the host",
              lambda args, work: check_copies(args, work, "--platform=xrt")),
             ("two_layers credit on the host",
@@ -404,7 +419,15 @@ NETWORKS = (("two_layers udp on the host", lambda args, work: check_udp(args, wo
             ("two_layers credit", check_credit),
             ("two_layers credit rewinds",
              lambda args, work: check_credit(args, work, "--control=none")),
-            ("small_cnn dp", check_replicas), ("small_cnn m_axi", check_memory))
+            ("small_cnn dp", check_replicas), ("small_cnn m_axi", check_memory),
+            ("two_layers tmp, loaded",
+             lambda args, work: check_credit(args, work, "--mode=tmp", "--weights=load:16")),
+            ("two_layers swmp, loaded, on the host",
+             lambda args, work: check_copies(args, work, "--platform=xrt", "--weights=load")),
+            ("small_cnn dp, loaded", lambda args, work: check_replicas(args, work, "--weights=load")),
+            ("small_cnn dp, loaded, on the host",
+             lambda args, work: check_hosts_replicas(args, work, "--weights=load")),
+            ("small_cnn hwmp, bad weights", check_bad_weights))
 
 
 # Random graphs.

@@ -36,8 +36,10 @@ FORMATS = {"f4": "f", "f8": "d", "i1": "b", "u1": "B", "i4": "i", "i8": "q"}
 CASES = [
     ("small_cnn", ["--system=SYSTEM", "--mode=tmp", "--dsp=40"], True),
     ("two_layers", ["--cards=3", "--mode=tmp", "--dsp=200"], True),
-    ("small_cnn", ["--cards=2", "--mode=dp", "--instances=2", "--dsp=60", "--interface=m_axi"],
-     True),
+    ("small_cnn", ["--cards=2", "--mode=dp", "--instances=2", "--dsp=60", "--interface=m_axi",
+                   "--weights=load"], True),
+    ("two_layers", ["--cards=3", "--mode=tmp", "--dsp=200", "--weights=load:16"], False),
+    ("small_cnn", ["--cards=2", "--mode=swmp", "--interface=m_axi", "--weights=load"], False),
     ("small_cnn", ["--cards=2", "--mode=swmp", "--interface=m_axi", "--dsp=40"], False),
     ("small_cnn", ["--system=SYSTEM", "--dsp=40"], False),
 ] + [(name, ["--device=u280", *options], False)
@@ -219,6 +221,23 @@ def check_banks(project, card, kernels, found, instances):
     expect(sorted(found) == sorted(wanted), card["name"], "has banks", found, "and not", wanted)
 
 
+def loaders_of(project, system, number):
+    """Rows of weights that a card needs; each kernel with a port of weights has one, whose file has as
+    many words as the row says."""
+    rows = [w for w in system["weights"] if w.get("card", number) == number]
+    ports = {k["name"]: [p for p in ports_of(project, k["name"]) if p.startswith("weights")]
+             for k in system["kernels"] if k.get("card", number) == number}
+    expect(sorted(w["kernel"] for w in rows) == sorted(k for k, found in ports.items() if found),
+           "card", number, "has other loaders than kernels with weights")
+    for row in rows:
+        expect(len(ports[row["kernel"]]) == 1, row["kernel"], "has ports", ports[row["kernel"]])
+        expect(len(read_npy(project / row["file"])) == row["words"], row["file"], "is of another size")
+        bank = bank_of(system["cards"][number]["device"],
+                       system["cards"][number]["dies"][row["die"]])
+        expect(row.get("bank") == bank, row["name"], "is in", row.get("bank"), "and not", bank)
+    return [(w, ports[w["kernel"]][0]) for w in rows]
+
+
 def adapter_streams(project, name):
     """{argument: type of its words} of an adapter."""
     text = (project / "kernels" / f"{name}.cpp").read_text(encoding="utf-8")
@@ -286,6 +305,8 @@ def check_links(project, system):
         link = read_link(project / f"card{number}" / "link.cfg")
         here = [k for k in system["kernels"] if k.get("card", number) == number]
         here += [a for a in system["adapters"] if a["card"] == number]
+        loaders = loaders_of(project, system, number)
+        here += [row for row, _ in loaders]
         units = {f"{k['name']}_{n}": k for k in here for n in range(system["instances"])}
         for unit, core in network_of(number, system).items():
             units[unit] = core
@@ -300,6 +321,8 @@ def check_links(project, system):
             if any(k == kernel["name"] for kernel in here):
                 wanted += [[f"{k}_{n}.{p}", f"{l}_{n}.{q}", str(stream["depth"])]
                            for n in range(system["instances"])]
+        wanted += [[f"{w['name']}_{n}.weights", f"{w['kernel']}_{n}.{port}"]
+                   for w, port in loaders for n in range(system["instances"])]
         for row in wanted:
             expect(link["stream_connect"].count(row) == 1, "card", number, "does not join", row)
         joined[number] = [row for row in link["stream_connect"] if row not in wanted]
@@ -339,6 +362,8 @@ def check_case(args, work, name, options):
     report = json.loads((project / "report.json").read_text(encoding="utf-8"))
     check_dies(system)
     kernels, arguments = check_kernels(project, system, report)
+    arguments = [a for a in arguments if not a.startswith("weights")]
+    expect(bool(system["weights"]) == any(o.startswith("--weights") for o in options), "weights")
     check_way(system, kernels, arguments)
     check_ends(project, system)
     check_links(project, system)
