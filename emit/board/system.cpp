@@ -7,7 +7,8 @@
  *
  * An accelerator is one or more stages, each of which has kernels at memory on one card or several. A batch
  * of frames goes through the stages one after the other; between two of them the host copies what the first
- * one left on its card to that of the next. Slots are batches in flight, each with buffers of its own. Of
+ * one left on its card to that of the next, in two transfers, of which the second of a batch and the first of
+ * the next one overlap. Slots are batches in flight, each with buffers of its own. Of
  * several accelerators the next one with a free slot takes the next batch. Everything that is particular to
  * the design is in design.h. Tested by test/e2e/emulate_check.py. */
 #include "design.h"
@@ -149,13 +150,18 @@ public:
         }
     }
 
-    /* What a stage left goes to the cards of the next ones. */
-    void copy(std::size_t stage)
+    /* What a stage left comes to the host. */
+    void fetch(std::size_t stage)
     {
-        for (Call &from : calls_)
-            for (std::size_t i = 0; from.row.stage == stage && i < from.buffers.size(); i++)
-                if (from.row.buffers[i].kind == design::COPY_OUT)
-                    copy_to_reader(from.buffers[i], from.row.buffers[i]);
+        each_copy(stage, [this](xrt::bo &buffer, const design::Buffer &row) {
+            buffer.sync(XCL_BO_SYNC_BO_FROM_DEVICE, count_ * bytes_of(row), 0);
+        });
+    }
+
+    /* And goes to the cards of the next ones. */
+    void store(std::size_t stage)
+    {
+        each_copy(stage, [this](xrt::bo &buffer, const design::Buffer &row) { copy_to_reader(buffer, row); });
     }
 
     void unpack(host::Frames &frames)
@@ -198,10 +204,17 @@ private:
         calls_.push_back(std::move(call));
     }
 
+    template <typename Body> void each_copy(std::size_t stage, const Body &body)
+    {
+        for (Call &from : calls_)
+            for (std::size_t i = 0; from.row.stage == stage && i < from.buffers.size(); i++)
+                if (from.row.buffers[i].kind == design::COPY_OUT)
+                    body(from.buffers[i], from.row.buffers[i]);
+    }
+
     void copy_to_reader(xrt::bo &buffer, const design::Buffer &row)
     {
         const std::size_t size = count_ * bytes_of(row);
-        buffer.sync(XCL_BO_SYNC_BO_FROM_DEVICE, size, 0);
         for (Call &to : calls_)
             for (std::size_t i = 0; i < to.buffers.size(); i++)
                 if (to.row.buffers[i].kind == design::COPY_IN && to.row.buffers[i].number == row.number) {
@@ -217,12 +230,13 @@ private:
     std::size_t first_ = 0, count_ = 0;
 };
 
-/* A thread packs batches and starts the first stage; for each stage one waits for it and starts the next. */
+/* A thread packs batches and starts the first stage; for each stage one waits for it and fetches what it left,
+ * and another one stores that and starts the next stage. */
 class Accelerator {
 public:
     Accelerator(std::vector<std::unique_ptr<Card>> &cards, const std::vector<design::Kernel> &kernels,
                 std::size_t slots, Work &work)
-        : work_(work), done_(design::stages + 1, 0)
+        : work_(work), done_(2 * design::stages, 0)
     {
         for (std::size_t i = 0; i < slots; i++)
             slots_.push_back(std::make_unique<Slot>(cards, kernels, design::ports(), work.batch));
@@ -231,8 +245,8 @@ public:
     void start()
     {
         threads_.emplace_back([this] { run([this] { feed(); }); });
-        for (std::size_t stage = 0; stage < design::stages; stage++)
-            threads_.emplace_back([this, stage] { run([this, stage] { follow(stage); }); });
+        for (std::size_t step = 0; step + 1 < done_.size(); step++)
+            threads_.emplace_back([this, step] { run([this, step] { follow(step); }); });
     }
 
     void join()
@@ -286,26 +300,36 @@ private:
         }
     }
 
-    /* done_[stage]: batches that were started in it. */
-    void follow(std::size_t stage)
+    /* Steps of a batch: a stage has run and what it left is at the host; the next one is started; and so on.
+     * done_[step]: batches that are ready for it; the last one: that have left. */
+    void follow(std::size_t step)
     {
         for (std::size_t batch = 0;; batch++) {
             std::unique_lock<std::mutex> guard(lock_);
             changed_.wait(guard, [&] {
-                return has_failed_ || done_[stage] > batch || (is_fed_ && done_[0] == batch);
+                return has_failed_ || done_[step] > batch || (is_fed_ && done_[0] == batch);
             });
-            if (has_failed_ || done_[stage] <= batch)
+            if (has_failed_ || done_[step] <= batch)
                 return;
             guard.unlock();
-            slot(batch).wait(stage);
-            if (stage + 1 < design::stages) {
-                slot(batch).copy(stage);
-                slot(batch).start(stage + 1);
-            } else {
-                slot(batch).unpack(work_.frames);
-            }
-            count(done_[stage + 1]);
+            make(slot(batch), step);
+            count(done_[step + 1]);
         }
+    }
+
+    void make(Slot &slot, std::size_t step)
+    {
+        const std::size_t stage = step / 2;
+        if (step % 2 == 1) {
+            slot.store(stage);
+            slot.start(stage + 1);
+            return;
+        }
+        slot.wait(stage);
+        if (stage + 1 < design::stages)
+            slot.fetch(stage);
+        else
+            slot.unpack(work_.frames);
     }
 
     Work &work_;
