@@ -35,8 +35,8 @@ typedef struct Compile {
 /* Amounts to try: more and more, then in between. */
 enum { MAX_TRIES = 7, MAX_REFINEMENTS = 3 };
 /* A design that is worse by less than one of so many parts is good enough; one that is worse by more
- * than one of so many parts had too much set aside. */
-enum { CLOSE = 50, FAR = 4 };
+ * than one of so many parts had too much set aside. Latencies lie closer to each other than intervals. */
+enum { CLOSE = 50, CLOSE_LATENCY = 500, FAR = 4 };
 
 static StageOptions stage_options(const Compile *compile, const SearchOptions *search)
 {
@@ -175,6 +175,7 @@ typedef struct Tries {
     bool is_second;                 /* other tries came before, so what is wrong was said */
     bool has_design;                /* the FIFOs of one of these tries fit */
     bool is_broken;                 /* with nothing set aside there is no design */
+    bool lacks_luts;                /* FIFOs of some of these designs do */
 } Tries;
 
 typedef enum Outcome { OUTCOME_FITS, OUTCOME_SHORT, OUTCOME_NONE } Outcome;
@@ -186,8 +187,10 @@ static bool is_good_enough(const Tries *t, int64_t least)
 {
     const char *objective = t->compile->options->search.objective;
     bool is_fps = objective ? strcmp(objective, "fps") == 0 : t->compile->options->search.fps > 0;
+    bool is_latency = objective && strcmp(objective, "pipeline-latency") == 0;
     if (!t->best->design || is_fps) return t->best->design != NULL;
-    return value_of(t->best->design) < least + (t->has_design ? 1 + least / CLOSE : 0);
+    int64_t more = 1 + least / (is_latency ? CLOSE_LATENCY : CLOSE);
+    return value_of(t->best->design) < least + (t->has_design ? more : 0);
 }
 
 /* The worst that the search may find for FIFOs to be sized, which takes longer than the search. */
@@ -218,6 +221,7 @@ static Outcome try_amount(Tries *t, const SearchOptions *search, int64_t times, 
     }
     diag_hold_free(&messages);
     if (!design) return OUTCOME_NONE;
+    t->lacks_luts |= top_number(design, EMITHLS_ATTR_SHORTAGE, DFG_COST_LUT) > 0;
     t->low = *next = *search;
     t->low_value = value_of(design);
     if (!t->has_low) t->first_value = t->low_value;
@@ -318,18 +322,21 @@ static void try_slower_ones(const Compile *compile, const Op *module, const Sear
     if (best->design && is_other) try_slower(compile, module, last, best);
 }
 
-/* Sums on the way to epilogues of their own take FIFOs, too, so that designs without such are tried
- * where FIFOs cost something. The first choice with an interval that is a little longer than its best
+/* Where FIFOs lack LUTs, designs are tried for FIFOs of LUTRAM. Sums on the way to epilogues of their
+ * own take FIFOs, too, so that designs without such are tried where FIFOs cost something. The first choice with an interval that is a little longer than its best
  * may be better than all of these. Folding files may give depths, which no choice changes. NULL:
  * diagnosed. */
 static Op *best_design(const Compile *compile, const Op *module, SearchOptions *chosen)
 {
     const SearchOptions *given = &compile->options->search;
-    SearchOptions fused = *given;
+    SearchOptions fused = *given, small = *given;
     Best best = {.design = NULL};
     Tries tries = {.low = *given};
     if (!compile->options->folding) tries = run_tries(compile, module, given, false, &best);
     if (tries.is_broken) return NULL;
+    small.small_fifos = "lutram";
+    if (tries.lacks_luts && !is_good_enough(&tries, tries.first_value))
+        run_tries(compile, module, &small, true, &best);
     fused.epilogues = "fused";
     if (tries.has_low && !given->epilogues && !is_good_enough(&tries, tries.first_value))
         run_tries(compile, module, &fused, true, &best);

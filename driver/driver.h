@@ -165,9 +165,10 @@ bool driver_resource_dir(const char *kind, StrBuf *out) MUST_CHECK;
 
 /* The objective and the limits of the search for the best design. NULL or 0: the pass's default. */
 typedef struct SearchOptions {
-    const char *objective; /* "throughput", "latency", "pipeline-latency" or "fps" */
-    const char *epilogues; /* "auto" or "fused"; NULL: auto */
-    const char *dump_lp;   /* file for the 0-1 program; no quotes or braces in its path */
+    const char *objective;   /* "throughput", "latency", "pipeline-latency" or "fps" */
+    const char *epilogues;   /* "auto" or "fused"; NULL: auto */
+    const char *small_fifos; /* "srl" or "lutram"; NULL: srl */
+    const char *dump_lp;     /* file for the 0-1 program; no quotes or braces in its path */
     int64_t fps, time_limit, reserved_bram, reserved_lut; /* not negative */
 } SearchOptions;
 

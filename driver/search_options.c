@@ -20,6 +20,7 @@ const DriverOption driver_search_options[] = {
      "What the design is best at, default throughput; fps is what --fps=n asks for"},
     {"epilogues", DRIVER_CHOICE, SEARCH_FIELD(epilogues), "auto|fused",
      "fused: keep requantizers in the process of their sums; auto: or in one of fewer lanes"},
+    {"small-fifos", DRIVER_CHOICE, SEARCH_FIELD(small_fifos), "srl|lutram", NULL},
     {"fps", DRIVER_NUMBER, SEARCH_FIELD(fps), "n",
      "Frames per second, with least resources; with --objective=pipeline-latency the fewest that "
      "a design may give"},

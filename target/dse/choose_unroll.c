@@ -22,6 +22,7 @@ static const char *const objective_names[] = {[DSE_LATENCY] = "latency",
                                               NULL};
 
 static const char *const epilogue_names[] = {"auto", "fused", NULL};
+static const char *const small_fifo_names[] = {"srl", "lutram", NULL};
 
 static Op *find_region(Op *module)
 {
@@ -232,6 +233,8 @@ static bool choose_unroll(Pass *pass, Op *module)
                                .has_uram = limits.uram > 0,
                                .counts_luts = limits.lut >= 0,
                                .fuses_epilogues = str_eq_c(pass_string(pass, "epilogues"), "fused"),
+                               .has_lutram_fifos =
+                                   str_eq_c(pass_string(pass, "small-fifos"), "lutram"),
                                .port_bits = pass_int(pass, "port-bits"),
                                .dsp = limits.dsp > 0 ? limits.dsp : 0};
     if (!region || !dse_space(region, &target, &pass->scratch, &space)) return false;
@@ -261,6 +264,11 @@ const PassDef pass_choose_unroll = {
         {"epilogues", OPTION_STRING, "auto",
          "fused: what follows a sum stays in its process; auto: it may be a process of fewer lanes",
          .choices = epilogue_names},
+        {"small-fifos", OPTION_STRING, "srl",
+         "what FIFOs of up to 16 words are counted as: srl, shift registers; lutram, where it "
+         "takes "
+         "fewer LUTs",
+         .choices = small_fifo_names},
         {"fps", OPTION_INT, "0",
          "frames per second, of the objective fps, and the fewest for pipeline-latency", 0,
          INT64_MAX},

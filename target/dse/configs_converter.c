@@ -34,14 +34,19 @@ static int64_t conversion_interval(const Type *from, const Type *middle, const T
     return first.cycles > second.cycles ? first.cycles : second.cycles;
 }
 
-/* A shift register, unless bursts are longer; what else FIFOs hold is known once they are sized. */
-void dse_add_fifo(const Type *word, int64_t burst, Cost *sum)
+/* A shift register, unless bursts are longer or the design may lack LUTs; what else FIFOs hold is
+ * known once they are sized. */
+void dse_add_fifo(const Type *word, int64_t burst, const CostTarget *target, Cost *sum)
 {
-    int64_t bits = dse_word_bits(word);
+    int64_t bits = dse_word_bits(word), words = i64_max(burst, FIFO_MOST_SRL);
     FifoKind kind = burst <= FIFO_MOST_SRL               ? FIFO_SRL
                     : burst * bits <= MEMORY_MOST_LUTRAM ? FIFO_LUTRAM
                                                          : FIFO_BRAM;
-    memory_fifo_cost(kind, bits, i64_max(burst, FIFO_MOST_SRL), STRUCTURE_HLS, sum);
+    Cost srl = {.lut = 0}, lutram = {.lut = 0};
+    memory_fifo_cost(FIFO_SRL, bits, words, STRUCTURE_HLS, &srl);
+    memory_fifo_cost(FIFO_LUTRAM, bits, words, STRUCTURE_HLS, &lutram);
+    if (kind == FIFO_SRL && target->has_lutram_fifos && lutram.lut < srl.lut) kind = FIFO_LUTRAM;
+    memory_fifo_cost(kind, bits, words, STRUCTURE_HLS, sum);
 }
 
 /* A conversion, and the FIFOs in front of and behind each of its converters. */
@@ -56,11 +61,11 @@ static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t
         if (conversion == CONVERSION_NONE) return;
         if (conversion == CONVERSION_BY_WAY_OF) config.middle = dse_word(space, middle);
         cost_conversion(a, middle, b, &space->target, &config.cost);
-        dse_add_fifo(b, 1, &config.cost);
+        dse_add_fifo(b, 1, &space->target, &config.cost);
         config.interval = conversion_interval(a, middle, b, &space->target);
     }
-    if (config.middle >= 0) dse_add_fifo(middle, 1, &config.cost);
-    dse_add_fifo(a, 1, &config.cost);
+    if (config.middle >= 0) dse_add_fifo(middle, 1, &space->target, &config.cost);
+    dse_add_fifo(a, 1, &space->target, &config.cost);
     *vec_push(&node->configs) = config;
 }
 

@@ -148,7 +148,7 @@ static void add_split(const DseEpilogue *e, DseNode *node, const Config *main,
     config.word[node->port_count - 1] = epilogue->word[moved];
     config.split = split;
     cost_add(&config.cost, &epilogue->cost);
-    dse_add_fifo(sums, burst, &config.cost);
+    dse_add_fifo(sums, burst, &space->target, &config.cost);
     *vec_push(&node->configs) = config;
 }
 

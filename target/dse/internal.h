@@ -117,7 +117,7 @@ bool dse_is_idle(const Op *process, const Type *from, const Type *to);
  * channel's ends; that between equal words converts nothing. */
 void dse_add_converters(DseSpace *space);
 /* The cost of a FIFO on a channel of such words, which holds bursts of so many words. */
-void dse_add_fifo(const Type *word, int64_t burst, Cost *sum);
+void dse_add_fifo(const Type *word, int64_t burst, const CostTarget *target, Cost *sum);
 /* Builds the chosen converters into the graph. */
 void dse_apply_converters(SymbolTable *symbols, const DseSpace *space, const uint32_t *chosen);
 

@@ -294,24 +294,32 @@ static DseAnswer least_interval(const DseSpace *space, const DseTask *task, DseS
 /* Rounds, labels for each, and parts of a cycle that sums are counted in. Sums are rounded down, so
  * they stay lower bounds. */
 enum { LATENCY_ROUNDS = 16, LATENCY_LABELS = 1000000, LATENCY_UNIT = 256 };
+/* Rounds without a new design until others are searched near the best one, and most of those rounds;
+ * the least step and the greatest, in parts of the latency. */
+enum { STALE_ROUNDS = 4, STEP_ROUNDS = 16, LEAST_STEP = 4096, MOST_STEP = 128 };
+enum { LATENCY_DESIGNS = LATENCY_ROUNDS + STEP_ROUNDS + 1 };
 
 /* Every cut is a lower bound of the latency, so any convex combination of cuts is one too, and the
  * best design under a combination gives a bound. Two combinations alternate: that of cuts under which
  * the shortest design seen is as long as possible, which raises the bound, and one of the estimates
  * of designs near the best, in equal parts or with half of it from the best, which leads to good
- * designs. */
+ * designs. Where both only lead to designs that were seen, it is the combination of estimates under
+ * which the shortest design is as long as possible, with a step: cycles that each node which differs
+ * from the best design costs. Estimates are good near their designs. The step is doubled as long as
+ * no better design is found. */
 typedef struct LatencySearch {
     const DseSpace *space;
     const DseTask *task;
     DseState *state;
-    DseCut cuts[LATENCY_ROUNDS + 1], estimates[LATENCY_ROUNDS + 1], aggregate;
-    double sums[LATENCY_ROUNDS + 1][LATENCY_ROUNDS + 1]; /* of a design under a cut */
-    uint32_t *designs[LATENCY_ROUNDS + 1];
+    DseCut cuts[LATENCY_DESIGNS], estimates[LATENCY_DESIGNS], aggregate;
+    uint32_t *designs[LATENCY_DESIGNS];
     uint32_t count;  /* of both */
     int64_t **extra; /* what the aggregate cut gives for each configuration */
     uint32_t best;   /* design */
-    double latencies[LATENCY_ROUNDS + 1];
+    double latencies[LATENCY_DESIGNS];
     double latency, bound;
+    uint32_t stale; /* rounds since the last new design */
+    double step;    /* 0: there is none */
 } LatencySearch;
 
 static double sum_under(const LatencySearch *f, const DseCut *cut, const uint32_t *design)
@@ -320,6 +328,14 @@ static double sum_under(const LatencySearch *f, const DseCut *cut, const uint32_
     for (uint32_t n = 0; n < f->space->nodes.len; n++)
         sum += dse_cut_value(cut, f->space, n, design[n]);
     return sum;
+}
+
+static bool was_seen(const LatencySearch *f, uint32_t design)
+{
+    for (uint32_t i = 0; i < design; i++)
+        if (memcmp(f->designs[i], f->designs[design], f->space->nodes.len * sizeof(uint32_t)) == 0)
+            return true;
+    return false;
 }
 
 /* Adds the chosen design and its cut. */
@@ -333,11 +349,9 @@ static void add_design(LatencySearch *f)
                                           &f->cuts[last], &f->estimates[last]);
     f->designs[last] = ARENA_ARRAY(f->space->arena, uint32_t, nodes + 1);
     memcpy(f->designs[last], f->state->chosen, nodes * sizeof(uint32_t));
-    for (uint32_t i = 0; i <= last; i++) {
-        f->sums[i][last] = sum_under(f, &f->cuts[last], f->designs[i]);
-        f->sums[last][i] = sum_under(f, &f->cuts[i], f->designs[last]);
-    }
     f->latencies[last] = latency;
+    f->stale++;
+    if (!was_seen(f, last)) f->stale = 0;
     if (latency < f->latency) {
         f->latency = latency;
         f->best = last;
@@ -357,7 +371,21 @@ static void add_cut(LatencySearch *f, const DseCut *cut, double share)
 /* Whether it is a round of estimates. */
 static bool wants_design(const LatencySearch *f)
 {
-    return f->count % 2 == 0;
+    return f->count % 2 == 0 || f->step > 0;
+}
+
+/* Shares of linear functions under which the shortest of the designs is as long as possible. */
+static void find_longest(const LatencySearch *f, const DseCut *functions, double *shares)
+{
+    double sums[LATENCY_DESIGNS];
+    DseCuttingPlanes *planes = dse_cutting_plane_create(f->count, 1, 1);
+    for (uint32_t i = 0; i < f->count; i++) {
+        for (uint32_t j = 0; j < f->count; j++)
+            sums[j] = sum_under(f, &functions[j], f->designs[i]);
+        dse_cutting_plane_add(planes, 0, sums);
+    }
+    (void)dse_cutting_plane_solve(planes, shares);
+    dse_cutting_plane_free(planes);
 }
 
 static void find_shares(const LatencySearch *f, double *shares)
@@ -370,16 +398,15 @@ static void find_shares(const LatencySearch *f, double *shares)
         sum += shares[i];
     }
     for (uint32_t i = 0; i < f->count; i++) shares[i] /= sum;
-    if (wants_design(f)) return;
-    DseCuttingPlanes *planes = dse_cutting_plane_create(f->count, 1, 1);
-    for (uint32_t i = 0; i < f->count; i++) dse_cutting_plane_add(planes, 0, f->sums[i]);
-    (void)dse_cutting_plane_solve(planes, shares);
-    dse_cutting_plane_free(planes);
+    if (f->step > 0)
+        find_longest(f, f->estimates, shares);
+    else if (!wants_design(f))
+        find_longest(f, f->cuts, shares);
 }
 
 static void aggregate_cuts(LatencySearch *f)
 {
-    double shares[LATENCY_ROUNDS + 1];
+    double shares[LATENCY_DESIGNS];
     find_shares(f, shares);
     f->aggregate = dse_cut(f->space);
     f->aggregate.overlaps = f->task->overlaps;
@@ -387,8 +414,11 @@ static void aggregate_cuts(LatencySearch *f)
         add_cut(f, wants_design(f) ? &f->estimates[i] : &f->cuts[i], shares[i]);
     for (uint32_t n = 0; n < f->space->nodes.len; n++) {
         const DseNode *node = &f->space->nodes.data[n];
-        for (uint32_t c = 0; c < node->configs.len; c++)
-            f->extra[n][c] = (int64_t)(LATENCY_UNIT * dse_cut_value(&f->aggregate, f->space, n, c));
+        for (uint32_t c = 0; c < node->configs.len; c++) {
+            double step = c == f->designs[f->best][n] ? 0 : f->step;
+            f->extra[n][c] =
+                (int64_t)(LATENCY_UNIT * (dse_cut_value(&f->aggregate, f->space, n, c) + step));
+        }
     }
 }
 
@@ -417,6 +447,18 @@ static bool search_latency(LatencySearch *f)
     if (is_bound) f->bound = fmax(f->bound, (double)f->state->bound / LATENCY_UNIT);
     add_design(f);
     return ceil(f->bound) < ceil(f->latency);
+}
+
+/* Searches near the best design. */
+static void search_near(LatencySearch *f)
+{
+    const double least = f->latency / LEAST_STEP, most = f->latency / MOST_STEP;
+    f->step = least;
+    for (uint32_t i = 0; i < STEP_ROUNDS && f->step <= most; i++) {
+        const double before = f->latency;
+        if (!search_latency(f)) break;
+        f->step = f->latency < before ? least : 2 * f->step;
+    }
 }
 
 /* Designs to begin with: those of the least sum of cycles at the best interval and at somewhat
@@ -479,7 +521,9 @@ static DseAnswer least_pipeline_latency(const DseSpace *space, const DseTask *ta
     for (size_t n = 0; n < space->nodes.len; n++)
         f->extra[n] = ARENA_ARRAY(space->arena, int64_t, space->nodes.data[n].configs.len + 1);
     add_first_designs(f, answer.value);
-    for (bool more = true; more && f->count <= LATENCY_ROUNDS;) more = search_latency(f);
+    bool more = true;
+    while (more && f->count <= LATENCY_ROUNDS && f->stale < STALE_ROUNDS) more = search_latency(f);
+    if (more) search_near(f);
     save_at_latency(f);
     answer.value = (int64_t)ceil(f->latency);
     answer.bound = (int64_t)fmin(ceil(f->bound), ceil(f->latency));

@@ -171,13 +171,15 @@ bool fifo_regions_done(const RegionWalk *walk);
 
 /* Storage: what FIFOs are built of, where their depth leaves a choice.
  *
- * FIFOs of up to FIFO_MOST_SRL words are shift registers. Deeper ones may be LUTRAM (up to 64
+ * FIFOs of up to FIFO_MOST_SRL words are shift registers, which become LUTRAM only where a limit is
+ * exceeded: it takes fewer LUTs, but flip-flops. Deeper ones may be LUTRAM (up to 64
  * words, 1,024 bits, or MEMORY_MOST_LUTRAM bits), block RAM, or UltraRAM where one UltraRAM is
  * worth at least two block RAMs; UltraRAM will do because FIFOs need no contents at the start.
  * FIFOs begin as block RAM, small ones as LUTRAM, which they stay unless a limit is exceeded: blocks
  * hold hundreds of words. Then a greedy search changes one FIFO after the other, always the one that
  * most lowers the sum of the squares of the shares that the design takes of its limits of LUTs,
- * block RAM and UltraRAM (the largest share, while that is beyond its limit), as long as one does.
+ * block RAM and UltraRAM (the largest share, while that is beyond its limit, and of equal ones the
+ * squares), as long as one does.
  * So memory goes where it is not scarce, and a FIFO that becomes a little deeper changes little. Without
  * a limit for LUTs, LUTRAM only replaces blocks that are not there.
  * Tests: test/unit/target/cost/memory_test.c, lit/target/fifo/fit-fifos-storage.mir */

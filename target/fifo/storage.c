@@ -45,25 +45,27 @@ static double share(const Cost *sum, const Cost *limits, CostKind kind)
                                    : beyond * (double)sum->items[kind];
 }
 
-/* What a choice lowers: the largest share while one is beyond its limit; within the limits the sum of
- * the squares of all shares, by which a resource counts the more the more of it is taken. */
+/* What a choice lowers: the largest share while one is beyond its limit, and of equal ones, as within
+ * the limits, the sum of the squares of all shares, by which a resource counts the more the more of it
+ * is taken. Beyond, two resources may have to change in turn. */
 static double burden(const Cost *sum, const Cost *limits)
 {
-    const double beyond = COUNT_OF(shared); /* more than any sum within */
+    const double beyond = 1e6; /* more than any sum within */
     double most = 0, total = 0;
     for (size_t i = 0; i < COUNT_OF(shared); i++) {
         double part = share(sum, limits, shared[i]);
         most = part > most ? part : most;
         total += part * part;
     }
-    return most > 1 ? beyond * most : total;
+    return most > 1 ? beyond * most + total : total;
 }
 
 static bool may_be(const FifoUse *fifo, FifoKind kind, const Cost *limits, bool is_beyond)
 {
-    enum { WORTH = 2 };
-    if (fifo->is_given || fifo->is_in_memory || fifo->depth <= FIFO_MOST_SRL || kind == FIFO_SRL)
-        return false;
+    enum { WORTH = 2, REGISTERS = 2 };
+    if (fifo->is_given || fifo->is_in_memory || kind == FIFO_SRL) return false;
+    if (fifo->depth <= FIFO_MOST_SRL)
+        return kind == FIFO_LUTRAM && is_beyond && (fifo->depth > REGISTERS || fifo->is_filled);
     if (kind == FIFO_LUTRAM)
         return memory_is_small(fifo->width, fifo->depth) ||
                fifo->width * fifo->depth <= MEMORY_MOST_LUTRAM;
@@ -71,6 +73,12 @@ static bool may_be(const FifoUse *fifo, FifoKind kind, const Cost *limits, bool 
     return kind == FIFO_BRAM ||
            (limits->uram > 0 && memory_blocks18(fifo->width, fifo->depth) >=
                                     WORTH * memory_blocks_uram(fifo->width, fifo->depth));
+}
+
+/* Registers behind LUTRAM are no reason to change a kind, but may be one not to. */
+static bool exceeds(const Cost *sum, const Cost *limits, CostKind kind)
+{
+    return limits->items[kind] >= 0 && sum->items[kind] > limits->items[kind];
 }
 
 static FifoKind first_kind(const FifoUse *fifo)
@@ -103,7 +111,7 @@ static bool improve(FifoUse *fifos, size_t count, const Cost *limits, Cost *sum)
                 continue;
             Cost with = changed(sum, &fifos[i], kind);
             double part = burden(&with, limits);
-            if (part < least) {
+            if (part < least && !exceeds(&with, limits, COST_FF)) {
                 least = part;
                 best = &fifos[i];
                 best_kind = kind;

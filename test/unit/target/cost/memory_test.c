@@ -154,6 +154,43 @@ static void fifos_go_where_memory_is_not_scarce(void **state)
     assert_int_equal(sum.lut, 1927);
 }
 
+/* 16 words of 288 bits take 300 LUTs as a shift register and 8 + 168 as LUTRAM, with 296 flip-flops in
+ * place of 7: that is for designs that lack LUTs and have flip-flops. */
+static void wide_fifos_are_lutram_where_luts_are_short(void **state)
+{
+    static const struct {
+        int64_t lut, ff;
+        FifoKind kind;
+    } cases[] = {{1300, -1, FIFO_SRL},
+                 {1299, -1, FIFO_LUTRAM},
+                 {1299, 295, FIFO_SRL},
+                 {1000, 296, FIFO_LUTRAM}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        FifoUse fifo = {288, 16, FIFO_BRAM};
+        const Cost others = {.lut = 1000};
+        const Cost limits = {
+            .dsp = -1, .bram18 = 0, .uram = -1, .lut = cases[i].lut, .ff = cases[i].ff};
+        fifo_choose_kinds(&fifo, 1, &others, &limits);
+        assert_int_equal(fifo.kind, cases[i].kind);
+    }
+}
+
+/* A block too many is 534 LUTs instead of 22, for which there is room only once the shift register of
+ * 300 LUTs is LUTRAM of 176, though that by itself does not help the blocks. */
+static void kinds_change_in_turn(void **state)
+{
+    FifoUse fifos[] = {{8, 2048, FIFO_SRL}, {288, 16, FIFO_SRL}};
+    const Cost others = {.bram18 = 20, .lut = 1000};
+    const Cost limits = {.dsp = -1, .bram18 = 20, .uram = -1, .lut = 1720, .ff = -1};
+    Cost sum = others;
+    (void)state;
+    fifo_choose_kinds(fifos, COUNT_OF(fifos), &others, &limits);
+    fifo_costs(fifos, COUNT_OF(fifos), &sum);
+    assert_int_equal(sum.bram18, 20);
+    assert_int_equal(sum.lut, 1710);
+}
+
 /* FIFOs that will be as deep as their storage: 33 words of LUTRAM are 64, 3 of a shift register 16. */
 static void fifos_that_are_filled_cost_what_they_hold(void **state)
 {
@@ -184,6 +221,8 @@ int main(void)
         cmocka_unit_test(written_memories_have_one_port_to_read),
         cmocka_unit_test(fifos_count_what_they_are_built_of),
         cmocka_unit_test(fifos_go_where_memory_is_not_scarce),
+        cmocka_unit_test(wide_fifos_are_lutram_where_luts_are_short),
+        cmocka_unit_test(kinds_change_in_turn),
         cmocka_unit_test(fifos_that_are_filled_cost_what_they_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
