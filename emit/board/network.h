@@ -103,6 +103,7 @@ inline Table read_table(const std::string &path)
         if (!ips.insert(addresses.ip).second || !macs.insert(addresses.mac).second)
             throw std::runtime_error(where + "two ports have the same address");
     }
+    if (file.bad()) throw std::runtime_error("cannot read " + path);
     return table;
 }
 

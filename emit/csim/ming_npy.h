@@ -25,6 +25,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+
 namespace ming {
 
 /* An array in C order. The elements stay as they are in a little-endian file,
@@ -525,6 +527,13 @@ inline bool write_bytes(const std::string &path, const std::string &head, const 
     return std::fclose(f) == 0 && ok;
 }
 
+/* A device or a pipe, which a file must not take the place of. */
+inline bool is_special(const std::string &path)
+{
+    struct stat found;
+    return stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+}
+
 } // namespace npy
 
 /* The array in a file. Throws "file: reason". */
@@ -543,11 +552,13 @@ inline void npy_write(const std::string &path, const Array &a)
 {
     if (!npy::dtype_supported(a.kind, a.item) || a.bytes.size() != npy::byte_count(a.shape, a.item))
         throw std::runtime_error(path + ": the array's dtype, shape and data do not agree");
-    const std::string part = path + ".part";
-    if (!npy::write_bytes(part, npy::header_text(a), a.bytes) || std::rename(part.c_str(), path.c_str()) != 0) {
+    const std::string part = path + (npy::is_special(path) ? "" : ".part");
+    if (npy::write_bytes(part, npy::header_text(a), a.bytes) &&
+        (part == path || std::rename(part.c_str(), path.c_str()) == 0))
+        return;
+    if (part != path)
         std::remove(part.c_str());
-        throw std::runtime_error(path + ": cannot be written");
-    }
+    throw std::runtime_error(path + ": cannot be written");
 }
 
 } // namespace ming

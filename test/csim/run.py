@@ -9,10 +9,12 @@ printed. Needs numpy for the groups npy and quantize.
 """
 import argparse
 import fractions
+import io
 import math
 import os
 import random
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -174,6 +176,7 @@ class Suite:
         self.npy_casts(np, tool, rng)
         self.npy_corrupt(np, tool)
         self.npy_unwritable(np, tool)
+        self.npy_special(np, tool)
 
     def npy_round_trip(self, np, tool, array):
         """Whatever byte and array order, version: what comes back is np.save's."""
@@ -289,6 +292,19 @@ class Suite:
             status, _, errors = run([tool, "copy", self.path("good.npy"), self.path(target)])
             expect(status == 1 and errors == "%s: cannot be written\n" % self.path(target), status, errors)
         expect(not [n for n in os.listdir(self.folder) if n.endswith(".part")], "a temporary file is left")
+
+    def npy_special(self, np, tool):
+        """No file takes the place of a pipe or a device."""
+        pipe = self.path("pipe.npy")
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        status, _, errors = run([tool, "copy", self.path("good.npy"), pipe])
+        expect(status == 0 and stat.S_ISFIFO(os.stat(pipe).st_mode), "a pipe was replaced", errors)
+        got = np.load(io.BytesIO(os.read(reader, 1 << 16)))
+        os.close(reader)
+        expect(np.array_equal(got, np.load(self.path("good.npy"))), "the pipe has another array")
+        status, _, errors = run([tool, "copy", self.path("good.npy"), "/dev/full"])
+        expect(status == 1 and errors == "/dev/full: cannot be written\n", status, errors)
 
     def write_bytes(self, name, data):
         with open(self.path(name), "wb") as f:
