@@ -533,13 +533,13 @@ def check_graph(args, index, folder):
     sizing_check.check_values(design, model, folder)
     if not rewinds:
         check_least(design, folder / "sized.mir", packets)
-    for name, _, _, protocol in links:
-        if protocol == "udp":
-            del design.depths[name]
+    rooms = {name: sizing_check.UNBOUNDED for name, _, _, protocol in links if protocol == "udp"}
+    for name in rooms:
+        del design.depths[name]
     emulation = Emulation(design, model, folder)
     emulation.flags = args.flags
     emulation.compare({})
-    emulation.compare(dict.fromkeys(design.depths, 0))
+    emulation.compare({**dict.fromkeys(design.depths, 0), **rooms}) # what comes faster needs room
     for link in links:
         if link[3] == "udp":
             check_room(design, emulation, link, rng)
