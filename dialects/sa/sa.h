@@ -57,6 +57,8 @@ enum {
 #define SA_ATTR_NAME "sa.name"  /* of a layer: what the model calls it */
 #define SA_ATTR_GROUPS "groups" /* of sa.conv, and of channels in the words of a sa.port */
 
+/* Of sa.eltwise: how often the result has an element, one below the other and side by side. */
+#define SA_ATTR_REPEATS "repeats"
 /* Of sa.conv: the windows over its results whose maxima it gives. */
 #define SA_ATTR_POOL_MAP "pool_map"
 #define SA_ATTR_POOL_KERNEL "pool_kernel"
@@ -193,6 +195,8 @@ bool sa_is_layer(const Op *op);
 int64_t sa_item(const Op *op, const char *name, size_t index);
 /* Rows and columns of a layer's window; 1 element by element. */
 void sa_kernel(const Op *layer, int64_t kernel[2]);
+/* Rows and columns of the result that each element is; 1 of most layers. */
+void sa_repeats(const Op *layer, int64_t repeats[2]);
 /* The second operand, or NULL. */
 Value *sa_operand(const Op *layer);
 /* Windows over the results of a layer, whose maxima it gives: rows, columns. */

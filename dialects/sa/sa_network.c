@@ -66,6 +66,13 @@ void sa_kernel(const Op *layer, int64_t kernel[2])
     }
 }
 
+void sa_repeats(const Op *layer, int64_t repeats[2])
+{
+    bool has_repeats = op_attr(layer, SA_ATTR_REPEATS) != NULL;
+    for (size_t i = 0; i < 2; i++)
+        repeats[i] = has_repeats ? sa_item(layer, SA_ATTR_REPEATS, i) : 1;
+}
+
 bool sa_pool(const Op *layer, SaPool *out)
 {
     static const struct {
@@ -145,9 +152,23 @@ static bool verify_shapes(Op *op)
     if (!is_dense && in[2] != out[2]) return op_error(op, "must keep the number of channels");
     if (sa_operand(op) && !is_operand_of(sa_operand(op), op_result(op, 0)))
         return op_error(op, "operand must be of the result's type, or one pixel of it");
-    for (size_t i = 0; op->def == SA(ELTWISE) && i < 2; i++)
-        if ((out[i] - 1) * sa_item(op, "strides", i) >= in[i])
+    return true;
+}
+
+/* Element by element there is no padding that lies outside. */
+static bool verify_places(Op *op)
+{
+    int64_t repeats[2];
+    const int64_t *in = sa_map_dims(op_operand(op, 0)), *out = sa_map_dims(op_result(op, 0));
+    if (op->def != SA(ELTWISE)) return true;
+    sa_repeats(op, repeats);
+    for (size_t i = 0; i < 2; i++) {
+        if (out[i] % repeats[i] != 0)
+            return op_error(op, "gives %lld rows or columns, of which %lld each are equal",
+                            (long long)out[i], (long long)repeats[i]);
+        if ((out[i] / repeats[i] - 1) * sa_item(op, "strides", i) >= in[i])
             return op_error(op, "goes beyond its input");
+    }
     return true;
 }
 
@@ -213,8 +234,9 @@ static bool verify_programs(Op *op)
 
 bool sa_verify_layer(Op *op)
 {
-    return verify_pair(op, "strides", 1) && verify_pair(op, "dilations", 1) &&
-           verify_pair(op, "pads", 0) && verify_pair(op, "kernel", 1) && verify_shapes(op) &&
+    return verify_pair(op, "strides", op->def != SA(ELTWISE)) && verify_pair(op, "dilations", 1) &&
+           verify_pair(op, "pads", 0) && verify_pair(op, "kernel", 1) &&
+           verify_pair(op, SA_ATTR_REPEATS, 1) && verify_shapes(op) && verify_places(op) &&
            verify_pool(op) && (op->def != SA(CONV) || verify_weights(op)) &&
            verify_parameters(op) && verify_programs(op);
 }

@@ -1,7 +1,7 @@
 /* Inside of lowering/linalg_to_sa.
  *
  *   layers.c    the function's ops in order: which kernels become one layer
- *   slice.c     parts of maps, and maps put together
+ *   slice.c     parts of maps, maps put together, repeated pixels
  *   window.c    reductions: convolutions, products and pools, with their weights
  *   payload.c   bodies of kernels as arithmetic on numbers
  *   table.c     its reads of constant tables
@@ -121,6 +121,7 @@ struct Layer {
     size_t order; /* of its first kernel */
     Tensor *input, *operand;
     int64_t kernel[2], strides[2], dilations[2], pads[2], pad_value;
+    int64_t repeats[2];     /* of each element, of a map that is read as it is */
     const int64_t *weights; /* output x rows x columns x input channels */
     bool is_depthwise;
     int64_t groups; /* weights are for the input channels of one */
@@ -163,6 +164,10 @@ bool to_sa_add_op(Lowering *lw, const Op *op) MUST_CHECK;
 /* slice.c: tensor.insert_slice and tensor.extract_slice. */
 bool to_sa_insert(Lowering *lw, const Op *op) MUST_CHECK;
 bool to_sa_extract(Lowering *lw, const Op *op) MUST_CHECK;
+/* A tensor that has each row and column of another one so many times, which nobody else knows. NULL:
+ * diagnosed. */
+Tensor *to_sa_repeat(Lowering *lw, Tensor *source, const Op *op, const int64_t repeats[2])
+    MUST_CHECK;
 /* Lets a tensor be a map, whose layer is built if it is not. False: diagnosed. */
 bool to_sa_materialize(Lowering *lw, Tensor *tensor) MUST_CHECK;
 /* Whether the elements of a map hold such numbers. */

@@ -65,6 +65,7 @@ Layer *to_sa_add_layer(Lowering *lw, const OpDef *def, const Op *op)
                      .kernel = {1, 1},
                      .strides = {1, 1},
                      .dilations = {1, 1},
+                     .repeats = {1, 1},
                      .tap = {.arena = lw->arena, .channel_loop = -1},
                      .numbers = {.arena = lw->arena, .channel_loop = -1}};
     *vec_push(&lw->layers) = layer;
@@ -290,8 +291,9 @@ typedef struct MapKernel {
     int channel; /* the loop that counts channels, or -1 */
     uint32_t channel_dims;
     Extents extents;
-    Tensor *inputs[2];    /* that differ */
-    bool is_broadcast[2]; /* one pixel for all */
+    Tensor *reads[KERNEL_MAX_LOOPS]; /* of each operand that is no constant */
+    Tensor *inputs[2];               /* of these, that differ */
+    bool is_broadcast[2];            /* one pixel for all */
     uint32_t count;
     Layer *base; /* that it runs behind; of inputs[base_input] */
     uint32_t base_input;
@@ -339,6 +341,44 @@ static bool is_broadcast(const Lowering *lw, const MapKernel *k, uint32_t operan
     return last->kind == AFFINE_DIM && (int)last->value == k->channel;
 }
 
+/* How often an index of the result finds the same row or column of an input of `extent`; 0: it does not
+ * find all of them in their order, each as often. */
+static int64_t repeats_of(const AffineExpr *in, const AffineExpr *out, int64_t extent,
+                          int64_t result)
+{
+    if (in == out && extent == result) return 1;
+    if (extent == 1 && (!in || affine_is_const(in))) return result;
+    bool is_quotient = in && in->kind == AFFINE_FLOORDIV && in->lhs == out &&
+                       in->rhs->kind == AFFINE_CONST && extent * in->rhs->value == result;
+    return is_quotient ? in->rhs->value : 0;
+}
+
+/* Result number `back` of a map from its end, NULL: it has fewer. */
+static const AffineExpr *from_end(const AffineMap *map, uint32_t back)
+{
+    return back < map->result_count ? map->results[map->result_count - 1 - back] : NULL;
+}
+
+/* Whether an operand is read so that each pixel of it is several of the result, rows and columns. */
+static bool is_repeated(const Lowering *lw, const MapKernel *k, uint32_t operand,
+                        int64_t repeats[2])
+{
+    const AffineMap *in = linalg_operand_map(k->op, operand);
+    const AffineMap *out = linalg_operand_map(k->op, linalg_input_count(k->op));
+    const Value *value = op_operand(k->op, operand);
+    uint32_t dims = to_sa_channel_dims(lw, value), rank = out->result_count;
+    Extents extents;
+    if (!extents_of(value->type, dims, &extents) || extents.c != k->extents.c) return false;
+    repeats[0] =
+        repeats_of(from_end(in, dims + 1), from_end(out, dims + 1), extents.h, k->extents.h);
+    repeats[1] = repeats_of(from_end(in, dims), from_end(out, dims), extents.w, k->extents.w);
+    for (uint32_t back = 0; back < dims; back++)
+        if (from_end(in, back) != from_end(out, back) &&
+            op_result(k->op, 0)->type->u.shaped.dims[rank - 1 - back] > 1)
+            return false;
+    return repeats[0] > 0 && repeats[1] > 0;
+}
+
 static bool add_input(MapKernel *k, Tensor *tensor, bool is_broadcast)
 {
     for (uint32_t i = 0; i < k->count; i++)
@@ -362,11 +402,12 @@ static bool is_other_map(const MapKernel *k, const Layer *layer, const Tensor *o
 }
 
 /* The layer that the kernel can run behind: of those that are not built the last one. */
-static void choose_base(MapKernel *k, uint32_t operand, uint32_t input)
+static void choose_base(const Lowering *lw, MapKernel *k, uint32_t operand, uint32_t input)
 {
     Tensor *tensor = k->inputs[input];
-    if (tensor->map || k->is_broadcast[input] || !has_one_reader(op_operand(k->op, operand)))
-        return;
+    const Value *value = op_operand(k->op, operand);
+    bool is_own = ptrmap_get(&lw->tensors, value) != tensor; /* nobody else knows it */
+    if (tensor->map || k->is_broadcast[input] || (!is_own && !has_one_reader(value))) return;
     if (is_other_map(k, tensor->layer, tensor)) return;
     if (k->base && k->base->order > tensor->layer->order) return;
     k->base = tensor->layer;
@@ -378,31 +419,50 @@ static uint32_t input_of(const MapKernel *k, const Tensor *tensor)
     return k->count > 1 && k->inputs[1] == tensor;
 }
 
+/* Of pixels alone the first one becomes a map. */
+static bool repeat_pixel(Lowering *lw, MapKernel *k)
+{
+    const int64_t repeats[] = {k->extents.h, k->extents.w};
+    Tensor *pixel = k->inputs[0], *map = to_sa_repeat(lw, pixel, k->op, repeats);
+    if (!map) return false;
+    for (uint32_t i = 0; i < linalg_input_count(k->op); i++)
+        if (k->reads[i] == pixel) k->reads[i] = map;
+    k->inputs[0] = map;
+    k->is_broadcast[0] = false;
+    return true;
+}
+
 static bool read_inputs(Lowering *lw, MapKernel *k)
 {
     for (uint32_t i = 0; i < linalg_input_count(k->op); i++) {
         if (!linalg_reads_operand(k->op, i) || is_constant_operand(k->op, i)) continue;
         Tensor *tensor = to_sa_tensor(lw, op_operand(k->op, i));
         if (!tensor) return false;
-        bool is_pixel = !is_in_place(lw, k, i) && is_broadcast(lw, k, i);
-        if (!is_pixel && !is_in_place(lw, k, i))
-            return to_sa_refuse(k->op, "reads a map at other places than it writes one");
+        int64_t repeats[2] = {1, 1};
+        bool is_same = is_in_place(lw, k, i);
+        bool is_pixel = !is_same && is_broadcast(lw, k, i);
+        if (!is_same && !is_pixel && !is_repeated(lw, k, i, repeats))
+            return to_sa_refuse(k->op,
+                                "reads a map at other places than it writes one, and not each "
+                                "pixel as often as another");
         if (tensor->is_padded) { /* elements around the map become some of one */
             tensor = to_sa_give(lw, op_operand(k->op, i), to_sa_copy(lw, tensor, k->op));
             if (!to_sa_materialize(lw, tensor)) return false;
         }
-        if (!add_input(k, tensor, is_pixel)) return false;
+        if (!is_same && !is_pixel) tensor = to_sa_repeat(lw, tensor, k->op, repeats);
+        if (!tensor || !add_input(k, tensor, is_pixel)) return false;
+        k->reads[i] = tensor;
     }
-    if (k->count > 0 && k->is_broadcast[0] && (k->count == 1 || k->is_broadcast[1]))
-        return to_sa_refuse(k->op, "makes a map of one pixel");
-    return k->count > 0 || to_sa_refuse(k->op, "reads no map");
+    bool has_map = k->count > 0 && !(k->is_broadcast[0] && (k->count == 1 || k->is_broadcast[1]));
+    if (k->count > 0 && !has_map) return repeat_pixel(lw, k);
+    return has_map || to_sa_refuse(k->op, "reads no map");
 }
 
 static void find_base(Lowering *lw, MapKernel *k)
 {
     for (uint32_t i = 0; i < linalg_input_count(k->op); i++)
         if (linalg_reads_operand(k->op, i) && !is_constant_operand(k->op, i))
-            choose_base(k, i, input_of(k, ptrmap_get(&lw->tensors, op_operand(k->op, i))));
+            choose_base(lw, k, i, input_of(k, k->reads[i]));
 }
 
 /* The layer in which the kernel runs, its maps built. Numbers of the inputs are in *numbers. */
@@ -434,7 +494,7 @@ static bool fill_arguments(Lowering *lw, const MapKernel *k, Layer *layer, const
         args[i] = NO_NUMBER;
         if (i >= linalg_input_count(k->op) || !linalg_reads_operand(k->op, i)) continue;
         if (!is_constant_operand(k->op, i)) {
-            args[i] = numbers[input_of(k, ptrmap_get(&lw->tensors, op_operand(k->op, i)))];
+            args[i] = numbers[input_of(k, k->reads[i])];
             continue;
         }
         size_t count = 0;

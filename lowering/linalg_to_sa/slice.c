@@ -1,6 +1,7 @@
-/* Parts of maps, and maps put together along their channels. Both are convolutions whose weights are
- * ones: each channel of the result is one of the input. A map that is put together is the sum of one
- * such layer for each part, so parts may begin at any channel, whatever the lanes of a word.
+/* Parts of maps, maps put together along their channels, and repeated pixels. The first two are
+ * convolutions whose weights are ones: each channel of the result is one of the input. A map that is put
+ * together is the sum of one such layer for each part, so parts may begin at any channel, whatever the
+ * lanes of a word.
  * Tests: lit/lowering/linalg_to_sa, test/e2e/overlay_check.py */
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
@@ -140,4 +141,32 @@ bool to_sa_extract(Lowering *lw, const Op *op)
     layer->result = number_leaf(&layer->numbers, NUMBER_SUMS, source->lo, source->hi);
     to_sa_give(lw, op_result(op, 0), layer);
     return true;
+}
+
+/* A layer that writes each pixel to so many places. A row or column that is the only one is read again
+ * and again. */
+Tensor *to_sa_repeat(Lowering *lw, Tensor *source, const Op *op, const int64_t repeats[2])
+{
+    if (source->is_flat) {
+        to_sa_refuse(op, "repeats elements of a row");
+        return NULL;
+    }
+    if (!to_sa_materialize(lw, source)) return NULL;
+    Layer *layer = to_sa_copy(lw, source, op);
+    const int64_t extents[] = {source->extents.h, source->extents.w};
+    for (int i = 0; i < 2; i++) {
+        bool is_one = extents[i] == 1 && repeats[i] > 1;
+        layer->strides[i] = !is_one;
+        layer->repeats[i] = is_one ? 1 : repeats[i];
+    }
+    layer->extents.h *= repeats[0];
+    layer->extents.w *= repeats[1];
+    Tensor *tensor = ARENA_NEW(lw->arena, Tensor);
+    *tensor = (Tensor){.layer = layer,
+                       .lo = source->lo,
+                       .hi = source->hi,
+                       .width = source->width,
+                       .is_modular = true,
+                       .extents = layer->extents};
+    return tensor;
 }

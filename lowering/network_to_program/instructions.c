@@ -182,9 +182,17 @@ static void set_window(Writer *w, const Layer *layer)
     to_program_set(w, SA_REG_PAD_VALUE, (uint64_t)sa_int(layer->op, "pad_value", 0));
 }
 
-/* Strides and place of what a tile reads or gives of a map, `skip` words on, in registers that follow
- * each other: page, base, pixel, row. */
-static void set_map(Writer *w, const Tile *tile, int role, uint32_t page_reg, uint64_t skip)
+/* How a run goes through a map: from `skip` words on, every so many rows and columns from those at `at`
+ * on. */
+typedef struct Walk {
+    uint64_t skip, at[2], every[2];
+} Walk;
+
+static const Walk each_element = {.every = {1, 1}};
+
+/* Strides and place of what a tile reads or gives of a map, in registers that follow each other: page,
+ * base, pixel, row. */
+static void set_map(Writer *w, const Tile *tile, int role, uint32_t page_reg, const Walk *walk)
 {
     const Layer *layer = &w->plan->layers.data[tile->layer];
     const Map *map = &w->plan->maps.data[layer->map[role]];
@@ -200,19 +208,20 @@ static void set_map(Writer *w, const Tile *tile, int role, uint32_t page_reg, ui
         page = stage->page[part->turn];
         first = (region.cols[0] - part->moves.first_col) * pixel;
     }
-    first += skip;
+    first += walk->skip + walk->at[0] * row + walk->at[1] * pixel;
     to_program_set(w, page_reg, page + first / sa_page_words(&w->plan->size));
     to_program_set(w, page_reg + 1, first % sa_page_words(&w->plan->size));
-    to_program_set(w, page_reg + 2, pixel);
-    to_program_set(w, page_reg + 3, row);
+    to_program_set(w, page_reg + 2, pixel * walk->every[1]);
+    to_program_set(w, page_reg + 3, row * walk->every[0]);
 }
 
 /* A pixel that is every pixel's is read again and again. */
-static void set_operand(Writer *w, const Tile *tile)
+static void set_operand(Writer *w, const Tile *tile, const Walk *walk)
 {
     const Layer *layer = &w->plan->layers.data[tile->layer];
-    set_map(w, tile, ROLE_OPERAND, SA_REG_ACT2_PAGE, 0);
-    if (sa_operand(layer->op)->type == op_result(layer->op, 0)->type) return;
+    bool is_pixel = sa_operand(layer->op)->type != op_result(layer->op, 0)->type;
+    set_map(w, tile, ROLE_OPERAND, SA_REG_ACT2_PAGE, is_pixel ? &each_element : walk);
+    if (!is_pixel) return;
     to_program_set(w, SA_REG_ACT2_PIXEL, 0);
     to_program_set(w, SA_REG_ACT2_ROW, 0);
 }
@@ -271,13 +280,13 @@ static void set_axis(Writer *w, const Tile *tile, const MapArea *in, int axis)
     to_program_set(w, pad_regs[axis], (uint64_t)(range[0] - sums[0] * stride + pad));
 }
 
-static void set_maps(Writer *w, const Tile *tile)
+static void set_maps(Writer *w, const Tile *tile, const Walk *walk)
 {
     const Layer *layer = &w->plan->layers.data[tile->layer];
     MapArea in = to_program_region(w->plan, layer, tile, ROLE_INPUT);
-    set_map(w, tile, ROLE_INPUT, SA_REG_ACT_PAGE, 0);
-    set_map(w, tile, ROLE_RESULT, SA_REG_OUT_PAGE, 0);
-    if (layer->map[ROLE_OPERAND] != SIZE_MAX) set_operand(w, tile);
+    set_map(w, tile, ROLE_INPUT, SA_REG_ACT_PAGE, &each_element);
+    set_map(w, tile, ROLE_RESULT, SA_REG_OUT_PAGE, walk);
+    if (layer->map[ROLE_OPERAND] != SIZE_MAX) set_operand(w, tile, walk);
     for (int axis = 0; axis < 2; axis++) set_axis(w, tile, &in, axis);
 }
 
@@ -299,17 +308,19 @@ static void clear_blocks(Writer *w, const Tile *tile)
     uint32_t begin = to_program_blank_begin(w->plan, tile);
     if (!to_program_has_blank(w->plan, tile)) return;
     set_layer(w, layer);
-    set_maps(w, tile);
-    set_map(w, tile, ROLE_RESULT, SA_REG_OUT_PAGE,
-            (uint64_t)(begin - tile->begin[DIM_M]) * size->rows / size->cols);
+    MapArea out = to_program_region(w->plan, layer, tile, ROLE_RESULT);
+    Walk behind = each_element;
+    behind.skip = (uint64_t)(begin - tile->begin[DIM_M]) * size->rows / size->cols;
+    set_maps(w, tile, &each_element);
+    set_map(w, tile, ROLE_RESULT, SA_REG_OUT_PAGE, &behind);
     to_program_set(w, SA_REG_MODE, SA_MODE_ELTWISE);
     to_program_set(w, SA_REG_STRIDE_Y, 0);
     to_program_set(w, SA_REG_PAD_T, 1);
     to_program_set(w, SA_REG_PU_OUT, w->program->at + layer->tap_length + layer->pu_length - 1);
     to_program_set(w, SA_REG_PU_OUT_LENGTH, 1);
     to_program_set(w, SA_REG_OUT_CBLK, tile->m_blank - begin);
-    to_program_set(w, SA_REG_OUT_H, tile->end[DIM_Y] - tile->begin[DIM_Y]);
-    to_program_set(w, SA_REG_OUT_W, tile->end[DIM_X] - tile->begin[DIM_X]);
+    to_program_set(w, SA_REG_OUT_H, out.rows[1] - out.rows[0]);
+    to_program_set(w, SA_REG_OUT_W, out.cols[1] - out.cols[0]);
     if (w->is_set[SA_REG_POOL_K_H]) to_program_set(w, SA_REG_POOL_K_H, 0);
     to_program_set(w, SA_REG_C_FIRST, 1);
     to_program_set(w, SA_REG_C_LAST, 1);
@@ -319,20 +330,44 @@ static void clear_blocks(Writer *w, const Tile *tile)
     w->program->last_run = w->array_commands;
 }
 
-/* The run of a tile, or of some of its rows. fill: which of the fills has its weights; is_first, is_last:
+/* The runs of a tile, or of some of its rows. fill: which of the fills has its weights; is_first, is_last:
  * of the runs with that fill. */
 typedef struct Run {
     size_t fill;
     bool is_first, is_last;
 } Run;
 
+/* That of run number `index` of a tile, which gives one of the places that each result has. */
+static Walk walk_of(const Layer *layer, uint64_t index)
+{
+    uint64_t rows = (uint64_t)layer->repeats[0], cols = (uint64_t)layer->repeats[1];
+    return (Walk){.at = {index / cols, index % cols}, .every = {rows, cols}};
+}
+
+/* Only layers without weights have several runs. */
+static void run_walks(Writer *w, const Tile *tile, const Run *run)
+{
+    const Layer *layer = &w->plan->layers.data[tile->layer];
+    bool frees = layer->has_weights && run->fill + 2 < w->weights.len && run->is_last;
+    for (uint64_t i = 0; i < to_program_runs(layer); i++) {
+        const Walk walk = walk_of(layer, i);
+        set_maps(w, tile, &walk);
+        to_program_command(
+            w, SA(RUN),
+            FIELDS(.half = there(layer->has_weights ? (int64_t)(run->fill % 2) : 0),
+                   .wait = layer->has_weights && run->is_first ? IN_ARRAY : NO_SEMAPHORE,
+                   .signal = frees ? ARRAY_FREE : NO_SEMAPHORE));
+    }
+}
+
 static void run_tile(Writer *w, const Tile *tile, const Run *run)
 {
     const Layer *layer = &w->plan->layers.data[tile->layer];
     bool is_first = tile->begin[DIM_N] == 0, is_last = tile->end[DIM_N] == layer->n_blocks;
     clear_blocks(w, tile);
+    const Walk first = walk_of(layer, 0);
     set_layer(w, layer);
-    set_maps(w, tile);
+    set_maps(w, tile, &first);
     set_pool(w, tile);
     to_program_set(w, SA_REG_IN_CBLK, tile->end[DIM_N] - tile->begin[DIM_N]);
     to_program_set(w, SA_REG_OUT_CBLK, tile->end[DIM_M] - tile->begin[DIM_M]);
@@ -344,11 +379,7 @@ static void run_tile(Writer *w, const Tile *tile, const Run *run)
     if (w->plan->clears_lanes) to_program_set(w, SA_REG_OUT_LANES, tile->out_lanes);
     to_program_set(w, SA_REG_W_BASE, 0);
     w->run_cycles = to_program_run_cycles(w->plan, layer, tile);
-    bool frees = layer->has_weights && run->fill + 2 < w->weights.len && run->is_last;
-    to_program_command(w, SA(RUN),
-                       FIELDS(.half = there(layer->has_weights ? (int64_t)(run->fill % 2) : 0),
-                              .wait = layer->has_weights && run->is_first ? IN_ARRAY : NO_SEMAPHORE,
-                              .signal = frees ? ARRAY_FREE : NO_SEMAPHORE));
+    run_walks(w, tile, run);
     w->program->last_run = w->array_commands;
 }
 
@@ -364,11 +395,13 @@ static uint64_t rows_of(const Layer *layer, uint64_t loaded)
 {
     int64_t reach = (layer->kernel[0] - 1) * layer->dilations[0];
     int64_t last = (int64_t)loaded - 1 + layer->pads[0] - reach;
-    int64_t all = sa_map_dims(op_result(layer->op, 0))[0];
+    uint32_t all[DIMS];
+    to_program_extents(layer, all);
     bool is_whole = loaded >= (uint64_t)sa_map_dims(op_operand(layer->op, 0))[0];
+    if (is_whole || layer->strides[0] == 0) return all[DIM_Y];
     int64_t rows = last < 0 ? 0 : last / layer->strides[0] + 1;
     if (layer->has_pool) rows = windows_of(&layer->pool, rows);
-    return (uint64_t)(is_whole || rows > all ? all : rows);
+    return (uint64_t)i64_min(rows, all[DIM_Y]);
 }
 
 /* The first layer, part by part as its input comes; as many parts are queued ahead as the unit's queue

@@ -81,6 +81,7 @@ typedef struct Layer {
     uint32_t tap_steps, pu_steps;   /* the same in steps of the processing unit */
     uint32_t groups, mode, taps;    /* read from the op once: tiles are tried by the million */
     int64_t kernel[2], strides[2], dilations[2], pads[2]; /* pads: in front */
+    int64_t repeats[2];  /* of each result, a run for each; tiles count what is repeated */
     bool is_chosen;      /* it has its schedule, searched with all its maps on the chip */
     uint32_t parameters; /* first vector */
     bool has_weights, has_pool;
@@ -123,6 +124,11 @@ bool to_program_plan_estimate(Plan *plan, const Op *network, const Memory *memor
 void to_program_plan_free(Plan *plan);
 /* Words of a memory that whole beats fill. */
 uint64_t to_program_usable(uint64_t words, uint64_t word_bits);
+/* Runs of each tile. */
+static inline uint64_t to_program_runs(const Layer *layer)
+{
+    return (uint64_t)layer->repeats[0] * (uint64_t)layer->repeats[1];
+}
 static inline uint64_t to_program_up(uint64_t a, uint64_t b)
 {
     return a / b + (a % b != 0);
@@ -191,7 +197,8 @@ bool to_program_moves(const Plan *plan, const Map *map, const MapArea *region, M
 bool to_program_place_stages(const Plan *plan, size_t layer, const Schedule *schedule,
                              Stage stages[ROLES]) MUST_CHECK;
 
-/* model.c: cycles of a layer, and of the array for one vector of results of `n` input blocks. */
+/* model.c: cycles of a layer, of the array for one vector of results of `n` input blocks, and of one of
+ * the tile's runs. */
 uint64_t to_program_vector_cycles(const Plan *plan, const Layer *layer, uint64_t n, bool is_last);
 uint64_t to_program_run_cycles(const Plan *plan, const Layer *layer, const Tile *tile);
 /* Of the run that stores zeros to blocks behind the tile's; 0: there is none. */

@@ -62,10 +62,12 @@ static uint64_t extent(const Tile *tile, int dim)
 /* Of the run that stores zeros to blocks behind the tile's: one instruction for each vector. */
 uint64_t to_program_blank_cycles(const Plan *plan, const Tile *tile)
 {
+    const Layer *layer = &plan->layers.data[tile->layer];
     uint64_t words = to_program_up(plan->size.rows, plan->size.cols);
     if (!to_program_has_blank(plan, tile)) return 0;
     uint64_t blocks = tile->m_blank - to_program_blank_begin(plan, tile);
-    return blocks * extent(tile, DIM_Y) * extent(tile, DIM_X) * words + depth_of(plan, 1);
+    return blocks * extent(tile, DIM_Y) * extent(tile, DIM_X) * to_program_runs(layer) * words +
+           depth_of(plan, 1);
 }
 
 uint64_t to_program_run_cycles(const Plan *plan, const Layer *layer, const Tile *tile)
@@ -92,7 +94,8 @@ static uint64_t all_sums(const Layer *layer, const uint32_t extents[DIMS])
 uint64_t to_program_least_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule)
 {
     uint32_t extents[DIMS];
-    uint64_t runs = layer->parts, vector = 0, n_tile = schedule->tile[DIM_N];
+    uint64_t runs = layer->parts * to_program_runs(layer), vector = 0,
+             n_tile = schedule->tile[DIM_N];
     to_program_extents(layer, extents);
     for (int d = 0; d < DIMS; d++) runs *= to_program_trips(layer, schedule, d);
     for (uint64_t n = 0; n < extents[DIM_N]; n += n_tile) {
@@ -100,7 +103,7 @@ uint64_t to_program_least_cycles(const Plan *plan, const Layer *layer, const Sch
         vector +=
             to_program_vector_cycles(plan, layer, is_last ? extents[DIM_N] - n : n_tile, is_last);
     }
-    return layer->parts * all_sums(layer, extents) * vector +
+    return layer->parts * to_program_runs(layer) * all_sums(layer, extents) * vector +
            runs * depth_of(plan, layer->pu_steps);
 }
 
@@ -200,7 +203,8 @@ static void run_tile(Clock *c, const Tile *tile)
         begin = greater(begin, c->rooms[ROLE_RESULT][c->turn[ROLE_RESULT]]);
         waits += 2;
     }
-    c->array = begin + waits + to_program_run_cycles(c->plan, c->layer, tile) +
+    c->array = begin + waits +
+               to_program_runs(c->layer) * to_program_run_cycles(c->plan, c->layer, tile) +
                to_program_blank_cycles(c->plan, tile);
     c->halves[c->half] = c->array;
     for (int role = 0; role < ROLE_RESULT; role++) c->rooms[role][c->turn[role]] = c->array;

@@ -69,6 +69,7 @@ static void add_layer(Plan *plan, const Op *op)
         layer->dilations[i] = item(op, "dilations", i, 1);
         layer->pads[i] = item(op, "pads", i, 0);
     }
+    sa_repeats(op, layer->repeats);
     layer->has_pool = sa_pool(op, &layer->pool);
     layer->m_blocks = (uint32_t)(out.groups * out.lanes / plan->size.rows);
     layer->n_blocks = is_dense ? (uint32_t)(in.groups * in.lanes / plan->size.cols / groups) : 1;
@@ -77,6 +78,18 @@ static void add_layer(Plan *plan, const Op *op)
     layer->m_used = layer->m_blocks / layer->parts;
     if (plan->clears_lanes)
         layer->m_used = (uint32_t)to_program_up(layer->part_channels, plan->size.rows);
+}
+
+/* Runs write every so many rows of the result. */
+static bool check_repeats(const Plan *plan, const Layer *layer)
+{
+    const Map *map = &plan->maps.data[layer->map[ROLE_RESULT]];
+    uint64_t row = (uint64_t)sa_map_dims(map->value)[1] * map->words;
+    row *= (uint64_t)layer->repeats[0];
+    return row <= UINT16_MAX || op_error(layer->op,
+                                         "repeats rows every %llu words, more than a register "
+                                         "counts",
+                                         (unsigned long long)row);
 }
 
 static void note_use(Plan *plan, size_t map, size_t layer)
@@ -111,7 +124,7 @@ static bool add_op(Plan *plan, const Op *op)
     /* Nobody may read it, but the layer writes it. */
     if (plan->layers.len > 0)
         plan->maps.data[index].made = plan->maps.data[index].last_use = plan->layers.len - 1;
-    return true;
+    return !sa_is_layer(op) || check_repeats(plan, &plan->layers.data[plan->layers.len - 1]);
 }
 
 /* Pages. A map is there from the layer that makes it (inputs, and outputs whose ends are cleared, from

@@ -36,6 +36,11 @@ MapArea to_program_region(const Plan *plan, const Layer *layer, const Tile *tile
     if (role == ROLE_INPUT) {
         reach(layer, 0, y, region.rows);
         reach(layer, 1, x, region.cols);
+    } else {
+        for (int i = 0; i < 2; i++) {
+            region.rows[i] *= (uint32_t)layer->repeats[0];
+            region.cols[i] *= (uint32_t)layer->repeats[1];
+        }
     }
     if (role == ROLE_INPUT && layer->mode == SA_MODE_DENSE) {
         region.words[0] = tile->first_n + tile->begin[DIM_N];
@@ -144,6 +149,7 @@ static bool measure(const Plan *plan, size_t index, const Schedule *schedule, in
         bool is_aligned = m.first_col == region.cols[0] &&
                           (!m.has_end || region.cols[1] == sa_map_dims(map->value)[1]);
         if (role == ROLE_RESULT && !is_aligned) return false;
+        if (role != ROLE_INPUT && m.row * (uint64_t)layer->repeats[0] > UINT16_MAX) return false;
         uint64_t words = m.row * (region.rows[1] - region.rows[0]);
         uint64_t moved =
             m.commands * m.runs * m.beats * BEAT_BITS / to_program_act_bits(&plan->size);

@@ -131,7 +131,8 @@ static bool are_alike(const Layer *a, const Layer *b)
            a->groups == b->groups && a->parts == b->parts && a->m_blocks == b->m_blocks &&
            a->part_channels == b->part_channels && a->tap_steps == b->tap_steps &&
            a->pu_steps == b->pu_steps && a->has_weights == b->has_weights &&
-           a->has_pool == b->has_pool && memcmp(&a->pool, &b->pool, sizeof a->pool) == 0;
+           memcmp(a->repeats, b->repeats, sizeof a->repeats) == 0 && a->has_pool == b->has_pool &&
+           memcmp(&a->pool, &b->pool, sizeof a->pool) == 0;
 }
 
 /* A network repeats its layers; what has been searched is not searched again. */

@@ -6,8 +6,8 @@ void to_program_extents(const Layer *layer, uint32_t extents[DIMS])
 {
     const int64_t *out = sa_map_dims(op_result(layer->op, 0));
     extents[DIM_M] = layer->m_used;
-    extents[DIM_Y] = (uint32_t)out[0];
-    extents[DIM_X] = (uint32_t)out[1];
+    extents[DIM_Y] = (uint32_t)(out[0] / layer->repeats[0]);
+    extents[DIM_X] = (uint32_t)(out[1] / layer->repeats[1]);
     extents[DIM_N] = layer->n_blocks;
 }
 

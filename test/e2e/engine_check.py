@@ -645,10 +645,29 @@ class Net:
 
     def add_layer(self):
         source = self.rng.choice(self.nodes[-2:])
-        kind = self.rng.choice(["dense", "dense", "depthwise", "max", "sum", "eltwise"])
+        kind = self.rng.choice(["dense", "dense", "depthwise", "max", "sum", "eltwise", "repeat"])
         if kind == "depthwise" and self.overlay.rows > self.overlay.cols:
             kind = "dense"
-        self.add(kind, source)
+        if kind == "repeat":
+            self.add_repeats(source)
+        else:
+            self.add(kind, source)
+
+    def add_repeats(self, source):
+        """Each pixel several times, the first row or column again and again; twice of one map, so that
+        there is an operand of that shape."""
+        rng = self.rng
+        strides = [rng.choice([1, 1, 2, 0]) for _ in "hw"]
+        repeats = [rng.randint(1, 3) for _ in "hw"]
+        sums = source.array
+        for axis, (stride, repeat) in enumerate(zip(strides, repeats)):
+            places = np.arange(rng.randint(1, 6)) * 0 if stride == 0 else (
+                np.arange(0, sums.shape[axis], stride))
+            sums = sums.take(places, axis).repeat(repeat, axis)
+        attributes = [f"strides = array<i64: {strides[0]}, {strides[1]}>",
+                      f"repeats = array<i64: {repeats[0]}, {repeats[1]}>"]
+        for _ in range(rng.randint(1, 2)):
+            self.finish("eltwise", "repeat", source, sums, attributes)
 
     def windows(self, source, fill):
         """Taps of a random window as arrays, and its attributes. Empty: it does not fit."""

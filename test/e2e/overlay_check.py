@@ -26,7 +26,7 @@ from network_builder import Network
 ENGINES = ["rows=4,cols=4", "rows=8,cols=16", "rows=16,cols=16", "rows=8,cols=2", "rows=1,cols=4"]
 MODEL_ENGINES = ENGINES[:3]
 ROOM = "act_pages=256,param_words=8192,w_words=65536,pe_words=2048"
-# What an overlay has not: of the families some have floats, batches, tables or resizes.
+# What an overlay has not: of the families some have floats, batches, tables or interpolation.
 REFUSALS = ("is no layer of an overlay", "do not fit the overlay's", "and maps are integers")
 LEAST_FAMILIES = 0.2                    # share of them that compiles
 
@@ -108,6 +108,30 @@ def side_by_side(net, x):
     return net.concat([net.quant_by(y, scale, 8), net.quant_by(z, scale, 8)])
 
 
+def nearest(net, x):
+    """Whole factors, by which a map or the later sum of it and another one is read; beside what it came
+    from or not."""
+    rng, (height, width) = net.rng, x.array.shape[2:]
+    factors = [rng.randint(1, 3), rng.randint(2, 3)]
+    if min(height, width) < 2 or height * width * factors[0] * factors[1] > 400:
+        return x
+    x = activation(net, convolution(net, x, keep=True)) if rng.random() < 0.5 else x
+    kind = rng.choice(["alone", "add", "concat"])
+    attrs = rng.choice([{"mode": "nearest"}, {"mode": "nearest", "nearest_mode": "floor",
+                                              "coordinate_transformation_mode": "asymmetric"}])
+    array = x.array.repeat(factors[0], 2).repeat(factors[1], 3)
+    large = net.node("Resize", [x, None, net.floats(1, 1, *factors)], array, attrs)
+    if kind == "alone":
+        return large
+    other = net.quant(convolution(net, large, keep=True), 8)
+    if kind == "add":
+        again = net.node("Resize", [x, None, net.floats(1, 1, *factors)], array, attrs)
+        pair = (other, again) if rng.random() < 0.5 else (again, other)
+        return activation(net, net.binary("Add", *pair))
+    scale = net.scale(max(np.abs(large.array).max(), np.abs(other.array).max()), 127)
+    return net.concat([net.quant_by(large, scale, 8), net.quant_by(other, scale, 8)])
+
+
 def excitation(net, x):
     """Every pixel of a layer times a number for its channel, made of the whole map."""
     x = activation(net, convolution(net, x, keep=True))
@@ -119,7 +143,10 @@ def excitation(net, x):
 
 
 def block(net, x):
-    kind = net.rng.choice(["conv", "conv", "conv", "pool", "residual", "concat", "excitation"])
+    kind = net.rng.choice(["conv", "conv", "conv", "pool", "residual", "concat", "excitation",
+                           "nearest"])
+    if kind == "nearest" and x.array.shape[1] < 8:
+        return nearest(net, x)
     if kind == "excitation":
         return excitation(net, x)
     if kind == "residual":

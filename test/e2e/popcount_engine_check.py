@@ -99,6 +99,8 @@ def generate(seed, index):
             x = activation(net, planes, y)
             if min(x.array.shape[2:]) > 2 and rng.random() < 0.4:
                 x = net.max_pool(x, rng.choice([2, 3]), rng.choice([1, 2]))
+            if 2 <= min(x.array.shape[2:]) <= max(x.array.shape[2:]) < 5 and rng.random() < 0.5:
+                x = net.upsample(x, rng.randint(2, 3))
         if rng.random() < 0.3:      # sums that are parts of a few bits each
             flat, planes.has_sums = net.flatten(x), True
             x = net.gemm(flat, weight_of(net, planes, (rng.randint(2, 9), flat.array.shape[1])),

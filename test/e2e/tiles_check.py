@@ -43,6 +43,9 @@ def draw_attributes(rng, net, node, is_layer):
     inputs = 1
     if " = sa.conv " in node.text and "depthwise" not in node.text:
         inputs = up(node.source.array.shape[2], lanes) * lanes // overlay.cols
+    repeats = re.search(r"repeats = array<i64: (\d+), (\d+)>", node.text)
+    if repeats:                         # tiles count what is repeated
+        height, width = height // int(repeats[1]), width // int(repeats[2])
     m = min(blocks, rng.randint(1, up(blocks, step)) * step)
     sizes = [m, rng.randint(1, height), rng.randint(1, width), rng.randint(1, inputs)]
     order = list("myxn")
