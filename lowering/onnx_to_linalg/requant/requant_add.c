@@ -289,7 +289,8 @@ static void product_range(int64_t factor, const Fixed *v, int64_t *low, int64_t 
 
 static Value *scaled(Builder *b, Value *q, const Type *wide, bool is_unsigned, int64_t factor)
 {
-    q = lower_build_extend(b, q, wide, is_unsigned);
+    bool is_wider = type_width(q->type) > type_width(wide); /* than its numbers need */
+    q = is_wider ? lower_build_resize(b, q, wide) : lower_build_extend(b, q, wide, is_unsigned);
     return build_binary(b, ARITH(MULI), wide, q, arith_constant_int(b, wide, factor));
 }
 
