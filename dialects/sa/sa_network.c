@@ -68,7 +68,7 @@ void sa_kernel(const Op *layer, int64_t kernel[2])
 
 void sa_repeats(const Op *layer, int64_t repeats[2])
 {
-    bool has_repeats = op_attr(layer, SA_ATTR_REPEATS) != NULL;
+    bool has_repeats = layer->def == SA(ELTWISE) && op_attr(layer, SA_ATTR_REPEATS);
     for (size_t i = 0; i < 2; i++)
         repeats[i] = has_repeats ? sa_item(layer, SA_ATTR_REPEATS, i) : 1;
 }
@@ -104,7 +104,8 @@ static bool verify_pair(Op *op, const char *name, int64_t least)
 {
     const Attr *attr = op_attr(op, name);
     if (!attr) return true;
-    if (attr->u.dense_array.count != 2) return op_error(op, "%s must be two numbers", name);
+    if (attr->kind != ATTR_DENSE_ARRAY || attr->u.dense_array.count != 2)
+        return op_error(op, "%s must be two numbers", name);
     for (size_t i = 0; i < 2; i++)
         if (sa_item(op, name, i) < least || sa_item(op, name, i) > INT16_MAX)
             return op_error(op, "%s must be from %lld to %d", name, (long long)least, INT16_MAX);
