@@ -10,8 +10,7 @@
 #include "ir/asm/print/print.h"
 #include "target/cost/cost.h"
 
-/* The resource of a kind; NULL: a device has none of that. */
-static const int64_t *resource_of(const Resources *resources, CostKind kind)
+const int64_t *driver_resource_of(const Resources *resources, CostKind kind)
 {
     switch (kind) {
     case COST_DSP: return &resources->dsp;
@@ -27,7 +26,7 @@ static const int64_t *resource_of(const Resources *resources, CostKind kind)
  * BRAM, and `least` of one kind. */
 static bool offers(const Resources *offered, const Resources *had, CostKind kind, int64_t least)
 {
-    return *resource_of(offered, kind) >= least && offered->dsp >= had->dsp &&
+    return *driver_resource_of(offered, kind) >= least && offered->dsp >= had->dsp &&
            offered->lut >= had->lut && offered->ff >= had->ff;
 }
 
@@ -90,7 +89,7 @@ void driver_advise(const Op *module, const CompileOptions *options, const Device
                    CostKind kind, int64_t least)
 {
     const Op *place = region_of(module);
-    const int64_t *total = resource_of(&target->device.total, kind);
+    const int64_t *total = driver_resource_of(&target->device.total, kind);
     const char *title = cost_names[kind].title;
     StrBuf devices = {0};
     if (!total) return;
@@ -98,7 +97,7 @@ void driver_advise(const Op *module, const CompileOptions *options, const Device
     bool is_loading_enough = kind == COST_BRAM18 && !options->loads_weights && !options->folding &&
                              is_held_with_loaded_weights(module, options, target);
     const Resources usual = device_budget(&target->device, 0);
-    if (least > *resource_of(&usual, kind))
+    if (least > *driver_resource_of(&usual, kind))
         add_devices(module->ctx, &target->budget, kind, least, &devices);
     if (least <= *total)
         op_note(place,

@@ -349,13 +349,15 @@ static Op *best_design(const Compile *compile, const Op *module, SearchOptions *
 }
 
 /* The pool of several cards may hold a design that no cut brings to the cards; then one is tried for
- * less of it. NULL: diagnosed. */
+ * less of it. NULL: diagnosed, as for all of it. */
 static Op *design_for_cards(Compile *compile, const Op *module, SearchOptions *chosen)
 {
     enum { LESS_PERCENT = 85 };
     const DeviceTarget *whole = compile->target;
     DeviceTarget *part = compile->part = xmalloc(sizeof *part);
     Op *design = NULL;
+    DiagHold first = {0};
+    DseNeed need = {0};
     const int64_t pieces = whole->device.die_count * compile->options->cards->system.card_count;
     for (int64_t permille = 1000; !design; permille = permille * LESS_PERCENT / 100) {
         DiagHold messages;
@@ -369,10 +371,16 @@ static Op *design_for_cards(Compile *compile, const Op *module, SearchOptions *c
         diag_hold_begin(&messages, module->ctx);
         design = best_design(compile, module, chosen);
         diag_hold_end(&messages);
-        if (design || is_last) diag_hold_report(&messages);
-        diag_hold_free(&messages);
+        if (permille == 1000) need = *compile->need;
+        if (design) diag_hold_report(&messages);
+        DiagHold *dropped = permille == 1000 ? &first : &messages;
+        diag_hold_free(dropped);
+        if (permille == 1000) first = messages;
         if (is_last) break;
     }
+    if (!design) diag_hold_report(&first);
+    if (!design) *compile->need = need;
+    diag_hold_free(&first);
     return design;
 }
 
@@ -533,6 +541,8 @@ bool driver_compile_overlay(Op *module, const CompileOptions *options, Op **prog
 bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarget *target,
                     StrBuf *pipeline)
 {
+    if (options->cards && options->cards->options)
+        return driver_compile_modes(module, options, pipeline);
     SearchOptions chosen = options->search;
     DseNeed need = {0};
     Compile compile = {options, target, NULL, verify_semantics_create(options->verify_semantics),

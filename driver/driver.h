@@ -130,11 +130,14 @@ bool driver_resolve_system(Context *ctx, const char *path, DriverErrors errors, 
 bool driver_chain_cards(Context *ctx, const char *device, int64_t count, bool is_linked,
                         DriverErrors errors, System *out) MUST_CHECK;
 
+/* The best of all modes (modes/modes.c). */
+#define DRIVER_MODE_AUTO "auto"
+
 /* Cards that a design is made for. Tests: lit/driver/cards.test, test/e2e/system_check.py */
 typedef struct CardOptions {
     const char *system; /* a system file; NULL: so many cards in a chain */
     int64_t cards;      /* LIMIT_NOT_GIVEN: none are asked for, unless there is a file */
-    const char *mode;   /* "dp", "swmp", "hwmp" or "tmp"; NULL: "hwmp" */
+    const char *mode;   /* "dp", "swmp", "hwmp", "tmp" or DRIVER_MODE_AUTO; NULL: "hwmp" */
     int64_t instances;  /* of the design on each card, with "dp"; LIMIT_NOT_GIVEN: 1 */
     int64_t
         min_utilization; /* percent: that many designs on each card, with "dp", as use it or give
@@ -147,9 +150,14 @@ typedef struct DriverCards {
     const char *mode;
     int64_t instances;       /* on each card */
     int64_t min_utilization; /* percent, for which driver_compile chooses them; 0: they are given */
+    /* NULL, or what driver_compile resolves again for each mode, which must live until then. */
+    const CardOptions *options;
+    const DeviceOptions *device;
 } DriverCards;
 
 bool driver_wants_cards(const CardOptions *options);
+/* Whether cards are asked for, and their mode is to be chosen. */
+bool driver_chooses_mode(const CardOptions *options);
 /* As driver_resolve_device, for the device of the cards: *target is what a design on all of them may
  * use, its dies are those of one card. Cards are of one device and run at one clock. Without cards
  * asked for it is driver_resolve_device, and *out is left alone. False: reported or diagnosed. */
@@ -171,6 +179,27 @@ typedef struct SearchOptions {
     const char *dump_lp;     /* file for the 0-1 program; no quotes or braces in its path */
     int64_t fps, time_limit, reserved_bram, reserved_lut; /* not negative */
 } SearchOptions;
+
+enum { DRIVER_MODES = 4 };
+
+/* What a mode of several cards gives. */
+typedef struct ModeFigure {
+    const char *mode;
+    bool fits, is_proven;      /* proven: by simulation */
+    int64_t interval, latency; /* cycles, of a design */
+    int64_t designs;           /* that work side by side */
+    double fps;                /* of all of them */
+    double share;              /* of what the cards have, of the kind that is used most */
+    StrBuf why;                /* there is no such design */
+} ModeFigure;
+
+/* Which mode is taken, and why. */
+typedef struct ModeChoice {
+    ModeFigure modes[DRIVER_MODES];
+    size_t count, taken; /* taken = count: none is possible */
+    int64_t clock;       /* MHz */
+    StrBuf reason;
+} ModeChoice;
 
 typedef enum DriverOptionKind { DRIVER_CHOICE, DRIVER_NUMBER, DRIVER_TEXT } DriverOptionKind;
 
@@ -210,8 +239,9 @@ typedef struct CompileOptions {
     bool honors_dies; /* processes are placed where the device has several dies */
     const char *anchors;   /* "layer:die;layer:die", without quotes and braces; NULL: none */
     const char *colocated; /* "layer,layer;layer,layer,layer": each list on one die; NULL: none */
-    const DriverCards *cards;       /* NULL: the design is for one, and no system */
-    int64_t verify_semantics;       /* random inputs per function; 0: none */
+    const DriverCards *cards; /* NULL: the design is for one, and no system */
+    ModeChoice *choice;       /* all zero before, gets what the cards' mode is chosen by; or NULL */
+    int64_t verify_semantics; /* random inputs per function; 0: none */
     const DriverProgress *progress; /* or NULL */
 } CompileOptions;
 
@@ -230,6 +260,11 @@ bool driver_fifo_slack_is_valid(const char *text) MUST_CHECK;
  * in floating point. */
 bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarget *target,
                     StrBuf *pipeline) MUST_CHECK;
+
+/* Appends a line for what was chosen and one for each mode; the same as JSON. */
+void driver_print_modes(const ModeChoice *choice, StrBuf *out);
+void driver_write_modes(const ModeChoice *choice, StrBuf *out);
+void driver_mode_choice_free(ModeChoice *choice);
 
 /* The overlay of a client, "rows=16,cols=16,act=i8", as options of convert-linalg-to-sa. False: why
  * tells which pair is none of them. */

@@ -47,6 +47,10 @@ bool driver_run_stages(Op *module, unsigned stages, const StageOptions *options,
 int64_t driver_luts(const Op *design);
 /* And of any kind. */
 int64_t driver_use(const Op *design, CostKind kind);
+/* Cards that the design is for, and how many of it there are on them. */
+void driver_count_cards(const Op *design, int64_t *cards, int64_t *copies);
+/* The amount of a kind; NULL: it is no resource of a device. */
+const int64_t *driver_resource_of(const Resources *resources, CostKind kind);
 /* What one of so many designs on a card may use, from what the card has for them. */
 void driver_divide(DeviceTarget *target, int64_t designs);
 
@@ -59,6 +63,8 @@ bool driver_add_cards(StrBuf *out, const StageOptions *options);
 bool driver_add_links(StrBuf *out, const StageOptions *options);
 /* Whether one design goes over the cards, so that processes are placed once they are chosen. */
 bool driver_is_spread(const CompileOptions *options);
+/* driver_compile where the mode is to be chosen: in each one, of which the best is taken. */
+bool driver_compile_modes(Op **module, const CompileOptions *options, StrBuf *pipeline) MUST_CHECK;
 /* The number that a row of driver_limit_options means. */
 int64_t driver_limit(const DriverOption *row, const Resources *limits);
 

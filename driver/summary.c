@@ -96,8 +96,7 @@ static void add_share(StrBuf *out, size_t *line, const char *title, int64_t used
     strbuf_free(&share);
 }
 
-/* Cards that the design is for, and how many of it there are on them. */
-static void count_cards(const Op *design, int64_t *cards, int64_t *copies)
+void driver_count_cards(const Op *design, int64_t *cards, int64_t *copies)
 {
     const Attr *list = op_attr(design, SYS_ATTR_CARDS), *mode = op_attr(design, SYS_ATTR_MODE);
     const Attr *instances = op_attr(design, SYS_ATTR_INSTANCES);
@@ -118,7 +117,7 @@ void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *
                 {COST_LUT, total->lut},
                 {COST_FF, total->ff}};
     int64_t cards, copies;
-    count_cards(design, &cards, &copies);
+    driver_count_cards(design, &cards, &copies);
     if (cards > 1) strbuf_printf(out, "%lld x ", (long long)cards);
     strbuf_printf(out, "%.*s at %lld MHz: ", STR_ARG(target->device.name),
                   (long long)target->clock);

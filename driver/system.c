@@ -156,11 +156,25 @@ static bool resolve_system(Context *ctx, const CardOptions *options, const Devic
            check_alike(&out->system, errors);
 }
 
+/* What is wrong for dp, which asks the least of a system, is wrong for all modes. */
+static bool resolve_any(Context *ctx, const CardOptions *options, const DeviceOptions *device,
+                        DriverErrors errors, DeviceTarget *target, DriverCards *out)
+{
+    CardOptions least = *options;
+    least.mode = "dp";
+    bool ok = driver_resolve_cards(ctx, &least, device, errors, target, out);
+    out->mode = options->mode;
+    out->options = options;
+    out->device = device;
+    return ok;
+}
+
 bool driver_resolve_cards(Context *ctx, const CardOptions *options, const DeviceOptions *device,
                           DriverErrors errors, DeviceTarget *target, DriverCards *out)
 {
     DeviceOptions own = *device;
     if (!driver_wants_cards(options)) return driver_resolve_device(ctx, device, errors, target);
+    if (driver_chooses_mode(options)) return resolve_any(ctx, options, device, errors, target, out);
     if (!resolve_system(ctx, options, device, errors, out)) return false;
     const System *system = &out->system;
     bool is_split = system->card_count > 1 && strcmp(out->mode, "dp") != 0;

@@ -24,6 +24,18 @@ static char *find_file(const EmittedProject *project, const char *name)
     return NULL;
 }
 
+/* What was chosen of several modes is a remark. True. */
+static bool tell_mode(ming_context *owner, const ModeChoice *choice)
+{
+    StrBuf text = {0};
+    if (choice->count > 0) {
+        driver_print_modes(choice, &text);
+        lib_remark(owner, strbuf_str(&text));
+    }
+    strbuf_free(&text);
+    return true;
+}
+
 /* Replaces *op by its design. */
 static bool make_design(ming_context *owner, const ming_options *options, const char *folder,
                         Op **op, EmittedProject *project)
@@ -32,15 +44,18 @@ static bool make_design(ming_context *owner, const ming_options *options, const 
     CompileOptions compile = flags->compile;
     DeviceTarget *target = xcalloc(1, sizeof *target);
     DriverCards *cards = xcalloc(1, sizeof *cards);
+    ModeChoice choice = {.count = 0};
     StrBuf why = {0};
+    compile.choice = &choice;
     if (driver_wants_cards(&flags->cards)) compile.cards = cards;
     bool ok = driver_resolve_cards(owner->ctx, &flags->cards, &flags->device, lib_errors(owner),
                                    target, cards) &&
               compile_flags_check_target(flags, target, &why) &&
               compile_flags_find_files(flags, &why) && quantize(owner, options, *op, NULL) &&
-              driver_compile(op, &compile, target, NULL) &&
+              driver_compile(op, &compile, target, NULL) && tell_mode(owner, &choice) &&
               compile_flags_emit(flags, folder, *op, project, &why);
     if (why.len > 0) lib_error(owner, "%s", why.data);
+    driver_mode_choice_free(&choice);
     strbuf_free(&why);
     free(target);
     free(cards);

@@ -39,15 +39,16 @@ static void add_cards(Flags *flags, CardOptions *cards)
          "Make the design for so many cards of the device, in a chain of Ethernet links", NULL},
         {"system", FLAG_TEXT, &cards->system, "file.xml",
          "Make it for the cards and links of a file", NULL},
-        {"mode", FLAG_CHOICE, &cards->mode, "dp|swmp|hwmp|tmp",
+        {"mode", FLAG_CHOICE, &cards->mode, "auto|dp|swmp|hwmp|tmp",
          "How cards share it: each has the whole (dp), or a part, so that frames go from the "
          "first card to the last one, copied by the host (swmp) or over Ethernet links (hwmp, "
-         "default), or come back to the first over such links (tmp)",
+         "default), or come back to the first over such links (tmp); or the best of these (auto)",
          NULL},
         {"instances", FLAG_INT, &cards->instances, "n",
-         "With --mode=dp, designs on each card, default 1", NULL},
+         "With --mode=dp, or auto for dp, designs on each card, default 1", NULL},
         {"min-utilization", FLAG_INT, &cards->min_utilization, "percent",
-         "With --mode=dp, as many designs on each card as use that part of what they may of "
+         "With --mode=dp, or auto for dp, as many designs on each card as use that part of what "
+         "they may of "
          "some resource, or of fewer those that give the most frames",
          NULL});
 }
@@ -172,7 +173,8 @@ static void settle(CompileFlags *options)
     compile->flushes = flushes;
     compile->honors_dies = !options->is_pooled;
     if (driver_wants_cards(&options->cards) &&
-        (!options->cards.mode || strcmp(options->cards.mode, "dp") != 0))
+        (!options->cards.mode || strcmp(options->cards.mode, "dp") != 0) &&
+        !driver_chooses_mode(&options->cards))
         compile->honors_dies = false; /* place-cards chooses them */
     for (size_t i = 0; i < options->anchors.len; i++)
         strbuf_printf(&options->anchor_list, "%s%s", i ? ";" : "", options->anchors.data[i]);
@@ -203,6 +205,7 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
     bool has_instances = cards->instances != LIMIT_NOT_GIVEN;
     bool is_sized = cards->min_utilization != LIMIT_NOT_GIVEN;
     bool is_dp = cards->mode && strcmp(cards->mode, "dp") == 0;
+    bool may_be_dp = is_dp || driver_chooses_mode(cards);
     if (has_count && (cards->cards < 1 || cards->cards > SYSTEM_MAX_CARDS))
         return flags_wrong(why, "--cards takes a number from 1 to %d", SYSTEM_MAX_CARDS);
     if (cards->system && has_count)
@@ -210,13 +213,13 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
     if ((cards->mode || has_instances) && !driver_wants_cards(cards))
         return flags_wrong(why, "--%s is about the cards of --cards or --system",
                            cards->mode ? "mode" : "instances");
-    if (has_instances && (!is_dp || cards->instances < 1 || cards->instances > 64))
-        return flags_wrong(why, "--instances takes a number from 1 to 64, with --mode=dp");
+    if (has_instances && (!may_be_dp || cards->instances < 1 || cards->instances > 64))
+        return flags_wrong(why, "--instances takes a number from 1 to 64, with --mode=dp or auto");
     if (is_sized &&
-        (!is_dp || has_instances || cards->min_utilization < 1 || cards->min_utilization > 100))
+        (!may_be_dp || has_instances || cards->min_utilization < 1 || cards->min_utilization > 100))
         return flags_wrong(why,
                            "--min-utilization takes a percentage from 1 to 100, with --mode=dp "
-                           "and without --instances");
+                           "or auto and without --instances");
     if (!driver_wants_cards(cards)) return true;
     if (platform(options) == EMIT_PLATFORM_PYNQ)
         return flags_wrong(why, "--platform=pynq is for one board, so it goes with no --cards and "
@@ -225,6 +228,8 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
         return flags_wrong(why,
                            "--anchor and --colocate are about the dies of one card, so they go "
                            "with --mode=dp only");
+    if (driver_chooses_mode(cards) && compile->search.dump_lp)
+        return flags_wrong(why, "--dump-lp is about one search, so it goes with no --mode=auto");
     if (compile->has_dma_ports || has_verilog(options))
         return flags_wrong(why, "--%s has no form as kernels on cards",
                            compile->has_dma_ports ? "interface=dma" : "emit=hls,verilog");

@@ -233,9 +233,12 @@ typedef struct AutoFlags {
     const char *overlay, *choice; /* sizes that stay; file for the choice as JSON; or NULL */
 } AutoFlags;
 void tool_add_auto(AutoFlags *options, Flags *flags);
-/* False: said why, options do not go with the architecture (auto or not). */
-bool tool_check_auto(const Tool *tool, const AutoFlags *options, bool is_auto, bool has_one_way)
-    MUST_CHECK;
+/* False: said why, options do not go with the architecture (auto or not), or the mode. */
+bool tool_check_auto(const Tool *tool, const AutoFlags *options, bool is_auto, bool has_one_way,
+                     bool chooses_mode) MUST_CHECK;
+/* Prints what a mode of several cards is chosen by, and writes it to a file (NULL: none) as JSON. False:
+ * said why. */
+bool tool_tell_mode(const Tool *tool, const ModeChoice *choice, const char *path) MUST_CHECK;
 /* Compiles *module, which becomes the accelerator's design if that is chosen, and prints what was
  * chosen. The overlay's engine and program are written then; *is_overlay tells. False: said why. */
 bool tool_compile_auto(const Tool *tool, const AutoFlags *options, const CompileFlags *flags,

@@ -82,9 +82,13 @@ static bool compile_module(const Tool *tool, Op **module, const CompileTool *opt
     StrBuf pipeline = {0};
     const DriverProgress progress = progress_of_driver(tool->progress);
     CompileOptions compile = options->flags.compile;
+    ModeChoice choice = {.count = 0};
     compile.progress = &progress;
+    compile.choice = &choice;
     bool ok = driver_compile(module, &compile, target, &pipeline);
     progress_stop(tool->progress);
+    ok = ok && (choice.count == 0 || tool_tell_mode(tool, &choice, options->automatic.choice));
+    driver_mode_choice_free(&choice);
     if (options->dump_pipeline) printf("%s\n", pipeline.data);
     strbuf_free(&pipeline);
     return ok;
@@ -211,7 +215,12 @@ static bool check_options(const Tool *tool, CompileTool *options, const Texts *i
     const bool has_one_way = driver_wants_cards(&flags->cards) || flags->anchors.len > 0 ||
                              flags->compile.colocated || options->place_svg ||
                              options->dump_pipeline;
-    if (!tool_check_auto(tool, &options->automatic, is_auto(options), has_one_way)) return false;
+    const bool chooses_mode = driver_chooses_mode(&flags->cards);
+    if (chooses_mode && options->place_svg)
+        return tool_error(tool, "error: --place-svg is about the dies of one card, so it goes with "
+                                "no --mode=auto");
+    if (!tool_check_auto(tool, &options->automatic, is_auto(options), has_one_way, chooses_mode))
+        return false;
     bool ok =
         compile_flags_settle(&options->flags, &why) || tool_error(tool, "error: %s", why.data);
     strbuf_free(&why);

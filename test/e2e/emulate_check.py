@@ -261,6 +261,20 @@ def check_replicas(args, work, *options):
     expect([int(cycles) for cycles in got] == 4 * network.simulated()[:1], "latencies:", got)
 
 
+def check_auto(args, work):
+    """What --mode=auto takes is exact: the least resources for so many frames a second are those of
+    parts, the most frames a second those of whole designs."""
+    for options, mode in ((["--dsp=8", "--fps=1000"], "swmp"), (["--dsp=8"], "dp")):
+        network = Network(args, "small_cnn", work, "--device=u280", "--cards=2", "--mode=auto",
+                          *options)
+        system = json.loads((network.project / "system.json").read_text(encoding="utf-8"))
+        expect(system["mode"] == mode, "took", system["mode"], "not", mode)
+        result = network.run(flags=args.flags)
+        network.check_exact(result)
+        if mode != "dp":
+            network.check_times(result)
+
+
 def check_memory(args, work):
     network = Network(args, "small_cnn", work, "--device=u280", "--cards=3", "--interface=m_axi")
     result = network.run(flags=args.flags)
@@ -427,7 +441,7 @@ NETWORKS = (("two_layers udp on the host",
             ("small_cnn dp, loaded", lambda args, work: check_replicas(args, work, "--weights=load")),
             ("small_cnn dp, loaded, on the host",
              lambda args, work: check_hosts_replicas(args, work, "--weights=load")),
-            ("small_cnn hwmp, bad weights", check_bad_weights))
+            ("small_cnn hwmp, bad weights", check_bad_weights), ("small_cnn auto", check_auto))
 
 
 # Random graphs.

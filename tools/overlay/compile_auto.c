@@ -47,20 +47,25 @@ typedef struct Auto {
 
 void tool_add_auto(AutoFlags *options, Flags *flags)
 {
-    FLAGS_ADD(flags,
-              {"overlay", FLAG_TEXT, &options->overlay, "name=value,...",
-               "With --architecture=auto sizes of the overlay that stay, as rows=16,act=i8; the "
-               "others are searched",
-               NULL},
-              {"choice", FLAG_TEXT, &options->choice, "file",
-               "With --architecture=auto write both figures and the reason as JSON, too", NULL});
+    FLAGS_ADD(
+        flags,
+        {"overlay", FLAG_TEXT, &options->overlay, "name=value,...",
+         "With --architecture=auto sizes of the overlay that stay, as rows=16,act=i8; the "
+         "others are searched",
+         NULL},
+        {"choice", FLAG_TEXT, &options->choice, "file",
+         "With --architecture=auto or --mode=auto write all figures and the reason as JSON, too",
+         NULL});
 }
 
-bool tool_check_auto(const Tool *tool, const AutoFlags *options, bool is_auto, bool has_one_way)
+bool tool_check_auto(const Tool *tool, const AutoFlags *options, bool is_auto, bool has_one_way,
+                     bool chooses_mode)
 {
-    if (!is_auto && (options->overlay || options->choice))
-        return tool_error(tool, "error: --overlay and --choice are for --architecture=auto or "
+    if (!is_auto && options->overlay)
+        return tool_error(tool, "error: --overlay is for --architecture=auto or "
                                 "--architecture=overlay");
+    if (!is_auto && !chooses_mode && options->choice)
+        return tool_error(tool, "error: --choice is for --architecture=auto or --mode=auto");
     return !is_auto || !has_one_way ||
            tool_error(tool, "error: --cards, --system, --anchor, --colocate, --place-svg and "
                             "--dump-pass-pipeline are of accelerators, and --architecture=auto may "
@@ -274,12 +279,30 @@ static void add_figure(JsonWriter *json, const Auto *job, const char *name, cons
     json_end_object(json);
 }
 
+/* path: NULL, nothing is written. */
+static bool write_text(const Tool *tool, const char *path, const StrBuf *text)
+{
+    const char *reason = NULL;
+    return !path || file_write(path, strbuf_str(text), &reason) ||
+           tool_error(tool, "error: cannot write '%s': %s", path, reason);
+}
+
+bool tool_tell_mode(const Tool *tool, const ModeChoice *choice, const char *path)
+{
+    StrBuf lines = {0}, json = {0};
+    driver_print_modes(choice, &lines);
+    driver_write_modes(choice, &json);
+    fwrite(lines.data, 1, lines.len, stdout);
+    bool ok = write_text(tool, path, &json);
+    strbuf_free(&lines);
+    strbuf_free(&json);
+    return ok;
+}
+
 static bool write_choice(const Auto *job)
 {
     StrBuf text = {0};
     JsonWriter json = {.out = &text};
-    const char *reason = NULL, *path = job->flags->choice;
-    if (!path) return true;
     json_begin_object(&json);
     json_member_string(&json, "architecture",
                        job->takes_overlay ? STR("overlay") : STR("dataflow"));
@@ -292,8 +315,7 @@ static bool write_choice(const Auto *job)
         json_member_string(&json, "sizes", strbuf_str(&job->engine.sizes));
     json_end_object(&json);
     strbuf_add_char(&text, '\n');
-    bool ok = file_write(path, strbuf_str(&text), &reason) ||
-              tool_error(job->tool, "error: cannot write '%s': %s", path, reason);
+    bool ok = write_text(job->tool, job->flags->choice, &text);
     strbuf_free(&text);
     return ok;
 }
