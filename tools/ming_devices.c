@@ -335,7 +335,7 @@ static bool list_names(const Tool *tool, Texts *out)
     if (!dir)
         tool_error(tool, "error: the device descriptions are not installed: none of %s is there",
                    folder.data);
-    strbuf_free(&folder);
+    if (!dir) strbuf_free(&folder);
     if (!dir) return false;
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         Str name = str_from(entry->d_name);
@@ -345,8 +345,11 @@ static bool list_names(const Tool *tool, Texts *out)
         *vec_push(out) = copy;
     }
     closedir(dir);
+    if (out->len == 0)
+        tool_error(tool, "error: there are no device descriptions (*.xml) in %s", folder.data);
+    strbuf_free(&folder);
     if (out->len) qsort(out->data, out->len, sizeof(out->data[0]), compare_names);
-    return true;
+    return out->len > 0;
 }
 
 static bool list_devices(const Tool *tool, const Texts *names, bool as_json)

@@ -357,6 +357,7 @@ int command_partition(int argc, char **argv)
         .cards = LIMIT_NOT_GIVEN, .method = "exact", .options = PARTITION_OPTIONS_DEFAULTS};
     PartitionOptions *options = &partition.options;
     const char *cut = "any";
+    options->is_annealed = true;
     const Flag flags[] = {
         {"o", FLAG_TEXT, &partition.output, "file",
          "Write the placement as JSON; - is standard output, in place of the table", NULL},

@@ -146,6 +146,7 @@ typedef struct PartitionOptions {
     int64_t max_hops;  /* links that an edge may use one after the other; 1: as the paper */
     bool is_convex;    /* one kernel per die: no circle of edges between dies */
     bool is_linear;    /* cuts only edges without a parallel path */
+    bool is_annealed;  /* where nothing is found, in as many steps again */
     int64_t max_steps; /* of the search, at least 1 */
 } PartitionOptions;
 

@@ -45,7 +45,8 @@ PartitionCardSearch *partition_card_search_new(PartitionState *state, const Part
     PartitionCardSearch *s = xcalloc(1, sizeof *s);
     s->state = state;
     s->dies = dies;
-    s->options = (PartitionOptions){.goal_count = goal_count, .max_hops = state->options->max_hops};
+    s->options = (PartitionOptions){
+        .goal_count = goal_count, .max_hops = state->options->max_hops, .is_annealed = true};
     memcpy(s->options.goals, goals, goal_count * sizeof *goals);
     partition_find_paths(state->model->platform, PARTITION_MAX_DIES, &s->paths);
     s->hops = xcalloc(state->model->edges.len + 1, sizeof *s->hops);

@@ -18,6 +18,7 @@ typedef struct Search {
     int64_t found;             /* the weight of what has been found last */
     uint32_t width;            /* labels of a layer that have sufficed last */
     bool stops;                /* at the first placement */
+    bool anneals;              /* where nothing is found */
     bool has_cards;            /* each unit is given to a card */
     bool is_tight; /* the goals before had their least weight proven by cuts: so few sets weigh as
                       little that wires and shares can be told apart by them, too */
@@ -37,6 +38,9 @@ typedef struct Outcome {
  * the bound. First depth first with few steps, then die by die, then by layers, which do without many
  * repeated searches, and at last depth first with all steps that are left. */
 Outcome partition_run(Search *s, uint64_t dies, int64_t upper, bool rises);
+/* A placement that breaks no limit of a die, lighter than others if it can be had, in so many moves at
+ * most, which are steps. The state is empty. dies: gets the die per place of the order. */
+bool partition_anneal(Search *s, int64_t moves, uint32_t *dies);
 /* Whether the dies together hold what the units that must be there take at least, by each measure. */
 bool partition_fits_pooled(const PartitionState *state, uint64_t dies);
 /* The dies of a set of cards, a bit for each. */

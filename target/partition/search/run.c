@@ -245,6 +245,34 @@ static void go_on(Search *s, int64_t upper, bool rises, Outcome *out)
     s->is_found = is_found;
 }
 
+/* What edges weigh with the units on such dies, per place of the order. */
+static int64_t weight_of(Search *s, const uint32_t *dies)
+{
+    int64_t weight = 0;
+    for (uint32_t i = 0; i < s->state.units.count; i++) {
+        weight += partition_edge_weight(&s->state, s->weights, s->order[i], dies[i]);
+        s->state.die[s->order[i]] = dies[i];
+    }
+    for (uint32_t i = 0; i < s->state.units.count; i++) s->state.die[i] = PARTITION_NONE;
+    return weight;
+}
+
+/* The last resort, with as many steps as the run had, so that there is a placement at all. What it
+ * gives must keep the limits of links and cards, too. */
+static void anneal(Search *s, int64_t moves)
+{
+    PartitionState *state = &s->state;
+    int64_t steps = state->max_steps;
+    uint32_t *dies = xcalloc(state->units.count, sizeof *dies);
+    if (partition_anneal(s, moves, dies)) {
+        enum { PACKING_STEPS = 1000000 };
+        state->max_steps = state->steps + PACKING_STEPS;
+        (void)replay(s, dies, weight_of(s, dies));
+        state->max_steps = steps;
+    }
+    free(dies);
+}
+
 static int64_t sum_weights(const Search *s)
 {
     const PartitionModel *model = s->state.model;
@@ -256,7 +284,7 @@ static int64_t sum_weights(const Search *s)
 Outcome partition_run(Search *s, uint64_t dies, int64_t upper, bool rises)
 {
     Outcome out = {false, INT64_MAX};
-    int64_t steps = s->state.max_steps;
+    int64_t steps = s->state.max_steps, first_step = s->state.steps;
     s->most = sum_weights(s);
     s->dies = s->state.used = dies;
     s->used = 0;
@@ -285,6 +313,7 @@ Outcome partition_run(Search *s, uint64_t dies, int64_t upper, bool rises)
     s->by_cuts &= !out.is_over;
     s->is_found |= is_found;
     if (out.is_over && steps > s->state.steps) go_on(s, upper, rises, &out);
+    if (out.is_over && s->anneals && !s->best->is_placed) anneal(s, (steps - first_step) / 4);
     if (s->is_found) s->upper = s->found - 1;
     if (!s->is_found && !out.is_over) out.bound = INT64_MAX;
     partition_bound_free(s->bound);

@@ -57,6 +57,7 @@ void partition_search(const PartitionModel *model, const PartitionOptions *optio
     solver->model = model;
     solver->options = options;
     solver->out = s->best = out;
+    s->anneals = options->is_annealed;
     partition_state_init(&s->state, model, options);
     s->order = xcalloc(s->state.units.count, sizeof *s->order);
     s->weights = xcalloc(model->platform->links.len * model->edges.len, sizeof *s->weights);
