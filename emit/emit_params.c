@@ -346,10 +346,14 @@ static void add_words(StrBuf *out, const Op *table, uint32_t bytes)
     }
 }
 
+/* A kernel on a card has the file of its port; what loads a single design does not know the port's name. */
 void emit_weights_path(const Emitter *e, size_t port, StrBuf *out)
 {
-    strbuf_printf(out, "%s%s_%s.npy", op_attr(e->module, SYS_ATTR_CARDS) ? "kernels/" : "",
-                  e->top_name, e->ports.data[port].name);
+    const Attr *attrs = op_attr(e->top, DFG_ATTR_PORT_ATTRS)->u.array.items[port];
+    bool on_cards = op_attr(e->module, SYS_ATTR_CARDS);
+    bool is_one = !on_cards && !attr_dict_get_c(attrs, EMITHLS_ATTR_PORT_CHAIN);
+    strbuf_printf(out, "%s%s_%s.npy", on_cards ? "kernels/" : "", e->top_name,
+                  is_one ? "weights" : e->ports.data[port].name);
 }
 
 bool emit_weights(Emitter *e, size_t port, StrBuf *out)
