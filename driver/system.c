@@ -262,6 +262,8 @@ bool driver_add_cards(StrBuf *out, const StageOptions *options)
         add_links(out, cards);
     }
     bool has_copies = system->card_count > 1 && strcmp(cards->mode, "swmp") == 0;
-    driver_add_dies(out, options->target, options->compile->has_memory_ports || has_copies);
+    driver_add_dies(out, options->target,
+                    options->compile->has_memory_ports || options->compile->loads_weights ||
+                        has_copies);
     return true;
 }

@@ -30,7 +30,7 @@ MODELS = ROOT / "../shared/models"
 SYSTEM = """<system name="pair"><card name="left" device="u280"/><card name="right" device="u280"/>
 <link from="left.eth0" to="right.eth1" gbps="10" latency-ns="1376" protocol="credit"/></system>
 """
-FORMATS = {"f4": "f", "f8": "d", "i1": "b", "u1": "B", "i4": "i", "i8": "q"}
+FORMATS = {"f4": "f", "f8": "d", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "i8": "q"}
 
 # Network, options, whether a short run has it.
 CASES = [
