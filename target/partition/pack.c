@@ -14,10 +14,17 @@ enum {
     FIRST_ROUNDS = 60, /* of prices */
     ROUNDS = 5,        /* the same behind each version */
     STEPS_OF_ROUNDS = 5,
-    PRICE_BITS = 40, /* what is left of a kind costs at most */
+    NODES_OF_STEPS = 128, /* that haggle in that time */
+    PRICE_BITS = 40,      /* what is left of a kind costs at most */
     MOST_ROWS = PARTITION_KINDS + PARTITION_MAX_DIES
 };
 __extension__ typedef __int128 Wide;
+
+/* The versions of a node, of which those before `next` have been tried. */
+typedef struct Level {
+    uint8_t versions[PARTITION_MAX_VERSIONS];
+    uint32_t count, next;
+} Level;
 
 typedef struct Choice {
     PartitionPacking *p;
@@ -25,7 +32,9 @@ typedef struct Choice {
     const uint32_t *nodes;
     int64_t (*rest)[PARTITION_KINDS]; /* per node: the least use of it and those behind, per kind */
     int64_t max_steps;                /* of the state */
-    double *use; /* per node of the order, version and row; less than 0: not on this die */
+    Level *levels;                    /* per node */
+    double *use;    /* per node of the order, version and row; less than 0: not on this die */
+    double *prices; /* per node and row, when its versions were listed */
 } Choice;
 
 /* Prices of the rows, 1 in all, of which 0 stays; and what they are for. */
@@ -211,40 +220,75 @@ static uint32_t list_versions(const Choice *c, uint32_t at, const Market *m, uin
     return count;
 }
 
-static bool choose_from(Choice *c, uint32_t at, const Market *before)
+/* A node's versions are listed, the cheapest of them first if there are prices; those of the node before
+ * are where the haggling begins. False: the nodes from `at` on do not fit. */
+static bool open_level(Choice *c, uint32_t at, Market *m)
+{
+    Level *level = &c->levels[at];
+    const size_t size = c->rows->len * sizeof *m->price;
+    level->count = level->next = 0;
+    if (!can_hold(c, at)) return false;
+    if (m) {
+        if (at > 0) memcpy(m->price, c->prices + (at - 1) * c->rows->len, size);
+        c->p->state->steps += STEPS_OF_ROUNDS * (1 + (c->p->count - at) / NODES_OF_STEPS);
+        if (!can_pay(m, at, at == 0 ? FIRST_ROUNDS : ROUNDS)) return false;
+        memcpy(c->prices + at * c->rows->len, m->price, size);
+    }
+    level->count = list_versions(c, at, m, level->versions);
+    return true;
+}
+
+static void add_choice(Choice *c, uint32_t at, int64_t sign)
 {
     PartitionPacking *p = c->p;
-    uint8_t versions[PARTITION_MAX_VERSIONS];
-    Market m;
-    if (!can_hold(c, at)) return false;
-    if (at == p->count) return true;
-    if (before) {
-        m = *before;
-        p->state->steps += STEPS_OF_ROUNDS;
-        if (!can_pay(&m, at, at == 0 ? FIRST_ROUNDS : ROUNDS)) return false;
+    const Level *level = &c->levels[at];
+    uint32_t v = level->versions[level->next - 1];
+    partition_add_version(p->state, p->die, version_at(c, at, v), sign, p->use, p->controllers);
+}
+
+/* With the next version of a node. False: it has no other, or the steps ran out. */
+static bool choose_next(Choice *c, uint32_t at)
+{
+    PartitionState *state = c->p->state;
+    Level *level = &c->levels[at];
+    if (level->next > 0) add_choice(c, at, -1);
+    if (level->next == level->count || state->steps >= c->max_steps) return false;
+    state->steps++;
+    state->version[c->nodes[at]] = level->versions[level->next++];
+    add_choice(c, at, 1);
+    return true;
+}
+
+/* Depth first, by hand: a die may have thousands of nodes. m: NULL, without prices. */
+static bool choose_all(Choice *c, Market *m)
+{
+    const uint32_t count = c->p->count;
+    if (count == 0) return can_hold(c, 0);
+    (void)open_level(c, 0, m);
+    for (uint32_t at = 0;;) {
+        if (!choose_next(c, at)) {
+            if (at-- == 0) return false;
+        } else if (at + 1 < count) {
+            (void)open_level(c, ++at, m);
+        } else if (can_hold(c, count)) {
+            return true;
+        }
     }
-    uint32_t node = c->nodes[at], count = list_versions(c, at, before ? &m : NULL, versions);
-    for (uint32_t i = 0; i < count && p->state->steps < c->max_steps; i++) {
-        const PartitionVersion *version = partition_version_of(p->state, node, versions[i]);
-        p->state->steps++;
-        p->state->version[node] = versions[i];
-        partition_add_version(p->state, p->die, version, 1, p->use, p->controllers);
-        if (choose_from(c, at + 1, before ? &m : NULL)) return true;
-        partition_add_version(p->state, p->die, version, -1, p->use, p->controllers);
-    }
-    return false;
 }
 
 /* Chooses again, with prices. */
 static bool choose_priced(Choice *c)
 {
+    const size_t count = c->p->count, rows = c->rows->len;
     Market m = {.c = c};
     c->max_steps = c->p->state->max_steps;
-    for (size_t r = 0; r < c->rows->len; r++) m.price[r] = 1;
-    c->use = xcalloc((size_t)c->p->count * PARTITION_MAX_VERSIONS * c->rows->len, sizeof *c->use);
+    for (size_t r = 0; r < rows; r++) m.price[r] = 1;
+    c->use = xcalloc(count * PARTITION_MAX_VERSIONS * rows, sizeof *c->use);
+    c->prices = xcalloc(count * rows, sizeof *c->prices);
     find_uses(c);
-    bool ok = choose_from(c, 0, &m);
+    bool ok = choose_all(c, &m);
     free(c->use);
+    free(c->prices);
     return ok;
 }
 
@@ -254,9 +298,11 @@ bool partition_pack_nodes(PartitionPacking *p)
     c.max_steps = i64_min(p->state->max_steps, p->state->steps + FIRST_STEPS);
     c.rest = xcalloc((size_t)p->count + 1, sizeof *c.rest);
     find_rests(&c);
-    bool ok = choose_from(&c, 0, NULL);
+    c.levels = xcalloc((size_t)p->count + 1, sizeof *c.levels);
+    bool ok = choose_all(&c, NULL);
     if (!ok && p->state->steps >= c.max_steps && p->state->steps < p->state->max_steps)
         ok = choose_priced(&c);
     free(c.rest);
+    free(c.levels);
     return ok;
 }
