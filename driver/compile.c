@@ -70,13 +70,18 @@ static bool misses_rate(const Op *module, const CompileOptions *options)
     return options->search.fps > 0 && interval > clock * 1000000 / options->search.fps;
 }
 
+bool driver_asks_latency(const SearchOptions *search)
+{
+    const char *objective = search->objective;
+    return objective &&
+           (strcmp(objective, "latency") == 0 || strcmp(objective, "pipeline-latency") == 0);
+}
+
 /* Whether one design is to be preferred to another. */
 static bool is_better(const Op *module, const Op *other, const CompileOptions *options)
 {
-    const char *objective = options->search.objective;
-    bool is_latency = objective && (strcmp(objective, "latency") == 0 ||
-                                    strcmp(objective, "pipeline-latency") == 0);
-    const char *name = is_latency ? EMITHLS_TIMING_LATENCY : EMITHLS_TIMING_INTERVAL;
+    const char *name =
+        driver_asks_latency(&options->search) ? EMITHLS_TIMING_LATENCY : EMITHLS_TIMING_INTERVAL;
     if (exceeds_budget(module) != exceeds_budget(other)) return exceeds_budget(other);
     if (misses_rate(module, options) != misses_rate(other, options))
         return misses_rate(other, options);
@@ -323,9 +328,9 @@ static void try_slower_ones(const Compile *compile, const Op *module, const Sear
 }
 
 /* Where FIFOs lack LUTs, designs are tried for FIFOs of LUTRAM. Sums on the way to epilogues of their
- * own take FIFOs, too, so that designs without such are tried where FIFOs cost something. The first choice with an interval that is a little longer than its best
- * may be better than all of these. Folding files may give depths, which no choice changes. NULL:
- * diagnosed. */
+ * own take FIFOs, too, so that designs without such are tried where FIFOs cost something. The first
+ * choice with an interval that is a little longer than its best may be better than all of these. Folding
+ * files may give depths, which no choice changes. NULL: diagnosed. */
 static Op *best_design(const Compile *compile, const Op *module, SearchOptions *chosen)
 {
     const SearchOptions *given = &compile->options->search;
@@ -371,11 +376,13 @@ static Op *design_for_cards(Compile *compile, const Op *module, SearchOptions *c
         diag_hold_begin(&messages, module->ctx);
         design = best_design(compile, module, chosen);
         diag_hold_end(&messages);
-        if (permille == 1000) need = *compile->need;
         if (design) diag_hold_report(&messages);
-        DiagHold *dropped = permille == 1000 ? &first : &messages;
-        diag_hold_free(dropped);
-        if (permille == 1000) first = messages;
+        if (permille == 1000) {
+            first = messages;
+            need = *compile->need;
+        } else {
+            diag_hold_free(&messages);
+        }
         if (is_last) break;
     }
     if (!design) diag_hold_report(&first);

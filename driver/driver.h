@@ -180,6 +180,9 @@ typedef struct SearchOptions {
     int64_t fps, time_limit, reserved_bram, reserved_lut; /* not negative */
 } SearchOptions;
 
+/* Whether the first frame counts, and not the interval. */
+bool driver_asks_latency(const SearchOptions *search);
+
 enum { DRIVER_MODES = 4 };
 
 /* What a mode of several cards gives. */

@@ -26,6 +26,15 @@ bool tool_error(const Tool *tool, const char *fmt, ...)
     return false;
 }
 
+bool tool_write(const Tool *tool, const char *path, Str text)
+{
+    const char *reason = NULL;
+    if (strcmp(path, "-") == 0)
+        return text.len == 0 || fwrite(text.data, 1, text.len, stdout) == text.len;
+    return file_write(path, text, &reason) ||
+           tool_error(tool, "cannot write '%s': %s", path, reason);
+}
+
 void tool_open_standard_files(void)
 {
     enum { BUFFER = 1 << 16 }; /* any help fits, so that only tool_exit_status writes it */

@@ -81,6 +81,9 @@ void tool_help_text(StrBuf *out, const char *usage, const char *help);
 
 /* Message "tool: error: text" on stderr; false. A text may begin with "error: " itself. */
 bool tool_error(const Tool *tool, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Writes a file, or for "-" standard output behind what was printed. False: said why, or standard output
+ * takes no more, which is said in the end. */
+bool tool_write(const Tool *tool, const char *path, Str text) MUST_CHECK;
 
 /* An exit status of 0 and a line with "error:" on stderr exclude each other, in every tool.
  * Tests: lit/tools/standard-output.test, test/e2e/status_check.py */
@@ -236,9 +239,6 @@ void tool_add_auto(AutoFlags *options, Flags *flags);
 /* False: said why, options do not go with the architecture (auto or not), or the mode. */
 bool tool_check_auto(const Tool *tool, const AutoFlags *options, bool is_auto, bool has_one_way,
                      bool chooses_mode) MUST_CHECK;
-/* Prints what a mode of several cards is chosen by, and writes it to a file (NULL: none) as JSON. False:
- * said why. */
-bool tool_tell_mode(const Tool *tool, const ModeChoice *choice, const char *path) MUST_CHECK;
 /* Compiles *module, which becomes the accelerator's design if that is chosen, and prints what was
  * chosen. The overlay's engine and program are written then; *is_overlay tells. False: said why. */
 bool tool_compile_auto(const Tool *tool, const AutoFlags *options, const CompileFlags *flags,

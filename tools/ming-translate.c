@@ -31,13 +31,6 @@ static Str shown(const char *path)
     return str_from(strcmp(path, "-") == 0 ? "<stdin>" : path);
 }
 
-static bool write_output(const Tool *tool, const TranslateOptions *options, const StrBuf *output)
-{
-    const char *reason = NULL;
-    return file_write(options->output, strbuf_str(output), &reason) ||
-           tool_error(tool, "cannot write '%s': %s", options->output, reason);
-}
-
 static bool import_file(const Tool *tool, Context *ctx, const TranslateOptions *options,
                         const char *path, Str input)
 {
@@ -47,7 +40,7 @@ static bool import_file(const Tool *tool, Context *ctx, const TranslateOptions *
     if (ok) {
         op_print(&output, module, &options->print);
         op_erase(module);
-        ok = write_output(tool, options, &output);
+        ok = tool_write(tool, options->output, strbuf_str(&output));
     }
     strbuf_free(&output);
     return ok;
@@ -59,8 +52,8 @@ static bool assemble(const Tool *tool, Context *ctx, const TranslateOptions *opt
     StrBuf output = {0};
     Op *module = parse_module(ctx, input, shown(path), NULL);
     const Op *program = module ? overlay_find_program(module) : NULL;
-    bool ok =
-        program && overlay_write_program(program, &output) && write_output(tool, options, &output);
+    bool ok = program && overlay_write_program(program, &output) &&
+              tool_write(tool, options->output, strbuf_str(&output));
     if (module) op_erase(module);
     strbuf_free(&output);
     return ok;
@@ -74,7 +67,7 @@ static bool disassemble(const Tool *tool, Context *ctx, const TranslateOptions *
     if (!module) return false;
     op_print(&output, module, &options->print);
     op_erase(module);
-    bool ok = write_output(tool, options, &output);
+    bool ok = tool_write(tool, options->output, strbuf_str(&output));
     strbuf_free(&output);
     return ok;
 }

@@ -42,13 +42,11 @@ static bool write_partition(const Tool *tool, const char *file, const Check *che
                             const Partition *part, const char *path)
 {
     StrBuf text = {0};
-    const char *reason = NULL;
     if (part->count == 0)
         return tool_error(tool, "error: no part of '%s' can be given to '%s'%s", path, file,
                           check->report ? ", since none compiles" : "; only ONNX files have some");
     driver_partition_print(check, part, path, &text);
-    bool ok = file_write(file, strbuf_str(&text), &reason) ||
-              tool_error(tool, "error: cannot write '%s': %s", file, reason);
+    bool ok = tool_write(tool, file, strbuf_str(&text));
     strbuf_free(&text);
     return ok;
 }

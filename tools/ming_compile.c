@@ -76,6 +76,20 @@ static void print_summary(Op *module, const CompileTool *options, const DeviceTa
 
 /* Prints the pipeline that made the design, if that is asked for; if none was made, the one that was
  * tried last. */
+/* Prints what a mode of several cards is chosen by, and writes it to a file (NULL: none) as JSON. False:
+ * said why. */
+static bool tell_mode(const Tool *tool, const ModeChoice *choice, const char *path)
+{
+    StrBuf lines = {0}, json = {0};
+    driver_print_modes(choice, &lines);
+    driver_write_modes(choice, &json);
+    fwrite(lines.data, 1, lines.len, stdout);
+    bool ok = !path || tool_write(tool, path, strbuf_str(&json));
+    strbuf_free(&lines);
+    strbuf_free(&json);
+    return ok;
+}
+
 static bool compile_module(const Tool *tool, Op **module, const CompileTool *options,
                            const DeviceTarget *target)
 {
@@ -87,7 +101,7 @@ static bool compile_module(const Tool *tool, Op **module, const CompileTool *opt
     compile.choice = &choice;
     bool ok = driver_compile(module, &compile, target, &pipeline);
     progress_stop(tool->progress);
-    ok = ok && (choice.count == 0 || tool_tell_mode(tool, &choice, options->automatic.choice));
+    ok = ok && (choice.count == 0 || tell_mode(tool, &choice, options->automatic.choice));
     driver_mode_choice_free(&choice);
     if (options->dump_pipeline) printf("%s\n", pipeline.data);
     strbuf_free(&pipeline);
@@ -143,11 +157,9 @@ static bool check_dies(const Tool *tool, const CompileTool *options, const Devic
 static bool draw_dies(const Tool *tool, const CompileTool *options, const Op *design)
 {
     StrBuf text = {0};
-    const char *reason = NULL;
     if (!options->place_svg) return true;
-    bool ok = dies_print_svg(design, &text) &&
-              (file_write(options->place_svg, strbuf_str(&text), &reason) ||
-               tool_error(tool, "error: cannot write '%s': %s", options->place_svg, reason));
+    bool ok =
+        dies_print_svg(design, &text) && tool_write(tool, options->place_svg, strbuf_str(&text));
     strbuf_free(&text);
     return ok;
 }
@@ -265,11 +277,9 @@ typedef struct OverlayTool {
 static bool write_module(const Tool *tool, const char *path, Op *module)
 {
     StrBuf text = {0};
-    const char *reason = NULL;
     op_print(&text, module, &PRINT_DEFAULT);
     strbuf_add_char(&text, '\n');
-    bool ok = file_write(path, strbuf_str(&text), &reason) ||
-              tool_error(tool, "error: cannot write '%s': %s", path, reason);
+    bool ok = tool_write(tool, path, strbuf_str(&text));
     strbuf_free(&text);
     return ok;
 }

@@ -248,13 +248,6 @@ static bool fill_banks(EngineJob *job)
     return open_all_ports(job);
 }
 
-static bool write_file(const Tool *tool, const char *path, Str text)
-{
-    const char *reason = NULL;
-    return file_write(path, text, &reason) ||
-           tool_error(tool, "error: cannot write '%s': %s", path, reason);
-}
-
 static bool save_banks(const EngineJob *job)
 {
     for (size_t i = 0; i < job->flags->dumps.len; i++) {
@@ -264,7 +257,7 @@ static bool save_banks(const EngineJob *job)
         if (bank >= job->bank_count)
             return tool_error(job->tool, "error: --dump names bank %zu, which holds nothing", bank);
         const EngineBank *b = &job->banks[bank];
-        if (!write_file(job->tool, path, (Str){(const char *)b->bytes, b->size})) return false;
+        if (!tool_write(job->tool, path, (Str){(const char *)b->bytes, b->size})) return false;
     }
     return true;
 }
@@ -277,7 +270,7 @@ static bool save_outputs(const EngineJob *job)
         strbuf_clear(&text);
         npy_print(job->host.func ? &job->host.results.data[i].npy : &job->outputs.data[i].npy,
                   &text);
-        ok = write_file(job->tool, job->flags->outputs.data[i], strbuf_str(&text));
+        ok = tool_write(job->tool, job->flags->outputs.data[i], strbuf_str(&text));
     }
     strbuf_free(&text);
     return ok;
@@ -333,8 +326,8 @@ static bool report(const EngineJob *job, Str name)
     StrBuf text = {0}, chart = {0};
     if (flags->json) add_json(&text, &job->result);
     if (flags->svg) engine_print_svg(&job->result, name, &chart);
-    bool ok = (!flags->json || write_file(job->tool, flags->json, strbuf_str(&text))) &&
-              (!flags->svg || write_file(job->tool, flags->svg, strbuf_str(&chart)));
+    bool ok = (!flags->json || tool_write(job->tool, flags->json, strbuf_str(&text))) &&
+              (!flags->svg || tool_write(job->tool, flags->svg, strbuf_str(&chart)));
     strbuf_free(&text);
     strbuf_free(&chart);
     bool is_taken = (flags->json && strcmp(flags->json, "-") == 0) ||
@@ -371,7 +364,7 @@ static bool write_bank_file(const EngineJob *job, const char *name, Str text)
 {
     StrBuf path = {0};
     strbuf_printf(&path, "%s/%s", job->flags->banks, name);
-    bool ok = write_file(job->tool, path.data, text);
+    bool ok = tool_write(job->tool, path.data, text);
     strbuf_free(&path);
     return ok;
 }

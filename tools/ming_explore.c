@@ -161,13 +161,9 @@ static bool write_file(const Exploration *e, const char *path,
                        void (*print)(const Exploration *e, StrBuf *out))
 {
     StrBuf text = {0};
-    const char *reason = NULL;
     if (!path) return true;
     print(e, &text);
-    bool ok = strcmp(path, "-") == 0
-                  ? fwrite(text.data, 1, text.len, stdout) == text.len
-                  : file_write(path, strbuf_str(&text), &reason) ||
-                        tool_error(e->tool, "error: cannot write '%s': %s", path, reason);
+    bool ok = tool_write(e->tool, path, strbuf_str(&text));
     strbuf_free(&text);
     return ok;
 }

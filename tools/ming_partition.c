@@ -138,15 +138,6 @@ static void print_json(const Run *run, StrBuf *out)
     strbuf_add_char(out, '\n');
 }
 
-/* Writes a file, or standard output for "-". */
-static bool write_text(const Tool *tool, const char *path, const StrBuf *text)
-{
-    const char *reason = NULL;
-    if (strcmp(path, "-") == 0) return fwrite(text->data, 1, text->len, stdout) == text->len;
-    return file_write(path, strbuf_str(text), &reason) ||
-           tool_error(tool, "error: cannot write '%s': %s", path, reason);
-}
-
 /* The table. */
 
 static void add_share(TextTable *table, int64_t use, int64_t capacity)
@@ -223,7 +214,7 @@ static bool report(Run *run)
         strbuf_clear(&text);
     }
     print_json(run, &text);
-    bool ok = !flags->output || write_text(run->tool, flags->output, &text);
+    bool ok = !flags->output || tool_write(run->tool, flags->output, strbuf_str(&text));
     strbuf_free(&text);
     return ok;
 }
@@ -249,7 +240,7 @@ static bool dump_lp(const Run *run)
 {
     StrBuf text = {0};
     partition_print_lp(&run->model, &run->flags->options, &text);
-    bool ok = write_text(run->tool, run->flags->lp, &text);
+    bool ok = tool_write(run->tool, run->flags->lp, strbuf_str(&text));
     strbuf_free(&text);
     return ok;
 }

@@ -289,15 +289,11 @@ static bool print_report(const Tool *tool, const char *dir, const ReportFlags *f
 static bool write_page(const Tool *tool, const char *dir, const char *wanted, const StrBuf *text)
 {
     StrBuf path = {0};
-    const char *reason = NULL;
-    if (wanted && strcmp(wanted, "-") == 0)
-        return fwrite(text->data, 1, text->len, stdout) == text->len;
     if (wanted)
         strbuf_add_c(&path, wanted);
     else
         strbuf_printf(&path, "%s/report.html", dir);
-    bool ok = file_write(path.data, strbuf_str(text), &reason) ||
-              tool_error(tool, "error: cannot write '%s': %s", path.data, reason);
+    bool ok = tool_write(tool, path.data, strbuf_str(text));
     if (ok && !wanted) printf("%s\n", path.data);
     strbuf_free(&path);
     return ok;

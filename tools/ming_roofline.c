@@ -31,11 +31,9 @@ static bool print_all(const Tool *tool, const RooflineFlags *flags, const Roofli
                       Str network, Str device)
 {
     StrBuf text = {0}, chart = {0};
-    const char *reason = NULL;
     (flags->as_json ? roofline_print_json : roofline_print_text)(roofline, network, device, &text);
     roofline_print_svg(roofline, network, device, &chart);
-    bool ok = !flags->svg || file_write(flags->svg, strbuf_str(&chart), &reason) ||
-              tool_error(tool, "error: cannot write '%s': %s", flags->svg, reason);
+    bool ok = !flags->svg || tool_write(tool, flags->svg, strbuf_str(&chart));
     if (ok) fwrite(text.data, 1, text.len, stdout);
     strbuf_free(&text);
     strbuf_free(&chart);

@@ -32,11 +32,10 @@ typedef struct Run {
 static bool write_output(const Run *run, const PortFile *port)
 {
     StrBuf bytes = {0};
-    const char *reason = NULL;
     npy_print(&port->npy, &bytes);
-    bool ok = file_write(port->path, strbuf_str(&bytes), &reason);
+    bool ok = tool_write(run->tool, port->path, strbuf_str(&bytes));
     strbuf_free(&bytes);
-    return ok || tool_error(run->tool, "error: cannot write '%s': %s", port->path, reason);
+    return ok;
 }
 
 /* The first values of each frame, as scripts/npy.py shows them. */

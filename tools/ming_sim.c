@@ -81,14 +81,6 @@ static bool check_flags(const Tool *tool, const SimFlags *flags)
     return check_waveform_flags(tool, flags);
 }
 
-static bool write_text(const Tool *tool, const char *path, const StrBuf *text)
-{
-    const char *reason = NULL;
-    if (strcmp(path, "-") == 0) return fwrite(text->data, 1, text->len, stdout) == text->len;
-    return file_write(path, strbuf_str(text), &reason) ||
-           tool_error(tool, "error: cannot write '%s': %s", path, reason);
-}
-
 static bool write_results(const SimRun *s)
 {
     const Simulation *sim = &s->simulation;
@@ -100,23 +92,23 @@ static bool write_results(const SimRun *s)
     strbuf_clear(&text);
     if (s->flags->json) {
         hls_sim_print_json(sim->design, sim->sim, &text);
-        ok = write_text(s->tool, s->flags->json, &text);
+        ok = tool_write(s->tool, s->flags->json, strbuf_str(&text));
     }
     if (ok && s->flags->vcd) {
         strbuf_clear(&text);
         hls_sim_trace_print_vcd(s->trace, &text);
-        ok = write_text(s->tool, s->flags->vcd, &text);
+        ok = tool_write(s->tool, s->flags->vcd, strbuf_str(&text));
     }
     if (ok && s->flags->svg) {
         strbuf_clear(&text);
         hls_sim_trace_print_svg(s->trace, sim->sim, sim->clock, &text);
-        ok = write_text(s->tool, s->flags->svg, &text);
+        ok = tool_write(s->tool, s->flags->svg, strbuf_str(&text));
     }
     for (uint32_t i = 0; ok && i < sim->outputs.count; i++) {
         strbuf_clear(&text);
         if (!sim->outputs.items[i].path) continue;
         npy_print(&sim->outputs.items[i].npy, &text);
-        ok = write_text(s->tool, sim->outputs.items[i].path, &text);
+        ok = tool_write(s->tool, sim->outputs.items[i].path, strbuf_str(&text));
     }
     strbuf_free(&text);
     return ok;

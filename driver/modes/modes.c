@@ -68,13 +68,9 @@ static bool resolve(Attempt *attempt, const DriverCards *given, Context *ctx)
 static void take_reason(Attempt *attempt, const Op *module)
 {
     StrBuf *why = &attempt->figure->why;
-    attempt->place = module->loc;
-    for (size_t i = 0; i < attempt->messages.held.len && why->len == 0; i++) {
-        const HeldDiag *held = &attempt->messages.held.data[i];
-        if (held->kind != DIAG_ERROR) continue;
-        strbuf_add_str(why, strbuf_str(&held->text));
-        attempt->place = held->loc;
-    }
+    const HeldDiag *held = why->len == 0 ? diag_hold_first_error(&attempt->messages) : NULL;
+    attempt->place = held ? held->loc : module->loc;
+    if (held) strbuf_add_str(why, strbuf_str(&held->text));
     if (why->len == 0) strbuf_add_c(why, "no reason is known");
 }
 
@@ -126,15 +122,10 @@ static void try_mode(const Modes *modes, Attempt *attempt, const Op *module, boo
 
 /* The choice. */
 
-static bool asks_latency(const SearchOptions *search)
-{
-    return search->objective && strstr(search->objective, "latency") != NULL;
-}
-
 static void find_keys(const ModeFigure *figure, const SearchOptions *search, double *keys)
 {
     const bool misses = search->fps > 0 && figure->fps < (double)search->fps;
-    const bool is_latency = asks_latency(search), is_rate = search->fps > 0 && !misses;
+    const bool is_latency = driver_asks_latency(search), is_rate = search->fps > 0 && !misses;
     const double latency = (double)figure->latency;
     keys[KEY_UNPROVEN] = !figure->is_proven;
     keys[KEY_MISSES] = misses;
@@ -173,7 +164,7 @@ static void explain(ModeChoice *choice, const ModeFigure *best, const SearchOpti
 {
     StrBuf *out = &choice->reason;
     const ModeFigure *next = find_best(choice, best, search);
-    const bool is_latency = asks_latency(search);
+    const bool is_latency = driver_asks_latency(search);
     const bool is_rate = search->fps > 0 && best->fps >= (double)search->fps && !is_latency;
     const long long fps = search->fps;
     bool is_better;

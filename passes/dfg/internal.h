@@ -11,6 +11,7 @@ enum { MAX_TABLE_RANK = 32 };
 typedef struct LoadedTable {
     Op *func, *table;
     Value *variable;
+    size_t order; /* in which tables were found */
     /* Set by load_table_plan. */
     int64_t chunk;    /* elements that are taken in an iteration */
     int64_t per_word; /* elements of a word of the chain, a power of two */

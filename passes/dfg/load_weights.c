@@ -12,6 +12,8 @@
  * Requires: a top function of streams or memories; loops beside tables do not rewind.
  * Changes: functions that hold tables get arguments for the chain, the top function gets the port.
  * Tests: lit/passes/dfg/load-weights.mir, test/e2e */
+#include <stdlib.h>
+
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
@@ -26,11 +28,10 @@ enum { CHAIN_DEPTH = 2, MIN_WORD = 8, MAX_WORD = 64 };
 typedef struct LoadChain {
     Context *ctx;
     Op *top;
-    VEC(LoadedTable)
-    tables;         /* chain by chain, of each: of the functions, then of the tables there */
-    int64_t number; /* of the chain that is made */
-    bool is_only;   /* there is no other */
-    PtrMap gets;    /* Ident* of a table -> how often it is used */
+    VEC(LoadedTable) tables; /* by chain, function and place there */
+    int64_t number;          /* of the chain that is made */
+    bool is_only;            /* there is no other */
+    PtrMap gets;             /* Ident* of a table -> how often it is used */
     const Type *word;
 } LoadChain;
 
@@ -111,7 +112,9 @@ static void declare_variable(LoadChain *chain, Op *func, Op *get)
     op_unlink(table);
     op_insert_before(table, func);
     op_erase(get);
-    *vec_push(&chain->tables) = (LoadedTable){.func = func, .table = table, .variable = variable};
+    const LoadedTable loaded = {
+        .func = func, .table = table, .variable = variable, .order = chain->tables.len};
+    *vec_push(&chain->tables) = loaded;
 }
 
 static void collect(LoadChain *chain, Op *func)
@@ -313,16 +316,13 @@ static void connect_chains(LoadChain *chain, Op *dataflow)
     }
 }
 
-/* Chain by chain, in each as they were. */
-static void sort_chains(LoadChain *chain)
+/* Chain by chain, in each as they were found. */
+static int compare_tables(const void *a, const void *b)
 {
-    for (size_t i = 1; i < chain->tables.len; i++) {
-        const LoadedTable table = chain->tables.data[i];
-        size_t at = i;
-        for (; at > 0 && chain_of(chain->tables.data[at - 1].func) > chain_of(table.func); at--)
-            chain->tables.data[at] = chain->tables.data[at - 1];
-        chain->tables.data[at] = table;
-    }
+    const LoadedTable *x = a, *y = b;
+    const int64_t of_x = chain_of(x->func), of_y = chain_of(y->func);
+    if (of_x != of_y) return of_x < of_y ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
 /* A loop that rewinds is all that its process executes, so that nothing can be loaded first. */
@@ -367,7 +367,8 @@ static bool load_weights(Pass *pass, Op *module)
             collect(&chain, op);
     plan_tables(&chain, width);
     bool ok = check_rewinding(&chain);
-    if (ok) sort_chains(&chain);
+    if (ok && chain.tables.len > 0)
+        qsort(chain.tables.data, chain.tables.len, sizeof *chain.tables.data, compare_tables);
     if (ok) connect_chains(&chain, dataflow);
     vec_free(&chain.tables);
     ptrmap_free(&chain.gets);

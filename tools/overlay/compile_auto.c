@@ -131,10 +131,8 @@ static bool take_sizes(const Auto *job, OverlayRequest *request, StrBuf *text)
 /* Why, from the first error that was held back, with its place. */
 static void take_reason(Figure *figure)
 {
-    for (size_t i = 0; i < figure->messages.held.len && figure->why.len == 0; i++) {
-        const HeldDiag *held = &figure->messages.held.data[i];
-        if (held->kind == DIAG_ERROR) strbuf_add_str(&figure->why, strbuf_str(&held->text));
-    }
+    const HeldDiag *held = diag_hold_first_error(&figure->messages);
+    if (held && figure->why.len == 0) strbuf_add_str(&figure->why, strbuf_str(&held->text));
     if (!figure->fits && figure->why.len == 0) strbuf_add_c(&figure->why, "no reason is known");
 }
 
@@ -203,11 +201,6 @@ static double frames_a_second(const Auto *job, const Figure *figure)
     return (double)job->target->clock * 1e6 / (double)(figure->interval > 0 ? figure->interval : 1);
 }
 
-static bool asks_latency(const CompileOptions *compile)
-{
-    return compile->search.objective && strstr(compile->search.objective, "latency") != NULL;
-}
-
 /* With --fps an accelerator has what is asked for and no more, so it is taken if there is one. */
 static void choose(Auto *job)
 {
@@ -229,7 +222,7 @@ static void choose(Auto *job)
                       (long long)fps);
         return;
     }
-    const bool is_latency = asks_latency(job->compile);
+    const bool is_latency = driver_asks_latency(&job->compile->search);
     double a = (double)(is_latency ? dataflow->latency : dataflow->interval);
     double b = (double)(is_latency ? overlay->latency : overlay->interval);
     job->takes_overlay = b < a;
@@ -279,29 +272,10 @@ static void add_figure(JsonWriter *json, const Auto *job, const char *name, cons
     json_end_object(json);
 }
 
-/* path: NULL, nothing is written. */
-static bool write_text(const Tool *tool, const char *path, const StrBuf *text)
-{
-    const char *reason = NULL;
-    return !path || file_write(path, strbuf_str(text), &reason) ||
-           tool_error(tool, "error: cannot write '%s': %s", path, reason);
-}
-
-bool tool_tell_mode(const Tool *tool, const ModeChoice *choice, const char *path)
-{
-    StrBuf lines = {0}, json = {0};
-    driver_print_modes(choice, &lines);
-    driver_write_modes(choice, &json);
-    fwrite(lines.data, 1, lines.len, stdout);
-    bool ok = write_text(tool, path, &json);
-    strbuf_free(&lines);
-    strbuf_free(&json);
-    return ok;
-}
-
 static bool write_choice(const Auto *job)
 {
     StrBuf text = {0};
+    if (!job->flags->choice) return true;
     JsonWriter json = {.out = &text};
     json_begin_object(&json);
     json_member_string(&json, "architecture",
@@ -315,7 +289,7 @@ static bool write_choice(const Auto *job)
         json_member_string(&json, "sizes", strbuf_str(&job->engine.sizes));
     json_end_object(&json);
     strbuf_add_char(&text, '\n');
-    bool ok = write_text(job->tool, job->flags->choice, &text);
+    bool ok = tool_write(job->tool, job->flags->choice, strbuf_str(&text));
     strbuf_free(&text);
     return ok;
 }

@@ -47,6 +47,13 @@ void diag_hold_report(const DiagHold *hold)
     }
 }
 
+const HeldDiag *diag_hold_first_error(const DiagHold *hold)
+{
+    for (size_t i = 0; i < hold->held.len; i++)
+        if (hold->held.data[i].kind == DIAG_ERROR) return &hold->held.data[i];
+    return NULL;
+}
+
 void diag_hold_free(DiagHold *hold)
 {
     for (size_t i = 0; i < hold->held.len; i++) strbuf_free(&hold->held.data[i].text);

@@ -126,6 +126,8 @@ typedef struct DiagHold {
 void diag_hold_begin(DiagHold *hold, Context *ctx);
 void diag_hold_end(DiagHold *hold);
 void diag_hold_report(const DiagHold *hold);
+/* NULL: no error was held back. */
+const HeldDiag *diag_hold_first_error(const DiagHold *hold);
 void diag_hold_free(DiagHold *hold);
 void diag_hold_drop(DiagHold *hold);
 
