@@ -220,6 +220,7 @@ static uint32_t number_of(Payload *p, const Value *value)
 {
     uintptr_t known = (uintptr_t)ptrmap_get(&p->known, value);
     if (known) return (uint32_t)(known - 1);
+    if (p->n->why.len > 0) return NO_NUMBER; /* what failed is not tried again on every way to it */
     if (value->is_arg && value_block(value) == p->body) return p->args[value->index];
     const Attr *constant = fold_constant_of(value);
     if (constant && constant->kind == ATTR_INTEGER && has_width(value->type))
@@ -236,9 +237,15 @@ static uint32_t number_of(Payload *p, const Value *value)
     return number;
 }
 
+/* Programs of the processing unit are much shorter, and values are followed call by call. */
+enum { MOST_OPS = 1024 };
+
 uint32_t payload_number(Numbers *n, const Value *value, const Block *body, const uint32_t *args)
 {
     Payload p = {.n = n, .body = body, .args = args};
+    size_t count = 0;
+    FOR_EACH_OP(op, body) count++;
+    if (count > MOST_OPS) return number_fail(n, "has a body of more than %d operations", MOST_OPS);
     uint32_t number = number_of(&p, value);
     ptrmap_free(&p.known);
     return number;
