@@ -62,6 +62,7 @@ const PassTable *driver_all_passes(void)
         &pass_pin_fifos,
         &pass_place_cards,
         &pass_print_op_stats,
+        &pass_prove_loaded,
         &pass_record_requantizers,
         &pass_schedule_hls,
         &pass_share_windows,

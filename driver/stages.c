@@ -218,6 +218,12 @@ static bool wants_chains(StrBuf *out, const StageOptions *options)
     return options->compile->loads_weights && options->compile->cards;
 }
 
+/* With memory ports the figures are those without the memories' latency. */
+static bool wants_loaded_proof(StrBuf *out, const StageOptions *options)
+{
+    return wants_chains(out, options) && !options->compile->has_memory_ports;
+}
+
 /* Compared as pointers. */
 static const char on_functions[] = "func.func", on_regions[] = "dfg.region";
 
@@ -282,6 +288,7 @@ static const Step steps[] = {
     {STAGE_FIT, NULL, &pass_add_memory_ports, wants_memory_ports},
     {STAGE_FIT, NULL, &pass_chain_kernels, wants_chains},
     {STAGE_FIT, NULL, &pass_load_weights, wants_loaded_weights},
+    {STAGE_FIT, NULL, &pass_prove_loaded, wants_loaded_proof},
     {STAGE_FIT, NULL, &pass_schedule_hls, NULL},
 };
 

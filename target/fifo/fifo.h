@@ -4,6 +4,7 @@
  *   cross-dies   latency of FIFOs between dies
  *   pin-fifos    depths that a folding file gives
  *   fit-fifos    the smallest depths that keep the best interval, and what FIFOs are built of
+ *   prove-loaded the interval and first frame of cards that load their weights
  *
  * Intervals are cycles per frame, depths words. The driver runs the passes; docs/reference
  * describes each from its PassDef.
@@ -18,6 +19,7 @@
 extern const PassDef pass_cross_dies;
 extern const PassDef pass_fit_fifos;
 extern const PassDef pass_pin_fifos;
+extern const PassDef pass_prove_loaded;
 extern const PassDef pass_size_fifos;
 
 /* The search for depths. The best interval of a design is that of its slowest process or port

@@ -3,11 +3,12 @@
 another program (output.npy beside the model, or numpy's for the networks of bench/imagenet_networks.py),
 cycles against `ming sim`.
 
-    cards_matrix.py --tools=DIR [--networks=NAME,...] [--modes=MODE,...] [--cards=N,...] [--asan] [--all]
+    cards_matrix.py --tools=DIR [--networks=NAME,...] [--modes=MODE,...] [--cards=N,...]
+                    [--asan [--sim=DIR]] [--all]
 
-Without --networks it takes two_layers and ResNet8; with --all those for ImageNet, too (hours: one of
-them is compiled by g++ in minutes). --asan builds the cards with AddressSanitizer and UBSan. Prints a row
-for each cell and ends in `N passed, N failed`.
+Without --networks it takes two_layers and ResNet8; with --all those for ImageNet, too (an hour or two).
+--asan builds the cards with AddressSanitizer and UBSan; --sim names the tools whose `ming sim` counts
+cycles, such as those of an ASan build. Prints a row for each cell and ends in `N passed, N failed`.
 """
 import argparse
 import concurrent.futures
@@ -21,7 +22,8 @@ import tempfile
 import numpy as np
 
 from design_cases import judge
-from emulate_check import SANITIZE, emulate, expect
+from emulate_check import emulate, expect
+from precompiled import CLANG
 from run_check import command
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -32,7 +34,9 @@ from imagenet_networks import NETWORKS, write_imagenet  # noqa: E402
 SHORT = ("two_layers", "resnet8_a8w8b16")
 LONG = ("mobilenet_v2_a8w6b32", "mobilenet_v1", "resnet50_v1")
 MODES = ("dp", "swmp", "hwmp", "tmp")
+# clang takes a half to two thirds of g++'s time; at -O0 the networks for ImageNet run for hours.
 FLAGS = "-std=c++17 -O1"
+SANITIZE = f"{FLAGS} -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 UNIT = re.compile(r"^emulate: (\S+): latency of the first frame: (\d+) cycles$", re.M)
 INTERVAL = re.compile(r"^emulate: (\S+): interval between the last two frames: (\d+) cycles$", re.M)
 WHOLE = re.compile(r"^emulate: (?:latency|interval).*: (\d+) cycles$", re.M)
@@ -54,7 +58,7 @@ class Cell:
     def simulated(self, frames):
         """Cycles of the first frame, and between the last two ones."""
         table = self.project / f"sim{frames}.json"
-        command(self.args.tools / "ming", "sim", self.project, "--timing-only", f"--json={table}",
+        command(self.args.sim / "ming", "sim", self.project, "--timing-only", f"--json={table}",
                 f"--frames={frames}")
         found = json.loads(table.read_text(encoding="utf-8"))
         return [found["latency_cycles"]] + ([found["last_interval_cycles"]] if frames > 1 else [])
@@ -76,7 +80,8 @@ class Cell:
         system = self.compile()
         output = self.project / "y.npy"
         wanted = np.load(self.source / "output.npy")
-        result = emulate(self.project, [self.source / "input.npy"], [output], self.args.flags)
+        result = emulate(self.project, [self.source / "input.npy"], [output], self.args.flags,
+                         timeout=3600, CXX=CLANG)
         expect(result.returncode == 0, "emulate:", result.stderr[-300:])
         got = np.load(output)
         wrong = np.count_nonzero(got.reshape(-1) != wanted.reshape(-1))
@@ -111,11 +116,13 @@ def main():
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--cards", default="1,2,3")
     parser.add_argument("--asan", action="store_true")
+    parser.add_argument("--sim", type=pathlib.Path, metavar="DIR", help="folder of ming for cycles")
     parser.add_argument("--options", default="", help="of ming compile, with spaces")
     parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="leave designs there")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args()
     args.tools, args.options = args.tools.resolve(), args.options.split()
+    args.sim = (args.sim or args.tools).resolve()
     args.flags = SANITIZE if args.asan else FLAGS
     known = SHORT + LONG + tuple(NETWORKS)
     networks = SHORT + LONG if args.all else names(args.networks, known, "--networks")
