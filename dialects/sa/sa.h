@@ -36,6 +36,8 @@ extern const AttrDef sa_attr_overlay; /* #sa.overlay<rows = 4, cols = 4, act = i
 /* Of ports that a function had: its type, and its dictionary of attributes. */
 #define SA_ATTR_TYPE "sa.type"
 #define SA_ATTR_PORT "sa.port"
+/* Of such a port: what external memory holds is less than the array's numbers by it. */
+#define SA_ATTR_OFFSET "sa.offset"
 /* Of an input whose words hold windows of the function's map, entries of an array<i64>. */
 #define SA_ATTR_FOLD "sa.fold"
 enum {

@@ -63,6 +63,7 @@ void to_sa_fold_input(Lowering *lw, const Value *data, Layer *layer)
     Op *op = build(&b, SA(INPUT), NULL, 0, &type, 1, &name, 1);
     op_set_attr(op, SA_ATTR_TYPE, op_attr(old, SA_ATTR_TYPE));
     op_set_attr(op, SA_ATTR_PORT, op_attr(old, SA_ATTR_PORT));
+    op_set_attr(op, SA_ATTR_OFFSET, op_attr(old, SA_ATTR_OFFSET));
     op_set_attr(op, SA_ATTR_FOLD, attr_i64_array(lw->ctx, fold, SA_FOLD_COUNT));
     op_erase(old);
     input->map = op_result(op, 0);

@@ -135,7 +135,9 @@ static bool is_needed(Lowering *lw)
     if (lw->host.live > 0) return true;
     for (uint32_t i = 0; i < ret->operand_count; i++) {
         const Tensor *tensor = ptrmap_get(&lw->tensors, op_operand(ret, i));
-        if (tensor && !tensor->map && !to_sa_fits_map(lw, tensor->lo, tensor->hi)) return true;
+        int64_t offset;
+        if (tensor && !tensor->map && !to_sa_find_offset(lw, tensor->lo, tensor->hi, &offset))
+            return true;
     }
     return false;
 }
@@ -210,8 +212,9 @@ static Value *to_width(const Host *host, Builder *b, Value *value, const Type *t
     return build_unary(b, from < to ? extension : ARITH(TRUNCI), type, value);
 }
 
-/* A tensor of the value's type from its parts. */
-static Value *join_parts(Host *host, const Type *type, Value *const *args, size_t count)
+/* A tensor of the value's type from its parts, and what these are less by. */
+static Value *join_parts(Host *host, const Type *type, Value *const *args, size_t count,
+                         int64_t offset)
 {
     Builder *b = &host->b;
     uint32_t rank = type->u.shaped.rank;
@@ -234,6 +237,8 @@ static Value *join_parts(Host *host, const Type *type, Value *const *args, size_
         sum = build_binary(&body, ARITH(ADDI), elem, above,
                            to_width(host, &body, block->args[i], elem));
     }
+    if (offset != 0)
+        sum = build_binary(&body, ARITH(ADDI), elem, sum, arith_constant_int(&body, elem, offset));
     linalg_yield(&body, &sum, 1);
     return op_result(generic, 0);
 }
@@ -244,19 +249,22 @@ static bool enter_value(Host *host, const Value *value)
     Lowering *lw = host->lw;
     Value *args[MOST_PARTS];
     size_t count = 1;
+    int64_t offset = 0;
     Tensor *tensor = to_sa_tensor(lw, value);
     if (!tensor) return false;
     if (value->type->u.shaped.rank > KERNEL_MAX_LOOPS)
         return to_sa_refuse(value_def(value), "has more dimensions than kernels have loops");
-    if (!tensor->map && !to_sa_fits_map(lw, tensor->lo, tensor->hi)) {
+    if (!tensor->map && !to_sa_find_offset(lw, tensor->lo, tensor->hi, &offset)) {
+        offset = 0;
         count = add_parts(host, value, tensor, args);
     } else {
         Value *map = to_sa_output_map(lw, tensor);
         if (!map) return false;
         args[0] = add_map(host, value, map);
+        offset = tensor->offset;
     }
     if (count == 0) return false;
-    ptrmap_put(&host->copies, value, join_parts(host, value->type, args, count));
+    ptrmap_put(&host->copies, value, join_parts(host, value->type, args, count, offset));
     return true;
 }
 

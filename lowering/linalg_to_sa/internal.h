@@ -2,7 +2,8 @@
  *
  *   layers.c    the function's ops in order: which kernels become one layer
  *   slice.c     parts of maps, maps put together, repeated pixels
- *   window.c    reductions: convolutions, products and pools, with their weights
+ *   window.c    reductions: convolutions and products, with their weights
+ *   pool.c      maxima, minima and sums of elements
  *   payload.c   bodies of kernels as arithmetic on numbers
  *   table.c     its reads of constant tables
  *   numbers.c   that arithmetic: ranges, constants, rounding shifts
@@ -49,6 +50,8 @@ typedef struct Number {
 } Number;
 
 #define NO_NUMBER UINT32_MAX
+/* Constants that an instruction of the processing unit holds. */
+enum { NUMBER_LEAST_IMMEDIATE = -4096, NUMBER_MOST_IMMEDIATE = 4095 };
 
 /* Functions that make a number give NO_NUMBER where an operand is NO_NUMBER or where a range leaves
  * 62 bits; the first failure is in `why`. */
@@ -70,6 +73,8 @@ uint32_t number_const(Numbers *n, int64_t value);
 /* `values` lives as long as n's arena. */
 uint32_t number_consts(Numbers *n, const int64_t *values, size_t count);
 uint32_t number_binary(Numbers *n, NumberKind kind, uint32_t a, uint32_t b);
+/* a + value, added to a constant in a, or to the bounds of a clamp, where that needs no wider numbers. */
+uint32_t number_offset(Numbers *n, uint32_t a, int64_t value);
 uint32_t number_mod(Numbers *n, uint32_t a, uint32_t bits);
 /* Entry a of a table of `length` numbers from 0 to 2^32 - 1 for each of `count` channels, or for all:
  * `values` lives as long as n's arena. */
@@ -104,12 +109,14 @@ typedef struct Layer Layer;
 typedef struct Tensor {
     Value *map;      /* of the network; NULL: its layer is not built yet */
     Layer *layer;    /* that gives it */
-    int64_t lo, hi;  /* numbers that the map holds */
+    int64_t lo, hi;  /* numbers that the tensor has */
+    int64_t offset;  /* by which what the map holds is less: bytes without sign fit i8 */
     uint32_t width;  /* bits of an element in the function */
     bool is_modular; /* any numbers that are equal modulo 2^width will do */
     Extents extents;
     /* Padding in front of the first row and column, which readers take in; of a map only. */
     bool is_padded, is_flat; /* is_flat: read as one row of all its elements */
+    bool needs_elements;     /* padding stands for none: windows must have others */
     int64_t top, left, pad_value;
     Extents padded;
 } Tensor;
@@ -170,10 +177,14 @@ Tensor *to_sa_repeat(Lowering *lw, Tensor *source, const Op *op, const int64_t r
     MUST_CHECK;
 /* Lets a tensor be a map, whose layer is built if it is not. False: diagnosed. */
 bool to_sa_materialize(Lowering *lw, Tensor *tensor) MUST_CHECK;
-/* Whether the elements of a map hold such numbers. */
+/* Whether the elements of a map hold such numbers; when they are less by the offset that is found. */
 bool to_sa_fits_map(const Lowering *lw, int64_t lo, int64_t hi);
-/* Builds a layer that gives another of its numbers. NULL: diagnosed. */
+bool to_sa_find_offset(const Lowering *lw, int64_t lo, int64_t hi, int64_t *offset);
+/* An element of a map, as a layer that reads it has it. */
+uint32_t to_sa_element(Numbers *n, NumberKind kind, const Tensor *tensor);
+/* Builds a layer that gives another of its numbers; that gives its own, less `offset`. NULL: diagnosed. */
 Value *to_sa_build_number(Lowering *lw, Layer *layer, uint32_t number) MUST_CHECK;
+Value *to_sa_build_stored(Lowering *lw, Layer *layer, int64_t offset) MUST_CHECK;
 /* The tensor as a map that has no port yet. NULL: diagnosed. */
 Value *to_sa_output_map(Lowering *lw, Tensor *tensor) MUST_CHECK;
 /* An input or output of the network with the type and attributes (NULL: none) that a function has for
@@ -187,8 +198,31 @@ bool to_sa_is_host(const Lowering *lw, const Op *op);
 /* Where maps are not what the function gives, builds outputs of the network and the function of the
  * host that reads them, lw->host_func. False: diagnosed. */
 bool to_sa_build_host(Lowering *lw) MUST_CHECK;
+/* A reduction: its loops, and what they index of the map, the result and the weights. */
+typedef struct Window {
+    Lowering *lw;
+    const Op *op;
+    Kernel kernel;
+    uint32_t data, weights;     /* operands; UINT32_MAX: none */
+    uint32_t in_dims, out_dims; /* that are channels */
+    Tensor *input;
+    int64_t lo, hi; /* numbers of the input, padding included */
+    Extents in, out;
+    KernelIndex y, x;
+    int64_t in_channel[KERNEL_MAX_LOOPS], out_channel[KERNEL_MAX_LOOPS]; /* steps of each loop */
+    int64_t weight[KERNEL_MAX_LOOPS];
+} Window;
+
 /* window.c: a layer of a reduction. NULL: diagnosed. */
 Layer *to_sa_window(Lowering *lw, const Op *generic);
+/* What is added to the sum in each iteration; NULL: the body is no sum. */
+const Value *to_sa_summand(const Window *w);
+/* Lets the map of `first`, a layer that computes something of each element of the input, padding included,
+ * be the input. */
+bool to_sa_read_behind(Window *w, Layer *layer, Layer *first) MUST_CHECK;
+/* pool.c: whether each channel is reduced by itself, without weights; fills in the layer of such a pool. */
+bool to_sa_keeps_channels(const Window *w);
+bool to_sa_fill_pool(Window *w, Layer *layer) MUST_CHECK;
 /* fold.c: where the layer is the only reader of an input of the network and its windows, or their
  * rows, fit a word of the array, lets the input's words be these. */
 void to_sa_fold_input(Lowering *lw, const Value *data, Layer *layer);

@@ -4,6 +4,7 @@
  * Tests: lit/lowering/linalg_to_sa, test/e2e/overlay_check.py */
 #include <stdarg.h>
 
+#include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
@@ -103,10 +104,23 @@ bool to_sa_fits_map(const Lowering *lw, int64_t lo, int64_t hi)
     return lo >= sa_act_min(&lw->size) && hi <= sa_act_max(&lw->size);
 }
 
-static bool check_numbers(const Lowering *lw, const Op *op, int64_t lo, int64_t hi)
+bool to_sa_find_offset(const Lowering *lw, int64_t lo, int64_t hi, int64_t *offset)
 {
-    return to_sa_fits_map(lw, lo, hi) ||
-           to_sa_refuse(op,
+    int64_t least = sa_act_min(&lw->size), most = sa_act_max(&lw->size);
+    *offset = lo < least ? lo - least : hi > most ? hi - most : 0;
+    if (sa_is_popcount(&lw->size)) *offset = 0;
+    return to_sa_fits_map(lw, lo - *offset, hi - *offset);
+}
+
+uint32_t to_sa_element(Numbers *n, NumberKind kind, const Tensor *tensor)
+{
+    int64_t offset = tensor->offset;
+    return number_offset(n, number_leaf(n, kind, tensor->lo - offset, tensor->hi - offset), offset);
+}
+
+static bool refuse_numbers(const Lowering *lw, const Op *op, int64_t lo, int64_t hi)
+{
+    return to_sa_refuse(op,
                         "gives numbers from %lld to %lld, which do not fit the overlay's "
                         "activations of %u bits",
                         (long long)lo, (long long)hi, lw->size.act_bits);
@@ -118,17 +132,19 @@ Layer *to_sa_copy(Lowering *lw, Tensor *source, const Op *op)
     layer->input = source;
     layer->extents = source->is_padded ? source->padded : source->extents;
     layer->numbers.channels = (size_t)layer->extents.c;
-    int64_t lo = source->lo, hi = source->hi;
-    if (source->is_padded) {
-        lo = i64_min(lo, source->pad_value);
-        hi = i64_max(hi, source->pad_value);
-        layer->pads[0] = source->top;
-        layer->pads[1] = source->left;
-        layer->pad_value = source->pad_value;
-        layer->tap_result = number_leaf(&layer->tap, NUMBER_SUMS, lo, hi);
+    if (!source->is_padded) {
+        layer->result = to_sa_element(&layer->numbers, NUMBER_SUMS, source);
+        return layer;
     }
-    layer->result =
-        number_leaf(&layer->numbers, source->is_padded ? NUMBER_ACCUMULATOR : NUMBER_SUMS, lo, hi);
+    Tensor padded = *source;
+    padded.lo = i64_min(source->lo, source->pad_value);
+    padded.hi = i64_max(source->hi, source->pad_value);
+    layer->pads[0] = source->top;
+    layer->pads[1] = source->left;
+    layer->pad_value = source->pad_value - source->offset;
+    layer->result = to_sa_element(&layer->numbers, NUMBER_ACCUMULATOR, &padded);
+    layer->tap_result = number_leaf(&layer->tap, NUMBER_SUMS, padded.lo - source->offset,
+                                    padded.hi - source->offset);
     return layer;
 }
 
@@ -138,20 +154,23 @@ static bool part_operands(Lowering *lw, Layer *layer)
     if (!layer->operand || layer->operand->map != layer->input->map) return true;
     Tensor *copy = ARENA_NEW(lw->arena, Tensor);
     *copy = *layer->operand;
-    copy->map = to_sa_build(lw, to_sa_copy(lw, layer->operand, layer->op));
+    copy->map =
+        to_sa_build_stored(lw, to_sa_copy(lw, layer->operand, layer->op), layer->operand->offset);
     layer->operand = copy;
     return copy->map != NULL;
 }
 
-/* A tensor of the function counts modulo 2^width, so where no map holds a number below 0, one without
- * sign may hold another of its readings. */
+/* A tensor of the function counts modulo 2^width, so a map that does not hold its numbers may hold
+ * another of their readings. */
 static void choose_reading(Lowering *lw, Tensor *tensor)
 {
     Layer *layer = tensor->layer;
-    if (!tensor->is_modular || !lw->size.act_is_unsigned || tensor->width > lw->size.act_bits ||
-        to_sa_fits_map(lw, tensor->lo, tensor->hi))
+    if (!tensor->is_modular || tensor->width > lw->size.act_bits ||
+        to_sa_find_offset(lw, tensor->lo, tensor->hi, &tensor->offset))
         return;
-    uint32_t other = number_unsigned(&layer->numbers, layer->result, tensor->width);
+    uint32_t other = lw->size.act_is_unsigned
+                         ? number_unsigned(&layer->numbers, layer->result, tensor->width)
+                         : number_signed(&layer->numbers, layer->result, tensor->width);
     if (other == NO_NUMBER) return;
     layer->result = other;
     tensor->lo = number_at(&layer->numbers, other)->lo;
@@ -162,10 +181,18 @@ bool to_sa_materialize(Lowering *lw, Tensor *tensor)
 {
     if (tensor->map) return true;
     choose_reading(lw, tensor);
-    if (!check_numbers(lw, tensor->layer->op, tensor->lo, tensor->hi)) return false;
-    if (!part_operands(lw, tensor->layer)) return false;
-    tensor->map = to_sa_build(lw, tensor->layer);
+    if (!to_sa_find_offset(lw, tensor->lo, tensor->hi, &tensor->offset))
+        return refuse_numbers(lw, tensor->layer->op, tensor->lo, tensor->hi);
+    tensor->map = to_sa_build_stored(lw, tensor->layer, tensor->offset);
     return tensor->map != NULL;
+}
+
+Value *to_sa_build_stored(Lowering *lw, Layer *layer, int64_t offset)
+{
+    uint32_t stored = number_offset(&layer->numbers, layer->result, -offset);
+    if (stored != NO_NUMBER) return to_sa_build_number(lw, layer, stored);
+    to_sa_refuse(layer->op, "%s", layer->numbers.why.data);
+    return NULL;
 }
 
 Value *to_sa_build_number(Lowering *lw, Layer *layer, uint32_t number)
@@ -216,6 +243,25 @@ static int64_t pad_number(const Tensor *source, int64_t value)
     return is_other && value < source->lo ? value + size : value;
 }
 
+/* Maxima do not see which number below all others lies around a map, as long as windows have an
+ * element; minima likewise. */
+static bool replace_padding(const Op *pad, Tensor *result)
+{
+    bool is_below = result->pad_value <= result->lo;
+    if (!is_below && result->pad_value < result->hi) return false;
+    FOR_EACH_USE(use, op_result(pad, 0)) {
+        const Op *reader = use->owner;
+        if (reader->def != LINALG(GENERIC) || !linalg_reduces(reader)) return false;
+        const Op *last = value_def(op_operand(linalg_body(reader)->last, 0));
+        bool is_max = last && (last->def == ARITH(MAXSI) || last->def == ARITH(MAXUI));
+        bool is_min = last && (last->def == ARITH(MINSI) || last->def == ARITH(MINUI));
+        if (!(is_below ? is_max : is_min)) return false;
+    }
+    result->pad_value = is_below ? result->lo : result->hi;
+    result->needs_elements = true;
+    return true;
+}
+
 static bool add_pad(Lowering *lw, const Op *op)
 {
     int64_t low[3], high[3];
@@ -236,8 +282,11 @@ static bool add_pad(Lowering *lw, const Op *op)
     result->is_padded = true;
     result->top = low[2];
     result->left = low[1];
-    result->pad_value = pad_number(source, attr_int_value(value));
-    if (!check_numbers(lw, op, result->pad_value, result->pad_value)) return false;
+    int64_t pad = pad_number(source, attr_int_value(value));
+    result->pad_value = pad;
+    if (!to_sa_fits_map(lw, pad - source->offset, pad - source->offset) &&
+        !replace_padding(op, result))
+        return refuse_numbers(lw, op, pad, pad);
     uint32_t dims = to_sa_channel_dims(lw, op_operand(op, 0));
     to_sa_set_channel_dims(lw, op_result(op, 0), dims);
     return extents_of(op_result(op, 0)->type, dims, &result->padded) ||
@@ -479,8 +528,7 @@ static Layer *enter_layer(Lowering *lw, MapKernel *k, uint32_t numbers[2])
     if (k->count == 1) return layer;
     uint32_t other = 1 - k->base_input;
     layer->operand = k->inputs[other];
-    numbers[other] =
-        number_leaf(&layer->numbers, NUMBER_OPERAND, k->inputs[other]->lo, k->inputs[other]->hi);
+    numbers[other] = to_sa_element(&layer->numbers, NUMBER_OPERAND, k->inputs[other]);
     return layer;
 }
 

@@ -78,6 +78,11 @@ static void set_range(const Type *elem, const Attr *attrs, Tensor *tensor)
     }
 }
 
+static void set_offset(const Lowering *lw, Op *port, const Tensor *tensor)
+{
+    if (tensor->offset != 0) op_set_attr(port, SA_ATTR_OFFSET, attr_i64(lw->ctx, tensor->offset));
+}
+
 static bool add_argument(Lowering *lw, uint32_t index)
 {
     const Value *arg = func_entry(lw->func)->args[index];
@@ -92,15 +97,17 @@ static bool add_argument(Lowering *lw, uint32_t index)
                         index, type_str(lw->ctx, arg->type));
     tensor.width = type_width(elem);
     set_range(elem, attrs, &tensor);
-    if (!to_sa_fits_map(lw, tensor.lo, tensor.hi))
+    if (!to_sa_find_offset(lw, tensor.lo, tensor.hi, &tensor.offset))
         return op_error(lw->func,
                         "has argument #%u with numbers from %lld to %lld, which do not fit the "
                         "overlay's activations of %u bits",
                         index, (long long)tensor.lo, (long long)tensor.hi, lw->size.act_bits);
     StrBuf scratch = {0};
     Str name = port_name(attrs, "input", index, &scratch);
-    tensor.map = op_result(to_sa_build_port(lw, SA(INPUT), name, arg->type, NULL, attrs), 0);
+    Op *port = to_sa_build_port(lw, SA(INPUT), name, arg->type, NULL, attrs);
     strbuf_free(&scratch);
+    set_offset(lw, port, &tensor);
+    tensor.map = op_result(port, 0);
     to_sa_new_tensor(lw, arg, &tensor);
     return true;
 }
@@ -118,7 +125,8 @@ Value *to_sa_output_map(Lowering *lw, Tensor *tensor)
 {
     if (!to_sa_materialize(lw, tensor)) return NULL;
     if (!tensor->is_padded && !has_port(tensor->map)) return tensor->map;
-    return to_sa_build(lw, to_sa_copy(lw, tensor, func_entry(lw->func)->last));
+    return to_sa_build_stored(lw, to_sa_copy(lw, tensor, func_entry(lw->func)->last),
+                              tensor->offset);
 }
 
 static bool add_result(Lowering *lw, const Op *ret, uint32_t index)
@@ -129,9 +137,10 @@ static bool add_result(Lowering *lw, const Op *ret, uint32_t index)
     Tensor *tensor = to_sa_tensor(lw, value);
     Value *map = tensor ? to_sa_output_map(lw, tensor) : NULL;
     if (!map) return false;
-    to_sa_build_port(lw, SA(OUTPUT), port_name(attrs, "output", index, &scratch), value->type, map,
-                     attrs);
+    Op *port = to_sa_build_port(lw, SA(OUTPUT), port_name(attrs, "output", index, &scratch),
+                                value->type, map, attrs);
     strbuf_free(&scratch);
+    set_offset(lw, port, tensor);
     return true;
 }
 

@@ -302,6 +302,53 @@ uint32_t number_binary(Numbers *n, NumberKind kind, uint32_t a, uint32_t b)
     return add(n, &number);
 }
 
+static int64_t bits_at(const Numbers *n, uint32_t a)
+{
+    return payload_range_bits(number_at(n, a)->lo, number_at(n, a)->hi);
+}
+
+/* value * 2^shift as an addend in front of a rounding shift; 0: it does not come out the same. */
+static int64_t addend_before(const Numbers *n, const Number *shift, int64_t value)
+{
+    int64_t by = shift->shift;
+    bool is_even = shift->kind == NUMBER_ROUND_EVEN;
+    if (shift->kind == NUMBER_SHIFT && !number_is_const(n, shift->b, &by)) return 0;
+    return by > 32 || (is_even && value % 2 != 0) ? 0 : value * (INT64_C(1) << by);
+}
+
+/* In front of a shift the addend is part of a constant that is added there, if that takes no more to
+ * load: a vector of them, or one that an instruction holds. */
+static uint32_t offset_before(Numbers *n, const Number *shift, int64_t value)
+{
+    const Number inner = *number_at(n, shift->a);
+    int64_t addend = addend_before(n, shift, value);
+    if (addend == 0 || inner.kind != NUMBER_ADD || !is_constant(n, inner.b)) return NO_NUMBER;
+    const Number *constant = number_at(n, inner.b);
+    if (constant->count == 1 && (constant->lo + addend < NUMBER_LEAST_IMMEDIATE ||
+                                 constant->lo + addend > NUMBER_MOST_IMMEDIATE))
+        return NO_NUMBER;
+    uint32_t sum = number_offset(n, shift->a, addend);
+    if (sum == NO_NUMBER || bits_at(n, sum) > bits_at(n, shift->a)) return NO_NUMBER;
+    return shift->kind == NUMBER_SHIFT ? number_binary(n, NUMBER_SHIFT, sum, shift->b)
+                                       : add_rounding(n, shift->kind, sum, shift->shift);
+}
+
+uint32_t number_offset(Numbers *n, uint32_t a, int64_t value)
+{
+    if (a == NO_NUMBER || value == 0) return a;
+    const Number x = *number_at(n, a);
+    uint32_t moved = NO_NUMBER;
+    bool has_constant = x.kind != NUMBER_CONST && is_constant(n, x.b);
+    bool is_clamp = x.kind == NUMBER_MAX || x.kind == NUMBER_MIN;
+    if (x.kind == NUMBER_ADD && has_constant)
+        return number_binary(n, NUMBER_ADD, x.a, number_offset(n, x.b, value));
+    if (is_clamp && (has_constant || number_at(n, x.a)->kind == NUMBER_ADD))
+        return number_binary(n, x.kind, number_offset(n, x.a, value), number_offset(n, x.b, value));
+    if (x.kind == NUMBER_SHIFT || x.kind == NUMBER_ROUND_UP || x.kind == NUMBER_ROUND_EVEN)
+        moved = offset_before(n, &x, value);
+    return moved != NO_NUMBER ? moved : number_binary(n, NUMBER_ADD, a, number_const(n, value));
+}
+
 uint32_t number_mod(Numbers *n, uint32_t a, uint32_t bits)
 {
     if (a == NO_NUMBER) return NO_NUMBER;
@@ -342,6 +389,6 @@ uint32_t number_signed(Numbers *n, uint32_t a, uint32_t bits)
     int64_t half = INT64_C(1) << (bits - 1);
     if (x->lo >= -half && x->hi < half) return a;
     uint32_t up = number_const(n, half);
-    uint32_t moved = number_mod(n, number_binary(n, NUMBER_ADD, a, up), bits);
+    uint32_t moved = number_mod(n, number_offset(n, a, half), bits);
     return number_binary(n, NUMBER_SUB, moved, up);
 }

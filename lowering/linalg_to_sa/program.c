@@ -6,8 +6,6 @@
 
 enum {
     ZERO = SA_PU_REGS - 1, /* nothing writes it, so it is 0 */
-    LEAST_IMMEDIATE = -4096,
-    MOST_IMMEDIATE = 4095,
     IMMEDIATE_BITS = 13,
     PARAMETER_BITS = 1 << SA_LOG2_PARAMETER_BITS,
     WORD_BITS = 24 /* of the lower part of a constant that no parameter holds */
@@ -44,7 +42,7 @@ static uint32_t emit(Writer *w, Instruction instruction)
 
 static bool is_immediate(int64_t value)
 {
-    return value >= LEAST_IMMEDIATE && value <= MOST_IMMEDIATE;
+    return value >= NUMBER_LEAST_IMMEDIATE && value <= NUMBER_MOST_IMMEDIATE;
 }
 
 static uint32_t emit_immediate(Writer *w, const OpDef *def, uint32_t src, int64_t value)
@@ -91,8 +89,8 @@ static uint32_t load_parameter(Writer *w, const Number *number, uint32_t shift, 
 
 static uint32_t emit_constant(Writer *w, const Number *number)
 {
-    int64_t value = number->lo, low = low_part(value + MOST_IMMEDIATE + 1, IMMEDIATE_BITS);
-    low -= MOST_IMMEDIATE + 1;
+    int64_t value = number->lo, low = low_part(value + NUMBER_MOST_IMMEDIATE + 1, IMMEDIATE_BITS);
+    low -= NUMBER_MOST_IMMEDIATE + 1;
     int64_t high = (value - low) >> IMMEDIATE_BITS;
     if (number->count == 1 && is_immediate(value))
         return emit_immediate(w, SA(PU_ADDI), FROM_ZERO, value);

@@ -85,6 +85,18 @@ static bool check_insert(const Op *op, const Slice *slice, const Tensor *source,
     return is_whole || to_sa_refuse(op, "puts maps together along other than their channels");
 }
 
+/* What the sums lack of the source's elements in its channels; in others they are 0. */
+static uint32_t part_offsets(Numbers *n, const Tensor *source, const Slice *slice,
+                             const Extents *extents)
+{
+    int64_t *offsets = ARENA_ARRAY(n->arena, int64_t, extents->c);
+    for (int64_t c = 0; c < extents->c; c++) {
+        bool is_own = c >= slice->offsets[0] && c < slice->offsets[0] + source->extents.c;
+        offsets[c] = is_own ? source->offset : 0;
+    }
+    return number_consts(n, offsets, (size_t)extents->c);
+}
+
 bool to_sa_insert(Lowering *lw, const Op *op)
 {
     Slice slice;
@@ -103,9 +115,11 @@ bool to_sa_insert(Lowering *lw, const Op *op)
     for (int64_t c = 0; c < channels; c++) weights[(slice.offsets[0] + c) * channels + c] = 1;
     int64_t lo = i64_min(source->lo, 0), hi = i64_max(source->hi, 0);
     Numbers *n = &layer->numbers;
-    layer->result = number_leaf(n, NUMBER_SUMS, lo, hi);
+    uint32_t part = number_leaf(n, NUMBER_SUMS, i64_min(source->lo - source->offset, 0),
+                                i64_max(source->hi - source->offset, 0));
+    layer->result = number_binary(n, NUMBER_ADD, part, part_offsets(n, source, &slice, &extents));
     if (before) {
-        uint32_t rest = number_leaf(n, NUMBER_OPERAND, before->lo, before->hi);
+        uint32_t rest = to_sa_element(n, NUMBER_OPERAND, before);
         layer->operand = before;
         layer->result = number_binary(n, NUMBER_ADD, layer->result, rest);
         lo = i64_min(lo, before->lo);
@@ -138,7 +152,7 @@ bool to_sa_extract(Lowering *lw, const Op *op)
         int64_t from = slice.offsets[0] + c * slice.strides[0];
         weights[((c + 1) * taps - 1) * source->extents.c + from] = 1;
     }
-    layer->result = number_leaf(&layer->numbers, NUMBER_SUMS, source->lo, source->hi);
+    layer->result = to_sa_element(&layer->numbers, NUMBER_SUMS, source);
     to_sa_give(lw, op_result(op, 0), layer);
     return true;
 }

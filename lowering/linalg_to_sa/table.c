@@ -10,7 +10,7 @@
 #include "ir/rewrite/rewrite.h"
 #include "lowering/linalg_to_sa/internal.h"
 
-enum { MOST_PLACES = 4, FLAG_BITS = 8 };
+enum { MOST_PLACES = 4 };
 
 /* A table of `length` numbers for each of `rows` channels, or for all. */
 typedef struct Table {
@@ -65,24 +65,38 @@ static bool read_indices(const Numbers *n, const Op *extract, Read *out)
     return out->cast != NULL;
 }
 
+/* Of numbers that are equal modulo 2^N those from 0 on, as flags are 0 and 1, unless the entries lie
+ * closer together with their sign. */
+static void choose_reading(Table *table, uint32_t width)
+{
+    int64_t size = width < 62 ? INT64_C(1) << width : 0;
+    size_t count = table->rows * table->length;
+    IntRange with_sign = {INT64_MAX, INT64_MIN}, without = with_sign;
+    for (size_t i = 0; i < count; i++) {
+        int64_t value = table->values[i], other = value < 0 ? value + size : value;
+        with_sign = (IntRange){i64_min(with_sign.lo, value), i64_max(with_sign.hi, value)};
+        without = (IntRange){i64_min(without.lo, other), i64_max(without.hi, other)};
+    }
+    if (size == 0 || with_sign.hi - with_sign.lo < without.hi - without.lo) return;
+    for (size_t i = 0; i < count; i++)
+        if (table->values[i] < 0) table->values[i] += size;
+}
+
 static bool fill_table(const Numbers *n, const Op *extract, const Read *read, Table *table)
 {
     const Attr *attr = fold_constant_of(op_operand(extract, 0));
     if (!attr || attr->kind != ATTR_DENSE || !dense_is_complete(attr) ||
         !type_is_integer(type_elem(attr->type)))
         return false;
-    uint32_t width = type_width(type_elem(attr->type));
     table->rows = read->channel_step ? n->channels : 1;
     table->length = read->length;
     table->values = ARENA_ARRAY(n->arena, int64_t, table->rows * table->length);
     for (size_t c = 0; c < table->rows; c++)
         for (size_t k = 0; k < table->length; k++) {
             int64_t at = read->offset + (int64_t)c * read->channel_step + (int64_t)k * read->step;
-            int64_t value = dense_i64(attr, at);
-            /* Of the numbers that are equal modulo 2^N that from 0 on: flags are 0 and 1. */
-            if (width <= FLAG_BITS && value < 0) value += INT64_C(1) << width;
-            table->values[c * table->length + k] = value;
+            table->values[c * table->length + k] = dense_i64(attr, at);
         }
+    choose_reading(table, type_width(type_elem(attr->type)));
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* Reductions as layers of the array: convolutions of any groups, products with constants, and pools.
+/* Reductions as layers of the array: convolutions of any groups and products with constants; pools are
+ * in pool.c.
  * Weights are gathered loop by loop, so that no order of dimensions and no form of a channel's index
  * is special; a grouped convolution is a dense one with zeros between the groups, unless it is
  * depthwise and the array has that mode.
@@ -8,21 +9,6 @@
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
 #include "lowering/linalg_to_sa/internal.h"
-
-/* A reduction: its loops, and what they index of the map, the result and the weights. */
-typedef struct Window {
-    Lowering *lw;
-    const Op *op;
-    Kernel kernel;
-    uint32_t data, weights;     /* operands; UINT32_MAX: none */
-    uint32_t in_dims, out_dims; /* that are channels */
-    Tensor *input;
-    int64_t lo, hi; /* elements of the input, padding included */
-    Extents in, out;
-    KernelIndex y, x;
-    int64_t in_channel[KERNEL_MAX_LOOPS], out_channel[KERNEL_MAX_LOOPS]; /* steps of each loop */
-    int64_t weight[KERNEL_MAX_LOOPS];
-} Window;
 
 /* Result number `back` of a map from its end, NULL: it has fewer. */
 static const AffineExpr *from_end(const AffineMap *map, uint32_t back)
@@ -154,7 +140,7 @@ static void set_window(const Window *w, Layer *layer)
     if (!in->is_padded) return;
     layer->pads[0] = in->top;
     layer->pads[1] = in->left;
-    layer->pad_value = in->pad_value;
+    layer->pad_value = in->pad_value - in->offset;
 }
 
 /* Weights. */
@@ -277,6 +263,7 @@ typedef struct Sums {
 
 static Sums bound_sums(const Window *w, const Layer *layer, int64_t addend)
 {
+    int64_t lo = w->lo - w->input->offset, hi = w->hi - w->input->offset;
     Sums sums = {.offsets = ARENA_ARRAY(w->lw->arena, int64_t, 3 * w->out.c)};
     sums.lows = sums.offsets + w->out.c;
     sums.highs = sums.lows + w->out.c;
@@ -284,7 +271,7 @@ static Sums bound_sums(const Window *w, const Layer *layer, int64_t addend)
     for (int64_t f = 0; f < w->out.c; f++) {
         int64_t low = 0, high = 0, total = 0, partial_low = 0, partial_high = 0;
         for (int64_t i = f * each; i < (f + 1) * each; i++) {
-            int64_t a = layer->weights[i] * w->lo, b = layer->weights[i] * w->hi;
+            int64_t a = layer->weights[i] * lo, b = layer->weights[i] * hi;
             low += i64_min(a, b);
             high += i64_max(a, b);
             partial_low += i64_min(i64_min(a, b), 0);
@@ -332,20 +319,8 @@ static bool is_element(const Numbers *n, uint32_t part, int64_t *addend)
            number_is_const(n, x->b, addend);
 }
 
-/* A factor that is another function of the map's element: a layer computes it first, and its map, in
- * which padding is part of it, becomes the input. */
-static bool compute_first(Window *w, Layer *layer, const Value *factor)
+bool to_sa_read_behind(Window *w, Layer *layer, Layer *first)
 {
-    uint32_t args[KERNEL_MAX_LOOPS];
-    const Block *body = linalg_body(w->op);
-    Layer *first = to_sa_copy(w->lw, w->input, w->op);
-    for (uint32_t i = 0; i < body->arg_count; i++) args[i] = NO_NUMBER;
-    args[w->data] = first->result;
-    first->result = payload_number(&first->numbers, factor, body, args);
-    if (first->result == NO_NUMBER)
-        return to_sa_refuse(w->op,
-                            "multiplies what the array cannot, which takes elements of a map "
-                            "and constants");
     const Number *number = number_at(&first->numbers, first->result);
     Tensor *input = ARENA_NEW(w->lw->arena, Tensor);
     *input = (Tensor){.layer = first,
@@ -362,6 +337,22 @@ static bool compute_first(Window *w, Layer *layer, const Value *factor)
     return true;
 }
 
+/* A factor that is another function of the map's element. */
+static bool compute_first(Window *w, Layer *layer, const Value *factor)
+{
+    uint32_t args[KERNEL_MAX_LOOPS];
+    const Block *body = linalg_body(w->op);
+    Layer *first = to_sa_copy(w->lw, w->input, w->op);
+    for (uint32_t i = 0; i < body->arg_count; i++) args[i] = NO_NUMBER;
+    args[w->data] = first->result;
+    first->result = payload_number(&first->numbers, factor, body, args);
+    if (first->result == NO_NUMBER)
+        return to_sa_refuse(w->op,
+                            "multiplies what the array cannot, which takes elements of a map "
+                            "and constants");
+    return to_sa_read_behind(w, layer, first);
+}
+
 /* The constant operand's elements, as the body reads them, are one number with a value for each. */
 static uint32_t weight_leaf(const Window *w, Numbers *n)
 {
@@ -375,15 +366,9 @@ static uint32_t weight_leaf(const Window *w, Numbers *n)
     return number_consts(n, values, count);
 }
 
-static const Op *yielded(const Op *generic)
+const Value *to_sa_summand(const Window *w)
 {
-    return value_def(op_operand(linalg_body(generic)->last, 0));
-}
-
-/* What is added to the sum in each iteration; NULL: the body is no sum. */
-static const Value *summand(const Window *w)
-{
-    const Op *sum = yielded(w->op);
+    const Op *sum = value_def(op_operand(linalg_body(w->op)->last, 0));
     const Value *out = linalg_body(w->op)->args[linalg_input_count(w->op)];
     if (!sum || sum->def != ARITH(ADDI)) return NULL;
     for (uint32_t i = 0; i < 2; i++)
@@ -395,7 +380,7 @@ static bool read_factors(Window *w, Layer *layer, Numbers *n, Factors *out)
 {
     uint32_t args[KERNEL_MAX_LOOPS], parts[2];
     const Block *body = linalg_body(w->op);
-    const Value *value = summand(w);
+    const Value *value = to_sa_summand(w);
     const Op *product = value_def(value);
     for (uint32_t i = 0; i < body->arg_count; i++) args[i] = NO_NUMBER;
     args[w->data] = number_leaf(n, NUMBER_SUMS, w->lo, w->hi);
@@ -439,87 +424,12 @@ static bool fill_conv(Window *w, Layer *layer)
     numbers_free(&scratch);
     if (!ok) return false;
     Numbers *n = &layer->numbers;
-    Sums sums = bound_sums(w, layer, factors.addend);
+    Sums sums = bound_sums(w, layer, factors.addend + w->input->offset);
     if (!check_sums(w, &sums)) return false;
     uint32_t leaf = number_leaf_of_channels(n, NUMBER_SUMS, sums.lows, sums.highs);
     uint32_t offsets = number_consts(n, sums.offsets, (size_t)w->out.c);
     to_sa_fold_input(w->lw, op_operand(w->op, w->data), layer);
     return finish(w, layer, number_binary(n, NUMBER_ADD, leaf, offsets));
-}
-
-/* Pools. */
-
-static bool keeps_channels(const Window *w)
-{
-    for (uint32_t i = 0; i < w->kernel.loop_count; i++)
-        if (w->in_channel[i] != w->out_channel[i]) return false;
-    return w->weights == UINT32_MAX;
-}
-
-/* What r0 can be in a pool: of a sum anything up to all elements together. */
-typedef struct PoolRange {
-    int64_t begin, lo, hi;
-    bool is_sum;
-} PoolRange;
-
-static bool pool_range(const Window *w, const Layer *layer, PoolRange *out)
-{
-    const Op *init = value_def(op_operand(w->op, linalg_input_count(w->op)));
-    const Value *fill = init ? kernel_fill_value(init) : NULL;
-    const Attr *begin = fill ? fold_constant_of(fill) : NULL;
-    const Op *last = yielded(w->op);
-    int64_t count = layer->kernel[0] * layer->kernel[1];
-    if (!begin || begin->kind != ATTR_INTEGER || !last)
-        return to_sa_refuse(w->op, "begins with other than a constant");
-    *out = (PoolRange){.begin = attr_int_value(begin), .is_sum = last->def == ARITH(ADDI)};
-    int64_t lo = w->lo, hi = w->hi;
-    bool is_max = last->def == ARITH(MAXSI) || last->def == ARITH(MAXUI);
-    bool is_min = last->def == ARITH(MINSI) || last->def == ARITH(MINUI);
-    if (!out->is_sum && !is_max && !is_min)
-        return to_sa_refuse(w->op, "reduces by other than sums, products, maxima and minima");
-    if (last->def == ARITH(MAXUI) || last->def == ARITH(MINUI)) {
-        uint32_t width = type_width(op_result(last, 0)->type);
-        if (width < 63) out->begin &= (INT64_C(1) << width) - 1;
-        if (lo < 0) return to_sa_refuse(w->op, "reads negative numbers without their sign");
-    }
-    out->lo = out->is_sum ? i64_min(lo * count, 0) : lo;
-    out->hi = out->is_sum ? i64_max(hi * count, 0) : hi;
-    /* A window has an element, so that of neutral numbers any may begin; one that maps hold. */
-    if (is_max && out->begin <= lo) out->begin = lo;
-    if (is_min && out->begin >= hi) out->begin = hi;
-    return out->is_sum || (out->begin >= lo && out->begin <= hi) ||
-           to_sa_refuse(w->op, "begins with a number that is not neutral");
-}
-
-/* r0 begins as what lies around the map. */
-static bool settle_begin(const Window *w, Layer *layer, const PoolRange *range)
-{
-    if (!w->input->is_padded) {
-        layer->pad_value = range->is_sum ? 0 : range->begin;
-        return true;
-    }
-    return range->is_sum || layer->pad_value == range->begin ||
-           to_sa_refuse(w->op, "pads with %lld, which is not neutral", (long long)layer->pad_value);
-}
-
-static bool fill_pool(Window *w, Layer *layer)
-{
-    PoolRange range = {0};
-    uint32_t args[KERNEL_MAX_LOOPS];
-    const Block *body = linalg_body(w->op);
-    if (!pool_range(w, layer, &range) || !settle_begin(w, layer, &range)) return false;
-    int64_t first = range.is_sum ? layer->pad_value : 0;
-    Numbers *tap = &layer->tap, *n = &layer->numbers;
-    args[w->data] = number_leaf(tap, NUMBER_SUMS, w->lo, w->hi);
-    args[linalg_input_count(w->op)] = number_leaf(
-        tap, NUMBER_ACCUMULATOR, range.lo + i64_min(first, 0), range.hi + i64_max(first, 0));
-    layer->tap_result = payload_number(tap, op_operand(body->last, 0), body, args);
-    if (layer->tap_result == NO_NUMBER) return to_sa_refuse(w->op, "%s", tap->why.data);
-    uint32_t leaf = number_leaf(n, NUMBER_ACCUMULATOR, range.lo + i64_min(first, 0),
-                                range.hi + i64_max(first, 0));
-    int64_t correction = range.is_sum ? range.begin - first : 0;
-    layer->result = number_binary(n, NUMBER_ADD, leaf, number_const(n, correction));
-    return layer->result != NO_NUMBER || to_sa_refuse(w->op, "%s", n->why.data);
 }
 
 /* Results have as many dimensions in front of their channels as the input. */
@@ -550,17 +460,17 @@ Layer *to_sa_window(Lowering *lw, const Op *generic)
         return NULL;
     }
     if (!read_maps(&w) || !check_loops(&w) || !to_sa_materialize(lw, w.input)) return NULL;
-    bool is_pool = !summand(&w) || (keeps_channels(&w) && !w.input->is_flat);
+    bool is_pool = !to_sa_summand(&w) || (to_sa_keeps_channels(&w) && !w.input->is_flat);
     Layer *layer = to_sa_add_layer(lw, is_pool ? SA(POOL) : SA(CONV), generic);
     layer->input = w.input;
     layer->extents = w.out;
     layer->numbers.channels = (size_t)w.out.c;
     set_window(&w, layer);
-    w.lo = w.input->is_padded ? i64_min(w.input->lo, layer->pad_value) : w.input->lo;
-    w.hi = w.input->is_padded ? i64_max(w.input->hi, layer->pad_value) : w.input->hi;
-    if (is_pool && (w.input->is_flat || !keeps_channels(&w))) {
+    w.lo = w.input->is_padded ? i64_min(w.input->lo, w.input->pad_value) : w.input->lo;
+    w.hi = w.input->is_padded ? i64_max(w.input->hi, w.input->pad_value) : w.input->hi;
+    if (is_pool && (w.input->is_flat || !to_sa_keeps_channels(&w))) {
         to_sa_refuse(generic, "reduces channels by other than sums");
         return NULL;
     }
-    return (is_pool ? fill_pool : fill_conv)(&w, layer) ? layer : NULL;
+    return (is_pool ? to_sa_fill_pool : fill_conv)(&w, layer) ? layer : NULL;
 }

@@ -44,6 +44,7 @@ static void add_port(Builder *b, const Plan *plan, const Map *map)
     op_set_attr(port, SA_ATTR_TYPE, op_attr(op, SA_ATTR_TYPE));
     op_set_attr(port, SA_ATTR_PORT, op_attr(op, SA_ATTR_PORT));
     op_set_attr(port, SA_ATTR_FOLD, op_attr(op, SA_ATTR_FOLD));
+    op_set_attr(port, SA_ATTR_OFFSET, op_attr(op, SA_ATTR_OFFSET));
     if (map->lanes.groups > 1)
         op_set_attr(port, SA_ATTR_GROUPS, attr_i64(ctx, (int64_t)map->lanes.groups));
 }

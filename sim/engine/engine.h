@@ -64,6 +64,7 @@ typedef struct EnginePort {
     bool has_type;  /* the boundary is that of a function; else the map's own */
     bool is_folded; /* words hold windows of the function's map */
     int64_t fold[SA_FOLD_COUNT], extents[3]; /* of them; of the function's map */
+    int64_t offset;                          /* of the function's numbers above those of the map */
     Boundary boundary;
     Npy npy; /* owned */
 } EnginePort;

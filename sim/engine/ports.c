@@ -67,6 +67,10 @@ bool engine_port_init(EnginePort *port, const Op *op)
     if (type && !port->has_type)
         return op_error(op, "needs a type as " SA_ATTR_TYPE " and a dictionary as " SA_ATTR_PORT);
     if (!port->has_type) return boundary_init(op, map_of(op), NULL, &port->boundary);
+    const Attr *offset = op_attr(op, SA_ATTR_OFFSET);
+    if (offset && offset->kind != ATTR_INTEGER)
+        return op_error(op, "needs an integer as " SA_ATTR_OFFSET);
+    port->offset = offset ? attr_int_value(offset) : 0;
     const Type *function_type = type->u.type_value;
     bool fits = type_is_tensor(function_type) && type_is_static(function_type) &&
                 type_is_integer(type_elem(function_type)) &&
@@ -157,6 +161,7 @@ bool engine_port_enter(const EnginePort *port, int64_t frame, uint8_t *to, StrBu
         uint64_t value =
             (uint64_t)(from < 0 ? port->fold[SA_FOLD_PAD_VALUE] : array_get_i64(array, from));
         if (is_unsigned && from >= 0) value &= (UINT64_C(1) << width) - 1;
+        if (from >= 0) value -= (uint64_t)port->offset;
         engine_put_bits(to, place_of(port, i), bits_of(port->op), value);
     }
     array_unref(array);
@@ -172,7 +177,7 @@ Array *engine_port_read(const EnginePort *port, const uint8_t *from, StrBuf *why
     for (int64_t i = 0; array && i < array->count; i++) {
         uint64_t bits = engine_get_bits(from, place_of(port, i), bits_of(port->op));
         bits &= (UINT64_C(1) << width) - 1;
-        array_set_i64(array, i, (int64_t)((bits ^ sign) - sign));
+        array_set_i64(array, i, (int64_t)((bits ^ sign) - sign + (uint64_t)port->offset));
     }
     return array;
 }

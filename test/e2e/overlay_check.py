@@ -25,6 +25,7 @@ from network_builder import Network
 
 ENGINES = ["rows=4,cols=4", "rows=8,cols=16", "rows=16,cols=16", "rows=8,cols=2", "rows=1,cols=4"]
 MODEL_ENGINES = ENGINES[:3]
+TYPES = ["act=i16", "act=i8,weight=i8"]     # elements of 8 bits hold bytes without sign, too
 ROOM = "act_pages=256,param_words=8192,w_words=65536,pe_words=2048"
 # What an overlay has not: of the families some have floats, batches, tables or interpolation.
 REFUSALS = ("is no layer of an overlay", "do not fit the overlay's", "and maps are integers")
@@ -225,9 +226,10 @@ def check_random(tools, seed, index, folder):
     net, rng = generate(seed, index), random.Random(f"{seed}/{index}/engine")
     model = folder / "m.onnx"
     model.write_bytes(net.encode())
-    for engine in rng.sample(ENGINES, 2):
+    for engine, types in zip(rng.sample(ENGINES, 2), rng.sample(TYPES, 2)):
         stages = rng.randint(1, 4)
-        refused = compile_program(tools, model, folder, f"{engine},{ROOM},pu_stages={stages}")
+        refused = compile_program(tools, model, folder,
+                                  f"{engine},{ROOM},pu_stages={stages},{types}")
         if refused:
             raise Failure(f"{engine}: {refused}")
         tolerance = 0 if net.dyadic else 1e-5 * np.abs(net.result.array).max()
@@ -241,7 +243,8 @@ def check_family(tools, seed, index, folder):
     case, model = gen_networks.generate(seed, index), folder / "m.onnx"
     model.write_bytes(case.data)
     flags = ["--head=integers"] if case.is_integer else []
-    refused = compile_program(tools, model, folder, f"{ENGINES[index % 3]},acc=64,{ROOM}", *flags)
+    overlay = f"{ENGINES[index % 3]},acc=64,{ROOM},{TYPES[index // len(gen_networks.FAMILIES) % 2]}"
+    refused = compile_program(tools, model, folder, overlay, *flags)
     if refused and not any(words in refused for words in REFUSALS):
         raise Failure(refused)
     if not refused:
