@@ -395,13 +395,11 @@ static uint64_t rows_of(const Layer *layer, uint64_t loaded)
 {
     int64_t reach = (layer->kernel[0] - 1) * layer->dilations[0];
     int64_t last = (int64_t)loaded - 1 + layer->pads[0] - reach;
-    uint32_t all[DIMS];
-    to_program_extents(layer, all);
     bool is_whole = loaded >= (uint64_t)sa_map_dims(op_operand(layer->op, 0))[0];
-    if (is_whole || layer->strides[0] == 0) return all[DIM_Y];
+    if (is_whole || layer->strides[0] == 0) return layer->extents[DIM_Y];
     int64_t rows = last < 0 ? 0 : last / layer->strides[0] + 1;
     if (layer->has_pool) rows = windows_of(&layer->pool, rows);
-    return (uint64_t)i64_min(rows, all[DIM_Y]);
+    return (uint64_t)i64_min(rows, layer->extents[DIM_Y]);
 }
 
 /* The first layer, part by part as its input comes; as many parts are queued ahead as the unit's queue

@@ -77,6 +77,7 @@ typedef struct Layer {
     uint32_t m_blocks, n_blocks;    /* of `rows` output, of `cols` input channels of a group */
     uint32_t parts;                 /* of the output, of which no tile has two */
     uint32_t m_used, part_channels; /* blocks of a part that tiles have, channels of it */
+    uint32_t extents[DIMS];         /* of the loops over a part's tiles */
     uint32_t tap_length, pu_length; /* of its programs */
     uint32_t tap_steps, pu_steps;   /* the same in steps of the processing unit */
     uint32_t groups, mode, taps;    /* read from the op once: tiles are tried by the million */
@@ -156,14 +157,15 @@ static inline uint64_t to_program_weight_bits(const SaOverlay *size)
 }
 enum { BEAT_BITS = 8 * SA_BEAT_BYTES };
 
-/* tiles.c: the loops over tiles, of one part of the output behind the other. Extents are those of a
- * part. */
-void to_program_extents(const Layer *layer, uint32_t extents[DIMS]);
+/* tiles.c: the loops over tiles, of one part of the output behind the other. */
 /* Of axis 0 or 1: the results of the array that those from range[0] to range[1] of the layer are made
  * of, and the most that `size` of them are. */
 void to_program_sums_range(const Layer *layer, int axis, const uint32_t range[2], uint32_t out[2]);
 uint32_t to_program_most_sums(const Layer *layer, int axis, uint32_t size);
 uint32_t to_program_trips(const Layer *layer, const Schedule *schedule, int dim);
+/* What a tile of its layer and part is that begins there in the part. */
+void to_program_settle_tile(const Plan *plan, const Schedule *schedule, const uint32_t begin[DIMS],
+                            Tile *tile);
 /* The first tile, and the one behind `tile`. False: there is none. */
 void to_program_first_tile(const Plan *plan, size_t layer, const Schedule *schedule, Tile *tile);
 bool to_program_next_tile(const Plan *plan, const Schedule *schedule, Tile *tile);

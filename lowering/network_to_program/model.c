@@ -84,27 +84,42 @@ uint64_t to_program_run_cycles(const Plan *plan, const Layer *layer, const Tile 
 }
 
 /* Results of the array that the layer is made of; tiles of windows that overlap take some twice. */
-static uint64_t all_sums(const Layer *layer, const uint32_t extents[DIMS])
+static uint64_t all_sums(const Layer *layer)
 {
+    const uint32_t *extents = layer->extents;
     return (uint64_t)extents[DIM_M] * to_program_most_sums(layer, 0, extents[DIM_Y]) *
            to_program_most_sums(layer, 1, extents[DIM_X]);
+}
+
+static bool is_outside(const Plan *plan, const Layer *layer, int role)
+{
+    return layer->map[role] != SIZE_MAX && plan->maps.data[layer->map[role]].is_spilled;
+}
+
+/* Semaphores of parts that lie outside take a cycle of the array each. */
+enum { WAITS_OF_PART = 2 };
+
+static uint64_t wait_cycles(const Plan *plan, const Layer *layer, bool is_last)
+{
+    uint64_t waits = is_last && is_outside(plan, layer, ROLE_RESULT) ? WAITS_OF_PART : 0;
+    for (int role = 0; role < ROLE_RESULT; role++)
+        if (is_outside(plan, layer, role)) waits += WAITS_OF_PART;
+    return waits;
 }
 
 /* What the array takes by itself, without looking at tiles one by one. */
 uint64_t to_program_least_cycles(const Plan *plan, const Layer *layer, const Schedule *schedule)
 {
-    uint32_t extents[DIMS];
-    uint64_t runs = layer->parts * to_program_runs(layer), vector = 0,
-             n_tile = schedule->tile[DIM_N];
-    to_program_extents(layer, extents);
-    for (int d = 0; d < DIMS; d++) runs *= to_program_trips(layer, schedule, d);
-    for (uint64_t n = 0; n < extents[DIM_N]; n += n_tile) {
-        bool is_last = n + n_tile >= extents[DIM_N];
-        vector +=
-            to_program_vector_cycles(plan, layer, is_last ? extents[DIM_N] - n : n_tile, is_last);
-    }
-    return layer->parts * to_program_runs(layer) * all_sums(layer, extents) * vector +
-           runs * depth_of(plan, layer->pu_steps);
+    const uint64_t extent = layer->extents[DIM_N], step = schedule->tile[DIM_N];
+    const uint64_t trips = to_program_up(extent, step);
+    uint64_t tiles = layer->parts, runs = to_program_runs(layer);
+    for (int d = 0; d < DIM_N; d++) tiles *= to_program_trips(layer, schedule, d);
+    uint64_t last = to_program_vector_cycles(plan, layer, extent - (trips - 1) * step, true);
+    uint64_t vector = last;
+    if (trips > 1) vector += (trips - 1) * to_program_vector_cycles(plan, layer, step, false);
+    uint64_t waits = (trips - 1) * wait_cycles(plan, layer, false) + wait_cycles(plan, layer, true);
+    return layer->parts * runs * all_sums(layer) * vector +
+           tiles * (trips * runs * depth_of(plan, layer->pu_steps) + waits);
 }
 
 uint64_t to_program_banks_cycles(const Plan *plan, uint64_t banks, uint64_t runs, uint64_t beats)
@@ -133,6 +148,7 @@ typedef struct Clock {
     bool is_there[ROLES];
     uint32_t turn[ROLES], half;
     uint64_t bytes, most; /* most: nobody wants to know more */
+    uint64_t left;        /* that the array takes at least for the tiles to come */
 } Clock;
 
 static uint64_t move_maps(Clock *c, int role, const MapArea *region)
@@ -144,16 +160,10 @@ static uint64_t move_maps(Clock *c, int role, const MapArea *region)
     return m.commands * to_program_transfer_cycles(c->plan, m.runs, m.beats);
 }
 
-static bool is_outside(const Clock *c, int role)
-{
-    size_t map = c->layer->map[role];
-    return map != SIZE_MAX && c->plan->maps.data[map].is_spilled;
-}
-
 /* Brings the part of a map that the tile reads, if it is another one. */
 static void load_part(Clock *c, const Tile *tile, int role)
 {
-    if (!is_outside(c, role)) return;
+    if (!is_outside(c->plan, c->layer, role)) return;
     MapArea region = to_program_region(c->plan, c->layer, tile, role);
     if (to_program_is_empty(&region)) return;
     if (c->is_there[role] && to_program_same_region(&region, &c->at[role])) return;
@@ -188,30 +198,28 @@ static void fill_array(Clock *c, const Tile *before, const Tile *tile)
     c->fill = begin + to_program_up(count, size->fill_words);
 }
 
-/* Semaphores of parts that lie outside take a cycle of the array each. */
 static void run_tile(Clock *c, const Tile *tile)
 {
-    uint64_t begin = greater(c->array, c->fill), waits = 0;
-    bool gives = is_outside(c, ROLE_RESULT) && tile->end[DIM_N] == c->layer->n_blocks;
+    uint64_t begin = greater(c->array, c->fill);
+    bool is_last = tile->end[DIM_N] == c->layer->n_blocks;
+    bool gives = is_last && is_outside(c->plan, c->layer, ROLE_RESULT);
     for (int role = 0; role < ROLE_RESULT; role++)
-        if (is_outside(c, role)) {
-            begin = greater(begin, c->ready[role]);
-            waits += 2;
-        }
+        if (is_outside(c->plan, c->layer, role)) begin = greater(begin, c->ready[role]);
     if (gives) {
         c->turn[ROLE_RESULT] = 1 - c->turn[ROLE_RESULT];
         begin = greater(begin, c->rooms[ROLE_RESULT][c->turn[ROLE_RESULT]]);
-        waits += 2;
     }
-    c->array = begin + waits +
-               to_program_runs(c->layer) * to_program_run_cycles(c->plan, c->layer, tile) +
-               to_program_blank_cycles(c->plan, tile);
+    uint64_t cycles = wait_cycles(c->plan, c->layer, is_last) +
+                      to_program_runs(c->layer) * to_program_run_cycles(c->plan, c->layer, tile) +
+                      to_program_blank_cycles(c->plan, tile);
+    c->array = begin + cycles;
+    c->left -= c->left < cycles ? c->left : cycles;
     c->halves[c->half] = c->array;
     for (int role = 0; role < ROLE_RESULT; role++) c->rooms[role][c->turn[role]] = c->array;
     if (!gives) return;
     MapArea region = to_program_region(c->plan, c->layer, tile, ROLE_RESULT);
-    uint64_t cycles = move_maps(c, ROLE_RESULT, &region);
-    c->store = c->maps_bank = greater(greater(c->array, c->store), c->maps_bank) + cycles;
+    uint64_t moved = move_maps(c, ROLE_RESULT, &region);
+    c->store = c->maps_bank = greater(greater(c->array, c->store), c->maps_bank) + moved;
     c->rooms[ROLE_RESULT][c->turn[ROLE_RESULT]] = c->store;
 }
 
@@ -222,6 +230,7 @@ static uint64_t time_of(Clock *c, const Schedule *schedule)
     bool has_next, has_before = false;
     size_t index = (size_t)(c->layer - c->plan->layers.data);
     c->keeps_weights = to_program_keeps_weights(c->plan, c->layer, schedule);
+    c->left = to_program_least_cycles(c->plan, c->layer, schedule);
     to_program_first_tile(c->plan, index, schedule, &tile);
     for (int role = 0; role < ROLE_RESULT; role++) load_part(c, &tile, role);
     do {
@@ -247,8 +256,8 @@ static uint64_t time_of(Clock *c, const Schedule *schedule)
         before = tile;
         has_before = true;
         tile = next;
-    } while (has_next && c->array <= c->most);
-    return greater(c->array, c->store);
+    } while (has_next && c->array + c->left <= c->most);
+    return greater(c->array + (has_next ? c->left : 0), c->store);
 }
 
 /* A map on the chip is loaded before, and stored behind, where the layer stands alone. */
@@ -282,8 +291,7 @@ void to_program_predict(const Plan *plan, const Layer *layer, const Schedule *sc
                         Prediction *out)
 {
     Clock alone = {.plan = plan, .layer = layer, .most = UINT64_MAX};
-    const bool is_staged = is_outside(&alone, ROLE_INPUT) || is_outside(&alone, ROLE_OPERAND) ||
-                           is_outside(&alone, ROLE_RESULT);
+    const bool is_staged = wait_cycles(plan, layer, true) > 0;
     to_program_predict_cycles(plan, layer, schedule, UINT64_MAX, out);
     uint64_t vectors = (uint64_t)op_attr(layer->op, "parameters")->u.array.count * layer->m_blocks;
     uint64_t bytes = vectors * plan->size.rows * PARAMETER_BYTES;

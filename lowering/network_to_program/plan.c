@@ -78,6 +78,11 @@ static void add_layer(Plan *plan, const Op *op)
     layer->m_used = layer->m_blocks / layer->parts;
     if (plan->clears_lanes)
         layer->m_used = (uint32_t)to_program_up(layer->part_channels, plan->size.rows);
+    const int64_t *dims = sa_map_dims(op_result(op, 0));
+    layer->extents[DIM_M] = layer->m_used;
+    layer->extents[DIM_Y] = (uint32_t)(dims[0] / layer->repeats[0]);
+    layer->extents[DIM_X] = (uint32_t)(dims[1] / layer->repeats[1]);
+    layer->extents[DIM_N] = layer->n_blocks;
 }
 
 /* Runs write every so many rows of the result. */

@@ -2,6 +2,8 @@
  * of their words as fill beats; since loads and stores move runs of beats that lie on the chip one
  * behind the other, a part begins at a column where a beat begins and may end with more than it
  * needs. */
+#include <string.h>
+
 #include "lowering/network_to_program/internal.h"
 
 /* Rows or columns of the input that the results from `begin` to `end` read, those that are there. */
@@ -128,37 +130,113 @@ bool to_program_moves(const Plan *plan, const Map *map, const MapArea *region, M
     return (has_all ? move_pixels : move_words)(plan, map, region, moves);
 }
 
-/* Stages. */
+/* Stages. Tiles are as many as the product of three axes has, but regions that are moved alike are few:
+ * of rows only their number counts; of columns where in a beat they begin, too, and of words; and whether
+ * a region begins or ends with the map. */
 
-/* Words that the largest of the parts takes, and how many different ones follow each other. False: one
- * of them cannot be moved. */
-static bool measure(const Plan *plan, size_t index, const Schedule *schedule, int role,
-                    uint64_t *most, uint32_t *count)
+typedef struct Axis {
+    VEC(MapArea) like; /* one of each kind, of which only this axis counts */
+    bool is_many;      /* different ones */
+    MapArea first;
+} Axis;
+
+enum { AXIS_ROWS, AXIS_COLS, AXIS_WORDS, AXES };
+
+static const uint32_t *range_of(const MapArea *region, int axis)
+{
+    return axis == AXIS_ROWS ? region->rows : axis == AXIS_COLS ? region->cols : region->words;
+}
+
+static bool is_moved_alike(const Map *map, uint64_t word, int axis, const uint32_t *a,
+                           const uint32_t *b)
+{
+    const uint64_t bits = axis == AXIS_COLS ? map->words * word : word;
+    const uint32_t end = axis == AXIS_COLS ? (uint32_t)sa_map_dims(map->value)[1] : map->words;
+    if (a[1] - a[0] != b[1] - b[0]) return false;
+    return axis == AXIS_ROWS || (a[0] * bits % BEAT_BITS == b[0] * bits % BEAT_BITS &&
+                                 (a[0] == 0) == (b[0] == 0) && (a[1] == end) == (b[1] == end));
+}
+
+static void add_range(const Plan *plan, const Map *map, int axis, const MapArea *region, Axis *out)
+{
+    const uint32_t *range = range_of(region, axis);
+    if (range[0] >= range[1]) return;
+    if (out->like.len == 0) out->first = *region;
+    const uint32_t *first = range_of(&out->first, axis);
+    out->is_many |= range[0] != first[0] || range[1] != first[1];
+    for (size_t i = out->like.len; i-- > 0;)
+        if (is_moved_alike(map, to_program_act_bits(&plan->size), axis, range,
+                           range_of(&out->like.data[i], axis)))
+            return;
+    *vec_push(&out->like) = *region;
+}
+
+/* The ranges that tiles have along an axis, which loop `dim` counts, in each part of the output. */
+static void add_ranges(const Plan *plan, Tile *tile, const Schedule *schedule, int role, int axis,
+                       int dim, Axis *out)
+{
+    const Layer *layer = &plan->layers.data[tile->layer];
+    uint32_t begin[DIMS] = {0};
+    for (; begin[dim] < layer->extents[dim]; begin[dim] += schedule->tile[dim]) {
+        to_program_settle_tile(plan, schedule, begin, tile);
+        MapArea region = to_program_region(plan, layer, tile, role);
+        add_range(plan, &plan->maps.data[layer->map[role]], axis, &region, out);
+    }
+}
+
+static void find_ranges(const Plan *plan, size_t index, const Schedule *schedule, int role,
+                        Axis axes[AXES])
 {
     const Layer *layer = &plan->layers.data[index];
+    Tile tile = {.layer = index};
+    add_ranges(plan, &tile, schedule, role, AXIS_ROWS, DIM_Y, &axes[AXIS_ROWS]);
+    add_ranges(plan, &tile, schedule, role, AXIS_COLS, DIM_X, &axes[AXIS_COLS]);
+    for (; tile.part < layer->parts; tile.part++) {
+        add_ranges(plan, &tile, schedule, role, AXIS_WORDS, DIM_M, &axes[AXIS_WORDS]);
+        add_ranges(plan, &tile, schedule, role, AXIS_WORDS, DIM_N, &axes[AXIS_WORDS]);
+    }
+}
+
+/* Words that a part takes on the chip. False: it cannot be moved. */
+static bool measure_part(const Plan *plan, const Layer *layer, int role, const MapArea *region,
+                         uint64_t *most)
+{
+    Moves m;
     const Map *map = &plan->maps.data[layer->map[role]];
-    MapArea last = {{1, 0}, {0, 0}, {0, 0}};
-    Tile tile;
-    to_program_first_tile(plan, index, schedule, &tile);
-    *most = *count = 0;
-    do {
-        MapArea region = to_program_region(plan, layer, &tile, role);
-        Moves m;
-        if (to_program_is_empty(&region) || to_program_same_region(&region, &last)) continue;
-        if (!to_program_moves(plan, map, &region, &m)) return false;
-        bool is_aligned = m.first_col == region.cols[0] &&
-                          (!m.has_end || region.cols[1] == sa_map_dims(map->value)[1]);
-        if (role == ROLE_RESULT && !is_aligned) return false;
-        if (role != ROLE_INPUT && m.row * (uint64_t)layer->repeats[0] > UINT16_MAX) return false;
-        uint64_t words = m.row * (region.rows[1] - region.rows[0]);
-        uint64_t moved =
-            m.commands * m.runs * m.beats * BEAT_BITS / to_program_act_bits(&plan->size);
-        *most = words > *most ? words : *most;
-        *most = moved > *most ? moved : *most;
-        (*count)++;
-        last = region;
-    } while (to_program_next_tile(plan, schedule, &tile));
+    if (!to_program_moves(plan, map, region, &m)) return false;
+    bool is_aligned = m.first_col == region->cols[0] &&
+                      (!m.has_end || region->cols[1] == sa_map_dims(map->value)[1]);
+    if (role == ROLE_RESULT && !is_aligned) return false;
+    if (role != ROLE_INPUT && m.row * (uint64_t)layer->repeats[0] > UINT16_MAX) return false;
+    uint64_t words = m.row * (region->rows[1] - region->rows[0]);
+    uint64_t moved = m.commands * m.runs * m.beats * BEAT_BITS / to_program_act_bits(&plan->size);
+    *most = words > *most ? words : *most;
+    *most = moved > *most ? moved : *most;
     return true;
+}
+
+/* Words that the largest of the parts takes, and whether there are several. False: one of them cannot be
+ * moved. */
+static bool measure(const Plan *plan, size_t index, const Schedule *schedule, int role,
+                    uint64_t *most, bool *is_many)
+{
+    Axis axes[AXES] = {0};
+    bool ok = true;
+    find_ranges(plan, index, schedule, role, axes);
+    const Axis *rows = &axes[AXIS_ROWS], *cols = &axes[AXIS_COLS], *words = &axes[AXIS_WORDS];
+    *most = 0;
+    for (size_t y = 0; y < rows->like.len; y++)
+        for (size_t x = 0; x < cols->like.len; x++)
+            for (size_t w = 0; ok && w < words->like.len; w++) {
+                MapArea region = rows->like.data[y];
+                memcpy(region.cols, cols->like.data[x].cols, sizeof region.cols);
+                memcpy(region.words, words->like.data[w].words, sizeof region.words);
+                ok = measure_part(plan, &plan->layers.data[index], role, &region, most);
+            }
+    bool is_empty = rows->like.len == 0 || cols->like.len == 0;
+    *is_many = !is_empty && (rows->is_many || cols->is_many || words->is_many);
+    for (int axis = 0; axis < AXES; axis++) vec_free(&axes[axis].like);
+    return ok;
 }
 
 /* Whether a map is in the page while the layer runs. */
@@ -180,13 +258,13 @@ bool to_program_place_stages(const Plan *plan, size_t index, const Schedule *sch
     uint32_t page = 0;
     for (int role = 0; role < ROLES; role++) {
         uint64_t most;
-        uint32_t count;
+        bool is_many;
         stages[role] = (Stage){0};
         if (layer->map[role] == SIZE_MAX || !plan->maps.data[layer->map[role]].is_spilled) continue;
-        if (!measure(plan, index, schedule, role, &most, &count)) return false;
+        if (!measure(plan, index, schedule, role, &most, &is_many)) return false;
         stages[role].pages =
             (uint32_t)to_program_up(most > 0 ? most : 1, sa_page_words(&plan->size));
-        stages[role].count = count > 1 ? 2 : 1;
+        stages[role].count = is_many ? 2 : 1;
         for (uint32_t k = 0; k < stages[role].count; k++) {
             while (page + stages[role].pages <= plan->size.act_pages &&
                    is_taken(plan, index, page, stages[role].pages))

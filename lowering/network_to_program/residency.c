@@ -96,18 +96,16 @@ static bool read_order(const Attr *attr, uint8_t order[DIMS])
 static bool read_schedule(const Layer *layer, Schedule *out)
 {
     int64_t sizes[DIMS];
-    uint32_t extents[DIMS];
     size_t count = 0;
     const Attr *tile = op_attr(layer->op, SA_ATTR_TILE);
-    to_program_extents(layer, extents);
     if (!read_order(op_attr(layer->op, SA_ATTR_ORDER), out->order))
         return op_error(layer->op, "needs each of m, y, x, n once as sa.order");
     if (!tile || !attr_int_list(tile, sizes, DIMS, &count) || count != DIMS)
         return op_error(layer->op, "needs four numbers as sa.tile");
     for (int d = 0; d < DIMS; d++) {
-        if (sizes[d] < 1 || sizes[d] > extents[d])
+        if (sizes[d] < 1 || sizes[d] > layer->extents[d])
             return op_error(layer->op, "has tiles of %lld of %u %c", (long long)sizes[d],
-                            extents[d], DIM_LETTERS[d]);
+                            layer->extents[d], DIM_LETTERS[d]);
         out->tile[d] = (uint32_t)sizes[d];
     }
     return true;
@@ -124,13 +122,11 @@ static bool is_on_chip(const Plan *plan, const Layer *layer)
 /* Whether the model says the same of every schedule, with all maps on the chip. */
 static bool are_alike(const Layer *a, const Layer *b)
 {
-    uint32_t x[DIMS], y[DIMS];
-    to_program_extents(a, x);
-    to_program_extents(b, y);
-    return memcmp(x, y, sizeof x) == 0 && a->mode == b->mode && a->taps == b->taps &&
-           a->groups == b->groups && a->parts == b->parts && a->m_blocks == b->m_blocks &&
-           a->part_channels == b->part_channels && a->tap_steps == b->tap_steps &&
-           a->pu_steps == b->pu_steps && a->has_weights == b->has_weights &&
+    return memcmp(a->extents, b->extents, sizeof a->extents) == 0 && a->mode == b->mode &&
+           a->taps == b->taps && a->groups == b->groups && a->parts == b->parts &&
+           a->m_blocks == b->m_blocks && a->part_channels == b->part_channels &&
+           a->tap_steps == b->tap_steps && a->pu_steps == b->pu_steps &&
+           a->has_weights == b->has_weights &&
            memcmp(a->repeats, b->repeats, sizeof a->repeats) == 0 && a->has_pool == b->has_pool &&
            memcmp(&a->pool, &b->pool, sizeof a->pool) == 0;
 }

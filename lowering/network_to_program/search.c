@@ -65,12 +65,9 @@ static bool is_better(const Search *s, const Prediction *p, uint64_t tiles)
     return tiles < s->tiles;
 }
 
-static void try_schedule(Search *s, const Schedule *schedule)
+static void try_schedule(Search *s, const Schedule *schedule, const Stage stages[ROLES])
 {
-    Stage stages[ROLES];
     Prediction prediction;
-    if (!is_first_of_its_like(s, schedule) || !to_program_fits(s->plan, s->layer, schedule)) return;
-    if (!to_program_place_stages(s->plan, s->index, schedule, stages)) return;
     to_program_predict_cycles(s->plan, s->layer, schedule,
                               s->has_best ? s->prediction.cycles : UINT64_MAX, &prediction);
     if (!is_better(s, &prediction, tile_count(s, schedule))) return;
@@ -78,16 +75,23 @@ static void try_schedule(Search *s, const Schedule *schedule)
     s->best = *schedule;
     s->prediction = prediction;
     s->tiles = tile_count(s, schedule);
-    memcpy(s->stages, stages, sizeof stages);
+    memcpy(s->stages, stages, sizeof s->stages);
 }
 
+/* Parts of maps are as large in any order. */
 static void try_orders(Search *s, Schedule *schedule)
 {
+    Stage stages[ROLES];
+    bool has_stages = false;
     uint64_t bound = to_program_least_cycles(s->plan, s->layer, schedule);
     if (s->has_best && bound > s->prediction.cycles) return;
     for (uint32_t i = 0; i < ORDERS; i++) {
         order_of(i, schedule->order);
-        try_schedule(s, schedule);
+        if (!is_first_of_its_like(s, schedule) || !to_program_fits(s->plan, s->layer, schedule))
+            continue;
+        if (!has_stages && !to_program_place_stages(s->plan, s->index, schedule, stages)) return;
+        has_stages = true;
+        try_schedule(s, schedule, stages);
     }
 }
 
@@ -108,15 +112,14 @@ static uint32_t next_size(int dim, uint32_t extent, uint32_t size, uint32_t step
 /* Of equal schedules the first one counts: one without partial sums, of whole rows. */
 static void try_sizes(Search *s, int left, Schedule *schedule)
 {
-    uint32_t extents[DIMS];
     if (left == 0) {
         try_orders(s, schedule);
         return;
     }
     int dim = left - 1;
-    to_program_extents(s->layer, extents);
+    uint32_t extent = s->layer->extents[dim];
     uint32_t step = dim == DIM_M ? to_program_block_step(s->plan) : 1;
-    for (uint32_t size = extents[dim]; size > 0; size = next_size(dim, extents[dim], size, step)) {
+    for (uint32_t size = extent; size > 0; size = next_size(dim, extent, size, step)) {
         schedule->tile[dim] = size;
         try_sizes(s, left - 1, schedule);
     }

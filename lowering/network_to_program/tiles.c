@@ -2,20 +2,9 @@
  * else inside a run), and outside of them one over the parts of the output. */
 #include "lowering/network_to_program/internal.h"
 
-void to_program_extents(const Layer *layer, uint32_t extents[DIMS])
-{
-    const int64_t *out = sa_map_dims(op_result(layer->op, 0));
-    extents[DIM_M] = layer->m_used;
-    extents[DIM_Y] = (uint32_t)(out[0] / layer->repeats[0]);
-    extents[DIM_X] = (uint32_t)(out[1] / layer->repeats[1]);
-    extents[DIM_N] = layer->n_blocks;
-}
-
 uint32_t to_program_trips(const Layer *layer, const Schedule *schedule, int dim)
 {
-    uint32_t extents[DIMS];
-    to_program_extents(layer, extents);
-    return (uint32_t)to_program_up(extents[dim], schedule->tile[dim]);
+    return (uint32_t)to_program_up(layer->extents[dim], schedule->tile[dim]);
 }
 
 void to_program_sums_range(const Layer *layer, int axis, const uint32_t range[2], uint32_t out[2])
@@ -72,19 +61,16 @@ static uint64_t first_sum(const Layer *layer, const Schedule *schedule, const ui
     return number * tile_sums(layer, schedule);
 }
 
-/* The tile that begins there in its part. */
-static void settle(const Plan *plan, const Schedule *schedule, const uint32_t begin[DIMS],
-                   Tile *tile)
+void to_program_settle_tile(const Plan *plan, const Schedule *schedule, const uint32_t begin[DIMS],
+                            Tile *tile)
 {
     const Layer *layer = &plan->layers.data[tile->layer];
-    uint32_t extents[DIMS];
     uint32_t blocks = layer->m_blocks / layer->parts, first = tile->part * blocks;
-    to_program_extents(layer, extents);
     for (int d = 0; d < DIMS; d++) {
         tile->begin[d] = begin[d];
-        tile->end[d] = least(begin[d] + schedule->tile[d], extents[d]);
+        tile->end[d] = least(begin[d] + schedule->tile[d], layer->extents[d]);
     }
-    bool is_last = tile->end[DIM_M] == extents[DIM_M];
+    bool is_last = tile->end[DIM_M] == layer->extents[DIM_M];
     tile->begin[DIM_M] += first;
     tile->end[DIM_M] += first;
     tile->m_blank = is_last ? first + blocks : tile->end[DIM_M];
@@ -97,27 +83,26 @@ void to_program_first_tile(const Plan *plan, size_t layer, const Schedule *sched
 {
     const uint32_t begin[DIMS] = {0};
     *tile = (Tile){.layer = layer};
-    settle(plan, schedule, begin, tile);
+    to_program_settle_tile(plan, schedule, begin, tile);
 }
 
 bool to_program_next_tile(const Plan *plan, const Schedule *schedule, Tile *tile)
 {
     const Layer *layer = &plan->layers.data[tile->layer];
-    uint32_t extents[DIMS], begin[DIMS];
-    to_program_extents(layer, extents);
+    uint32_t begin[DIMS];
     for (int d = 0; d < DIMS; d++) begin[d] = tile->begin[d];
     begin[DIM_M] -= tile->part * (layer->m_blocks / layer->parts);
     for (int i = DIMS - 1; i >= 0; i--) {
         int d = schedule->order[i];
         begin[d] += schedule->tile[d];
-        if (begin[d] < extents[d]) {
-            settle(plan, schedule, begin, tile);
+        if (begin[d] < layer->extents[d]) {
+            to_program_settle_tile(plan, schedule, begin, tile);
             return true;
         }
         begin[d] = 0;
     }
     if (++tile->part == layer->parts) return false;
-    settle(plan, schedule, begin, tile);
+    to_program_settle_tile(plan, schedule, begin, tile);
     return true;
 }
 

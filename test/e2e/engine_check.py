@@ -629,12 +629,13 @@ def shifted(value, shift, rounding):
 
 
 class Net:
-    """A random network for a random overlay. Every layer adds a bias, multiplies by a gain, shifts,
+    """A random network for an overlay, random if none is given. Every layer adds a bias, multiplies by a gain, shifts,
     perhaps adds another map of the same shape, and saturates."""
 
-    def __init__(self, rng, values):
-        self.rng, self.values, self.overlay = rng, values, Overlay(rng)
-        self.overlay.act_pages = 24
+    def __init__(self, rng, values, overlay=None):
+        self.rng, self.values, self.overlay = rng, values, overlay or Overlay(rng)
+        if not overlay:
+            self.overlay.act_pages = 24
         self.bits = self.overlay.act_bits
         self.limit = 1 << (self.bits - 1)
         shape = (rng.randint(3, 8), rng.randint(3, 8), rng.randint(1, 9))

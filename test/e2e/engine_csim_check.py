@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Builds engines as C++ (`ming overlay`) and runs programs' files on them.
 
-    engine_csim_check.py --tools=DIR [--models=DIR] [--seed=N] [--count=N] [--layers=N] [--large]
-                         [--imagenet [NAME...]] [--build=FLAGS]
+    engine_csim_check.py --tools=DIR [--models=DIR] [--seed=N] [--count=N] [--tiles=N] [--planes=N]
+                         [--layers=N] [--large] [--imagenet [NAME...]] [--build=FLAGS]
 
 Networks (overlay_check.py) are compiled, `ming engine --banks` writes the program
 and the banks of external memory, the C++ runs them, and outputs are compared
-with numpy's, element for element. Random layers of instructions (engine_check.py)
-have engines of their own, and are compared with numpy without any code of ming
+with numpy's, element for element. So are random layers with random tiles, orders of
+loops and maps outside (tiles_check.py), and networks of 1 to 3 bits with them
+(popcount_engine_check.py): an engine is built once and runs the programs of all its
+networks. Random layers of instructions (engine_check.py) have engines of their own, and are compared with numpy without any code of ming
 but the C++. Programs and files that are wrong must be refused with their reason.
 """
 import argparse
+import itertools
 import os
 import pathlib
 import random
@@ -21,7 +24,10 @@ import numpy as np
 
 import engine_check
 import overlay_check
+import popcount_engine_check
+import tiles_check
 from case_loop import run_cases
+from engine_cpp import FLAGS, Engine, Engines, compare, finish, run_network
 from overlay_check import Failure, run
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "bench"))
@@ -30,52 +36,24 @@ import imagenet_networks  # noqa: E402
 ROOM = "act_pages=64,param_words=4096,w_words=65536,pe_words=2048"
 ENGINES = {"8x16": f"rows=8,cols=16,{ROOM}", "4x4": f"rows=4,cols=4,{ROOM},acc=40,pu_stages=1",
            "16x16": f"rows=16,cols=16,{ROOM},fill_words=2", "8x2": f"rows=8,cols=2,{ROOM},pu_stages=3"}
+# Of random tiles; those of little room leave the choice to the compiler.
+ANY = "param_words=256,w_words=8192,act_pages=48,pe_words=4096"
+FEW = "param_words=256,w_words=8192,pe_words=256"
+TILED = {"4x4": f"rows=4,cols=4,act=i8,weight=i8,{ANY},pu_stages=1",
+         "8x16": f"rows=8,cols=16,weight=i8,{ANY},weight_banks=2",
+         "16x16": f"rows=16,cols=16,act=i8,{ANY},weight_banks=4,fill_words=2,pu_stages=2",
+         "8x2": f"rows=8,cols=2,{ANY},pu_stages=3"}
+NARROW = {"4x4-few": f"rows=4,cols=4,{FEW},act_pages=5,acc_words=16",
+          "16x16-few": f"rows=16,cols=16,act=i8,weight=i8,{FEW},act_pages=6,acc_words=4"}
+# Of planes: rows, columns, bits of weights and activations, sign, form of the processing unit.
+PLANES = [(4, 4, 1, 1, False, 2), (4, 4, 2, 3, True, 0), (4, 4, 3, 2, False, 1), (8, 16, 1, 2, False, 1),
+          (8, 16, 2, 3, False, 0), (8, 16, 1, 2, True, 0), (16, 16, 1, 3, False, 2),
+          (16, 16, 3, 3, True, 0), (8, 128, 2, 1, False, 0)]
+TRIES = 40                              # of which one draws tiles that an engine holds
 MODELS = ["two_layers", "resnet8_a8w8b16"]
 LARGE_ROOM = "act_pages=128,param_words=16384,w_words=65536,pe_words=1024"
 LARGE = ["rows=16,cols=16", "rows=8,cols=16", "rows=4,cols=4"]
 IMAGENET = ["mobilenet_v1", "resnet18", "resnet50_v15"]
-
-
-def finish(done):
-    if done.returncode:
-        raise Failure((done.stderr.decode().splitlines() or ["fails"])[0])
-
-
-class Engine:
-    """A built project."""
-
-    def __init__(self, tools, folder, overlay, flags):
-        self.overlay, self.folder = overlay, folder
-        sizes = [f"--{pair.replace('_', '-')}" for pair in overlay.split(",")]
-        finish(run(tools / "ming", "overlay", "-o", folder, *sizes))
-        done = run("make", "-s", "-C", folder, f"CXXFLAGS={flags}", "engine_csim")
-        if done.returncode or done.stderr:
-            raise Failure(f"does not build: {done.stderr.decode()[:300]}")
-
-    def run(self, program, banks, output):
-        return run(self.folder / "engine_csim", program, *banks, output)
-
-
-def run_network(tools, engine, folder, frame):
-    """The outputs of one frame of folder/p.mir."""
-    np.save(folder / "x.npy", frame)
-    banks = folder / "banks"
-    finish(run(tools / "ming", "engine", folder / "p.mir", f"--input={folder / 'x.npy'}",
-               f"--banks={banks}"))
-    finish(engine.run(banks / "program.bin", [banks / f"bank{i}.bin" for i in range(3)],
-                      folder / "after.bin"))
-    finish(run(tools / "ming", "engine", folder / "p.mir", f"--after=0:{folder / 'after.bin'}",
-               f"--output={folder / 'y.npy'}"))
-    return np.load(folder / "y.npy").reshape(-1)
-
-
-def compare(got, want, tolerance=0):
-    """Results that a host's floats follow on may be rounded otherwise."""
-    if got.size != want.size:
-        raise Failure(f"{got.size} elements, not {want.size}")
-    differ = np.abs(got - want.reshape(-1).astype(np.float64)) > tolerance
-    if differ.any():
-        raise Failure(f"{int(differ.sum())} of {want.size} elements differ")
 
 
 def compile_for(tools, model, folder, engine):
@@ -97,6 +75,60 @@ def check_model(tools, engine, model, folder, frames):
     inputs, outputs = np.load(model / "input.npy"), np.load(model / "output.npy")
     for i in range(min(frames, len(inputs))):
         compare(run_network(tools, engine, folder, inputs[i:i + 1]), outputs[i:i + 1])
+
+
+# Random tiles, orders of loops and maps outside, on engines that are built once.
+
+def overlay_of(words):
+    """An engine's sizes as networks of engine_check.py have them."""
+    overlay = engine_check.Overlay(random.Random(0))
+    names = {"act": "act_bits", "weight": "weight_bits"}
+    overlay.act_bits, overlay.weight_bits, overlay.weight_banks = 16, 16, 1
+    overlay.fill_words, overlay.acc_words, overlay.pu_stages = 1, 1024, 4
+    for name, value in (pair.split("=") for pair in words.split(",")):
+        setattr(overlay, names.get(name, name), int(value.removeprefix("i")))
+    return overlay
+
+
+def check_program(tools, engine, folder, inputs, outputs):
+    """The simulator's and the C++'s outputs of folder/p.mir."""
+    overlay_check.compare(tools, folder, inputs, outputs, 0)
+    compare(run_network(tools, engine, folder, inputs), outputs)
+
+
+def check_tiles(tools, engine, seed, index, folder):
+    is_drawn = engine.overlay not in NARROW.values()
+    overlay = overlay_of(engine.overlay)
+    for attempt in range(TRIES):
+        rng = random.Random(f"{seed}/{index}/{attempt}/{engine.overlay}")
+        net = tiles_check.Tiled(rng, np.random.default_rng(rng.getrandbits(32)), overlay)
+        text = tiles_check.text_of(rng, net, is_drawn)
+        if tiles_check.is_held(tiles_check.lower(tools, folder, text)):
+            return check_program(tools, engine, folder, net.nodes[0].array.astype(f"i{net.bits // 8}"),
+                                 net.output.array)
+    raise Failure("holds no tiles")
+
+
+def planes_engine(rows, cols, weights, acts, is_signed, kind):
+    planes = popcount_engine_check.Planes(random.Random(0))
+    planes.weights, planes.acts, planes.is_signed = weights, acts, is_signed
+    sizes = f"rows={rows},cols={cols},{planes.types},{popcount_engine_check.ROOM},acc_words=1024"
+    return f"{sizes},pu_stages={acts}{f',pu_kind={kind}' if kind else ''}"
+
+
+def check_planes(tools, engine, case, seed, index, folder):
+    """Of networks for these bits; sums of more bits need a whole processing unit."""
+    *_, weights, acts, is_signed, kind = case
+    for attempt in range(TRIES):
+        name = f"{index}/{attempt}/{engine.overlay}"
+        rng = random.Random(f"{seed}/{name}")
+        planes = popcount_engine_check.Planes(rng)
+        planes.weights, planes.acts, planes.is_signed = weights, acts, is_signed
+        net, planes = popcount_engine_check.generate(seed, name, planes, may_sum=not kind)
+        (folder / "m.onnx").write_bytes(net.encode())
+        if tiles_check.lower_planes(tools, folder, rng, engine.overlay):
+            return check_program(tools, engine, folder, net.source.array[:1], net.result.array[:1])
+    raise Failure("holds no tiles")
 
 
 # Layers of instructions. Their banks are those of the engine's ports: parameters in 2, outputs behind
@@ -209,6 +241,19 @@ def check_imagenet(args, kind, sizes, folder):
     check_large(args, folder / "model", sizes, folder)
 
 
+def make_other_engines(args, engines):
+    """Cases of engines that are for one kind of network."""
+    tools, build = args.tools, engines.build
+    for name, overlay in {**TILED, **NARROW}.items() if args.large else ():
+        for i in range(args.tiles):
+            yield (f"tiles-{name}-{args.seed}-{i}", lambda f, o=overlay, n=i: check_tiles(
+                tools, build(o), args.seed, n, f))
+    for case in PLANES:
+        for i in range(args.planes):
+            yield (f"planes-{case}-{args.seed}-{i}", lambda f, c=case, n=i: check_planes(
+                tools, build(planes_engine(*c)), c, args.seed, n, f))
+
+
 def make_cases(args, engines):
     tools = args.tools
     first = engines["8x16"]
@@ -222,6 +267,8 @@ def make_cases(args, engines):
         for model in MODELS if args.models else []:
             yield (f"{model}-{name}",
                    lambda f, e=engine, m=model: check_model(tools, e, args.models / m, f, args.frames))
+        for i in range(args.tiles):
+            yield f"tiles-{name}-{args.seed}-{i}", lambda f, e=engine, n=i: check_tiles(tools, e, args.seed, n, f)
     for i in range(args.layers):
         yield f"layer-{args.seed}-{i}", lambda f, n=i: check_layer(tools, args.seed, n, f, args.build)
     if args.large and args.models:
@@ -240,20 +287,23 @@ def main():
                         help="default: the folder that MING_MODELS names")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=4, help="networks for each engine")
+    parser.add_argument("--tiles", type=int, default=3, help="networks of random tiles for each engine")
+    parser.add_argument("--planes", type=int, default=0,
+                        help=f"networks of 1 to 3 bits for each of {len(PLANES)} engines, built in a minute")
     parser.add_argument("--layers", type=int, default=0, help="layers, 5 s each")
     parser.add_argument("--frames", type=int, default=1, help="of models")
-    parser.add_argument("--large", action="store_true", help="four engines, and MobileNetV2 on three")
+    parser.add_argument("--large", action="store_true", help="ten engines, and MobileNetV2 on three")
     parser.add_argument("--imagenet", nargs="*", default=[], choices=IMAGENET,
                         help="networks of bench/imagenet_networks.py on three engines, minutes each")
-    parser.add_argument("--build", default="-std=c++17 -O1 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-label",
+    parser.add_argument("--build", default=FLAGS,
                         help="flags of the compiler")
     args = parser.parse_args()
     args.models = args.models and pathlib.Path(args.models)
     with tempfile.TemporaryDirectory() as builds:
         names = list(ENGINES) if args.large else ["8x16"]
-        engines = {name: Engine(args.tools, pathlib.Path(builds) / name, ENGINES[name], args.build)
-                   for name in names}
-        return run_cases(make_cases(args, engines), [Failure, engine_check.Failure])
+        engines = Engines(args.tools, pathlib.Path(builds), args.build, {name: ENGINES[name] for name in names})
+        cases = itertools.chain(make_cases(args, engines), make_other_engines(args, engines))
+        return run_cases(cases, [Failure, engine_check.Failure])
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ import tempfile
 import numpy as np
 
 import overlay_check
-from engine_csim_check import ROOM, compare, finish
+from engine_cpp import compare, finish
+from engine_csim_check import ROOM
 from overlay_check import Failure, run
 
 SIZES = f"rows=8,cols=16,{ROOM},weight_banks=2"

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Compiles networks of 1 to 3 bits for engines of planes, and compares with numpy.
 
-    popcount_engine_check.py --tools=DIR [--seed=N] [--count=N] [--cpp=N] [--hidden]
+    popcount_engine_check.py --tools=DIR [--seed=N] [--count=N] [--hidden]
 
 Random networks (convolutions with strides, dilations, pads and groups,
 batch normalizations of both signs, pools) with weights of -1 and 1, or of 2 and 3
 bits, and activations of 1 to 3 bits with a sign or without, must all compile, and
-`ming engine` must give numpy's outputs, element for element; the first N of them
-run on the engine's C++, too. What an engine of planes has not must be refused
+`ming engine` must give numpy's outputs, element for element (in C++:
+engine_csim_check.py). What an engine of planes has not must be refused
 with the layer's name. --hidden: the layers of Tincy YOLO and DoReFa-Net/PF that
 FINN-R's multilayer engine runs, also in C++ (minutes).
 """
@@ -19,7 +19,7 @@ import sys
 
 import numpy as np
 
-import engine_csim_check
+import engine_cpp
 import overlay_check
 from case_loop import run_cases
 from network_builder import Network
@@ -31,7 +31,6 @@ import finn_networks  # noqa: E402
 ENGINES = [(4, 4), (8, 16), (2, 8), (8, 2), (16, 16), (1, 4)]
 ROOM = "act_pages=256,param_words=4096,w_words=65536,pe_words=2048,acc=24"
 HIDDEN = "rows=32,cols=64,weight=i1,acc=16,pe_words=144,w_words=9216,param_words=512,pu_stages=1,acc_words=1,pu_kind=2"
-FLAGS = "-std=c++17 -O1 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-label"
 
 
 class Planes:
@@ -84,9 +83,10 @@ def convolution(net, planes, x):
     return y
 
 
-def generate(seed, index):
+def generate(seed, index, planes=None, may_sum=True):
+    """A network of random bits, or of `planes`."""
     rng = random.Random(f"{seed}/{index}/planes")
-    planes = Planes(rng)
+    planes = planes or Planes(rng)
     while True:
         net = Network(f"planes-{index}", rng, rng.randint(13, 17), dyadic=True)
         planes.macs, planes.has_sums = 0, False
@@ -101,7 +101,7 @@ def generate(seed, index):
                 x = net.max_pool(x, rng.choice([2, 3]), rng.choice([1, 2]))
             if 2 <= min(x.array.shape[2:]) <= max(x.array.shape[2:]) < 5 and rng.random() < 0.5:
                 x = net.upsample(x, rng.randint(2, 3))
-        if rng.random() < 0.3:      # sums that are parts of a few bits each
+        if may_sum and rng.random() < 0.3:      # sums that are parts of a few bits each
             flat, planes.has_sums = net.flatten(x), True
             x = net.gemm(flat, weight_of(net, planes, (rng.randint(2, 9), flat.array.shape[1])),
                          transB=1)
@@ -123,8 +123,6 @@ def check_random(args, index, folder):
     overlay_check.compare(args.tools, folder, net.source.array, net.result.array, 0)
     if not planes.has_sums and planes.weights == 1:     # else groups may be dense, with zeros
         check_products(args, overlay, planes, folder)
-    if index < args.cpp:
-        run_cpp(args, folder, overlay, net.source.array, net.result.array)
 
 
 def check_products(args, overlay, planes, folder):
@@ -136,12 +134,6 @@ def check_products(args, overlay, planes, folder):
         raise Failure(f"ming check counts {macs} products of {planes.macs}")
 
 
-def run_cpp(args, folder, overlay, inputs, outputs):
-    engine = engine_csim_check.Engine(args.tools, folder / "engine", overlay, FLAGS)
-    engine_csim_check.compare(
-        engine_csim_check.run_network(args.tools, engine, folder, inputs[:1]), outputs[:1])
-
-
 def check_hidden(args, recipe, types, folder):
     finn_networks.write_finn_network(folder / "model", recipe(), 1)
     overlay = f"{HIDDEN},{types}"
@@ -150,7 +142,8 @@ def check_hidden(args, recipe, types, folder):
         raise Failure(refused)
     inputs, outputs = (np.load(folder / "model" / f"{name}.npy") for name in ("input", "output"))
     overlay_check.compare(args.tools, folder, inputs, outputs, 0)
-    run_cpp(args, folder, overlay, inputs, outputs)
+    engine = engine_cpp.Engine(args.tools, folder / "engine", overlay)
+    engine_cpp.compare(engine_cpp.run_network(args.tools, engine, folder, inputs[:1]), outputs[:1])
 
 
 # What an engine of planes has not.
@@ -205,7 +198,6 @@ def main():
     parser.add_argument("--tools", required=True, type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=6)
-    parser.add_argument("--cpp", type=int, default=0, help="networks that run on the C++, too")
     parser.add_argument("--hidden", action="store_true", help="Tincy YOLO and DoReFa-Net/PF, minutes")
     args = parser.parse_args()
     args.tools = args.tools.resolve()

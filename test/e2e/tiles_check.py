@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Networks of layers with random tiles, orders of loops and maps outside of the chip, compared with numpy.
 
-    tiles_check.py --tools=DIR [--seed=N] [--count=N] [--cpp=N] [--planes=N]
+    tiles_check.py --tools=DIR [--seed=N] [--count=N] [--planes=N]
 
 engine_check.py's networks, each layer with a random size of tiles and one of the 24 orders of the loops
 over them, maps on the chip or outside, on engines of their own; then the same networks with few pages
 and sums, so that the compiler has to choose. Programs must run in `ming engine` without any hazard, and
 give numpy's outputs in every element. Tiles that array, buffers or pages do not hold must be refused by
-the layer's name; a share of the drawn ones must be held. The first N of --cpp run on the engine's C++,
-too. --planes: the same with N networks of 1 to 3 bits and their groups (popcount_engine_check.py).
+the layer's name; a share of the drawn ones must be held. --planes: the same with N networks of 1 to 3
+bits and their groups (popcount_engine_check.py). engine_csim_check.py does so in C++.
 """
 import argparse
 import pathlib
@@ -20,7 +20,6 @@ import tempfile
 import numpy as np
 
 import engine_check
-import engine_csim_check
 import overlay_check
 import popcount_engine_check
 from engine_check import Failure, Net, run, up
@@ -28,7 +27,6 @@ from engine_check import Failure, Net, run, up
 REFUSALS = (b"tiles that array and buffers do not hold", b"finds no room for parts of its maps",
             b"weights for a processing element in one block", b"partial sums, of which")
 MANY = 9999                             # more than any loop has
-FLAGS = popcount_engine_check.FLAGS
 
 
 def draw_attributes(rng, net, node, is_layer):
@@ -98,15 +96,6 @@ def is_held(done):
     return True
 
 
-def compare(args, folder, overlay, inputs, outputs):
-    """In `ming engine`, and in the C++ of as many networks as are asked for."""
-    overlay_check.compare(args.tools, folder, inputs, outputs, 0)
-    if args.cpp > 0:
-        args.cpp -= 1
-        engine = engine_csim_check.Engine(args.tools, folder / "engine", overlay, FLAGS)
-        engine_csim_check.compare(engine_csim_check.run_network(args.tools, engine, folder, inputs), outputs)
-
-
 def check(args, index, folder):
     """Whether the tiles were held."""
     seed = args.seed
@@ -121,8 +110,8 @@ def check(args, index, folder):
         net.overlay.acc_words = rng.choice([4, 16, 64])
     if not is_held(lower(args.tools, folder, text_of(rng, net, is_drawn))):
         return False
-    overlay = net.overlay.text().split("<")[1].rstrip(">").replace(" ", "")
-    compare(args, folder, overlay, net.nodes[0].array.astype(f"i{net.bits // 8}"), net.output.array)
+    inputs = net.nodes[0].array.astype(f"i{net.bits // 8}")
+    overlay_check.compare(args.tools, folder, inputs, net.output.array, 0)
     return True
 
 
@@ -160,6 +149,22 @@ def shrink(text, why):
     return "\n".join(lines) + "\n"
 
 
+def lower_planes(tools, folder, rng, overlay):
+    """The program of folder/m.onnx with random tiles; whether the engine holds them."""
+    (folder / "p.mir").unlink(missing_ok=True)
+    refused = overlay_check.compile_program(tools, folder / "m.onnx", folder, overlay,
+                                            f"--network={folder / 'layers.mir'}")
+    if refused and any(words.decode() in refused for words in REFUSALS):
+        return False
+    if refused:
+        raise Failure(f"{overlay}: {refused}")
+    text = draw_planes(rng, (folder / "layers.mir").read_text(encoding="ascii"))
+    while text:
+        done = lower(tools, folder, text)
+        text = shrink(text, done.stderr.decode())
+    return is_held(done)
+
+
 def check_planes(args, index, folder):
     """Whether the tiles were held."""
     rng = random.Random(f"{args.seed}/{index}/planes of tiles")
@@ -168,20 +173,9 @@ def check_planes(args, index, folder):
     room = popcount_engine_check.ROOM + ",acc_words=1024"
     overlay = f"rows={rows},cols={cols},{planes.types},{room},pu_stages={index % 3 + 1}"
     (folder / "m.onnx").write_bytes(net.encode())
-    refused = overlay_check.compile_program(args.tools, folder / "m.onnx", folder, overlay,
-                                            f"--network={folder / 'layers.mir'}")
-    if refused and any(words.decode() in refused for words in REFUSALS):
+    if not lower_planes(args.tools, folder, rng, overlay):
         return False
-    if refused:
-        raise Failure(f"{overlay}: {refused}")
-    text = draw_planes(rng, (folder / "layers.mir").read_text(encoding="ascii"))
-    while text:
-        done = lower(args.tools, folder, text)
-        text = shrink(text, done.stderr.decode())
-    if not is_held(done):
-        return False
-    frames = slice(None) if args.cpp <= 0 else slice(1)
-    compare(args, folder, overlay, net.source.array[frames], net.result.array[frames])
+    overlay_check.compare(args.tools, folder, net.source.array, net.result.array, 0)
     return True
 
 
@@ -193,7 +187,6 @@ def main():
     parser.add_argument("--tools", required=True, type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--cpp", type=int, default=0, help="networks that run on the C++, too")
     parser.add_argument("--planes", type=int, default=0, help="networks for engines of planes")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the files of failed cases")
     args = parser.parse_args()
