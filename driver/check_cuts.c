@@ -60,6 +60,14 @@ static void add_name(Check *check, Texts *names, uint32_t tensor)
     *vec_push(names) = driver_keep_name(check, check->report->tensors[tensor].name);
 }
 
+/* Whether a node takes a tensor for the first time with that input. */
+static bool is_first_use(const NodeReport *node, uint32_t input)
+{
+    for (uint32_t i = 0; i < input; i++)
+        if (node->inputs[i] == node->inputs[input]) return false;
+    return true;
+}
+
 /* " --to=a" */
 static void add_end(Check *check, const NodeReport *node, StrBuf *out)
 {
@@ -68,7 +76,8 @@ static void add_end(Check *check, const NodeReport *node, StrBuf *out)
     reach_init(&r, check);
     for (uint32_t i = 0; i < node->input_count; i++) {
         const TensorReport *tensor = &check->report->tensors[node->inputs[i]];
-        if (!tensor->varies || tensor->producer == IMPORT_NO_NODE) continue;
+        if (!tensor->varies || tensor->producer == IMPORT_NO_NODE || !is_first_use(node, i))
+            continue;
         add_name(check, &names, node->inputs[i]);
         r.stack[r.depth++] = node->inputs[i];
     }
@@ -137,7 +146,8 @@ static void add_unknown(Check *check, const NodeReport *node, StrBuf *out)
     StrBuf text = {0};
     for (uint32_t i = 0; i < node->input_count; i++) {
         const TensorReport *tensor = &tensors[node->inputs[i]];
-        if (tensor->varies && (!tensor->type || !type_is_static(tensor->type)))
+        bool is_known = tensor->type && type_is_static(tensor->type);
+        if (tensor->varies && !is_known && is_first_use(node, i))
             *vec_push(&starts) = node->inputs[i];
     }
     if (starts.len > 0 && add_starts(check, starts.data, starts.len, &text))
