@@ -1,7 +1,7 @@
 /* Arithmetic on whole numbers, simplified where it is built: constants are folded, for each channel
  * too; what a range makes superfluous is left out; (x + 2^(s-1)) >> s and the form that rounds to
  * even become one number.
- * Tests: lit/lowering/linalg_to_sa, test/unit/lowering/linalg_to_sa */
+ * Tests: lit/lowering/linalg_to_sa, test/unit/lowering/linalg_to_sa/numbers_test.c */
 #include <stdarg.h>
 
 #include "lowering/linalg_to_sa/internal.h"
