@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks `make emulate`: a process for each card, with links between them.
 
-    emulate_check.py --tools=DIR [--seed=N] [--count=N] [--first=N] [--networks=N]
+    emulate_check.py --tools=DIR [--seed=N] [--count=N] [--first=N] [--networks=N] [--losses=N]
 
 - Networks on two and three cards: exact frames, cycles as `ming sim` has them; losses under
   `credit` are made good and counted, the same ones for the same seed; under `udp` they end in an
@@ -40,6 +40,7 @@ import gen_linalg
 import gen_sizing
 import sizing_check
 from design_cases import REFUSED, Refusal, chain_of_cards, compile_exactly, judge
+from emulated_losses import LINKS, check_counted, check_seeds
 from run_check import Failure, command
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -62,7 +63,6 @@ AT_LINKS = re.compile(r'emithls\.stream "(\w+)" depth\((\d+)\)[^\n]*sys\.link = 
                       r'\{pace = \d+ : i64, packet = (\d+) : i64, ports = array<i64: \d, \d>, '
                       r'protocol = "(\w+)"')
 TIMES = re.compile(r"^emulate: (?:latency|interval).*: (\d+) cycles$", re.M)
-LINKS = re.compile(r"^emulate: link '(\w+)': (\d+) packets, (\d+) lost$", re.M)
 
 
 def expect(condition, *what):
@@ -221,8 +221,9 @@ def check_udp(args, work, *options):
     for value in ("-1", "1.5", "4294967296", "x"):
         network.check_fails(network.run(flags=args.flags, SEED=value),
                             f"MING_SEED is '{value}', but must be an integer of 32 bits")
+    check_seeds(args, network, result.stdout, True)
     check_ends(network)
-    check_killed(network, 8)
+    check_killed(network, 5 + args.losses)
 
 
 def check_credit(args, work, *options):
@@ -236,12 +237,14 @@ def check_credit(args, work, *options):
     for seed in (1, 1, 2, 3):
         lossy = network.run(flags=args.flags, LOSS=0.4, SEED=seed)
         network.check_exact(lossy)
+        check_counted(network, lossy.stdout, 0.4, seed)
         counted.add((seed, lossy.stdout.split("\n", 1)[1]))
         lost = [int(count) for _, _, count in LINKS.findall(lossy.stdout)]
         expect(sum(lost) > 0, "nothing is lost")
         later = [int(cycles) for cycles in TIMES.findall(lossy.stdout)][0]
         expect(later >= network.simulated()[0], "with losses, frames are earlier")
     expect(len(counted) == 3, "a seed does not say what is lost")
+    check_seeds(args, network, result.stdout, False)
 
 
 def check_bad_weights(args, work):
@@ -620,6 +623,8 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
     parser.add_argument("--networks", type=int, default=1, help="number of networks")
     parser.add_argument("--all", action="store_true", help="all networks, also under ASan")
+    parser.add_argument("--losses", type=int, default=3, metavar="N",
+                        help="seeds for losses, and hosts to kill")
     parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="leave graphs there")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args()
