@@ -1,6 +1,6 @@
-/* What the host does behind an overlay's program: ops that compute in floats behind the last layer,
- * and those that put the elements of outputs in another order. Values that go from the network to the host are maps; numbers that do not fit a
- * map's elements are several maps, one for each `act` bits, of which each is the result of a layer of
+/* What the host does behind an overlay's program: ops that compute in floats behind the last layer, those
+ * that put the elements of outputs in another order, and those that find the greatest channels. Values
+ * that go from the network to the host are maps; numbers that do not fit a map's elements are several maps, one for each `act` bits, of which each is the result of a layer of
  * its own. The host's function takes these maps, in the order of the network's outputs, and gives
  * what the function gave.
  * Tests: lit/lowering/linalg_to_sa/host.mir, test/e2e/overlay_check.py */
@@ -70,10 +70,36 @@ static bool reads_floats(Lowering *lw, const Op *op)
 /* Products of floats are work for an engine, which this one has not. */
 static bool sums_products(const Op *op)
 {
-    uint32_t read = 0;
+    uint32_t read = 0, products = 0;
     if (op->def != LINALG(GENERIC) || !linalg_reduces(op)) return false;
     for (uint32_t i = 0; i < linalg_input_count(op); i++) read += linalg_reads_operand(op, i);
-    return read > 1;
+    FOR_EACH_OP(inner, linalg_body(op))
+        products += inner->def == ARITH(MULI) || inner->def == ARITH(MULF);
+    return read > 1 && products > 0;
+}
+
+/* Whether a reduction's loop counts the last dimension of an operand. */
+static bool reduces_last(const Op *op, uint32_t operand)
+{
+    const AffineMap *map = linalg_operand_map(op, operand);
+    const AffineExpr *last = map->result_count > 0 ? map->results[map->result_count - 1] : NULL;
+    return last && last->kind == AFFINE_DIM && linalg_is_reduction(op, (uint32_t)last->value) &&
+           op_operand(op, operand)->type->u.shaped.dims[map->result_count - 1] > 1;
+}
+
+/* Finds places among the channels, as ArgMax and TopK do: no sum of a map's channels. */
+static bool ranks_channels(const Op *op)
+{
+    uint32_t maps = 0;
+    bool reduces_channels = false;
+    if (op->def != LINALG(GENERIC) || !linalg_reduces(op) || sums_products(op)) return false;
+    for (uint32_t i = 0; i < linalg_input_count(op); i++) {
+        if (!linalg_reads_operand(op, i) || fold_constant_of(op_operand(op, i))) continue;
+        reduces_channels |= reduces_last(op, i);
+        maps++;
+    }
+    const Op *sum = value_def(op_operand(linalg_body(op)->last, 0));
+    return reduces_channels && (maps > 1 || !sum || sum->def != ARITH(ADDI));
 }
 
 /* Moves elements: yields what it reads, each at one place. */
@@ -98,11 +124,21 @@ static bool is_float_op(const Op *op)
     return op->result_count > 0 && is_float_tensor(op_result(op, 0)->type);
 }
 
-/* Ops behind which nothing but moves and floats comes. */
-static void find_ends(const Block *body, PtrMap *ends)
+static bool moves_or_floats(const Op *op)
+{
+    return moves_elements(op) || is_float_op(op);
+}
+
+static bool sums_no_products(const Op *op)
+{
+    return !sums_products(op);
+}
+
+/* Ops behind which, and themselves, nothing comes but what `allows` says. */
+static void find_ends(const Block *body, bool (*allows)(const Op *op), PtrMap *ends)
 {
     for (const Op *op = body->last->prev; op; op = op->prev) {
-        bool ends_here = moves_elements(op) || is_float_op(op);
+        bool ends_here = allows(op);
         for (uint32_t i = 0; ends_here && i < op->result_count; i++)
             FOR_EACH_USE(use, op_result(op, i))
                 ends_here &= use->owner == body->last || ptrmap_get(ends, use->owner) != NULL;
@@ -113,18 +149,21 @@ static void find_ends(const Block *body, PtrMap *ends)
 bool to_sa_mark_host(Lowering *lw)
 {
     const Block *body = func_entry(lw->func);
-    PtrMap ends = {0};
+    PtrMap ends = {0}, behind_products = {0};
     bool ok = true;
-    find_ends(body, &ends);
+    find_ends(body, moves_or_floats, &ends);
+    find_ends(body, sums_no_products, &behind_products);
     FOR_EACH_OP(op, body) {
-        bool is_host =
-            is_float_op(op) || reads_floats(lw, op) || (permutes(op) && ptrmap_get(&ends, op));
+        bool is_host = is_float_op(op) || reads_floats(lw, op) ||
+                       (permutes(op) && ptrmap_get(&ends, op)) ||
+                       (ranks_channels(op) && ptrmap_get(&behind_products, op));
         if (op == body->last || is_neutral(op) || !is_host) continue;
         ok = !sums_products(op) || to_sa_refuse(op, "sums products behind floats");
         if (!ok) break;
         ptrmap_put(&lw->host, op, op);
     }
     ptrmap_free(&ends);
+    ptrmap_free(&behind_products);
     return ok;
 }
 

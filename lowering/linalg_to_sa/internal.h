@@ -6,6 +6,7 @@
  *   pool.c      maxima, minima and sums of elements
  *   payload.c   bodies of kernels as arithmetic on numbers
  *   table.c     its reads of constant tables
+ *   counts.c    reductions over constants: counts of thresholds
  *   numbers.c   that arithmetic: ranges, constants, rounding shifts
  *   program.c   numbers as instructions of the processing unit
  *   thresholds.c  functions of a sum with few levels as thresholds
@@ -92,10 +93,18 @@ uint32_t payload_number(Numbers *n, const Value *value, const Block *body, const
  * number that it reads at k. */
 const Op *table_index(const Numbers *n, const Op *extract);
 uint32_t table_read(Numbers *n, const Op *extract, uint32_t k);
+/* Entry k of a table of `length` numbers for each of `rows` channels, or for all, in parameters. */
+uint32_t table_number(Numbers *n, const int64_t *values, size_t rows, size_t length, uint32_t k);
 /* The range and reading of a constant operand: its values for each of `channels`, which loop
- * `channel` of the kernel counts (-1: none does). NULL: it changes with other loops. */
+ * `channel` of the kernel counts (-1: none does), where the loops of a reduction are `at` (NULL: it is
+ * none). NULL: it changes with other loops. */
 const int64_t *payload_constants(Arena *arena, const Op *generic, uint32_t operand, int channel,
-                                 int64_t channels, size_t *count);
+                                 int64_t channels, const int64_t *at, size_t *count);
+/* counts.c: whether the loops of a reduction index constants alone, and what it gives, as a number, for
+ * the numbers of its body's arguments that are elements of maps. */
+bool to_sa_reduces_constants(const Op *generic);
+uint32_t to_sa_reduced_number(Numbers *n, const Op *generic, int channel, int64_t channels,
+                              int64_t begin, uint32_t *args);
 
 /* Extents that the overlay sees of a tensor: its last dimensions, mostly one, are the channels, those
  * of groups before those in one. False: there are more dimensions than rows, columns and channels. */
@@ -215,6 +224,8 @@ typedef struct Window {
 
 /* window.c: a layer of a reduction. NULL: diagnosed. */
 Layer *to_sa_window(Lowering *lw, const Op *generic);
+/* What a reduction begins with. False: no constant, diagnosed. */
+bool to_sa_begin(const Op *generic, int64_t *begin) MUST_CHECK;
 /* What is added to the sum in each iteration; NULL: the body is no sum. */
 const Value *to_sa_summand(const Window *w);
 /* Lets the map of `first`, a layer that computes something of each element of the input, padding included,

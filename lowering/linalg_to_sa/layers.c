@@ -532,7 +532,7 @@ static Layer *enter_layer(Lowering *lw, MapKernel *k, uint32_t numbers[2])
     return layer;
 }
 
-/* Numbers of the body's arguments. */
+/* Numbers of the body's arguments, but for constants of a reduction, which differ from step to step. */
 static bool fill_arguments(Lowering *lw, const MapKernel *k, Layer *layer, const uint32_t *numbers,
                            uint32_t *args)
 {
@@ -545,9 +545,10 @@ static bool fill_arguments(Lowering *lw, const MapKernel *k, Layer *layer, const
             args[i] = numbers[input_of(k, k->reads[i])];
             continue;
         }
+        if (linalg_reduces(k->op)) continue;
         size_t count = 0;
         const int64_t *values =
-            payload_constants(lw->arena, k->op, i, k->channel, k->extents.c, &count);
+            payload_constants(lw->arena, k->op, i, k->channel, k->extents.c, NULL, &count);
         if (!values || (is_flat && count > 1))
             return to_sa_refuse(k->op, "has constants that are not one for each channel");
         args[i] = number_consts(&layer->numbers, values, count);
@@ -574,10 +575,24 @@ static bool set_channel(const Lowering *lw, MapKernel *k)
            to_sa_refuse(k->op, "has a batch, or dimensions beside rows, columns and channels");
 }
 
+/* What the kernel gives. NO_NUMBER: numbers of the layer say why, or it reads its result. */
+static uint32_t kernel_number(const MapKernel *k, Layer *layer, int64_t begin, uint32_t *args)
+{
+    const Block *body = linalg_body(k->op);
+    const int channel = k->inputs[0]->is_flat ? -1 : k->channel;
+    layer->numbers.channel_loop = channel;
+    if (linalg_reduces(k->op))
+        return to_sa_reduced_number(&layer->numbers, k->op, channel, channel < 0 ? 1 : k->extents.c,
+                                    begin, args);
+    return payload_number(&layer->numbers, op_operand(body->last, 0), body, args);
+}
+
 static bool add_map_kernel(Lowering *lw, const Op *generic)
 {
     MapKernel k = {.op = generic};
     uint32_t numbers[2], args[KERNEL_MAX_LOOPS];
+    int64_t begin = 0;
+    if (linalg_reduces(generic) && !to_sa_begin(generic, &begin)) return false;
     if (!set_channel(lw, &k) || !read_inputs(lw, &k)) return false;
     find_base(lw, &k);
     bool is_flat = k.inputs[0]->is_flat;
@@ -585,9 +600,7 @@ static bool add_map_kernel(Lowering *lw, const Op *generic)
         return to_sa_refuse(generic, "reads a map and a row of elements");
     Layer *layer = enter_layer(lw, &k, numbers);
     if (!layer || !fill_arguments(lw, &k, layer, numbers, args)) return false;
-    const Block *body = linalg_body(generic);
-    layer->numbers.channel_loop = is_flat ? -1 : k.channel;
-    uint32_t number = payload_number(&layer->numbers, op_operand(body->last, 0), body, args);
+    uint32_t number = kernel_number(&k, layer, begin, args);
     if (number == NO_NUMBER)
         return to_sa_refuse(generic, "%s",
                             layer->numbers.why.len > 0 ? layer->numbers.why.data
@@ -606,7 +619,7 @@ static bool add_map_kernel(Lowering *lw, const Op *generic)
 static bool add_generic(Lowering *lw, const Op *op)
 {
     if (kernel_fill_value(op)) return true; /* whoever begins with it reads it */
-    if (!linalg_reduces(op)) return add_map_kernel(lw, op);
+    if (!linalg_reduces(op) || to_sa_reduces_constants(op)) return add_map_kernel(lw, op);
     Layer *layer = to_sa_window(lw, op);
     if (layer) to_sa_give(lw, op_result(op, 0), layer);
     return layer != NULL;

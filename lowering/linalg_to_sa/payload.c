@@ -266,7 +266,7 @@ static int64_t element_of(const AffineMap *map, const Type *type, const int64_t 
 }
 
 const int64_t *payload_constants(Arena *arena, const Op *generic, uint32_t operand, int channel,
-                                 int64_t channels, size_t *count)
+                                 int64_t channels, const int64_t *at, size_t *count)
 {
     const Value *value = op_operand(generic, operand);
     const Attr *attr = fold_constant_of(value);
@@ -278,8 +278,11 @@ const int64_t *payload_constants(Arena *arena, const Op *generic, uint32_t opera
     if (!type_is_integer(linalg_payload_type(value->type))) return NULL;
     if (!linalg_loop_extents(generic, extents)) return NULL;
     bool is_uniform = is_scalar || dense_count(attr) == 1;
-    for (uint32_t i = 0; i < map->dim_count && !is_uniform; i++)
-        if ((int)i != channel && extents[i] > 1 && map_uses_dim(map, i)) return NULL;
+    for (uint32_t i = 0; i < map->dim_count && !is_uniform; i++) {
+        bool is_fixed = at && linalg_is_reduction(generic, i);
+        if (is_fixed) loops[i] = at[i];
+        if (!is_fixed && (int)i != channel && extents[i] > 1 && map_uses_dim(map, i)) return NULL;
+    }
     *count = is_uniform || channel < 0 ? 1 : (size_t)channels;
     int64_t *values = ARENA_ARRAY(arena, int64_t, *count);
     for (size_t i = 0; i < *count; i++) {

@@ -1,6 +1,8 @@
 /* Layers as ops of the sa dialect: numbers become instructions of the processing unit, each number
  * that is needed one to three of them, in a register from there to its last use.
  * Tests: lit/lowering/linalg_to_sa, test/e2e/overlay_check.py */
+#include <string.h>
+
 #include "ir/asm/print/print.h"
 #include "lowering/linalg_to_sa/internal.h"
 
@@ -196,6 +198,22 @@ static void add_table_vector(Writer *w, const Number *table, size_t vector)
     *vec_push(w->parameters) = attr_dense_i64(type, values, (size_t)channels);
 }
 
+/* Where a table's vectors are: behind the other parameters, or where the same ones are, as a search reads
+ * its table at each step. */
+static int64_t place_table(Writer *w, const Number *table)
+{
+    size_t before = w->parameters->len, bits = table->length << table->shift;
+    for (size_t v = 0; v * PARAMETER_BITS < bits; v++) add_table_vector(w, table, v);
+    const size_t count = w->parameters->len - before;
+    const Attr *const *vectors = w->parameters->data;
+    for (size_t at = 0; at + count <= before; at++) {
+        if (memcmp(&vectors[at], &vectors[before], count * sizeof *vectors) != 0) continue;
+        w->parameters->len = before;
+        return (int64_t)at;
+    }
+    return (int64_t)before;
+}
+
 /* What fills up a map's last word has indices that mean nothing, so a clamp is not left out there. */
 static uint32_t code_of_lookup(Writer *w, const Number *number)
 {
@@ -207,12 +225,9 @@ static uint32_t code_of_lookup(Writer *w, const Number *number)
         index = emit_immediate(w, SA(PU_MINI), index, last);
     else if (!is_clamped)
         index = emit_registers(w, SA(PU_MIN), index, emit_constant(w, &most));
-    size_t bits = number->length << number->shift;
-    int64_t address = (int64_t)w->parameters->len;
-    for (size_t v = 0; v * PARAMETER_BITS < bits; v++) add_table_vector(w, number, v);
     return emit(w, (Instruction){.def = SA(PU_LOOKUP),
                                  .src = {index, NO_SOURCE},
-                                 .immediate = address,
+                                 .immediate = place_table(w, number),
                                  .log2_bits = number->shift});
 }
 

@@ -173,17 +173,17 @@ static uint32_t add_places(Numbers *n, const Table *t, uint32_t sum, uint32_t k,
 }
 
 /* A table of parameters holds numbers from 0 on. */
-static uint32_t look_up(Numbers *n, const Table *t, uint32_t k)
+uint32_t table_number(Numbers *n, const int64_t *values, size_t rows, size_t length, uint32_t k)
 {
-    size_t count = t->rows * t->length;
-    int64_t *entries = ARENA_ARRAY(n->arena, int64_t, count), least = t->values[0];
-    for (size_t i = 1; i < count; i++) least = i64_min(least, t->values[i]);
+    size_t count = rows * length;
+    int64_t *entries = ARENA_ARRAY(n->arena, int64_t, count), least = values[0];
+    for (size_t i = 1; i < count; i++) least = i64_min(least, values[i]);
     for (size_t i = 0; i < count; i++) {
-        entries[i] = t->values[i] - least;
+        entries[i] = values[i] - least;
         if (entries[i] > UINT32_MAX)
             return number_fail(n, "reads a table of numbers that are more than 32 bits apart");
     }
-    return number_binary(n, NUMBER_ADD, number_lookup(n, k, entries, t->rows, t->length),
+    return number_binary(n, NUMBER_ADD, number_lookup(n, k, entries, rows, length),
                          number_const(n, least));
 }
 
@@ -204,7 +204,8 @@ uint32_t table_read(Numbers *n, const Op *extract, uint32_t k)
     const Number *number = number_at(n, k);
     if (number->lo < 0 || number->hi >= (int64_t)table.length)
         return number_fail(n, "reads a table outside of it");
-    if (choose_base(&table, &first, &slope) > MOST_PLACES) return look_up(n, &table, k);
+    if (choose_base(&table, &first, &slope) > MOST_PLACES)
+        return table_number(n, table.values, table.rows, table.length, k);
     uint32_t odd = number_mod(n, k, 1);
     uint32_t sum =
         number_binary(n, NUMBER_ADD, number_binary(n, NUMBER_MUL, odd, number_const(n, slope)),

@@ -401,16 +401,24 @@ static bool read_factors(Window *w, Layer *layer, Numbers *n, Factors *out)
            compute_first(w, layer, is_product ? op_operand(product, (uint32_t)variable) : value);
 }
 
+bool to_sa_begin(const Op *generic, int64_t *begin)
+{
+    const Op *init = value_def(op_operand(generic, linalg_input_count(generic)));
+    const Value *fill = init ? kernel_fill_value(init) : NULL;
+    const Attr *constant = fill ? fold_constant_of(fill) : NULL;
+    if (!constant || constant->kind != ATTR_INTEGER)
+        return to_sa_refuse(generic, "begins with other than a constant");
+    *begin = attr_int_value(constant);
+    return true;
+}
+
 /* Adds a constant of each channel, and what the sums begin with. */
 static bool finish(Window *w, Layer *layer, uint32_t number)
 {
     Numbers *n = &layer->numbers;
-    const Op *init = value_def(op_operand(w->op, linalg_input_count(w->op)));
-    const Value *fill = init ? kernel_fill_value(init) : NULL;
-    const Attr *begin = fill ? fold_constant_of(fill) : NULL;
-    if (!begin || begin->kind != ATTR_INTEGER)
-        return to_sa_refuse(w->op, "begins with other than a constant");
-    number = number_binary(n, NUMBER_ADD, number, number_const(n, attr_int_value(begin)));
+    int64_t begin;
+    if (!to_sa_begin(w->op, &begin)) return false;
+    number = number_binary(n, NUMBER_ADD, number, number_const(n, begin));
     layer->result = number;
     return number != NO_NUMBER || to_sa_refuse(w->op, "%s", n->why.data);
 }
