@@ -148,7 +148,9 @@ static uint32_t search(Steps *s, int64_t count)
         found = number_binary(n, NUMBER_ADD, found,
                               number_binary(n, NUMBER_MUL, flag, number_const(n, half)));
     }
-    return found;
+    if ((size_t)count == length) return found;
+    return number_binary(n, NUMBER_MIN, found,
+                         number_const(n, count)); /* for who reads its range */
 }
 
 uint32_t to_sa_reduced_number(Numbers *n, const Op *generic, int channel, int64_t channels,

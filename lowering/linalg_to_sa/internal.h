@@ -1,7 +1,7 @@
 /* Inside of lowering/linalg_to_sa.
  *
  *   layers.c    the function's ops in order: which kernels become one layer
- *   slice.c     parts of maps, maps put together, repeated pixels
+ *   slice.c     parts of maps, maps put together, shuffled channels, repeated pixels
  *   window.c    reductions: convolutions and products, with their weights
  *   pool.c      maxima, minima and sums of elements
  *   payload.c   bodies of kernels as arithmetic on numbers
@@ -180,6 +180,9 @@ bool to_sa_add_op(Lowering *lw, const Op *op) MUST_CHECK;
 /* slice.c: tensor.insert_slice and tensor.extract_slice. */
 bool to_sa_insert(Lowering *lw, const Op *op) MUST_CHECK;
 bool to_sa_extract(Lowering *lw, const Op *op) MUST_CHECK;
+/* A linalg.generic that puts the dimensions that are channels in another order. */
+bool to_sa_shuffles(const Lowering *lw, const Op *op);
+bool to_sa_shuffle(Lowering *lw, const Op *op) MUST_CHECK;
 /* A tensor that has each row and column of another one so many times, which nobody else knows. NULL:
  * diagnosed. */
 Tensor *to_sa_repeat(Lowering *lw, Tensor *source, const Op *op, const int64_t repeats[2])

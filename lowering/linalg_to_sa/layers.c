@@ -619,6 +619,7 @@ static bool add_map_kernel(Lowering *lw, const Op *generic)
 static bool add_generic(Lowering *lw, const Op *op)
 {
     if (kernel_fill_value(op)) return true; /* whoever begins with it reads it */
+    if (to_sa_shuffles(lw, op)) return to_sa_shuffle(lw, op);
     if (!linalg_reduces(op) || to_sa_reduces_constants(op)) return add_map_kernel(lw, op);
     Layer *layer = to_sa_window(lw, op);
     if (layer) to_sa_give(lw, op_result(op, 0), layer);

@@ -61,14 +61,16 @@ Op *to_sa_build_port(Lowering *lw, const OpDef *def, Str name, const Type *type,
 static void set_range(const Type *elem, const Attr *attrs, Tensor *tensor)
 {
     const Attr *quant = attrs ? attr_dict_get_c(attrs, DFG_ATTR_QUANT) : NULL;
-    bool is_unsigned = elem->u.integer.sign == UNSIGNED;
+    bool is_unsigned = elem->u.integer.sign == UNSIGNED, is_narrow = false;
     if (quant && quant->kind == ATTR_DICT) {
         const Attr *is_signed = attr_dict_get_c(quant, DFG_QUANT_SIGNED);
+        const Attr *narrow = attr_dict_get_c(quant, DFG_QUANT_NARROW);
         is_unsigned =
             is_signed && is_signed->kind == ATTR_INTEGER && attr_int_value(is_signed) == 0;
+        is_narrow = narrow && narrow->kind == ATTR_INTEGER && attr_int_value(narrow) != 0;
     }
     int64_t size = INT64_C(1) << (tensor->width - 1);
-    tensor->lo = is_unsigned ? 0 : -size;
+    tensor->lo = is_unsigned ? 0 : -size + is_narrow;
     tensor->hi = is_unsigned ? 2 * size - 1 : size - 1;
     bool is_bipolar =
         quant && quant->kind == ATTR_DICT && attr_dict_get_c(quant, DFG_QUANT_BIPOLAR);

@@ -1,5 +1,5 @@
-/* Parts of maps, maps put together along their channels, and repeated pixels. The first two are
- * convolutions whose weights are ones: each channel of the result is one of the input. A map that is put
+/* Parts of maps, maps put together along their channels, shuffled channels, and repeated pixels. All but the
+ * last are convolutions whose weights are ones: each channel of the result is one of the input. A map that is put
  * together is the sum of one such layer for each part, so parts may begin at any channel, whatever the
  * lanes of a word.
  * Tests: lit/lowering/linalg_to_sa, test/e2e/overlay_check.py */
@@ -154,6 +154,80 @@ bool to_sa_extract(Lowering *lw, const Op *op)
     }
     layer->result = to_sa_element(&layer->numbers, NUMBER_SUMS, source);
     to_sa_give(lw, op_result(op, 0), layer);
+    return true;
+}
+
+/* Shuffled channels: of several dimensions that are channels, an order that is another one. */
+
+static const AffineExpr *from_end(const AffineMap *map, uint32_t back)
+{
+    return back < map->result_count ? map->results[map->result_count - 1 - back] : NULL;
+}
+
+static bool yields_operand(const Op *op)
+{
+    const Value *yielded = op_operand(linalg_body(op)->last, 0);
+    return op->result_count == 1 && linalg_input_count(op) == 1 && yielded->is_arg &&
+           value_block(yielded) == linalg_body(op) && yielded->index == 0;
+}
+
+/* The loop that an index of dimension `back` is; -1: it is none. */
+static int loop_of(const AffineMap *map, uint32_t back)
+{
+    const AffineExpr *expr = from_end(map, back);
+    return expr && expr->kind == AFFINE_DIM ? (int)expr->value : -1;
+}
+
+bool to_sa_shuffles(const Lowering *lw, const Op *op)
+{
+    if (linalg_reduces(op) || !yields_operand(op)) return false;
+    const AffineMap *in = linalg_operand_map(op, 0), *out = linalg_operand_map(op, 1);
+    const uint32_t dims = to_sa_channel_dims(lw, op_operand(op, 0)), rank = in->result_count;
+    if (dims < 2 || rank != out->result_count || dims > rank || dims > KERNEL_MAX_LOOPS)
+        return false;
+    for (uint32_t back = 0; back < rank; back++) {
+        bool is_one = op_operand(op, 0)->type->u.shaped.dims[rank - 1 - back] == 1 &&
+                      op_result(op, 0)->type->u.shaped.dims[rank - 1 - back] == 1;
+        if (back < dims ? loop_of(in, back) < 0 || loop_of(out, back) < 0
+                        : from_end(in, back) != from_end(out, back) && !is_one)
+            return false;
+    }
+    return in != out;
+}
+
+/* The channel of the input that is channel `c` of the result. */
+static int64_t channel_before(const Op *op, uint32_t dims, int64_t c)
+{
+    const AffineMap *in = linalg_operand_map(op, 0), *out = linalg_operand_map(op, 1);
+    const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
+    int64_t loops[KERNEL_MAX_LOOPS] = {0}, before = 0;
+    for (uint32_t back = 0; back < dims; back++) {
+        int64_t extent = to->u.shaped.dims[to->u.shaped.rank - 1 - back];
+        loops[loop_of(out, back)] = c % extent;
+        c /= extent;
+    }
+    for (uint32_t back = dims; back-- > 0;)
+        before =
+            before * from->u.shaped.dims[from->u.shaped.rank - 1 - back] + loops[loop_of(in, back)];
+    return before;
+}
+
+bool to_sa_shuffle(Lowering *lw, const Op *op)
+{
+    Extents extents;
+    Tensor *source = to_sa_tensor(lw, op_operand(op, 0));
+    const uint32_t dims = to_sa_channel_dims(lw, op_operand(op, 0));
+    if (!source) return false;
+    if (source->is_padded || source->is_flat || !extents_of(op_result(op, 0)->type, dims, &extents))
+        return to_sa_refuse(op, "shuffles channels of a map with padding, or of a row of elements");
+    if (!to_sa_materialize(lw, source)) return false;
+    Layer *layer = add_selection(lw, op, source, &extents);
+    int64_t *weights = zero_weights(lw, layer);
+    for (int64_t c = 0; c < extents.c; c++)
+        weights[c * source->extents.c + channel_before(op, dims, c)] = 1;
+    layer->result = to_sa_element(&layer->numbers, NUMBER_SUMS, source);
+    to_sa_give(lw, op_result(op, 0), layer);
+    to_sa_set_channel_dims(lw, op_result(op, 0), dims);
     return true;
 }
 

@@ -440,13 +440,29 @@ static bool fill_conv(Window *w, Layer *layer)
     return finish(w, layer, number_binary(n, NUMBER_ADD, leaf, offsets));
 }
 
-/* Results have as many dimensions in front of their channels as the input. */
+/* The last dimensions of a result that loops of the input's channels count, at least one. */
+static uint32_t kept_channels(const Window *w)
+{
+    const AffineMap *in = linalg_operand_map(w->op, w->data);
+    const AffineMap *out = linalg_operand_map(w->op, linalg_input_count(w->op));
+    uint32_t kept = 0;
+    for (bool is_kept = true; is_kept && kept < w->in_dims && kept < out->result_count;
+         kept += is_kept) {
+        is_kept = false;
+        for (uint32_t back = 0; back < w->in_dims; back++)
+            is_kept |= from_end(in, back) == from_end(out, kept);
+    }
+    return kept > 1 ? kept : 1;
+}
+
+/* Results have as many dimensions in front of their channels as the input, unless they lack those that are
+ * reduced. */
 static bool find_channels(Window *w)
 {
     const Value *data = op_operand(w->op, w->data), *result = op_result(w->op, 0);
     w->in_dims = to_sa_channel_dims(w->lw, data);
     uint32_t front = data->type->u.shaped.rank - w->in_dims, rank = result->type->u.shaped.rank;
-    w->out_dims = rank > front ? rank - front : 1;
+    w->out_dims = rank > front ? rank - front : kept_channels(w);
     to_sa_set_channel_dims(w->lw, result, w->out_dims);
     return extents_of(data->type, w->in_dims, &w->in) &&
            extents_of(result->type, w->out_dims, &w->out);
