@@ -149,38 +149,36 @@ static bool copy_shape(const DseNode *node, ReportShape *shape)
     return true;
 }
 
-/* What a process takes as Verilog, with the words and factors that it has now. */
-static bool verilog_cost(const DseNode *node, const Binding *binding, const CostTarget *given,
-                         Cost *out)
+/* What a process takes by itself, with the words and factors that it has now. */
+static bool own_cost(const DseNode *node, const Binding *binding, const CostTarget *target,
+                     Cost *out)
 {
-    CostTarget target = *given;
     ComputeSchedule compute;
     WindowSchedule window;
     ReorderSchedule reorder;
     MergeSchedule merge;
     const Op *process = node->process;
-    target.structure = STRUCTURE_VERILOG;
     switch (node->kind) {
     case PROCESS_COMPUTE:
         if (!sched_compute(process, NULL, NULL, &compute)) return false;
-        cost_compute(&compute, binding, &target, out);
+        cost_compute(&compute, binding, target, out);
         return true;
     case PROCESS_WINDOW:
         if (!sched_window(process, NULL, &window)) return false;
-        cost_window(&window, binding, &target, out);
+        cost_window(&window, binding, target, out);
         return true;
     case PROCESS_REORDER:
         if (!sched_reorder(process, &reorder)) return false;
-        cost_reorder(&reorder, binding, &target, out);
+        cost_reorder(&reorder, binding, target, out);
         return true;
     case PROCESS_MERGE:
         if (!sched_merge(process, &merge)) return false;
-        cost_merge(&merge, binding, &target, out);
+        cost_merge(&merge, binding, target, out);
         return true;
     case PROCESS_CONVERTER:
-        cost_conversion(dfg_port(process, 0)->type, NULL, dfg_port(process, 1)->type, &target, out);
+        cost_conversion(dfg_port(process, 0)->type, NULL, dfg_port(process, 1)->type, target, out);
         return true;
-    case PROCESS_FORK: cost_fork(dfg_port(process, 0)->type, &target, out); return true;
+    case PROCESS_FORK: cost_fork(dfg_port(process, 0)->type, target, out); return true;
     }
     return false;
 }
@@ -265,12 +263,15 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node,
     set_port_words(process, space, config);
     dse_apply_binding(process, node->kind, &config->binding);
     ReportShape shape = process_shape(node);
+    CostTarget as_verilog = space->target;
     Cost cost = config->cost, verilog;
-    bool ok = verilog_cost(node, &config->binding, &space->target, &verilog);
-    assert(ok); /* as process_shape */
+    as_verilog.structure = STRUCTURE_VERILOG;
+    bool ok = own_cost(node, &config->binding, &as_verilog, &verilog);
+    if (node->kind == PROCESS_FORK || node->kind == PROCESS_WINDOW)
+        ok &= own_cost(node, &config->binding, &space->target, &cost); /* without the FIFOs behind
+                                                                        * them: fit-fifos has those */
+    assert(ok);                                                        /* as process_shape */
     (void)ok;
-    if (node->kind == PROCESS_FORK) /* without the FIFOs behind it, which fit-fifos sizes */
-        cost_fork(space->words.data[config->word[0]], &space->target, &cost);
     write_report(process, &shape, &cost, &verilog);
 }
 

@@ -14,17 +14,37 @@ typedef struct Windows {
     int64_t *elements;  /* per port: that its FIFO is estimated to hold beyond the usual */
 } Windows;
 
-/* Adds the deep FIFOs where branches part. `elements` are what each holds. */
-static void add_deep_fifos(const DseNode *node, const int64_t *elements, const Type *const *ends,
-                           Cost *sum)
+/* Adds the deep FIFOs where branches part, those of blocks as `kind` if they may be that. `elements`
+ * are what each holds. False: none may be. */
+static bool add_deep_fifos(const DseNode *node, const int64_t *elements, const Type *const *ends,
+                           FifoKind kind, Cost *sum)
 {
+    bool is_any = false;
     for (uint32_t i = 0; i < node->port_count; i++) {
         int64_t bits = dse_word_bits(ends[i]);
         int64_t words = elements[i] / dfg_word_elems(ends[i]);
+        bool is_small = memory_is_small(bits, words);
+        bool may_be = !is_small && bits * words <= MEMORY_MOST_LUTRAM;
         if (elements[i] > 0)
-            memory_fifo_cost(memory_is_small(bits, words) ? FIFO_SRL : FIFO_BRAM, bits, words,
-                             STRUCTURE_HLS, sum);
+            memory_fifo_cost(is_small ? FIFO_SRL
+                             : may_be ? kind
+                                      : FIFO_BRAM,
+                             bits, words, STRUCTURE_HLS, sum);
+        is_any |= elements[i] > 0 && may_be;
     }
+    return is_any;
+}
+
+/* Adds a configuration with deep FIFOs of blocks, and one with FIFOs of LUTRAM where fit-fifos may
+ * take that instead. */
+static void add_with_fifos(DseSpace *space, DseNode *node, const int64_t *elements,
+                           const Cost *cost, const Type *const *ends, const Binding *binding)
+{
+    Cost blocks = *cost, lutram = *cost;
+    add_deep_fifos(node, elements, ends, FIFO_BRAM, &blocks);
+    dse_add_config(space, node, &blocks, ends, NULL, binding);
+    if (space->target.counts_luts && add_deep_fifos(node, elements, ends, FIFO_LUTRAM, &lutram))
+        dse_add_config(space, node, &lutram, ends, NULL, binding);
 }
 
 /* Whether words of `pixels` positions of window dimension i serve output words of `outputs`. */
@@ -52,8 +72,7 @@ static bool add_window(Windows *s, const Type *const *ends, bool is_pinned)
     for (uint32_t n = 0; n < BINDING_COUNT; n++) {
         if (!dse_binding_variant(&choices, n, &binding)) continue;
         cost_window(&sched, &binding, &s->space->target, &cost);
-        add_deep_fifos(s->node, s->elements, ends, &cost);
-        dse_add_config(s->space, s->node, &cost, ends, NULL, &binding);
+        add_with_fifos(s->space, s->node, s->elements, &cost, ends, &binding);
     }
     return true;
 }
@@ -183,8 +202,7 @@ static void add_fork(const Fork *fork, const int64_t *word)
     }
     if (!dse_words_fit(fork->node, ends)) return;
     cost_fork(in, &fork->space->target, &cost);
-    add_deep_fifos(fork->node, fork->elements, ends, &cost);
-    dse_add_config(fork->space, fork->node, &cost, ends, NULL, NULL);
+    add_with_fifos(fork->space, fork->node, fork->elements, &cost, ends, NULL);
 }
 
 /* Adds configurations with the words that a neighbour has at the other end of a channel. */

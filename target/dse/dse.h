@@ -37,15 +37,21 @@ void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *ch
  * else is in the pipeline. docs/cost-model.md has the model.
  * Tests: test/unit/target/dse/objective_test.c, lit/target/dse/choose-unroll-objective.mir */
 
+/* What a window gives from a word in on, and how much of the time of all words in is left then. */
+typedef struct DseBacklog {
+    double share, lead;
+} DseBacklog;
+
 /* How far a process overlaps with those before and behind it. */
 typedef struct DseOverlap {
     double wait; /* share of its input that it must have before its first word out, at least */
-    const double *waits;  /* the same of each configuration; NULL: it is that of all */
-    double rest;          /* share of its work that is left when its last word is in */
-    double burst;         /* of a window: share of its words that it gives then, at least */
-    const double *bursts; /* the same of each configuration; NULL: it is that of all */
-    bool is_window;       /* gives a burst of words as soon as its last word is in */
-    bool hands_on;        /* gives words as they come, so bursts as well */
+    const double *waits;        /* the same of each configuration; NULL: it is that of all */
+    double rest;                /* share of its work that is left when its last word is in */
+    double burst;               /* of a window: share of its words that it gives then, at least */
+    const double *bursts;       /* the same of each configuration; NULL: it is that of all */
+    const DseBacklog *backlogs; /* of each configuration: of the word that most is left behind */
+    bool is_window;             /* gives a burst of words as soon as its last word is in */
+    bool hands_on;              /* gives words as they come, so bursts as well */
 } DseOverlap;
 
 /* Per node, in the space's arena. NULL: diagnosed. */

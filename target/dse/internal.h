@@ -189,4 +189,11 @@ bool dse_keep_given_words(DseSpace *space, DseNode *node) MUST_CHECK;
  * diagnosed. */
 bool dse_pinned_end(const Op *process, uint32_t port, const Type **end) MUST_CHECK;
 
+/* Between objectives (objective.c, latency_search.c). Shares of the limits in millionths, rounded up; a
+ * kind of cost without a limit is free. */
+Cost dse_share_weights(const Cost *limits);
+/* Of the best throughput. */
+DseAnswer dse_least_interval(const DseSpace *space, const DseTask *task, DseState *state);
+DseAnswer dse_least_pipeline_latency(const DseSpace *space, const DseTask *task, DseState *state);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "target/dse/dse.h"
+#include "target/dse/internal.h"
 #include "target/dse/solve/solve.h"
 
 /* Labels to try: for the least resources of a design, and for the feasibility of one S. */
@@ -32,8 +33,7 @@ const int64_t *dse_equal_intervals(const DseSpace *space, int64_t interval)
     return longest;
 }
 
-/* Shares of the limits, rounded up; a kind of cost without a limit is free. */
-static Cost share_weights(const Cost *limits)
+Cost dse_share_weights(const Cost *limits)
 {
     Cost weights = {.cycles = 0};
     for (int k = 0; k < COST_KINDS; k++)
@@ -46,7 +46,7 @@ static Cost share_weights(const Cost *limits)
 static DseAnswer save_resources(const DseSpace *space, const DseTask *task, DseState *state,
                                 const Cost *limits, const int64_t *longest, size_t max_labels)
 {
-    const DseProblem problem = {.weights = share_weights(&task->limits),
+    const DseProblem problem = {.weights = dse_share_weights(&task->limits),
                                 .limits = *limits,
                                 .longest = longest,
                                 .deadline = task->deadline,
@@ -63,7 +63,7 @@ DseProblem dse_first_problem(const DseSpace *space, const DseTask *task)
     if (task->objective == DSE_LATENCY) problem.weights.cycles = 1;
     if (task->objective == DSE_THROUGHPUT) problem.keeps_intervals = true;
     if (task->objective == DSE_FPS) {
-        problem.weights = share_weights(&task->limits);
+        problem.weights = dse_share_weights(&task->limits);
         problem.longest = dse_equal_intervals(space, task->interval);
     }
     return problem;
@@ -268,7 +268,7 @@ static void bisect(Bisection *b)
     }
 }
 
-static DseAnswer least_interval(const DseSpace *space, const DseTask *task, DseState *state)
+DseAnswer dse_least_interval(const DseSpace *space, const DseTask *task, DseState *state)
 {
     Bisection b = {.space = space,
                    .task = task,
@@ -291,249 +291,9 @@ static DseAnswer least_interval(const DseSpace *space, const DseTask *task, DseS
     return answer;
 }
 
-/* Rounds, labels for each, and parts of a cycle that sums are counted in. Sums are rounded down, so
- * they stay lower bounds. */
-enum { LATENCY_ROUNDS = 16, LATENCY_LABELS = 1000000, LATENCY_UNIT = 256 };
-/* Rounds without a new design until others are searched near the best one, and most of those rounds;
- * the least step and the greatest, in parts of the latency. */
-enum { STALE_ROUNDS = 4, STEP_ROUNDS = 16, LEAST_STEP = 4096, MOST_STEP = 128 };
-enum { LATENCY_DESIGNS = LATENCY_ROUNDS + STEP_ROUNDS + 1 };
-
-/* Every cut is a lower bound of the latency, so any convex combination of cuts is one too, and the
- * best design under a combination gives a bound. Two combinations alternate: that of cuts under which
- * the shortest design seen is as long as possible, which raises the bound, and one of the estimates
- * of designs near the best, in equal parts or with half of it from the best, which leads to good
- * designs. Where both only lead to designs that were seen, it is the combination of estimates under
- * which the shortest design is as long as possible, with a step: cycles that each node which differs
- * from the best design costs. Estimates are good near their designs. The step is doubled as long as
- * no better design is found. */
-typedef struct LatencySearch {
-    const DseSpace *space;
-    const DseTask *task;
-    DseState *state;
-    DseCut cuts[LATENCY_DESIGNS], estimates[LATENCY_DESIGNS], aggregate;
-    uint32_t *designs[LATENCY_DESIGNS];
-    uint32_t count;  /* of both */
-    int64_t **extra; /* what the aggregate cut gives for each configuration */
-    uint32_t best;   /* design */
-    double latencies[LATENCY_DESIGNS];
-    double latency, bound;
-    uint32_t stale; /* rounds since the last new design */
-    double step;    /* 0: there is none */
-} LatencySearch;
-
-static double sum_under(const LatencySearch *f, const DseCut *cut, const uint32_t *design)
-{
-    double sum = 0;
-    for (uint32_t n = 0; n < f->space->nodes.len; n++)
-        sum += dse_cut_value(cut, f->space, n, design[n]);
-    return sum;
-}
-
-static bool was_seen(const LatencySearch *f, uint32_t design)
-{
-    for (uint32_t i = 0; i < design; i++)
-        if (memcmp(f->designs[i], f->designs[design], f->space->nodes.len * sizeof(uint32_t)) == 0)
-            return true;
-    return false;
-}
-
-/* Adds the chosen design and its cut. */
-static void add_design(LatencySearch *f)
-{
-    uint32_t last = f->count++;
-    size_t nodes = f->space->nodes.len;
-    f->cuts[last] = dse_cut(f->space);
-    f->estimates[last] = dse_cut(f->space);
-    double latency = dse_pipeline_latency(f->space, f->state->chosen, f->task->overlaps,
-                                          &f->cuts[last], &f->estimates[last]);
-    f->designs[last] = ARENA_ARRAY(f->space->arena, uint32_t, nodes + 1);
-    memcpy(f->designs[last], f->state->chosen, nodes * sizeof(uint32_t));
-    f->latencies[last] = latency;
-    f->stale++;
-    if (!was_seen(f, last)) f->stale = 0;
-    if (latency < f->latency) {
-        f->latency = latency;
-        f->best = last;
-    }
-}
-
-static void add_cut(LatencySearch *f, const DseCut *cut, double share)
-{
-    for (size_t n = 0; n < f->space->nodes.len; n++) {
-        f->aggregate.fill[n] += share * cut->fill[n];
-        f->aggregate.interval[n] += share * cut->interval[n];
-        f->aggregate.handover[n] += share * cut->handover[n];
-        f->aggregate.wait[n] += share * cut->wait[n];
-    }
-}
-
-/* Whether it is a round of estimates. */
-static bool wants_design(const LatencySearch *f)
-{
-    return f->count % 2 == 0 || f->step > 0;
-}
-
-/* Shares of linear functions under which the shortest of the designs is as long as possible. */
-static void find_longest(const LatencySearch *f, const DseCut *functions, double *shares)
-{
-    double sums[LATENCY_DESIGNS];
-    DseCuttingPlanes *planes = dse_cutting_plane_create(f->count, 1, 1);
-    for (uint32_t i = 0; i < f->count; i++) {
-        for (uint32_t j = 0; j < f->count; j++)
-            sums[j] = sum_under(f, &functions[j], f->designs[i]);
-        dse_cutting_plane_add(planes, 0, sums);
-    }
-    (void)dse_cutting_plane_solve(planes, shares);
-    dse_cutting_plane_free(planes);
-}
-
-static void find_shares(const LatencySearch *f, double *shares)
-{
-    const double near = 1.02 * f->latency;
-    double sum = 0;
-    for (uint32_t i = 0; i < f->count; i++) {
-        shares[i] = f->latencies[i] <= near ? 1 : 0;
-        if (i == f->best && f->count % 4 == 0) shares[i] = f->count;
-        sum += shares[i];
-    }
-    for (uint32_t i = 0; i < f->count; i++) shares[i] /= sum;
-    if (f->step > 0)
-        find_longest(f, f->estimates, shares);
-    else if (!wants_design(f))
-        find_longest(f, f->cuts, shares);
-}
-
-static void aggregate_cuts(LatencySearch *f)
-{
-    double shares[LATENCY_DESIGNS];
-    find_shares(f, shares);
-    f->aggregate = dse_cut(f->space);
-    f->aggregate.overlaps = f->task->overlaps;
-    for (uint32_t i = 0; i < f->count; i++)
-        add_cut(f, wants_design(f) ? &f->estimates[i] : &f->cuts[i], shares[i]);
-    for (uint32_t n = 0; n < f->space->nodes.len; n++) {
-        const DseNode *node = &f->space->nodes.data[n];
-        for (uint32_t c = 0; c < node->configs.len; c++) {
-            double step = c == f->designs[f->best][n] ? 0 : f->step;
-            f->extra[n][c] =
-                (int64_t)(LATENCY_UNIT * (dse_cut_value(&f->aggregate, f->space, n, c) + step));
-        }
-    }
-}
-
-static void choose_best(LatencySearch *f)
-{
-    memcpy(f->state->chosen, f->designs[f->best], f->space->nodes.len * sizeof(uint32_t));
-}
-
-/* Searches among designs all of whose intervals are below the best latency, since those of a better
- * design are. False: there is nothing more to gain. */
-static bool search_latency(LatencySearch *f)
-{
-    const bool is_bound = !wants_design(f);
-    int64_t most = (int64_t)ceil(f->latency) - 1;
-    if (f->task->interval > 0 && f->task->interval < most) most = f->task->interval;
-    const DseProblem problem = {.extra = f->extra,
-                                .limits = f->task->limits,
-                                .longest = dse_equal_intervals(f->space, most),
-                                .max_labels = LATENCY_LABELS,
-                                .deadline = f->task->deadline};
-    int64_t value;
-    aggregate_cuts(f);
-    DseStatus status = dse_solve(f->space, &problem, f->state, &value);
-    if (status == DSE_INFEASIBLE) f->bound = f->latency;
-    if (!dse_found_design(status)) return false;
-    if (is_bound) f->bound = fmax(f->bound, (double)f->state->bound / LATENCY_UNIT);
-    add_design(f);
-    return ceil(f->bound) < ceil(f->latency);
-}
-
-/* Searches near the best design. */
-static void search_near(LatencySearch *f)
-{
-    const double least = f->latency / LEAST_STEP, most = f->latency / MOST_STEP;
-    f->step = least;
-    for (uint32_t i = 0; i < STEP_ROUNDS && f->step <= most; i++) {
-        const double before = f->latency;
-        if (!search_latency(f)) break;
-        f->step = f->latency < before ? least : 2 * f->step;
-    }
-}
-
-/* Designs to begin with: those of the least sum of cycles at the best interval and at somewhat
- * longer ones. */
-static void add_first_designs(LatencySearch *f, int64_t interval)
-{
-    static const int64_t eighths[] = {8, 9, 10, 12, 16};
-    DseProblem problem = {.weights.cycles = 1,
-                          .limits = f->task->limits,
-                          .max_labels = LATENCY_LABELS,
-                          .deadline = f->task->deadline};
-    int64_t value;
-    add_design(f);
-    for (size_t i = 0; i < COUNT_OF(eighths); i++) {
-        int64_t longest = interval * eighths[i] / 8;
-        if (f->task->interval > 0 && longest > f->task->interval) break;
-        problem.longest = dse_equal_intervals(f->space, longest);
-        if (dse_found_design(dse_solve(f->space, &problem, f->state, &value))) add_design(f);
-    }
-}
-
-/* Least resources of configurations that make no time of the best design later: the times grow with
- * each configuration's fill, work, wait and hand-over. */
-static void save_at_latency(LatencySearch *f)
-{
-    enum { FORBIDDEN = 1000000000 };
-    const DseProblem problem = {.weights = share_weights(&f->task->limits),
-                                .extra = f->extra,
-                                .limits = f->task->limits,
-                                .max_labels = SAVING_LABELS,
-                                .deadline = f->task->deadline};
-    int64_t value;
-    choose_best(f);
-    for (uint32_t n = 0; n < f->space->nodes.len; n++)
-        for (uint32_t c = 0; c < f->space->nodes.data[n].configs.len; c++)
-            f->extra[n][c] = dse_is_no_later(f->space, f->task->overlaps, n, c, f->state->chosen[n])
-                                 ? 0
-                                 : FORBIDDEN;
-    if (!dse_found_design(dse_solve(f->space, &problem, f->state, &value)) || value >= FORBIDDEN)
-        choose_best(f);
-}
-
-/* A frame takes at least the longest interval, and the first design has the shortest one possible:
- * its interval is the first bound. */
-static DseAnswer least_pipeline_latency(const DseSpace *space, const DseTask *task, DseState *state)
-{
-    DseAnswer answer = least_interval(space, task, state);
-    if (!dse_found_design(answer.status) || space->nodes.len == 0) return answer;
-    if (task->interval > 0 && answer.value > task->interval) {
-        answer.status = answer.bound > task->interval ? DSE_INFEASIBLE : DSE_FAILED;
-        return answer;
-    }
-    LatencySearch *f = ARENA_NEW(space->arena, LatencySearch);
-    *f = (LatencySearch){.space = space,
-                         .task = task,
-                         .state = state,
-                         .latency = INFINITY,
-                         .bound = (double)answer.bound,
-                         .extra = ARENA_ARRAY(space->arena, int64_t *, space->nodes.len + 1)};
-    for (size_t n = 0; n < space->nodes.len; n++)
-        f->extra[n] = ARENA_ARRAY(space->arena, int64_t, space->nodes.data[n].configs.len + 1);
-    add_first_designs(f, answer.value);
-    bool more = true;
-    while (more && f->count <= LATENCY_ROUNDS && f->stale < STALE_ROUNDS) more = search_latency(f);
-    if (more) search_near(f);
-    save_at_latency(f);
-    answer.value = (int64_t)ceil(f->latency);
-    answer.bound = (int64_t)fmin(ceil(f->bound), ceil(f->latency));
-    answer.status = answer.bound < answer.value ? DSE_FEASIBLE : DSE_OPTIMAL;
-    return answer;
-}
-
 int64_t dse_value(const DseSpace *space, const DseTask *task, const uint32_t *chosen)
 {
-    const Cost total = dse_total(space, chosen), weights = share_weights(&task->limits);
+    const Cost total = dse_total(space, chosen), weights = dse_share_weights(&task->limits);
     DseCut cut;
     switch (task->objective) {
     case DSE_LATENCY: return total.cycles;
@@ -550,8 +310,8 @@ DseAnswer dse_optimize(const DseSpace *space, const DseTask *task, DseState *sta
 {
     switch (task->objective) {
     case DSE_LATENCY: return least_cycles(space, task, state);
-    case DSE_PIPELINE_LATENCY: return least_pipeline_latency(space, task, state);
-    case DSE_THROUGHPUT: return least_interval(space, task, state);
+    case DSE_PIPELINE_LATENCY: return dse_least_pipeline_latency(space, task, state);
+    case DSE_THROUGHPUT: return dse_least_interval(space, task, state);
     case DSE_FPS:
         return save_resources(space, task, state, &task->limits,
                               dse_equal_intervals(space, task->interval), task->max_labels);

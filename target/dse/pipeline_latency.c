@@ -18,15 +18,19 @@ typedef struct Times {
     double first_in, last_in;
     double burst,
         burst_in; /* when the burst of a window begins in the words out, and in those in */
-    double share, share_in;             /* of all words out, and in, that the burst is */
+    double share, share_in;     /* of all words out, and in, that the burst is */
+    double backlog, backlog_in; /* the same of a word before the last one */
+    double backlog_share, backlog_share_in;
+    double lead; /* of that word: how much of the time of all words in is left */
     uint32_t first_source, last_source; /* nodes that decide the words in; UINT32_MAX: the input */
     uint32_t burst_source; /* the one that gives a window the word behind which its burst comes */
+    uint32_t burst_first;  /* the one that gives it its first word */
     bool has_burst;        /* among the words out */
 } Times;
 
 /* What decides a time. */
 typedef enum FirstBy { FIRST_BY_FILL, FIRST_BY_WAIT } FirstBy;
-typedef enum LastBy { LAST_BY_WORK, LAST_BY_REST, LAST_BY_BURST } LastBy;
+typedef enum LastBy { LAST_BY_WORK, LAST_BY_REST, LAST_BY_BURST, LAST_BY_BACKLOG } LastBy;
 
 typedef struct TimingGraph {
     const DseSpace *space;
@@ -90,10 +94,11 @@ static double window_wait(const WindowSchedule *sched)
     return before < in ? (double)before / (double)(in - 1) : 1;
 }
 
-/* The share of a window's words out that it gives when its last word is in: those whose last tap is
- * that word, or padding behind it. Words out follow each other in the order of their coordinates in
- * the scan, so they are counted behind the coordinates of the last read. */
-static double burst_share(const WindowSchedule *sched)
+/* The share of a window's words out that it gives from when so many words in are to come: those whose
+ * last tap is the word before them, or comes later, or is padding behind the input. Words out follow
+ * each other in the order of their coordinates in the scan, so they are counted behind the coordinates
+ * of that read. */
+static double share_behind(const WindowSchedule *sched, int64_t to_come)
 {
     uint32_t count = sched->params.count;
     int64_t row = sched_window_row_words(sched, 0) / sched->inner_words, last = 0, pitch = row;
@@ -103,7 +108,7 @@ static double burst_share(const WindowSchedule *sched)
         pitch /= i + 1 < count ? sched->box[i + 1] : 1;
         all *= sched->dim[i].out;
     }
-    last -= sched->shift + sched->lead * row;
+    last -= sched->shift + sched->lead * row + to_come;
     if (last <= 0) return 1.0 / (double)sched->outer;
     for (uint32_t i = count; i-- > 1; last /= sched->box[i]) at[i] = last % sched->box[i];
     at[0] = last;
@@ -119,12 +124,30 @@ static double burst_share(const WindowSchedule *sched)
     return (double)(behind + is_met) / (double)(all * sched->outer);
 }
 
+/* A word before the last one may bring more than the time up to the last one takes to work off, as where
+ * words out of several pixels are complete in the middle of such: of the last row of words in, the one
+ * that brings most if a frame is worked off in the time that it comes in. */
+static DseBacklog find_backlog(const WindowSchedule *sched)
+{
+    int64_t row = sched_window_row_words(sched, 0) / sched->inner_words;
+    double words = (double)(sched->dim[0].in * row * sched->outer), most = share_behind(sched, 0);
+    DseBacklog backlog = {.share = most};
+    for (int64_t to_come = 1; to_come <= row && to_come < (int64_t)words - 1; to_come++) {
+        DseBacklog other = {share_behind(sched, to_come), (double)to_come / (words - 1)};
+        if (other.share - other.lead <= most) continue;
+        most = other.share - other.lead;
+        backlog = other;
+    }
+    return backlog;
+}
+
 /* Waits and bursts of a window's configurations, which have words of more or fewer pixels. */
 static bool find_shares(const DseSpace *space, const DseNode *node, DseOverlap *overlap)
 {
     WindowSchedule sched;
     double *waits = ARENA_ARRAY(space->arena, double, node->configs.len + 1);
     double *bursts = ARENA_ARRAY(space->arena, double, node->configs.len + 1);
+    DseBacklog *backlogs = ARENA_ARRAY(space->arena, DseBacklog, node->configs.len + 1);
     overlap->wait = overlap->burst = 1;
     for (size_t c = 0; c < node->configs.len; c++) {
         const int64_t *word = node->configs.data[c].word;
@@ -132,12 +155,14 @@ static bool find_shares(const DseSpace *space, const DseNode *node, DseOverlap *
         for (uint32_t i = 0; i < node->port_count; i++) ends[i] = space->words.data[word[i]];
         if (!sched_window(node->process, ends, &sched)) return false;
         waits[c] = window_wait(&sched);
-        bursts[c] = burst_share(&sched);
+        bursts[c] = share_behind(&sched, 0);
+        backlogs[c] = find_backlog(&sched);
         if (waits[c] < overlap->wait) overlap->wait = waits[c];
         if (bursts[c] < overlap->burst) overlap->burst = bursts[c];
     }
     overlap->waits = waits;
     overlap->bursts = bursts;
+    overlap->backlogs = backlogs;
     return true;
 }
 
@@ -217,6 +242,14 @@ static double burst_of(const TimingGraph *f, uint32_t node)
     return overlap->bursts && !f->is_bound ? overlap->bursts[f->chosen[node]] : overlap->burst;
 }
 
+/* None for bounds, which are of any configuration. */
+static DseBacklog backlog_of(const TimingGraph *f, uint32_t node)
+{
+    const DseOverlap *overlap = &f->overlaps[node];
+    return overlap->backlogs && !f->is_bound ? overlap->backlogs[f->chosen[node]]
+                                             : (DseBacklog){.share = burst_of(f, node)};
+}
+
 static double first_out(const TimingGraph *f, uint32_t node, FirstBy *by)
 {
     const Times *t = &f->times[node];
@@ -236,9 +269,16 @@ static double last_out(const TimingGraph *f, uint32_t node, LastBy *by)
     double burst = t->burst_in + t->share_in * work + handover(config);
     *by = worked >= rest ? LAST_BY_WORK : LAST_BY_REST;
     double last = worked >= rest ? worked : rest;
-    if (!t->has_burst || burst <= last) return last;
-    *by = LAST_BY_BURST;
-    return burst;
+    double backlog = t->backlog_in + t->backlog_share_in * work + handover(config);
+    if (t->has_burst && burst > last) {
+        *by = LAST_BY_BURST;
+        last = burst;
+    }
+    if (t->has_burst && backlog > last) {
+        *by = LAST_BY_BACKLOG;
+        last = backlog;
+    }
+    return last;
 }
 
 static void take_source(Times *t, uint32_t node, const Times *source)
@@ -257,7 +297,11 @@ static void take_source(Times *t, uint32_t node, const Times *source)
         t->has_burst = true;
         t->burst_in = source->burst;
         t->share_in = source->share;
+        t->backlog_in = source->backlog;
+        t->backlog_share_in = source->backlog_share;
+        t->lead = source->lead;
         t->burst_source = source->burst_source;
+        t->burst_first = source->burst_first;
     }
 }
 
@@ -267,7 +311,10 @@ static void find_times(TimingGraph *f, uint32_t node)
     LastBy last_by;
     Times *t = &f->times[node];
     const DseOverlap *overlap = &f->overlaps[node];
-    *t = (Times){.first_source = UINT32_MAX, .last_source = UINT32_MAX, .burst_source = UINT32_MAX};
+    *t = (Times){.first_source = UINT32_MAX,
+                 .last_source = UINT32_MAX,
+                 .burst_source = UINT32_MAX,
+                 .burst_first = UINT32_MAX};
     for (size_t e = 0; e < f->space->edges.len; e++) {
         const DseEdge *edge = &f->space->edges.data[e];
         if (edge->to == node) take_source(t, edge->from, &f->times[edge->from]);
@@ -276,10 +323,17 @@ static void find_times(TimingGraph *f, uint32_t node)
     t->last = last_out(f, node, &last_by);
     t->burst = t->burst_in;
     t->share = t->share_in;
+    t->backlog = t->backlog_in;
+    t->backlog_share = t->backlog_share_in;
     if (overlap->is_window) {
+        const DseBacklog backlog = backlog_of(f, node);
         t->burst = t->last_in;
         t->share = burst_of(f, node);
+        t->backlog = t->last_in - backlog.lead * (t->last_in - t->first_in);
+        t->backlog_share = backlog.share;
+        t->lead = backlog.lead;
         t->burst_source = t->last_source;
+        t->burst_first = t->first_source;
     }
     t->has_burst = overlap->is_window || (overlap->hands_on && t->has_burst);
 }
@@ -345,6 +399,11 @@ static void weigh_last(const TimingGraph *f, uint32_t node, PathWeights *weights
     case LAST_BY_BURST:
         cut->interval[node] = weight * t->share_in;
         if (t->burst_source != UINT32_MAX) weights[t->burst_source].last += weight;
+        break;
+    case LAST_BY_BACKLOG:
+        cut->interval[node] = weight * t->backlog_share_in;
+        if (t->burst_source != UINT32_MAX) weights[t->burst_source].last += weight * (1 - t->lead);
+        if (t->burst_first != UINT32_MAX) weights[t->burst_first].first += weight * t->lead;
         break;
     }
 }
