@@ -359,6 +359,7 @@ static Op *design_for_cards(Compile *compile, const Op *module, SearchOptions *c
 {
     enum { LESS_PERCENT = 85 };
     const DeviceTarget *whole = compile->target;
+    free(compile->part);
     DeviceTarget *part = compile->part = xmalloc(sizeof *part);
     Op *design = NULL;
     DiagHold first = {0};
@@ -391,21 +392,24 @@ static Op *design_for_cards(Compile *compile, const Op *module, SearchOptions *c
     return design;
 }
 
-/* A card for several designs, and the options of one of them. */
+/* So many cards for several designs, on each of them or on all together, and the options of one. */
+typedef struct Tile {
+    int64_t cards, designs;
+} Tile;
+
 typedef struct Tiling {
     CompileOptions options;
     DriverCards cards;
-    DeviceTarget target;
+    DeviceTarget target, taken; /* of one design; of the design that is taken */
 } Tiling;
 
-static void divide_card(Compile *compile, Tiling *tiling, const Compile *whole, int64_t designs)
+static void divide_cards(Compile *compile, Tiling *tiling, const Compile *whole, Tile tile)
 {
     tiling->options = *whole->options;
     tiling->cards = *whole->options->cards;
     tiling->target = *whole->target;
     tiling->options.cards = &tiling->cards;
-    tiling->cards.instances = designs;
-    driver_divide(&tiling->target, designs);
+    driver_take_tile(&tiling->cards, tile.cards, tile.designs, &tiling->target);
     compile->options = &tiling->options;
     compile->target = &tiling->target;
 }
@@ -422,49 +426,97 @@ static int64_t utilization(const Op *design)
     return most;
 }
 
-/* Whether so many designs give more frames a second than others do. */
-static bool is_faster(const Op *design, int64_t designs, const Op *other, int64_t others)
+/* What is compared of tiles: frames a second for a card, of equal ones all frames. */
+static bool is_faster(const Op *design, Tile tile, const Op *other, Tile others)
 {
-    return !other || designs * top_number(other, EMITHLS_ATTR_TIMING, EMITHLS_TIMING_INTERVAL) >
-                         others * top_number(design, EMITHLS_ATTR_TIMING, EMITHLS_TIMING_INTERVAL);
+    if (!other) return true;
+    int64_t rate = tile.designs * others.cards *
+                   top_number(other, EMITHLS_ATTR_TIMING, EMITHLS_TIMING_INTERVAL);
+    int64_t before = others.designs * tile.cards *
+                     top_number(design, EMITHLS_ATTR_TIMING, EMITHLS_TIMING_INTERVAL);
+    return rate > before || (rate == before && tile.cards > others.cards);
 }
 
-/* Elastic-DF's algorithm 1 for cards that each hold whole designs: one more until they use as much of
- * a card as is asked for, none fits, or several times no more frames come of it. The number with the
- * most frames is taken. NULL: diagnosed. */
-static Op *design_in_copies(Compile *compile, Tiling *tiling, const Op *module,
-                            SearchOptions *chosen)
+/* The best tile so far, and what there is to say of it. */
+typedef struct BestTile {
+    Op *design; /* NULL: there is none yet */
+    Tile tile;
+    int64_t used; /* percent */
+    SearchOptions search;
+    DiagHold messages;
+} BestTile;
+
+enum { MAX_DESIGNS = 64, MAX_WORSE = 3 };
+
+/* A design of a tile; what is wrong with the first tile of all is said. True: it is taken. *share: what it
+ * uses, 100 if there is none. */
+static bool try_tile(Compile *compile, Tiling *tiling, const Op *module, Tile tile, BestTile *best,
+                     int64_t *share)
 {
-    enum { MAX_DESIGNS = 64, MAX_WORSE = 3 };
-    const Compile whole = *compile;
-    DiagHold kept = {0};
-    Op *best = NULL;
-    int64_t taken = 1, used = 0;
-    for (int64_t designs = 1, worse = 0; designs <= MAX_DESIGNS && worse < MAX_WORSE; designs++) {
-        SearchOptions search = *chosen;
-        DiagHold messages;
-        divide_card(compile, tiling, &whole, designs);
-        diag_hold_begin(&messages, module->ctx);
-        Op *design = best_design(compile, module, &search);
-        diag_hold_end(&messages);
-        int64_t share = design ? utilization(design) : 100;
-        bool is_taken = design ? is_faster(design, designs, best, taken) : designs == 1;
-        worse = is_taken ? 0 : worse + 1;
-        DiagHold *dropped = is_taken ? &kept : &messages;
-        diag_hold_free(dropped);
-        if (is_taken) kept = messages;
-        Op *erased = is_taken ? best : design;
-        if (erased) op_erase(erased);
-        if (is_taken) best = design, taken = designs, used = share, *chosen = search;
-        if (!design || share >= whole.options->cards->min_utilization) break;
+    SearchOptions search = best->search;
+    DiagHold messages;
+    diag_hold_begin(&messages, module->ctx);
+    Op *design = driver_is_spread(compile->options) ? design_for_cards(compile, module, &search)
+                                                    : best_design(compile, module, &search);
+    diag_hold_end(&messages);
+    *share = design ? utilization(design) : 100;
+    const bool is_taken = design ? is_faster(design, tile, best->design, best->tile)
+                                 : !best->design && tile.designs == 1;
+    DiagHold *dropped = is_taken ? &best->messages : &messages;
+    Op *erased = is_taken ? best->design : design;
+    diag_hold_free(dropped);
+    if (erased) op_erase(erased);
+    if (!is_taken) return false;
+    tiling->taken = *compile->target;
+    *best = (BestTile){design, tile, *share, design ? search : best->search, messages};
+    return design != NULL;
+}
+
+/* One design more on so many cards until they use as much as is asked for, none fits, or several times
+ * no more frames come of it. True: they use as much. */
+static bool fill_cards(Compile *compile, Tiling *tiling, const Compile *whole, const Op *module,
+                       int64_t cards, BestTile *best)
+{
+    const int64_t most_worse = driver_is_spread(whole->options) ? MAX_WORSE * cards : MAX_WORSE;
+    for (int64_t designs = 1, worse = 0; designs <= MAX_DESIGNS && worse < most_worse; designs++) {
+        const Tile tile = {cards, designs};
+        int64_t share;
+        divide_cards(compile, tiling, whole, tile);
+        const bool has_design = best->design != NULL;
+        worse = try_tile(compile, tiling, module, tile, best, &share) ? 0 : worse + 1;
+        if (!best->design && !has_design) return false; /* not even one */
+        if (share >= whole->options->cards->min_utilization) return best->used >= share;
     }
-    diag_hold_report(&kept);
-    diag_hold_free(&kept);
-    divide_card(compile, tiling, &whole, taken);
-    if (best)
-        op_remark(emithls_top(best), "%lld designs on each card use %lld %% of it",
-                  (long long)taken, (long long)used);
-    return best;
+    return false;
+}
+
+/* Elastic-DF's algorithm 1: with dp for cards that each hold whole designs; else for tiles, whose designs
+ * may lie on several cards, of one card, two, and so on. The tile with the most frames for a card is
+ * taken. NULL: diagnosed. */
+static Op *design_in_tile(Compile *compile, Tiling *tiling, const Op *module, SearchOptions *chosen)
+{
+    const Compile whole = *compile;
+    const bool is_spread = driver_is_spread(compile->options);
+    const bool has_fewer = is_spread && compile->options->cards->takes_fewer;
+    const int64_t all = compile->options->cards->system.card_count;
+    BestTile best = {.search = *chosen};
+    bool is_full = false;
+    for (int64_t cards = has_fewer ? 1 : all; cards <= all && !is_full; cards++)
+        is_full = fill_cards(compile, tiling, &whole, module, cards, &best);
+    diag_hold_report(&best.messages);
+    diag_hold_free(&best.messages);
+    if (!best.design) return NULL;
+    divide_cards(compile, tiling, &whole, best.tile);
+    compile->target = &tiling->taken;
+    *chosen = best.search;
+    if (is_spread)
+        op_remark(emithls_top(best.design),
+                  "%lld designs on %lld of the cards, of which they use %lld %%",
+                  (long long)best.tile.designs, (long long)best.tile.cards, (long long)best.used);
+    else
+        op_remark(emithls_top(best.design), "%lld designs on each card use %lld %% of it",
+                  (long long)best.tile.designs, (long long)best.used);
+    return best.design;
 }
 
 bool driver_is_spread(const CompileOptions *options)
@@ -564,8 +616,8 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
     Tiling *tiling = xcalloc(1, sizeof *tiling);
     const bool is_tiled = options->cards && options->cards->min_utilization > 0;
     Op *design = !is_network                 ? NULL
+                 : is_tiled                  ? design_in_tile(&compile, tiling, *module, &chosen)
                  : driver_is_spread(options) ? design_for_cards(&compile, *module, &chosen)
-                 : is_tiled                  ? design_in_copies(&compile, tiling, *module, &chosen)
                                              : best_design(&compile, *module, &chosen);
     verify_semantics_free(compile.semantics);
     if (design) remark_reserve(design, &options->search, &chosen);

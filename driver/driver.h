@@ -138,24 +138,28 @@ typedef struct CardOptions {
     const char *system; /* a system file; NULL: so many cards in a chain */
     int64_t cards;      /* LIMIT_NOT_GIVEN: none are asked for, unless there is a file */
     const char *mode;   /* "dp", "swmp", "hwmp", "tmp" or DRIVER_MODE_AUTO; NULL: "hwmp" */
-    int64_t instances;  /* of the design on each card, with "dp"; LIMIT_NOT_GIVEN: 1 */
-    int64_t
-        min_utilization; /* percent: that many designs on each card, with "dp", as use it or give
-                                the most frames; LIMIT_NOT_GIVEN: `instances` says how many */
+    /* Of the design, with "dp" on each card, else on all of them together: a number, or "auto"; NULL: 1. */
+    const char *instances;
+    /* Percent: as many instances, and where they go over cards as many cards, as use it or give the most
+     * frames; LIMIT_NOT_GIVEN: `instances` says how many. */
+    int64_t min_utilization;
 } CardOptions;
 
 /* What they are. Its texts live in the context. */
 typedef struct DriverCards {
     System system;
     const char *mode;
-    int64_t instances;       /* on each card */
+    int64_t instances;       /* with "dp" on each card, else on all of them */
     int64_t min_utilization; /* percent, for which driver_compile chooses them; 0: they are given */
+    bool takes_fewer;        /* cards, too, but with "dp" */
     /* NULL, or what driver_compile resolves again for each mode, which must live until then. */
     const CardOptions *options;
     const DeviceOptions *device;
 } DriverCards;
 
 bool driver_wants_cards(const CardOptions *options);
+/* Instances of CardOptions as a number, 0: driver_compile chooses it. False: it is none from 1 to 64. */
+bool driver_read_instances(const char *text, int64_t *out);
 /* Whether cards are asked for, and their mode is to be chosen. */
 bool driver_chooses_mode(const CardOptions *options);
 /* As driver_resolve_device, for the device of the cards: *target is what a design on all of them may

@@ -51,8 +51,9 @@ int64_t driver_use(const Op *design, CostKind kind);
 void driver_count_cards(const Op *design, int64_t *cards, int64_t *copies);
 /* The amount of a kind; NULL: it is no resource of a device. */
 const int64_t *driver_resource_of(const Resources *resources, CostKind kind);
-/* What one of so many designs on a card may use, from what the card has for them. */
-void driver_divide(DeviceTarget *target, int64_t designs);
+/* The first cards of a system, for so many designs (with "dp" on each, else together); *target, which
+ * is what a design on all of its cards may use, becomes what one of them may. */
+void driver_take_tile(DriverCards *cards, int64_t count, int64_t designs, DeviceTarget *target);
 
 /* Options of choose-unroll, as a pipeline has them in braces. */
 void driver_add_search_options(StrBuf *out, const StageOptions *options);

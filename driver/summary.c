@@ -21,12 +21,14 @@ typedef struct Figures {
     int64_t sum, most;
 } Figures;
 
-/* A number of all processes: its sum, and the largest one. */
+/* A number of all processes: its sum, and the largest one. Cycles are those of one instance. */
 static Figures figures(const Op *design, const char *name)
 {
     Figures out = {0};
+    const bool is_of_frame = strcmp(name, DFG_COST_CYCLES) == 0;
     FOR_EACH_OP(op, region_entry(op_region(design, 0))) {
         if (op->def != EMITHLS(FUNC) || op_attr(op, EMITHLS_ATTR_TOP)) continue;
+        if (is_of_frame && op_attr(op, SYS_ATTR_INSTANCE)) continue;
         int64_t value = report_number(op, name);
         out.sum += value;
         if (value > out.most) out.most = value;
@@ -71,7 +73,8 @@ static void add_times(const Op *design, int64_t clock, StrBuf *out)
     int64_t interval, latency;
     const bool is_simulated = driver_design_times(design, &interval, &latency);
     if (interval > 0)
-        strbuf_printf(out, "%.1f frames/s%s, ", (double)clock * 1000000 / (double)interval,
+        strbuf_printf(out, "%.1f frames/s%s, ",
+                      (double)(sys_tile_size(design) * clock) * 1000000 / (double)interval,
                       timing ? "" : " (predicted, FIFOs may slow it down)");
     strbuf_add_c(out, is_simulated ? "the first frame takes " : "the first frame takes at most ");
     add_milliseconds(out, latency, clock);
@@ -122,6 +125,8 @@ void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *
     strbuf_printf(out, "%.*s at %lld MHz: ", STR_ARG(target->device.name),
                   (long long)target->clock);
     if (copies > 1) strbuf_printf(out, "%lld designs, each ", (long long)copies);
+    if (sys_tile_size(design) > 1)
+        strbuf_printf(out, "%lld designs, together ", (long long)sys_tile_size(design));
     add_times(design, target->clock, out);
     size_t line = out->len;
     strbuf_add_c(out, share_title);

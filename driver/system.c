@@ -66,6 +66,14 @@ bool driver_wants_cards(const CardOptions *options)
     return options->system || options->cards != LIMIT_NOT_GIVEN;
 }
 
+bool driver_read_instances(const char *text, int64_t *out)
+{
+    enum { MAX_INSTANCES = 64 };
+    char *end = NULL;
+    *out = !text ? 1 : strcmp(text, "auto") == 0 ? 0 : strtol(text, &end, 10);
+    return !end || (end != text && *end == '\0' && *out >= 1 && *out <= MAX_INSTANCES);
+}
+
 /* Cards of one device, whose places mean the same, and of one clock: links do not change it. */
 static bool check_alike(const System *system, DriverErrors errors)
 {
@@ -113,20 +121,35 @@ static Resources times(const Resources *r, int64_t by, int64_t of)
                        r->dsp * by / of};
 }
 
-void driver_divide(DeviceTarget *target, int64_t designs)
+static void divide(DeviceTarget *target, int64_t designs)
 {
     target->budget = times(&target->budget, 1, designs);
     for (uint32_t i = 0; i < target->device.die_count; i++)
         target->dies[i] = times(&target->dies[i], 1, designs);
 }
 
-/* What one design may use: of all cards together, or its part of one. */
-static void set_budget(const DriverCards *cards, bool is_split, DeviceTarget *target)
+/* What one design may use: its part of one card, or of all cards together. Of these it may use dies
+ * as a whole, since others lie beside it. */
+static void set_budget(const DriverCards *cards, int64_t of, DeviceTarget *target)
 {
-    if (is_split)
-        target->budget = times(&target->budget, cards->system.card_count, 1);
+    if (strcmp(cards->mode, "dp") == 0)
+        divide(target, cards->instances);
     else
-        driver_divide(target, cards->instances);
+        target->budget = times(&target->budget, cards->system.card_count, of * cards->instances);
+}
+
+void driver_take_tile(DriverCards *cards, int64_t count, int64_t designs, DeviceTarget *target)
+{
+    System *system = &cards->system;
+    const int64_t all = system->card_count;
+    uint32_t links = 0;
+    for (uint32_t i = 0; i < system->link_count; i++)
+        if (system->links[i].from < count && system->links[i].to < count)
+            system->links[links++] = system->links[i];
+    system->link_count = links;
+    system->card_count = (uint32_t)count;
+    cards->instances = designs;
+    set_budget(cards, all, target);
 }
 
 /* The list of controllers, with that of the links. */
@@ -146,10 +169,17 @@ static const char *with_ethernet(Context *ctx, const char *shell, const Device *
 static bool resolve_system(Context *ctx, const CardOptions *options, const DeviceOptions *device,
                            DriverErrors errors, DriverCards *out)
 {
-    *out =
-        (DriverCards){.mode = options->mode ? options->mode : "hwmp",
-                      .instances = options->instances == LIMIT_NOT_GIVEN ? 1 : options->instances,
-                      .min_utilization = i64_max(options->min_utilization, 0)};
+    *out = (DriverCards){.mode = options->mode ? options->mode : "hwmp",
+                         .instances = 1,
+                         .min_utilization = i64_max(options->min_utilization, 0),
+                         .takes_fewer = options->min_utilization > 0};
+    if (!driver_read_instances(options->instances, &out->instances))
+        return driver_error(errors, DRIVER_ERROR_OTHER, "'%s' is no number of instances",
+                            options->instances);
+    if (out->instances == 0) {
+        out->instances = 1;
+        if (out->min_utilization == 0) out->min_utilization = 100;
+    }
     return (options->system ? driver_resolve_system(ctx, options->system, errors, &out->system)
                             : driver_chain_cards(ctx, device->device, options->cards,
                                                  needs_links(out->mode), errors, &out->system)) &&
@@ -186,7 +216,7 @@ bool driver_resolve_cards(Context *ctx, const CardOptions *options, const Device
     }
     if (is_linked) own.shell = with_ethernet(ctx, own.shell, &system->cards[0].device);
     if (!driver_resolve_device(ctx, &own, errors, target)) return false;
-    set_budget(out, is_split, target);
+    set_budget(out, 1, target);
     return true;
 }
 
@@ -257,6 +287,8 @@ bool driver_add_cards(StrBuf *out, const StageOptions *options)
                       STR_ARG(system->cards[i].device.name));
     strbuf_add_char(out, '"');
     if (cards->instances > 1) strbuf_printf(out, " instances=%lld", (long long)cards->instances);
+    if (cards->instances > 1 && options->compile->loads_weights)
+        strbuf_add_c(out, " own-tables=true");
     if (system->card_count > 1 && strcmp(cards->mode, "dp") != 0) {
         strbuf_add_char(out, ' ');
         add_links(out, cards);

@@ -68,7 +68,8 @@ static void each_file(const Emitter *e, StrBuf *out, void (*add)(StrBuf *out, co
         int number = 0;
         for (size_t i = 0; i < e->ports.len; i++) {
             char name[24];
-            if (e->ports.data[i].is_input != (inputs == 1) || e->ports.data[i].is_weights) continue;
+            const EmitPort *port = &e->ports.data[i];
+            if (port->is_input != (inputs == 1) || port->is_weights || port->instance > 0) continue;
             if (++number == 1)
                 snprintf(name, sizeof(name), "%s", inputs ? "INPUT" : "OUTPUT");
             else

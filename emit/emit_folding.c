@@ -65,7 +65,8 @@ static void add_layer(JsonWriter *w, Op *func, const Attr *report, const Attr *f
 static const Attr *folding_of(const Op *op)
 {
     const Attr *report = op_attr(op, DFG_ATTR_REPORT);
-    bool has_report = op->def == EMITHLS(FUNC) && report && report->kind == ATTR_DICT;
+    bool has_report = op->def == EMITHLS(FUNC) && report && report->kind == ATTR_DICT &&
+                      !op_attr(op, SYS_ATTR_INSTANCE); /* they are as the first instance's */
     const Attr *folding = has_report ? attr_dict_get_c(report, DFG_REPORT_FOLDING) : NULL;
     return folding && folding->kind == ATTR_DICT && folding->u.dict.count > 0 ? folding : NULL;
 }

@@ -3,6 +3,7 @@
  * Tests: lit/emit/testbench.mir, lit/emit/invalid-ports.mir */
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "emit/internal.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
@@ -230,6 +231,12 @@ bool emit_ports(Emitter *e)
             .name = cpp_fresh_name(e, names->u.array.items[i]->u.string, used.data, used.len)};
         *vec_push(&used) = port->name;
         ok = read_port(e, body->args[i], all->u.array.items[i], port);
+        int64_t instance, first;
+        if (sys_tile_size(e->module) == 1 || /* a kernel has ports of one instance only */
+            !sys_port_instance(all->u.array.items[i], &instance, &first))
+            continue;
+        port->instance = instance;
+        port->first = (uint32_t)first;
     }
     vec_free(&used);
     for (size_t i = 0; i < e->ports.len; i++) {

@@ -1,6 +1,8 @@
 /* report.json. Nothing is decided here: everything is read from the module, from `report` of each
  * process and dfg.budget of the module; what a FIFO takes follows from what it is built of.
  * Tests: lit/emit/report.mir */
+#include <string.h>
+
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/sys/sys.h"
@@ -38,9 +40,11 @@ static const Attr *verilog_of(const Attr *report)
 /* Sum over all processes; those without the number count as 0. */
 static int64_t total(const Op *module, const char *name)
 {
+    const bool is_of_frame = strcmp(name, DFG_COST_CYCLES) == 0; /* and so of one instance */
     int64_t sum = 0;
     FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
         int64_t value = is_process(op) ? number(op_attr(op, DFG_ATTR_REPORT), name) : 0;
+        if (is_of_frame && op_attr(op, SYS_ATTR_INSTANCE)) continue;
         sum = i64_sum(sum, i64_max(value, 0));
     }
     return sum;
@@ -96,16 +100,16 @@ static void add_text_or_null(JsonWriter *w, const char *name, const Attr *value)
         json_write_null(w);
 }
 
-/* Frames a second, to three decimals. is_known: the interval is simulated. */
+/* Frames a second of all instances of a tile, to three decimals. is_known: the interval is simulated. */
 static void add_fps(JsonWriter *w, const char *key, bool is_known, int64_t clock_mhz,
-                    int64_t interval)
+                    int64_t instances, int64_t interval)
 {
     json_write_key(w, str_from(key));
     if (!is_known || clock_mhz <= 0 || interval <= 0) {
         json_write_null(w);
         return;
     }
-    int64_t hertz = clock_mhz * 1000000, rest = hertz % interval;
+    int64_t hertz = instances * clock_mhz * 1000000, rest = hertz % interval;
     json_write_number(w, "%lld.%03lld", (long long)(hertz / interval),
                       (long long)(rest * 1000 / interval));
 }
@@ -182,7 +186,7 @@ static void add_totals(Emitter *e, JsonWriter *w)
     json_member_count(w, "latency_cycles",
                       timing ? number(timing, EMITHLS_TIMING_LATENCY) : cycles);
     json_member_count(w, "interval_cycles", interval);
-    add_fps(w, "fps", timing != NULL, clock_mhz(e), interval);
+    add_fps(w, "fps", timing != NULL, clock_mhz(e), sys_tile_size(e->module), interval);
     for (size_t i = 0; i < COUNT_OF(resources); i++)
         json_member_count(w, resources[i], total(e->module, resources[i]));
     int64_t macs = total(e->module, DFG_REPORT_MACS);
@@ -196,7 +200,7 @@ static void add_totals(Emitter *e, JsonWriter *w)
     json_member_object(w, "predicted");
     json_member_count(w, "sum_cycles", cycles);
     json_member_count(w, "interval_cycles", slowest);
-    add_fps(w, "most_fps", true, clock_mhz(e), slowest);
+    add_fps(w, "most_fps", true, clock_mhz(e), sys_tile_size(e->module), slowest);
     json_end_object(w);
     json_write_line(w, 2);
 }

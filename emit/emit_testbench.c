@@ -2,6 +2,7 @@
  * program that reads and writes files and for a shared library.
  * Tests: lit/emit/testbench.mir, test/e2e */
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "emit/internal.h"
 
 typedef VEC(const char *) Names;
@@ -19,6 +20,12 @@ static TestbenchGroup group_of(const EmitPort *port)
     return port->is_weights ? GROUP_WEIGHTS : port->is_input ? GROUP_INPUT : GROUP_OUTPUT;
 }
 
+/* Ports of other instances than the first one of a tile share its files. */
+static bool has_file(const EmitPort *port, TestbenchGroup group)
+{
+    return group_of(port) == group && port->instance == 0;
+}
+
 /* ming::Input<T>, or ming::InputMemory<T> where the port is a memory. */
 static void declare_channels(Emitter *e, StrBuf *out, const Names *names, TestbenchGroup group)
 {
@@ -30,7 +37,10 @@ static void declare_channels(Emitter *e, StrBuf *out, const Names *names, Testbe
                       port->bus ? "Memory" : "",
                       port->beat ? port->beat : cpp_type(e, port->bus ? port->bus : port->word),
                       names->data[i], e->top_name, port->name);
-        strbuf_add_c(out, port->bus ? ", MAX_FRAMES);\n" : ");\n");
+        if (port->bus) strbuf_add_c(out, ", MAX_FRAMES");
+        if (port->instance > 0)
+            strbuf_printf(out, ", %s, %lld", names->data[port->first], (long long)port->instance);
+        strbuf_add_c(out, ");\n");
     }
 }
 
@@ -54,6 +64,8 @@ static void add_call(Emitter *e, StrBuf *out, const Names *names)
 static void add_run(Emitter *e, StrBuf *out, const Names *names)
 {
     strbuf_add_c(out, "static void run(ming::Testbench &tb)\n{\n");
+    if (sys_tile_size(e->module) > 1)
+        strbuf_printf(out, "    tb.set_instances(%lld);\n", (long long)sys_tile_size(e->module));
     for (TestbenchGroup group = 0; group < GROUP_COUNT; group++)
         declare_channels(e, out, names, group);
     strbuf_printf(out, "\n    while (tb.%s) {\n",
@@ -67,13 +79,17 @@ static void add_run(Emitter *e, StrBuf *out, const Names *names)
 
 static void add_main(const Emitter *e, StrBuf *out, const Names *names)
 {
+    size_t files = 0;
     strbuf_add_c(out, "int main(int argc, char **argv)\n{\n"
                       "    return ming::run_testbench(argc, argv, \"");
     for (TestbenchGroup group = 0; group < GROUP_COUNT; group++)
         for (size_t i = 0; i < names->len; i++)
-            if (group_of(&e->ports.data[i]) == group) strbuf_printf(out, "%s.npy ", names->data[i]);
+            if (has_file(&e->ports.data[i], group)) {
+                strbuf_printf(out, "%s.npy ", names->data[i]);
+                files++;
+            }
     out->data[--out->len] = '\0';
-    strbuf_printf(out, "\", %zu, run);\n}\n", names->len);
+    strbuf_printf(out, "\", %zu, run);\n}\n", files);
 }
 
 /* Names that are not file-scope names and not `tb`. */
@@ -122,7 +138,7 @@ void emit_library(Emitter *e, StrBuf *out)
     strbuf_printf(out, "MING_LIBRARY(\"%s\", run", e->top_name);
     for (TestbenchGroup group = 0; group < GROUP_COUNT; group++)
         for (size_t i = 0; i < e->ports.len; i++)
-            if (group_of(&e->ports.data[i]) == group)
+            if (has_file(&e->ports.data[i], group))
                 strbuf_printf(out, ",\n             {MING_CSIM_%s, %s_host::%s()}", kinds[group],
                               e->top_name, e->ports.data[i].name);
     strbuf_add_c(out, ")\n");

@@ -43,6 +43,8 @@ typedef struct EmitPort {
     const char *beat;    /* of a DMA's stream: C++ type of a beat */
     const char *convert; /* and function between beats and words */
     bool is_weights;     /* what loaded tables come through */
+    int64_t instance;    /* of a tile, from 0; ports of the first one have the files */
+    uint32_t first;      /* which port of the first instance it is, where it is of another one */
     bool is_unsigned;    /* of 64 bits, which stand for themselves; has no quantizer */
     uint32_t rank;
     int64_t *shape;        /* in the model */

@@ -8,19 +8,18 @@
 
 void compile_flags_init(CompileFlags *options)
 {
-    *options = (CompileFlags){.device = DEVICE_OPTIONS_DEFAULTS,
-                              .cards = {.cards = LIMIT_NOT_GIVEN,
-                                        .instances = LIMIT_NOT_GIVEN,
-                                        .min_utilization = LIMIT_NOT_GIVEN},
-                              .platform = "none",
-                              .interface = "axis",
-                              .weights = "rom",
-                              .emit = "hls",
-                              .primitives = "xilinx",
-                              .control = "chain",
-                              .style = "stalled",
-                              .max_text = EMIT_MAX_TEXT,
-                              .compile.search.fps = LIMIT_NOT_GIVEN};
+    *options =
+        (CompileFlags){.device = DEVICE_OPTIONS_DEFAULTS,
+                       .cards = {.cards = LIMIT_NOT_GIVEN, .min_utilization = LIMIT_NOT_GIVEN},
+                       .platform = "none",
+                       .interface = "axis",
+                       .weights = "rom",
+                       .emit = "hls",
+                       .primitives = "xilinx",
+                       .control = "chain",
+                       .style = "stalled",
+                       .max_text = EMIT_MAX_TEXT,
+                       .compile.search.fps = LIMIT_NOT_GIVEN};
 }
 
 void compile_flags_free(CompileFlags *options)
@@ -44,12 +43,14 @@ static void add_cards(Flags *flags, CardOptions *cards)
          "first card to the last one, copied by the host (swmp) or over Ethernet links (hwmp, "
          "default), or come back to the first over such links (tmp); or the best of these (auto)",
          NULL},
-        {"instances", FLAG_INT, &cards->instances, "n",
-         "With --mode=dp, or auto for dp, designs on each card, default 1", NULL},
+        {"instances", FLAG_TEXT, &cards->instances, "n|auto",
+         "Designs on all cards together, of which some lie on several; with --mode=dp, or auto for "
+         "dp, whole ones on each card; default 1; or those that give the most frames (auto)",
+         NULL},
         {"min-utilization", FLAG_INT, &cards->min_utilization, "percent",
-         "With --mode=dp, or auto for dp, as many designs on each card as use that part of what "
-         "they may of "
-         "some resource, or of fewer those that give the most frames",
+         "As many designs, and on as many of the cards, as use that part of what they may of some "
+         "resource, or of fewer those that give the most frames for a die; with --mode=dp, or auto "
+         "for dp, on each card",
          NULL});
 }
 
@@ -202,25 +203,31 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
     const CardOptions *cards = &options->cards;
     const CompileOptions *compile = &options->compile;
     bool has_count = cards->cards != LIMIT_NOT_GIVEN;
-    bool has_instances = cards->instances != LIMIT_NOT_GIVEN;
+    bool has_instances = cards->instances != NULL;
+    int64_t instances;
     bool is_sized = cards->min_utilization != LIMIT_NOT_GIVEN;
     bool is_dp = cards->mode && strcmp(cards->mode, "dp") == 0;
-    bool may_be_dp = is_dp || driver_chooses_mode(cards);
     if (has_count && (cards->cards < 1 || cards->cards > SYSTEM_MAX_CARDS))
         return flags_wrong(why, "--cards takes a number from 1 to %d", SYSTEM_MAX_CARDS);
     if (cards->system && has_count)
         return flags_wrong(why, "--system names all cards, it goes with no --cards");
-    if ((cards->mode || has_instances) && !driver_wants_cards(cards))
+    if ((cards->mode || has_instances || is_sized) && !driver_wants_cards(cards))
         return flags_wrong(why, "--%s is about the cards of --cards or --system",
-                           cards->mode ? "mode" : "instances");
-    if (has_instances && (!may_be_dp || cards->instances < 1 || cards->instances > 64))
-        return flags_wrong(why, "--instances takes a number from 1 to 64, with --mode=dp or auto");
-    if (is_sized &&
-        (!may_be_dp || has_instances || cards->min_utilization < 1 || cards->min_utilization > 100))
-        return flags_wrong(why,
-                           "--min-utilization takes a percentage from 1 to 100, with --mode=dp "
-                           "or auto and without --instances");
+                           cards->mode     ? "mode"
+                           : has_instances ? "instances"
+                                           : "min-utilization");
+    if (!driver_read_instances(cards->instances, &instances))
+        return flags_wrong(why, "--instances takes a number from 1 to 64, or auto");
+    if (is_sized && (instances != 0 && has_instances))
+        return flags_wrong(why, "--min-utilization chooses a number of designs, so it goes with no "
+                                "--instances=N");
+    if (is_sized && (cards->min_utilization < 1 || cards->min_utilization > 100))
+        return flags_wrong(why, "--min-utilization takes a percentage from 1 to 100");
     if (!driver_wants_cards(cards)) return true;
+    if (platform(options) == EMIT_PLATFORM_XRT && !is_dp && !driver_chooses_mode(cards) &&
+        (instances != 1 || is_sized))
+        return flags_wrong(why, "--platform=xrt has no host for several designs that may lie on "
+                                "several cards; --mode=dp is needed");
     if (platform(options) == EMIT_PLATFORM_PYNQ)
         return flags_wrong(why, "--platform=pynq is for one board, so it goes with no --cards and "
                                 "--system");

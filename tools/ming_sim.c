@@ -189,6 +189,11 @@ static bool init_tensors(SimRun *s)
 {
     Simulation *sim = &s->simulation;
     if (!s->flags->trace) return true;
+    if (sim->instances > 1)
+        return tool_error(s->tool,
+                          "error: --trace: the design has %lld instances, by turns for a "
+                          "frame each; tensors are traced in designs of one",
+                          (long long)sim->instances);
     s->tensors = trace_create_design(sim->design, sim->values, sim->inputs.frames);
     sim->seen = see_tensors;
     sim->user = s;

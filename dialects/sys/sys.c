@@ -130,6 +130,23 @@ static bool verify_list(Op *op, const NamedAttr *attr)
            op_error(op, "is no module, so it cannot have %.*s", STR_ARG(attr->name->str));
 }
 
+int64_t sys_tile_size(const Op *module)
+{
+    const Attr *mode = op_attr(module, SYS_ATTR_MODE),
+               *instances = op_attr(module, SYS_ATTR_INSTANCES);
+    bool is_dp = mode && str_eq_c(mode->u.string, "dp");
+    return instances && !is_dp ? attr_int_value(instances) : 1;
+}
+
+bool sys_port_instance(const Attr *attrs, int64_t *instance, int64_t *port)
+{
+    const Attr *numbers = attrs ? attr_dict_get_c(attrs, SYS_ATTR_INSTANCE) : NULL;
+    if (!numbers || !attr_is_int_array(numbers) || numbers->u.dense_array.count != 2) return false;
+    *instance = dense_array_i64(numbers, 0);
+    *port = dense_array_i64(numbers, 1);
+    return true;
+}
+
 bool sys_has_ways(const Attr *ports, const Attr *pace)
 {
     bool ok = !pace || (ATTR_IS_I64.test(pace) && attr_int_value(pace) >= 1);
@@ -161,6 +178,10 @@ static bool verify_attr(Op *op, const NamedAttr *attr)
     if (str_eq_c(name, SYS_ATTR_INSTANCES))
         return (ATTR_IS_I64.test(attr->value) && attr_int_value(attr->value) >= 1) ||
                op_error(op, SYS_ATTR_INSTANCES " must be a positive i64");
+    if (str_eq_c(name, SYS_ATTR_INSTANCE))
+        return (ATTR_IS_I64.test(attr->value) && attr_int_value(attr->value) >= 1 &&
+                op->def == EMITHLS(FUNC)) ||
+               op_error(op, SYS_ATTR_INSTANCE " must be a positive i64 on an emithls.func");
     if (str_eq_c(name, SYS_ATTR_LINK)) return verify_link_attr(op, attr->value);
     if (str_eq_c(name, SYS_ATTR_KERNEL))
         return (attr->value->kind == ATTR_STRING && op->def == EMITHLS(FUNC)) ||
@@ -177,9 +198,9 @@ static bool verify_attr(Op *op, const NamedAttr *attr)
     if (!str_eq_c(name, SYS_ATTR_PLACE))
         return op_error(op,
                         "has '%.*s'; attributes of sys are " SYS_ATTR_CARDS ", " SYS_ATTR_CHAIN
-                        ", " SYS_ATTR_DIES ", " SYS_ATTR_IN_MEMORY ", " SYS_ATTR_INSTANCES
-                        ", " SYS_ATTR_KERNEL ", " SYS_ATTR_LINK ", " SYS_ATTR_MODE
-                        ", " SYS_ATTR_LINKS " and " SYS_ATTR_PLACE,
+                        ", " SYS_ATTR_DIES ", " SYS_ATTR_IN_MEMORY ", " SYS_ATTR_INSTANCE
+                        ", " SYS_ATTR_INSTANCES ", " SYS_ATTR_KERNEL ", " SYS_ATTR_LINK
+                        ", " SYS_ATTR_MODE ", " SYS_ATTR_LINKS " and " SYS_ATTR_PLACE,
                         STR_ARG(name));
     if (!attr_is_a(attr->value, &sys_attr_place))
         return op_error(op, SYS_ATTR_PLACE " must be a #sys.place");

@@ -54,11 +54,16 @@ extern const AttrDef sys_attr_place;
 #define SYS_ATTR_DIES "sys.dies"
 #define SYS_ATTR_LINKS "sys.links"
 /* On the module: the cards that places count, an array of dictionaries of SYS_CARD keys; how
- * they share the design, "dp", "swmp", "hwmp" or "tmp"; and with "dp" how many designs each has, an i64.
+ * they share the design, "dp", "swmp", "hwmp" or "tmp"; and how many designs there are, an i64, with "dp"
+ * on each card, else on all of them together: a tile.
  * Written by place-cards; read by split-region and emit. */
 #define SYS_ATTR_CARDS "sys.cards"
 #define SYS_ATTR_MODE "sys.mode"
 #define SYS_ATTR_INSTANCES "sys.instances"
+/* Of a tile, whose instances are one design: on an emithls.func that belongs to another instance than the
+ * first one its number, an i64; and on such a port, in port_attrs, an i64 array of that number and of
+ * the port that it is of the first instance. Written by place-cards; read by emit and driver. */
+#define SYS_ATTR_INSTANCE "sys.instance"
 #define SYS_CARD_NAME "name" /* strings */
 #define SYS_CARD_DEVICE "device"
 #define SYS_CARD_DIES "dies"        /* as SYS_ATTR_DIES; if any */
@@ -75,6 +80,12 @@ enum { SYS_MAX_CARDS = 16, SYS_MAX_DIES = 8, SYS_MAX_PORTS = 8 }; /* dies, ports
 typedef struct SysPlace {
     int64_t card, die;
 } SysPlace;
+
+/* Instances of which the design of a module consists, which is a tile if there are several; 1 with "dp". */
+int64_t sys_tile_size(const Op *module);
+/* Whether a port, of which these are port_attrs, belongs to another instance than the first one; then which
+ * instance and port of the first one it is. */
+bool sys_port_instance(const Attr *attrs, int64_t *instance, int64_t *port);
 
 const Attr *sys_place_attr(Context *ctx, SysPlace place);
 SysPlace sys_place_of(const Attr *place); /* of a #sys.place */

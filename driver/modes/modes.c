@@ -58,8 +58,10 @@ static bool resolve(Attempt *attempt, const DriverCards *given, Context *ctx)
     const DriverErrors errors = {keep_error, &attempt->figure->why};
     CardOptions options = *given->options;
     options.mode = attempt->figure->mode;
-    if (strcmp(options.mode, "dp") != 0)
-        options.instances = options.min_utilization = LIMIT_NOT_GIVEN;
+    if (strcmp(options.mode, "dp") != 0) {
+        options.instances = NULL;
+        options.min_utilization = LIMIT_NOT_GIVEN;
+    }
     return driver_resolve_cards(ctx, &options, given->device, errors, &attempt->target,
                                 &attempt->cards);
 }

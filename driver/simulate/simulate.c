@@ -8,6 +8,7 @@
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
+#include "dialects/sys/sys.h"
 #include "driver/simulate/simulate.h"
 #include "emit/emit.h"
 #include "ir/asm/print/print.h"
@@ -56,7 +57,8 @@ static uint32_t argument_count(const Simulation *s)
     return region_entry(op_region(s->design->top, 0))->arg_count;
 }
 
-/* Boundaries of the design's inputs or outputs, as driver_ports_init has them for functions. */
+/* Boundaries of the design's inputs or outputs, as driver_ports_init has them for functions; of a tile
+ * those of its first instance. */
 static bool init_ports(Simulation *s, bool is_input, PortFiles *ports, uint32_t **numbers)
 {
     const HlsDesign *design = s->design;
@@ -68,18 +70,33 @@ static bool init_ports(Simulation *s, bool is_input, PortFiles *ports, uint32_t 
     *numbers = xcalloc(count, sizeof **numbers);
     for (uint32_t i = 0; i < count; i++) {
         const Type *frame = design_argument_frame(design, i);
+        int64_t instance, first;
         if (design_argument_direction(design, i) != (is_input ? HLS_DATA_IN : HLS_DATA_OUT))
             continue;
         if (!frame)
             return op_error(design->top,
                             "cannot be simulated with data: port '%.*s' has no " EMITHLS_ATTR_FRAME,
                             STR_ARG(names->u.array.items[i]->u.string));
+        if (sys_port_instance(all->u.array.items[i], &instance, &first)) continue;
         (*numbers)[ports->count] = i;
         if (!boundary_init(design->top, frame, all->u.array.items[i],
                            &ports->items[ports->count++].boundary))
             return false;
     }
     return true;
+}
+
+/* The argument that is, of an instance, what one of the first instance is. */
+static uint32_t argument_of(const Simulation *s, int64_t instance, uint32_t argument)
+{
+    const Attr *all = op_attr(s->design->top, DFG_ATTR_PORT_ATTRS);
+    uint32_t found = 0;
+    int64_t own, first;
+    if (instance == 0) return argument;
+    while (!sys_port_instance(all->u.array.items[found], &own, &first) || own != instance ||
+           first != argument)
+        found++;
+    return found;
 }
 
 bool simulation_open_data(Simulation *s, bool has_values)
@@ -90,15 +107,37 @@ bool simulation_open_data(Simulation *s, bool has_values)
            init_ports(s, false, &s->outputs, &s->output_args);
 }
 
-static bool leave_outputs(Simulation *s, int64_t frame, Array *const *arrays)
+static bool leave_outputs(Simulation *s, int64_t frame, int64_t instance, Array *const *arrays)
 {
     StrBuf why = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->outputs.count; i++)
-        ok = boundary_leave(&s->outputs.items[i].boundary, arrays[s->output_args[i]], frame,
+        ok = boundary_leave(&s->outputs.items[i].boundary,
+                            arrays[argument_of(s, instance, s->output_args[i])], frame,
                             s->inputs.frames, &s->outputs.items[i].npy, &why);
     if (!ok) driver_error(s->errors, DRIVER_ERROR_OTHER, "%s", why.data);
     strbuf_free(&why);
+    return ok;
+}
+
+/* Frames of each instance. Those that have none in the last turn compute the last frame again. */
+static int64_t turns(const Simulation *s)
+{
+    return (s->inputs.frames + s->instances - 1) / s->instances;
+}
+
+static bool enter_frame(const Simulation *s, int64_t frame, int64_t instance, Array **arrays)
+{
+    Array **given = xcalloc(argument_count(s), sizeof *given);
+    bool ok = driver_ports_enter(&s->inputs, i64_min(frame, s->inputs.frames - 1), given);
+    for (uint32_t i = 0; i < s->inputs.count; i++)
+        arrays[argument_of(s, instance, s->input_args[i])] = given[i];
+    for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
+        uint32_t arg = argument_of(s, instance, s->output_args[i]);
+        arrays[arg] = array_new(design_argument_frame(s->design, arg));
+        ok = arrays[arg] != NULL;
+    }
+    free(given);
     return ok;
 }
 
@@ -115,24 +154,22 @@ static bool run_to(const Simulation *s, HlsSim *sim, const HlsSimOptions *option
     return !hls_sim_was_stopped(sim) && hls_sim_explain_deadlock(s->design, sim, options, frames);
 }
 
-static bool run_data_frame(Simulation *s, HlsSim *sim, const HlsSimOptions *options, int64_t frame)
+static bool run_data_turn(Simulation *s, HlsSim *sim, const HlsSimOptions *options, int64_t turn)
 {
+    const int64_t first = turn * s->instances,
+                  behind = i64_min(first + s->instances, s->inputs.frames);
     uint32_t count = argument_count(s);
-    Array **arrays = xcalloc(count, sizeof *arrays), **given = xcalloc(count, sizeof *given);
-    bool ok = driver_ports_enter(&s->inputs, frame, given);
-    for (uint32_t i = 0; i < s->inputs.count; i++) arrays[s->input_args[i]] = given[i];
-    for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
-        uint32_t arg = s->output_args[i];
-        arrays[arg] = array_new(design_argument_frame(s->design, arg));
-        ok = arrays[arg] != NULL;
-    }
+    Array **arrays = xcalloc(count, sizeof *arrays);
+    bool ok = true;
+    for (int64_t n = 0; ok && n < s->instances; n++) ok = enter_frame(s, first + n, n, arrays);
     if (ok) hls_sim_values_begin_frame(s->values, arrays);
-    ok = ok && run_to(s, sim, options, frame + 1, false);
+    ok = ok && run_to(s, sim, options, turn + 1, false);
     if (ok) hls_sim_values_end_frame(s->values);
-    ok = ok && leave_outputs(s, frame, arrays) && (!s->seen || s->seen(s->user, frame, arrays));
+    for (int64_t frame = first; ok && frame < behind; frame++)
+        ok = leave_outputs(s, frame, frame - first, arrays);
+    ok = ok && (!s->seen || s->seen(s->user, turn, arrays));
     for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
     free(arrays);
-    free(given);
     return ok;
 }
 
@@ -158,7 +195,7 @@ static bool knows_interval(const Simulation *s, int64_t frames)
 /* So many frames as there is data for, as were asked for, or until they repeat. */
 static bool run_frames(Simulation *s)
 {
-    int64_t wanted = s->has_data ? s->inputs.frames : s->settings->frames; /* or none */
+    int64_t wanted = s->has_data ? turns(s) : s->settings->frames; /* or none */
     int64_t most = wanted > 0 ? wanted : MAX_FRAMES;
     bool is_last = false;
     for (int64_t frame = 1; !is_last; frame++) {
@@ -188,8 +225,8 @@ static bool run_data(Simulation *s)
         .drains = true, .hooks = {.user = s, .values = values_hook, .progress = data_progress}};
     HlsSim *sim = hls_sim_create(s->design, &options);
     bool ok = true;
-    for (int64_t frame = 0; ok && frame < s->inputs.frames; frame++)
-        ok = run_data_frame(s, sim, &options, frame);
+    for (int64_t turn = 0; ok && turn < turns(s); turn++)
+        ok = run_data_turn(s, sim, &options, turn);
     hls_sim_free(sim);
     return ok;
 }
@@ -245,6 +282,7 @@ static bool has_processes(const HlsDesign *design)
 
 bool simulation_begin(Simulation *s, const Op *module)
 {
+    s->instances = sys_tile_size(module);
     s->clock = s->settings->clock > 0 ? s->settings->clock : design_clock_mhz(module);
     s->design = design_create(module, clock_of_module(module, s->clock));
     return s->design && has_processes(s->design) && set_style(s) && perturb(s) && init_options(s);

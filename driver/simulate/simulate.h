@@ -14,10 +14,10 @@
 enum { SIMULATION_MAX_EVENTS = 1 << 30 };
 
 typedef struct SimulationSettings {
-    int64_t frames;     /* without data; LIMIT_NOT_GIVEN: until the state repeats */
-    int64_t clock;      /* MHz; 0: the design's */
-    int64_t seed;       /* of pauses at the ports; < 0: they are regular */
-    int64_t max_events; /* reads and writes; 0: no limit */
+    int64_t frames; /* without data, of each instance; LIMIT_NOT_GIVEN: until the state repeats */
+    int64_t clock;  /* MHz; 0: the design's */
+    int64_t seed;   /* of pauses at the ports; < 0: they are regular */
+    int64_t max_events;                   /* reads and writes; 0: no limit */
     const char *input_rate, *output_rate; /* words per cycle; NULL: 1 */
     const char *perturb;                  /* as design_parse_perturbation has it; NULL: not */
     const char *style;                    /* "stalled" or "flushing"; NULL: as it was compiled */
@@ -39,11 +39,13 @@ typedef struct Simulation {
     HlsSimOptions options; /* hooks may be added before simulation_run */
     bool has_data;
     PortFiles inputs, outputs;
-    /* Told of each frame whose values are simulated, with the arrays of the arguments. False:
-     * reported, ends the simulation. NULL: nobody is. */
+    /* Told of each frame whose values are simulated, with the arrays of the arguments, those of a tile once
+     * for a frame of each instance. False: reported, ends the simulation. NULL: nobody is. */
     bool (*seen)(void *user, int64_t frame, Array *const *arrays);
     void *user;
     uint32_t *input_args, *output_args; /* arguments of the top function */
+    /* Of a tile: frames go to its instances by turns, and those arguments are the first one's. */
+    int64_t instances;
 } Simulation;
 
 /* The only .mir file of a folder, or the path itself if it is none. False: reported. */

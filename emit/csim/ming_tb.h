@@ -1,5 +1,6 @@
 /* The testbench that all emitted projects share: .npy arrays in, .npy arrays
- * out, one call of the accelerator per frame, or per some frames in memory. A
+ * out, one call of the accelerator per frame, or per some frames in memory, or
+ * per a frame of each of its instances. A
  * project's own testbench only connects its ports, which ming_port.h describes.
  *
  *   array ─▶ pack ─▶ words ─▶ stream or memory ─▶ accelerator
@@ -19,23 +20,31 @@
 
 #include <chrono>
 
-namespace ming {
+namespace ming
+{
 
-namespace tb {
+namespace tb
+{
 
 /* A scalar is a word of one lane. */
 template <class Word>
 struct Lanes {
     using Scalar = Word;
     static constexpr std::size_t COUNT = 1;
-    static Scalar &at(Word &word, std::size_t) { return word; }
+    static Scalar &at(Word &word, std::size_t)
+    {
+        return word;
+    }
 };
 
 template <class T, std::size_t N>
 struct Lanes<hls::vector<T, N>> {
     using Scalar = T;
     static constexpr std::size_t COUNT = N;
-    static Scalar &at(hls::vector<T, N> &word, std::size_t lane) { return word[lane]; }
+    static Scalar &at(hls::vector<T, N> &word, std::size_t lane)
+    {
+        return word[lane];
+    }
 };
 
 /* Several bits. */
@@ -43,7 +52,10 @@ template <int N>
 struct Lanes<ap_uint<N>> {
     using Scalar = ap_uint<1>;
     static constexpr std::size_t COUNT = N;
-    static auto at(ap_uint<N> &word, std::size_t lane) { return word[static_cast<int>(lane)]; }
+    static auto at(ap_uint<N> &word, std::size_t lane)
+    {
+        return word[static_cast<int>(lane)];
+    }
 };
 
 /* A word from the bits of its elements, and back. */
@@ -143,44 +155,88 @@ auto with_file(const std::string &path, Action action)
 
 class Testbench;
 
-/* A port with its file. */
-class Channel {
-public:
+/* A port with its file. Of an accelerator that is several instances each has its ports: those of the
+ * first one have the files, which the same ports of the others share. */
+class Channel
+{
+  public:
     virtual ~Channel() = default;
     Channel(const Channel &) = delete;
     Channel &operator=(const Channel &) = delete;
 
     /* Throws if words are left over from a frame. */
     virtual void check() = 0;
-    virtual void save() const {}
+    virtual void save() const
+    {
+    }
 
-protected:
+  protected:
     Channel(Testbench &tb, const Port &port);
+    /* Of another instance than the first one, with that one's channel. */
+    Channel(Testbench &tb, const Port &port, Channel &first, std::size_t instance);
+
+    /* The number among all frames of a frame of the current call. */
+    std::size_t frame_of(std::size_t of_call) const;
+    bool is_first() const
+    {
+        return instance_ == 0;
+    }
 
     Testbench &tb_;
     const Port port_;
     const std::string path_;
     std::uint8_t *const memory_;
     const std::vector<std::size_t> positions_;
-    Array array_;
+    const std::size_t instance_ = 0;
+    Array own_array_;
+    Array &array_;
 };
 
 /* One run: files are named in the order of the ports, inputs first. */
-class Testbench {
-public:
-    explicit Testbench(const std::vector<std::string> &files) : files_(files) {}
+class Testbench
+{
+  public:
+    explicit Testbench(const std::vector<std::string> &files)
+        : files_(files)
+    {
+    }
     /* Packed frames, one after the other, in memory. has_weights: they were loaded by an earlier run. */
     Testbench(const std::vector<std::uint8_t *> &buffers, std::size_t frames, bool has_weights)
         : files_(buffers.size()), buffers_(buffers), has_weights_(has_weights), frames_(frames)
     {
     }
 
-    std::string next_file() { return files_.at(used_++); }
+    std::string next_file()
+    {
+        return files_.at(used_++);
+    }
     /* The memory of the port that asked for its file last, or NULL. */
-    std::uint8_t *memory() const { return buffers_.empty() ? nullptr : buffers_.at(used_ - 1); }
-    bool is_in_memory() const { return !buffers_.empty(); }
-    bool loads_weights() const { return frame_ == 0 && !has_weights_; }
-    void add(Channel *channel) { channels_.push_back(channel); }
+    std::uint8_t *memory() const
+    {
+        return buffers_.empty() ? nullptr : buffers_.at(used_ - 1);
+    }
+    bool is_in_memory() const
+    {
+        return !buffers_.empty();
+    }
+    bool loads_weights() const
+    {
+        return frame_ == 0 && !has_weights_;
+    }
+    void add(Channel *channel)
+    {
+        channels_.push_back(channel);
+    }
+
+    /* Of the accelerator, to which frames go by turns; said before there are channels. */
+    void set_instances(std::size_t instances)
+    {
+        instances_ = instances;
+    }
+    std::size_t instances() const
+    {
+        return instances_;
+    }
 
     /* All inputs have the same number of frames. */
     void set_frames(std::size_t frames, const std::string &path)
@@ -192,10 +248,24 @@ public:
     }
 
     /* One if there are no inputs. */
-    std::size_t frames() const { return std::max<std::size_t>(frames_, 1); }
-    /* The first frame of the current call, and how many it has. */
-    std::size_t frame() const { return frame_; }
-    int batch() const { return static_cast<int>(batch_); }
+    std::size_t frames() const
+    {
+        return std::max<std::size_t>(frames_, 1);
+    }
+    /* Frames of each instance. One that has none left in the last turn computes the last frame again. */
+    std::size_t turns() const
+    {
+        return (frames() + instances_ - 1) / instances_;
+    }
+    /* The first frame of the current call, and how many it has, of each instance. */
+    std::size_t frame() const
+    {
+        return frame_;
+    }
+    int batch() const
+    {
+        return static_cast<int>(batch_);
+    }
 
     /* True while there are frames to run: at most so many in the next call. */
     bool next_frames(int most)
@@ -205,10 +275,13 @@ public:
         for (Channel *channel : channels_)
             channel->check();
         frame_ += batch_;
-        batch_ = std::min(static_cast<std::size_t>(most), frames() - frame_);
+        batch_ = std::min(static_cast<std::size_t>(most), turns() - frame_);
         return batch_ > 0;
     }
-    bool next_frame() { return next_frames(1); }
+    bool next_frame()
+    {
+        return next_frames(1);
+    }
 
     /* Writes the results. */
     void save() const
@@ -224,25 +297,40 @@ public:
         std::printf("%zu frame%s in %.3f s\n", frames(), frames() == 1 ? "" : "s", time.count());
     }
 
-private:
+  private:
     std::vector<std::string> files_;
     std::vector<std::uint8_t *> buffers_;
     bool has_weights_ = false;
     std::vector<Channel *> channels_;
-    std::size_t used_ = 0, frames_ = 0, frame_ = 0, batch_ = 0;
+    std::size_t used_ = 0, frames_ = 0, frame_ = 0, batch_ = 0, instances_ = 1;
     std::chrono::steady_clock::time_point start_;
 };
 
 inline Channel::Channel(Testbench &tb, const Port &port)
-    : tb_(tb), port_(port), path_(tb.next_file()), memory_(tb.memory()), positions_(port.positions())
+    : tb_(tb), port_(port), path_(tb.next_file()), memory_(tb.memory()), positions_(port.positions()),
+      array_(own_array_)
 {
     tb.add(this);
 }
 
+inline Channel::Channel(Testbench &tb, const Port &port, Channel &first, std::size_t instance)
+    : tb_(tb), port_(port), path_(first.path_), memory_(first.memory_), positions_(first.positions_),
+      instance_(instance), array_(first.array_)
+{
+    tb.add(this);
+}
+
+inline std::size_t Channel::frame_of(std::size_t of_call) const
+{
+    return (tb_.frame() + of_call) * tb_.instances() + instance_;
+}
+
 /* Takes frames from a file. */
-class Source : public Channel {
-protected:
-    Source(Testbench &tb, const Port &port) : Channel(tb, port)
+class Source : public Channel
+{
+  protected:
+    Source(Testbench &tb, const Port &port)
+        : Channel(tb, port)
     {
         if (tb.is_in_memory())
             return;
@@ -250,16 +338,22 @@ protected:
         tb.set_frames(tb::with_file(path_, [&] { return port_.count_frames(array_); }), path_);
     }
 
-    std::vector<std::uint8_t> bytes(std::size_t frame) const
+    Source(Testbench &tb, const Port &port, Source &first, std::size_t instance)
+        : Channel(tb, port, first, instance)
     {
-        const std::vector<std::uint8_t> bytes = packed(frame);
+    }
+
+    /* Of a frame of the current call. */
+    std::vector<std::uint8_t> bytes(std::size_t of_call) const
+    {
+        const std::vector<std::uint8_t> bytes = packed(std::min(frame_of(of_call), tb_.frames() - 1));
 #ifdef MING_TRACE_FRAME
         MING_TRACE_FRAME(port_.name, bytes);
 #endif
         return bytes;
     }
 
-private:
+  private:
     std::vector<std::uint8_t> packed(std::size_t frame) const
     {
         if (memory_)
@@ -270,19 +364,34 @@ private:
 };
 
 /* Puts frames into a file. */
-class Sink : public Channel {
-public:
-    void save() const override { npy_write(path_, array_); }
+class Sink : public Channel
+{
+  public:
+    void save() const override
+    {
+        if (is_first())
+            npy_write(path_, array_);
+    }
 
-protected:
-    Sink(Testbench &tb, const Port &port) : Channel(tb, port)
+  protected:
+    Sink(Testbench &tb, const Port &port)
+        : Channel(tb, port)
     {
         if (!tb.is_in_memory())
             array_ = Array(port_.dtype(), port_.frames_shape(tb.frames()));
     }
 
-    void take(const std::vector<std::uint8_t> &bytes, std::size_t frame)
+    Sink(Testbench &tb, const Port &port, Sink &first, std::size_t instance)
+        : Channel(tb, port, first, instance)
     {
+    }
+
+    /* A frame of the current call. */
+    void take(const std::vector<std::uint8_t> &bytes, std::size_t of_call)
+    {
+        const std::size_t frame = frame_of(of_call);
+        if (frame >= tb_.frames())
+            return;
 #ifdef MING_TRACE_FRAME
         MING_TRACE_FRAME(port_.name, bytes);
 #endif
@@ -296,14 +405,22 @@ protected:
 /* --- streams ---------------------------------------------------------------- */
 
 template <class Word>
-class Input : public Source {
-public:
-    Input(Testbench &tb, const Port &port) : Source(tb, port), stream(port.name.c_str()) {}
+class Input : public Source
+{
+  public:
+    Input(Testbench &tb, const Port &port)
+        : Source(tb, port), stream(port.name.c_str())
+    {
+    }
+    Input(Testbench &tb, const Port &port, Input &first, std::size_t instance)
+        : Source(tb, port, first, instance), stream(port.name.c_str())
+    {
+    }
 
     /* Puts the current frame into the stream. */
     void write()
     {
-        const std::vector<std::uint8_t> frame = bytes(tb_.frame());
+        const std::vector<std::uint8_t> frame = bytes(0);
         for (std::size_t w = 0; w < port_.words(); w++)
             stream.write(tb::Carried<Word>::put(port_, frame, w));
     }
@@ -318,9 +435,17 @@ public:
 };
 
 template <class Word>
-class Output : public Sink {
-public:
-    Output(Testbench &tb, const Port &port) : Sink(tb, port), stream(port.name.c_str()) {}
+class Output : public Sink
+{
+  public:
+    Output(Testbench &tb, const Port &port)
+        : Sink(tb, port), stream(port.name.c_str())
+    {
+    }
+    Output(Testbench &tb, const Port &port, Output &first, std::size_t instance)
+        : Sink(tb, port, first, instance), stream(port.name.c_str())
+    {
+    }
 
     /* Takes the current frame from the stream. */
     void read()
@@ -331,7 +456,7 @@ public:
                      std::to_string(port_.words()) + " were written");
         for (std::size_t w = 0; w < port_.words(); w++)
             tb::Carried<Word>::get(stream.read(), port_, frame, w);
-        take(frame, tb_.frame());
+        take(frame, 0);
     }
 
     void check() override
@@ -345,9 +470,11 @@ public:
 
 /* What is loaded once, before the first frame: an array of one word per element. */
 template <class Word>
-class Weights : public Channel {
-public:
-    Weights(Testbench &tb, const Port &port) : Channel(tb, port), stream(port.name.c_str())
+class Weights : public Channel
+{
+  public:
+    Weights(Testbench &tb, const Port &port)
+        : Channel(tb, port), stream(port.name.c_str())
     {
         if (tb.is_in_memory())
             return;
@@ -373,7 +500,7 @@ public:
 
     hls::stream<Word> stream;
 
-private:
+  private:
     std::vector<std::uint8_t> packed() const
     {
         if (memory_)
@@ -386,8 +513,9 @@ private:
 
 /* Frames one after the other in words of the bus. */
 template <class Bus>
-class Memory {
-public:
+class Memory
+{
+  public:
     Memory(const Port &port, int max_frames)
         : bits_(8 * sizeof(typename tb::Lanes<Bus>::Scalar)),
           bus_words_(port.frame_bytes() * 8 / (bits_ * tb::Lanes<Bus>::COUNT)),
@@ -395,8 +523,14 @@ public:
     {
     }
 
-    Bus *data() { return words_.data(); }
-    std::size_t size() const { return words_.size(); }
+    Bus *data()
+    {
+        return words_.data();
+    }
+    std::size_t size() const
+    {
+        return words_.size();
+    }
 
     void put(const std::vector<std::uint8_t> &bytes, std::size_t frame)
     {
@@ -413,49 +547,75 @@ public:
         return bytes;
     }
 
-private:
+  private:
     std::size_t bits_;      /* of an element */
     std::size_t bus_words_; /* of a frame */
     std::vector<Bus> words_;
 };
 
 template <class Bus>
-class InputMemory : public Source {
-public:
-    InputMemory(Testbench &tb, const Port &port, int max_frames) : Source(tb, port), memory_(port, max_frames) {}
+class InputMemory : public Source
+{
+  public:
+    InputMemory(Testbench &tb, const Port &port, int max_frames)
+        : Source(tb, port), memory_(port, max_frames)
+    {
+    }
+    InputMemory(Testbench &tb, const Port &port, int max_frames, InputMemory &first, std::size_t instance)
+        : Source(tb, port, first, instance), memory_(port, max_frames)
+    {
+    }
 
-    Bus *data() { return memory_.data(); }
+    Bus *data()
+    {
+        return memory_.data();
+    }
 
     /* Puts the current frames into the memory. */
     void write()
     {
         for (int i = 0; i < tb_.batch(); i++)
-            memory_.put(bytes(tb_.frame() + static_cast<std::size_t>(i)), static_cast<std::size_t>(i));
+            memory_.put(bytes(static_cast<std::size_t>(i)), static_cast<std::size_t>(i));
     }
 
-    void check() override {}
+    void check() override
+    {
+    }
 
-private:
+  private:
     Memory<Bus> memory_;
 };
 
 template <class Bus>
-class OutputMemory : public Sink {
-public:
-    OutputMemory(Testbench &tb, const Port &port, int max_frames) : Sink(tb, port), memory_(port, max_frames) {}
+class OutputMemory : public Sink
+{
+  public:
+    OutputMemory(Testbench &tb, const Port &port, int max_frames)
+        : Sink(tb, port), memory_(port, max_frames)
+    {
+    }
+    OutputMemory(Testbench &tb, const Port &port, int max_frames, OutputMemory &first, std::size_t instance)
+        : Sink(tb, port, first, instance), memory_(port, max_frames)
+    {
+    }
 
-    Bus *data() { return memory_.data(); }
+    Bus *data()
+    {
+        return memory_.data();
+    }
 
     /* Takes the current frames from the memory. */
     void read()
     {
         for (int i = 0; i < tb_.batch(); i++)
-            take(memory_.get(static_cast<std::size_t>(i)), tb_.frame() + static_cast<std::size_t>(i));
+            take(memory_.get(static_cast<std::size_t>(i)), static_cast<std::size_t>(i));
     }
 
-    void check() override {}
+    void check() override
+    {
+    }
 
-private:
+  private:
     Memory<Bus> memory_;
 };
 

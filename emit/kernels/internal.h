@@ -99,6 +99,7 @@ typedef struct KernelSet {
     const HlsDesign *design;     /* of the module */
     VEC(KernelFiles) kernels;
     int64_t instances; /* of the system on each card, if cards have one each; else 1 */
+    int64_t tile;      /* instances of which the system consists */
     bool is_dp;
     VEC(KernelLink) links;
     VEC(KernelAdapter) adapters;
@@ -111,6 +112,8 @@ typedef struct KernelSet {
 /* C++ names of a kernel and of its argument. */
 const char *kernels_name(const KernelFiles *kernel);
 const char *kernels_port(const KernelFiles *kernel, uint32_t arg);
+/* The instance of a tile that a kernel belongs to, from 0. */
+int64_t kernels_instance(const KernelFiles *kernel);
 /* Whether a sys.link is a copy by the host; copies of a system, counted in their order; and bytes of a frame
  * of one in memory. */
 bool kernels_is_copy(const Op *op);

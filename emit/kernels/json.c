@@ -88,6 +88,7 @@ static void add_kernels(const KernelSet *set, JsonWriter *w)
         else
             json_member_int(w, "card", k->place.card);
         json_member_int(w, "die", k->place.die);
+        if (set->tile > 1) json_member_int(w, "instance", kernels_instance(k));
         json_member_bool(w, "has_memory", k->has_memory);
         json_member_array(w, "processes");
         FOR_EACH_OP(op, region_entry(op_region(k->func, 0)))
@@ -178,7 +179,7 @@ static void add_speed(const KernelSet *set, int64_t mhz, JsonWriter *w)
 {
     const Attr *timing = op_attr(set->system, EMITHLS_ATTR_TIMING);
     int64_t interval = attr_dict_int(timing, EMITHLS_TIMING_INTERVAL, 0);
-    int64_t copies = set->is_dp ? set->instances * kernels_card_count(set) : 1;
+    int64_t copies = set->is_dp ? set->instances * kernels_card_count(set) : set->tile;
     json_member_int(w, "clock_mhz", mhz);
     json_member_string(w, "timing", interval > 0 ? STR("simulated") : STR("unknown"));
     if (interval <= 0) return;
@@ -196,7 +197,7 @@ void kernels_print_json(const KernelSet *set, StrBuf *out)
     json_write_line(w, 2);
     json_member_string(w, "system", symbol_name(set->system)->str);
     json_member_string(w, "mode", mode ? mode->u.string : STR("hwmp"));
-    json_member_int(w, "instances", set->instances);
+    json_member_int(w, "instances", set->is_dp ? set->instances : set->tile);
     json_write_line(w, 2);
     add_speed(set, design_clock_mhz(set->module), w);
     json_write_line(w, 2);

@@ -75,6 +75,16 @@ void kernels_print_die(const KernelSet *set, SysPlace place, StrBuf *out)
     emit_add_die(kernels_die(set, place), place.die, out);
 }
 
+int64_t kernels_instance(const KernelFiles *kernel)
+{
+    FOR_EACH_OP(op, region_entry(op_region(kernel->func, 0))) {
+        if (op->def != EMITHLS(CALL)) continue;
+        const Attr *instance = op_attr(symbol_lookup(op, op_attr(op, "callee")), SYS_ATTR_INSTANCE);
+        return instance ? attr_int_value(instance) : 0;
+    }
+    return 0;
+}
+
 bool kernels_is_copy(const Op *op)
 {
     return op && op->def == SYS(LINK) &&
@@ -161,6 +171,7 @@ static Op *kernel_module(const KernelSet *set, const Op *func)
     ptrmap_put(&kept, symbol_name(func), module);
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
         if (op->def == SYS(SYSTEM)) op_erase(op);
+    op_set_attr(module, SYS_ATTR_INSTANCES, NULL);
     keep_used(module, &kept);
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0))) {
         if (symbol_name(op) == symbol_name(func))
@@ -328,8 +339,9 @@ bool kernels_emit(Op *system, const EmitOptions *options, EmittedProject *projec
                      .system = sys_system(system),
                      .options = options,
                      .whole = project,
-                     .instances = instances ? attr_int_value(instances) : 1,
+                     .tile = sys_tile_size(system),
                      .is_dp = mode && str_eq_c(mode->u.string, "dp")};
+    set.instances = set.is_dp && instances ? attr_int_value(instances) : 1;
     bool ok = set.system || op_emit_error(system, "there is no sys.system to emit");
     for (const Op *op = ok ? region_entry(op_region(set.system, 0))->first : NULL; op && ok;
          op = op->next)

@@ -49,13 +49,11 @@ const Attr *port_process_report(Context *ctx, const char *class, int64_t trips, 
 }
 
 /* The place of the process at a port, or NULL. */
-static const Attr *process_place(const Value *port)
+static const Op *process_at(const Value *port)
 {
     FOR_EACH_USE(use, port)
-        if (use->owner->def == EMITHLS(CALL)) {
-            const Op *process = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
-            return process ? op_attr(process, SYS_ATTR_PLACE) : NULL;
-        }
+        if (use->owner->def == EMITHLS(CALL))
+            return symbol_lookup(use->owner, op_attr(use->owner, "callee"));
     return NULL;
 }
 
@@ -67,7 +65,8 @@ Op *port_process_create(SymbolTable *symbols, const Value *port, Op *place, cons
     const Op *top = block_parent_op(value_block(port));
     Context *ctx = top->ctx;
     const Attr *arg_names[2] = {attr_string_c(ctx, names[0]), attr_string_c(ctx, names[1])};
-    const Attr *die = process_place(port);
+    const Op *beside = process_at(port);
+    const Attr *die = beside ? op_attr(beside, SYS_ATTR_PLACE) : NULL;
     const NamedAttr attrs[] = {
         build_named_attr(ctx, "sym_name", attr_string_c(ctx, name)),
         build_named_attr(ctx, "function_type",
@@ -81,6 +80,7 @@ Op *port_process_create(SymbolTable *symbols, const Value *port, Op *place, cons
                      .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs) - (die ? 0 : 1)),
                      .region_count = 1};
     Op *func = op_create(ctx, &state);
+    if (beside) op_set_attr(func, SYS_ATTR_INSTANCE, op_attr(beside, SYS_ATTR_INSTANCE));
     op_insert_before(func, place);
     symtab_insert(symbols, func);
     Block *body = region_add_block(op_region(func, 0));

@@ -1,6 +1,7 @@
 /* Reports of a simulation. The figures of a process are those of its last frame, which in the
  * periodic state stands for all later ones; the figures of a FIFO are those of the whole run.
  * Tests: lit/tools/ming-sim.mir */
+#include "dialects/sys/sys.h"
 #include "ir/core/core.h"
 #include "ir/support/support.h"
 #include "sim/hls/internal.h"
@@ -185,6 +186,12 @@ static void add_interval(StrBuf *out, const HlsTimingResult *r)
                                    : "");
 }
 
+/* Of a tile, each of which has so many frames. */
+static int64_t instances_of(const HlsDesign *design)
+{
+    return sys_tile_size(op_parent(design->top));
+}
+
 void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, bool is_wide, StrBuf *out)
 {
     HlsTimingResult r = hls_sim_timing_result(design, sim);
@@ -192,8 +199,10 @@ void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, bool is_wid
     print_processes(design, sim, is_wide, out);
     strbuf_add_char(out, '\n');
     print_fifos(design, sim, r.cycles, is_wide, out);
-    strbuf_printf(out, "\n%lld frame%s, %lld cycles\n", (long long)r.frames,
-                  r.frames == 1 ? "" : "s", (long long)r.cycles);
+    strbuf_printf(out, "\n%lld frame%s", (long long)r.frames, r.frames == 1 ? "" : "s");
+    if (instances_of(design) > 1)
+        strbuf_printf(out, " in each of %lld instances", (long long)instances_of(design));
+    strbuf_printf(out, ", %lld cycles\n", (long long)r.cycles);
     strbuf_printf(out, "latency of the first frame: %lld cycles\n", (long long)r.latency);
     if (r.frames > 1) {
         strbuf_printf(out, "latency of the last frame: %lld cycles\n", (long long)r.last_latency);
@@ -284,6 +293,7 @@ static void add_summary(JsonWriter *w, const HlsDesign *design, const HlsTimingR
     json_member_string(w, "top", symbol_name(design->top)->str);
     json_member_string(w, "pipelines", design_flushes(design) ? STR("flushing") : STR("stalled"));
     json_member_int(w, "frames", r->frames);
+    if (instances_of(design) > 1) json_member_int(w, "instances", instances_of(design));
     json_member_int(w, "cycles", r->cycles);
     json_member_int(w, "latency_cycles", r->latency);
     json_member_int(w, "last_latency_cycles", r->last_latency);

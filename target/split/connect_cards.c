@@ -35,7 +35,8 @@ enum {
 /* A stream between cards. */
 typedef struct Crossing {
     SplitEdge edge;
-    SysPlace from, to; /* where the transceivers are */
+    const Attr *instance; /* SYS_ATTR_INSTANCE of the processes at its ends, or NULL */
+    SysPlace from, to;    /* where the transceivers are */
     const SplitLink *link;
     bool is_turned;         /* from the link's second end to its first one */
     bool is_copied;         /* by the host */
@@ -101,6 +102,8 @@ static bool add_crossing(Connect *c, const SplitGraph *graph, const SplitLinks *
         return op_error(at, "goes from card %lld to card %lld, between which there is no link",
                         (long long)from.card, (long long)to.card);
     Crossing crossing = {.edge = *edge,
+                         .instance =
+                             op_attr(graph->processes.data[edge->from].func, SYS_ATTR_INSTANCE),
                          .from = {from.card, link->dies[turned]},
                          .to = {to.card, link->dies[!turned]},
                          .link = link,
@@ -312,6 +315,7 @@ static Op *create_function(Connect *c, const Crossing *x, const char *role, SysP
                      .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs)),
                      .region_count = 1};
     Op *func = op_create(ctx, &state);
+    if (x->instance) op_set_attr(func, SYS_ATTR_INSTANCE, x->instance);
     op_insert_before(func, c->top);
     symtab_insert(&c->symbols, func);
     Block *body = region_add_block(op_region(func, 0));

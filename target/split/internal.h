@@ -9,6 +9,7 @@
 #include "sim/design/design.h"
 #include "target/cost/cost.h"
 #include "target/fifo/fifo.h"
+#include "target/partition/partition.h"
 #include "target/split/split.h"
 
 /* A call of the top function, in order of the data. */
@@ -38,6 +39,30 @@ bool split_graph(Op *top, SplitGraph *out) MUST_CHECK;
 void split_graph_free(SplitGraph *graph);
 /* Words of a frame that go through a stream between processes; 0: none. Linear in the streams. */
 int64_t split_stream_words(const HlsDesign *design, const Value *stream);
+
+/* A design, or a tile of several instances of it, on cards: place-cards. */
+typedef struct SplitPlan {
+    Op *module;
+    SplitGraph graph; /* of one instance */
+    int64_t cards, instances;
+    bool returns;                    /* data comes back to the card that it came from */
+    bool has_own_tables;             /* each instance, which else share them */
+    int64_t (*use)[PARTITION_KINDS]; /* of the processes before one */
+    int64_t limit[PARTITION_KINDS];  /* of a card */
+    PartitionPlatform platform;      /* its dies */
+    SysPlace *places;                /* see split_place */
+} SplitPlan;
+
+/* Where a process of an instance is. */
+static inline SysPlace *split_place(const SplitPlan *plan, int64_t instance, uint32_t process)
+{
+    return &plan->places[(size_t)instance * plan->graph.processes.len + process];
+}
+/* Finds the card of each, where cards are cut into so many groups of neighbours and no instance goes from
+ * one group to another. False: there is no such way. */
+bool split_cut_cards(SplitPlan *plan, const HlsDesign *design, int64_t groups);
+/* Makes the instances of the design, and says the place of each process. False: diagnosed. */
+bool split_replicate(SplitPlan *plan) MUST_CHECK;
 
 /* Between two cards, in both directions. */
 typedef struct SplitLink {

@@ -1,16 +1,18 @@
 /* place-cards: the card of each process, and its die there.
  *
- * Calls stand in the order of the data, and cards get pieces of that order: with `hwmp` and `swmp` card
- * after card, so that data goes one way; with `tmp` a piece of each card on the way there and a
- * short one on the way back, so that data comes back to the first card. Data goes from one card to
- * the next one only. Of the ways to cut that a card's limits allow one is taken that has the fewest
- * streams between cards, of these the fewest bits a frame, and then the most even use (all by
- * dynamic programming over the cuts, cards from the outside in). Then the dies of each card are
- * chosen by target/partition, with the ends of links where the transceivers are.
+ * Calls stand in the order of the data, and cards get pieces of that order (cut_cards.c): with `hwmp`
+ * and `swmp` card after card, so that data goes one way; with `tmp` a piece of each card on the way
+ * there and a short one on the way back, so that data comes back to the first card. Data goes from
+ * one card to the next one only. With several `instances` the design is a tile: some of them are
+ * whole ones on a card, others lie on several; what is split least is tried first. Then the dies of
+ * each card are chosen by target/partition, with the ends of links where the transceivers are, and
+ * the instances are made (replicate.c).
  * Requires: a top function whose calls are in order of the data.
  * With `dp` each card has the whole design, and nothing is placed here.
- * Changes: sys.place of processes; sys.cards, sys.mode and sys.instances of the module.
- * Tests: lit/target/split/place-cards.mir, test/e2e/system_check.py */
+ * Changes: sys.place of processes; sys.cards, sys.mode and sys.instances of the module; of a tile,
+ * which becomes one design, ports, streams, processes and the budget.
+ * Tests: lit/target/split/place-cards.mir, lit/target/split/place-tiles.mir,
+ * test/e2e/system_check.py, test/e2e/card_tiles_check.py */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,78 +23,17 @@
 #include "target/dse/dse.h"
 #include "target/split/internal.h"
 
-enum {
-    MAX_PROCESSES = 1024,
-    MAX_RETURN = 12, /* processes of a card's piece on the way back */
-    MAX_STEPS = 3000000
-};
-#define NO_WAY INT64_MAX
-/* Weights of the goals: a stream is worth more than all bits, these than all shares. */
-#define STREAM_WEIGHT (INT64_C(1) << 50)
-#define BIT_WEIGHT (INT64_C(1) << 12)
+enum { MAX_PROCESSES = 1024, MAX_NODES = 4096, MAX_STEPS = 3000000 };
 
-typedef struct Best {
-    int64_t cost;
-    uint32_t first, last; /* processes of the card's two pieces */
-    bool is_known;
-} Best;
-
-typedef struct Place {
-    Op *module;
-    SplitGraph graph;
-    uint32_t count;                  /* processes */
-    int64_t (*use)[PARTITION_KINDS]; /* of the processes before one */
-    int64_t limit[PARTITION_KINDS];  /* of a card */
-    int64_t *streams, *bits;         /* sums of edges from before one process to before another */
-    PartitionPlatform platform;      /* the dies of a card */
-    int64_t cards;
-    bool returns;
-    Best *best; /* by card and the piece that is left */
-} Place;
-
-/* Entries of `streams` and `bits`. */
-static size_t at(const Place *p, uint32_t from, uint32_t to)
+static uint32_t process_count(const SplitPlan *p)
 {
-    return (size_t)from * (p->count + 1) + to;
+    return (uint32_t)p->graph.processes.len;
 }
 
-/* Sum over the edges from [a, b) to [c, d). */
-static int64_t between(const Place *p, const int64_t *sums, uint32_t a, uint32_t b, uint32_t c,
-                       uint32_t d)
+static void sum_use(SplitPlan *p)
 {
-    return sums[at(p, b, d)] - sums[at(p, a, d)] - sums[at(p, b, c)] + sums[at(p, a, c)];
-}
-
-static int64_t frame_bits(const HlsDesign *design, const Value *stream)
-{
-    const Type *word = emithls_stream_word(stream->type);
-    int64_t bits = emithls_lanes(word) * type_width(emithls_scalar(word));
-    return bits * split_stream_words(design, stream);
-}
-
-static void sum_edges(Place *p, const HlsDesign *design)
-{
-    p->streams = xcalloc((size_t)(p->count + 1) * (p->count + 1), sizeof *p->streams);
-    p->bits = xcalloc((size_t)(p->count + 1) * (p->count + 1), sizeof *p->bits);
-    for (size_t i = 0; i < p->graph.edges.len; i++) {
-        const SplitEdge *e = &p->graph.edges.data[i];
-        if (e->stream->is_arg) continue;
-        p->streams[at(p, e->from + 1, e->to + 1)]++;
-        p->bits[at(p, e->from + 1, e->to + 1)] += frame_bits(design, e->stream);
-    }
-    for (uint32_t i = 1; i <= p->count; i++)
-        for (uint32_t k = 1; k <= p->count; k++) {
-            p->streams[at(p, i, k)] += p->streams[at(p, i - 1, k)] + p->streams[at(p, i, k - 1)] -
-                                       p->streams[at(p, i - 1, k - 1)];
-            p->bits[at(p, i, k)] +=
-                p->bits[at(p, i - 1, k)] + p->bits[at(p, i, k - 1)] - p->bits[at(p, i - 1, k - 1)];
-        }
-}
-
-static void sum_use(Place *p)
-{
-    p->use = xcalloc(p->count + 1, sizeof *p->use);
-    for (uint32_t i = 0; i < p->count; i++) {
+    p->use = xcalloc(process_count(p) + 1, sizeof *p->use);
+    for (uint32_t i = 0; i < process_count(p); i++) {
         const Attr *report = op_attr(p->graph.processes.data[i].func, DFG_ATTR_REPORT);
         for (int k = 0; k < PARTITION_KINDS; k++) {
             int64_t amount =
@@ -102,93 +43,25 @@ static void sum_use(Place *p)
     }
 }
 
-/* The greatest share that two pieces take of a card, in 1/1000; NO_WAY: more than there is. */
-static int64_t share_of(const Place *p, uint32_t a, uint32_t first, uint32_t last, uint32_t b)
-{
-    int64_t most = 0;
-    for (int k = 0; k < PARTITION_KINDS; k++) {
-        int64_t use = p->use[first][k] - p->use[a][k] + p->use[b][k] - p->use[last][k];
-        if (use > p->limit[k]) return NO_WAY;
-        if (p->limit[k] > 0) most = i64_max(most, use * 1000 / p->limit[k]);
-    }
-    return most;
-}
-
-/* What it costs that [a, first) and [last, b) are on a card, [first, last) on the ones behind it, and
- * all else on those before. */
-static int64_t cut_cost(const Place *p, uint32_t a, uint32_t first, uint32_t last, uint32_t b)
-{
-    int64_t share = share_of(p, a, first, last, b);
-    uint32_t n = p->count;
-    if (share == NO_WAY) return NO_WAY;
-    if (between(p, p->streams, 0, a, first, last) > 0 ||
-        between(p, p->streams, first, last, b, n) > 0)
-        return NO_WAY; /* past this card */
-    int64_t streams = between(p, p->streams, a, first, first, last) +
-                      between(p, p->streams, first, last, last, b);
-    int64_t bits =
-        between(p, p->bits, a, first, first, last) + between(p, p->bits, first, last, last, b);
-    bits = i64_min(bits, STREAM_WEIGHT / BIT_WEIGHT / 64);
-    return streams * STREAM_WEIGHT + bits * BIT_WEIGHT + share;
-}
-
-static Best *entry(const Place *p, int64_t card, uint32_t a, uint32_t b)
-{
-    return &p->best[((size_t)card * (p->count + 1) + a) * (p->count + 1) + b];
-}
-
-/* The cheapest way to give processes [a, b) to a card and those behind it. */
-static int64_t cheapest(const Place *p, int64_t card, uint32_t a, uint32_t b)
-{
-    Best *best = entry(p, card, a, b);
-    if (best->is_known) return best->cost;
-    *best = (Best){.cost = NO_WAY, .first = b, .last = b, .is_known = true};
-    if (b <= a) return NO_WAY;
-    if (card + 1 == p->cards) {
-        best->cost = share_of(p, a, b, b, b);
-        return best->cost;
-    }
-    uint32_t least = p->returns ? 1 : 0, most = p->returns ? MAX_RETURN : 0;
-    for (uint32_t tail = least; tail <= most && tail < b - a; tail++)
-        for (uint32_t first = a + 1; first < b - tail; first++) {
-            int64_t cost = cut_cost(p, a, first, b - tail, b);
-            int64_t rest = cost < best->cost ? cheapest(p, card + 1, first, b - tail) : NO_WAY;
-            if (rest == NO_WAY || cost + rest >= best->cost) continue;
-            *best = (Best){cost + rest, first, b - tail, true};
-        }
-    return best->cost;
-}
-
-static void set_card(const Place *p, uint32_t from, uint32_t to, int64_t card)
-{
-    for (uint32_t i = from; i < to; i++) p->graph.processes.data[i].place = (SysPlace){card, 0};
-}
-
-static void set_cards(const Place *p)
-{
-    uint32_t a = 0, b = p->count;
-    for (int64_t card = 0; card < p->cards; card++) {
-        const Best *best = entry(p, card, a, b);
-        set_card(p, a, best->first, card);
-        set_card(p, best->last, b, card);
-        a = best->first;
-        b = best->last;
-    }
-}
-
 /* Why no way to cut suffices. */
-static bool explain(const Place *p)
+static bool explain(const SplitPlan *p)
 {
     Op *top = p->graph.top;
-    if (p->count < p->cards * (p->returns ? 2 : 1) - (p->returns ? 1 : 0))
-        return op_error(top, "has %u processes, too few for pieces on %lld cards", p->count,
+    const uint32_t count = process_count(p);
+    if (p->instances == 1 && count < p->cards * (p->returns ? 2 : 1) - (p->returns ? 1 : 0))
+        return op_error(top, "has %u processes, too few for pieces on %lld cards", count,
                         (long long)p->cards);
     for (int k = 0; k < PARTITION_KINDS; k++)
-        if (p->use[p->count][k] > p->limit[k] * p->cards)
+        if (p->use[count][k] * p->instances > p->limit[k] * p->cards)
             return op_error(top, "takes %lld %s, but %lld cards have %lld",
-                            (long long)p->use[p->count][k],
+                            (long long)(p->use[count][k] * p->instances),
                             cost_names[dse_cost_kind((PartitionKind)k)].title, (long long)p->cards,
                             (long long)(p->limit[k] * p->cards));
+    if (p->instances > 1)
+        return op_error(top,
+                        "cannot be cut so that %lld instances fit %lld cards, of which data goes "
+                        "only from one to the next",
+                        (long long)p->instances, (long long)p->cards);
     return op_error(top,
                     "cannot be cut into pieces that fit %lld cards, of which data goes only "
                     "from one to the next",
@@ -222,7 +95,7 @@ static int64_t end_die(const SplitLinks *links, int64_t card, int64_t other)
 }
 
 /* Where a process may be: one at a memory port, on dies that have banks, if any has. */
-static uint64_t dies_for(const Place *p, uint32_t process)
+static uint64_t dies_for(const SplitPlan *p, uint32_t process)
 {
     uint64_t dies = 0, all = all_dies(&p->platform);
     bool is_at_port = false;
@@ -245,43 +118,62 @@ static void add_adapter(bool is_sender, int64_t bits, int64_t use[PARTITION_KIND
     for (PartitionKind k = 0; k < PARTITION_KINDS; k++) use[k] = cost.items[dse_cost_kind(k)];
 }
 
-/* The processes of a card; the ends of its links are nodes of their adapters, on their die. */
-static void make_model(const Place *p, int64_t card, const SplitLinks *links, uint32_t *numbers,
+/* The ends of an edge in the graph of a card's nodes; an end that is on another card is the node of an
+ * adapter. */
+static void add_edge(const SplitPlan *p, int64_t instance, const SplitEdge *e, int64_t card,
+                     const SplitLinks *links, const uint32_t *numbers, PartitionModel *model)
+{
+    const int64_t from = split_place(p, instance, e->from)->card,
+                  to = split_place(p, instance, e->to)->card;
+    if (from != card && to != card) return;
+    const Type *word = emithls_stream_word(e->stream->type);
+    int64_t bits = emithls_lanes(word) * type_width(emithls_scalar(word)), wires = dse_wires(bits),
+            adapter[PARTITION_KINDS];
+    PartitionEdge edge = {numbers[e->from], numbers[e->to], wires, 0};
+    if (from != to) {
+        int64_t die = end_die(links, card, from == card ? to : from);
+        *(from == card ? &edge.to : &edge.from) = (uint32_t)model->nodes.len;
+        add_adapter(from == card, bits, adapter);
+        add_node(model, STR("link"), adapter, UINT64_C(1) << die & all_dies(&p->platform));
+    }
+    *vec_push(&model->edges) = edge;
+}
+
+/* The processes of a card; numbers: of their nodes, by instance and process. */
+static void make_model(const SplitPlan *p, int64_t card, const SplitLinks *links, uint32_t *numbers,
                        PartitionModel *model)
 {
+    const uint32_t count = process_count(p);
     *model = (PartitionModel){.platform = &p->platform};
-    for (uint32_t i = 0; i < p->count; i++) {
-        const SplitProcess *process = &p->graph.processes.data[i];
-        int64_t use[PARTITION_KINDS];
-        if (process->place.card != card) continue;
-        for (int k = 0; k < PARTITION_KINDS; k++) use[k] = p->use[i + 1][k] - p->use[i][k];
-        numbers[i] = (uint32_t)model->nodes.len;
-        add_node(model, symbol_name(process->func)->str, use, dies_for(p, i));
-    }
-    for (size_t i = 0; i < p->graph.edges.len; i++) {
-        const SplitEdge *e = &p->graph.edges.data[i];
-        if (e->stream->is_arg) continue;
-        int64_t from = p->graph.processes.data[e->from].place.card,
-                to = p->graph.processes.data[e->to].place.card;
-        if (from != card && to != card) continue;
-        const Type *word = emithls_stream_word(e->stream->type);
-        int64_t bits = emithls_lanes(word) * type_width(emithls_scalar(word)),
-                wires = dse_wires(bits), adapter[PARTITION_KINDS];
-        PartitionEdge edge = {numbers[e->from], numbers[e->to], wires, 0};
-        if (from != to) {
-            int64_t die = end_die(links, card, from == card ? to : from);
-            *(from == card ? &edge.to : &edge.from) = (uint32_t)model->nodes.len;
-            add_adapter(from == card, bits, adapter);
-            add_node(model, STR("link"), adapter, UINT64_C(1) << die & all_dies(&p->platform));
+    for (int64_t n = 0; n < p->instances; n++)
+        for (uint32_t i = 0; i < count; i++) {
+            int64_t use[PARTITION_KINDS];
+            if (split_place(p, n, i)->card != card) continue;
+            for (int k = 0; k < PARTITION_KINDS; k++) use[k] = p->use[i + 1][k] - p->use[i][k];
+            numbers[n * count + i] = (uint32_t)model->nodes.len;
+            add_node(model, symbol_name(p->graph.processes.data[i].func)->str, use, dies_for(p, i));
         }
-        *vec_push(&model->edges) = edge;
-    }
+    for (int64_t n = 0; n < p->instances; n++)
+        for (size_t i = 0; i < p->graph.edges.len; i++)
+            if (!p->graph.edges.data[i].stream->is_arg)
+                add_edge(p, n, &p->graph.edges.data[i], card, links, numbers + n * count, model);
+}
+
+static void set_dies(const SplitPlan *p, int64_t card, const uint32_t *numbers,
+                     const PartitionPlacement *placement)
+{
+    for (int64_t n = 0; n < p->instances; n++)
+        for (uint32_t i = 0; i < process_count(p); i++) {
+            SysPlace *place = split_place(p, n, i);
+            if (place->card == card)
+                place->die = placement->dies.data[numbers[n * process_count(p) + i]];
+        }
 }
 
 /* False: diagnosed. */
-static bool place_card(const Place *p, int64_t card, const SplitLinks *links)
+static bool place_card(const SplitPlan *p, int64_t card, const SplitLinks *links)
 {
-    uint32_t *numbers = xcalloc(p->count + 1, sizeof *numbers);
+    uint32_t *numbers = xcalloc((size_t)p->instances * process_count(p) + 1, sizeof *numbers);
     PartitionModel model;
     PartitionPlacement placement = {0};
     StrBuf why = {0};
@@ -294,10 +186,8 @@ static bool place_card(const Place *p, int64_t card, const SplitLinks *links)
     for (size_t i = 0; i < model.nodes.len; i++)
         if (model.nodes.data[i].dies == 0) strbuf_add_c(&why, "a link ends at a die that it lacks");
     if (why.len == 0) partition_search(&model, &options, &placement);
-    for (uint32_t i = 0; placement.is_placed && i < p->count; i++)
-        if (p->graph.processes.data[i].place.card == card)
-            p->graph.processes.data[i].place.die = placement.dies.data[numbers[i]];
     bool ok = placement.is_placed;
+    if (ok) set_dies(p, card, numbers, &placement);
     if (!ok && why.len == 0) partition_explain(&model, &options, &why);
     if (!ok)
         op_error(p->graph.top, "cannot be placed on the dies of card %lld%s%.*s", (long long)card,
@@ -337,7 +227,7 @@ static const Attr *read_cards(Op *module, Str text, const Attr *dies)
 
 /* The dies of a card as a pass's options have them, and their sums as limits. What a design on one
  * card has noted of its dies stays. */
-static const Attr *read_dies(Place *p, Pass *pass)
+static const Attr *read_dies(SplitPlan *p, Pass *pass)
 {
     const Attr *own = op_attr(p->module, SYS_ATTR_DIES),
                *links = op_attr(p->module, SYS_ATTR_LINKS);
@@ -352,45 +242,64 @@ static const Attr *read_dies(Place *p, Pass *pass)
     return ok ? dies : NULL;
 }
 
-static bool cut(Place *p)
+static bool place_dies(const SplitPlan *p, const SplitLinks *links)
 {
-    p->count = (uint32_t)p->graph.processes.len;
-    if (p->count > MAX_PROCESSES)
-        return op_error(p->graph.top, "has %u processes, more than %d", p->count, MAX_PROCESSES);
-    HlsDesign *design =
-        design_create(p->module, clock_of_module(p->module, design_clock_mhz(p->module)));
-    if (!design) return false;
-    sum_edges(p, design);
-    sum_use(p);
-    design_free(design);
-    p->best = xcalloc((size_t)p->cards * (p->count + 1) * (p->count + 1), sizeof *p->best);
-    if (cheapest(p, 0, 0, p->count) == NO_WAY) return explain(p);
-    set_cards(p);
+    for (int64_t card = 0; card < p->cards; card++)
+        if (!place_card(p, card, links)) return false;
     return true;
 }
 
-/* One design goes over the cards. */
-static bool spread(Place *p, const SplitLinks *links)
+/* From instances that are on one card each to the group of all cards: what is split least. What is wrong
+ * with one way is said if there is none. */
+static bool place_groups(SplitPlan *p, const HlsDesign *design, const SplitLinks *links)
 {
-    if (!split_graph(p->graph.top, &p->graph) || !cut(p)) return false;
-    for (int64_t card = 0; card < p->cards; card++)
-        if (!place_card(p, card, links)) return false;
-    for (uint32_t i = 0; i < p->count; i++)
-        op_set_attr(p->graph.processes.data[i].func, SYS_ATTR_PLACE,
-                    sys_place_attr(p->module->ctx, p->graph.processes.data[i].place));
-    return true;
+    DiagHold messages = {0};
+    bool ok = false, is_cut = false;
+    for (int64_t groups = i64_min(p->cards, p->instances); groups >= 1 && !ok; groups--) {
+        if (!split_cut_cards(p, design, groups)) continue;
+        diag_hold_free(&messages);
+        diag_hold_begin(&messages, p->module->ctx);
+        ok = place_dies(p, links);
+        diag_hold_end(&messages);
+        is_cut = true;
+    }
+    if (is_cut) diag_hold_report(&messages);
+    diag_hold_free(&messages);
+    return ok || (!is_cut && explain(p));
+}
+
+/* A design, or several instances of it, go over the cards. */
+static bool spread(SplitPlan *p, const SplitLinks *links)
+{
+    if (!split_graph(p->graph.top, &p->graph)) return false;
+    const uint32_t count = process_count(p);
+    if (count > MAX_PROCESSES)
+        return op_error(p->graph.top, "has %u processes, more than %d", count, MAX_PROCESSES);
+    if (count * p->instances > MAX_NODES)
+        return op_error(p->graph.top, "has %u processes, so %lld instances are more than %d", count,
+                        (long long)p->instances, MAX_NODES);
+    HlsDesign *design =
+        design_create(p->module, clock_of_module(p->module, design_clock_mhz(p->module)));
+    if (!design) return false;
+    sum_use(p);
+    p->places = xcalloc((size_t)count * (size_t)p->instances + 1, sizeof *p->places);
+    bool ok = place_groups(p, design, links);
+    design_free(design);
+    return ok && split_replicate(p);
 }
 
 static bool place_cards(Pass *pass, Op *module)
 {
-    Place p = {.module = module, .graph = {.top = emithls_top(module)}};
+    SplitPlan p = {.module = module, .graph = {.top = emithls_top(module)}};
     SplitLinks links = {0};
     Str mode = pass_string(pass, "mode");
     if (!p.graph.top) return true;
     const Attr *dies = read_dies(&p, pass);
     const Attr *cards = dies ? read_cards(module, pass_string(pass, "cards"), dies) : NULL;
     p.cards = cards ? cards->u.array.count : 0;
+    p.instances = pass_int(pass, "instances");
     p.returns = str_eq_c(mode, "tmp");
+    p.has_own_tables = pass_bool(pass, "own-tables");
     bool ok = cards && split_links(module, pass_string(pass, "links"), &links);
     if (ok && !str_eq_c(mode, "dp")) ok = spread(&p, &links);
     if (ok && !str_eq_c(mode, "dp")) { /* those that the choice of designs saw */
@@ -399,15 +308,12 @@ static bool place_cards(Pass *pass, Op *module)
     }
     if (ok) op_set_attr(module, SYS_ATTR_CARDS, cards);
     if (ok) op_set_attr(module, SYS_ATTR_MODE, attr_string(module->ctx, mode));
-    if (ok)
-        op_set_attr(module, SYS_ATTR_INSTANCES, attr_i64(module->ctx, pass_int(pass, "instances")));
+    if (ok) op_set_attr(module, SYS_ATTR_INSTANCES, attr_i64(module->ctx, p.instances));
     vec_free(&links);
     split_graph_free(&p.graph);
     partition_platform_free(&p.platform);
     free(p.use);
-    free(p.streams);
-    free(p.bits);
-    free(p.best);
+    free(p.places);
     return ok;
 }
 
@@ -423,7 +329,10 @@ const PassDef pass_place_cards = {
                  "a design on each card (dp), or one on all, in which data goes one way, copied by "
                  "the host (swmp) or by links (hwmp), or comes back (tmp)",
                  .choices = modes},
-                {"instances", OPTION_INT, "1", "designs on each card, with dp", 1, 64},
+                {"instances", OPTION_INT, "1",
+                 "designs: on each card, with dp; else on all of them together", 1, 64},
+                {"own-tables", OPTION_BOOL, "false",
+                 "of weights for each of these together, since they will be loaded"},
                 {"links", OPTION_STRING, "", "as connect-cards has them"},
                 {"dies", OPTION_STRING, "", "dies of a card, as choose-unroll has them"},
                 {"die-links", OPTION_STRING, "", "wires between them, likewise"},

@@ -5,7 +5,8 @@
  * through another kernel. So a process is in the kernel of those before it on its die unless
  * something between them is elsewhere: kernels are numbered by the longest chain of changes from die
  * to die in front of them (partition_measure does the same). Processes at memories are kernels of
- * their own, since only they are started by the host, and so is what says sys.kernel.
+ * their own, since only they are started by the host, and so is what says sys.kernel. Instances of a
+ * tile share no kernel.
  *
  * Requires: a top function whose calls are in order of the data; of the processes all have a place,
  * or none, which is die 0 of card 0.
@@ -22,11 +23,12 @@
 #include "sim/design/design.h"
 #include "target/split/internal.h"
 
-/* A kernel: processes with the same place and name, behind as many changes of them. */
+/* A kernel: processes of an instance with the same place and name, behind as many changes of them. */
 typedef struct SplitKernel {
     SysPlace place;
-    const Attr *group; /* SYS_ATTR_KERNEL, or NULL */
-    uint32_t alone;    /* a process at a memory; or SPLIT_NOBODY */
+    const Attr *group;    /* SYS_ATTR_KERNEL, or NULL */
+    const Attr *instance; /* SYS_ATTR_INSTANCE, or NULL */
+    uint32_t alone;       /* a process at a memory; or SPLIT_NOBODY */
     int64_t level;
     Op *func;
     VEC(Value *) args; /* of the whole design, that the kernel takes */
@@ -49,7 +51,8 @@ static bool same_place(SysPlace a, SysPlace b)
 
 static bool is_together(const SplitKernel *a, const SplitKernel *b)
 {
-    return same_place(a->place, b->place) && a->group == b->group && a->alone == b->alone;
+    return same_place(a->place, b->place) && a->group == b->group && a->instance == b->instance &&
+           a->alone == b->alone;
 }
 
 /* The kernel that a process would be in by itself, and the number of changes in front of it. */
@@ -58,6 +61,7 @@ static SplitKernel describe(const Split *s, uint32_t process)
     const SplitProcess *p = &s->graph.processes.data[process];
     SplitKernel own = {.place = p->place,
                        .group = op_attr(p->func, SYS_ATTR_KERNEL),
+                       .instance = op_attr(p->func, SYS_ATTR_INSTANCE),
                        .alone = p->has_memory ? process : SPLIT_NOBODY};
     for (size_t i = 0; i < s->graph.edges.len; i++) {
         const SplitEdge *e = &s->graph.edges.data[i];
