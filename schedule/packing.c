@@ -143,19 +143,24 @@ bool sched_product_is_whole(const Op *main, const Op *product)
            payload_range(main, op_operand(product, 1), &x[1]) && is_exact(product, x);
 }
 
-static DspShape dsp_shape(const Op *process)
+DspShape sched_dsp_shape(Str kind)
 {
     static const struct {
         const char *kind;
         DspShape shape;
     } kinds[] = {
         {"DSP48E1", {25, 18, 48}}, {DFG_DSP_KIND_DEFAULT, {27, 18, 48}}, {"DSP58", {27, 24, 58}}};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (str_eq_c(kind, kinds[i].kind)) return kinds[i].shape;
+    return kinds[1].shape;
+}
+
+static DspShape dsp_shape(const Op *process)
+{
     const Op *module = process;
     while (op_parent(module)) module = op_parent(module);
     const Attr *kind = op_attr(module, DFG_ATTR_DSP_KIND);
-    for (size_t i = 0; kind && kind->kind == ATTR_STRING && i < COUNT_OF(kinds); i++)
-        if (str_eq_c(kind->u.string, kinds[i].kind)) return kinds[i].shape;
-    return kinds[1].shape;
+    return sched_dsp_shape(kind && kind->kind == ATTR_STRING ? kind->u.string : (Str){0});
 }
 
 /* The loop among `loops` whose lanes fill groups of `fields` best. */

@@ -109,6 +109,8 @@ int64_t sched_window_lanes(const WindowSchedule *sched, uint32_t part);
 typedef struct DspShape {
     int64_t wide, narrow, accumulator;
 } DspShape;
+/* Of a device's dspKind; of another word, or none, that of a DSP48E2. */
+DspShape sched_dsp_shape(Str kind);
 
 /* Fields of both operands of a product: field k of an operand lies `stride` bits above field k - 1.
  * The product of fields i and j begins at bit i * stride[0] + j * stride[1] of the result. */

@@ -49,7 +49,9 @@ static Cost cost_of(const OverlayRequest *request, const SaOverlay *size, int64_
     Cost total, cost = {0};
     SaOverlay part = *size;
     part.rows = (uint32_t)(rows > 0 ? rows : 1);
-    overlay_hls_cost(&part, request->target->device.total.uram > 0, parts, &total);
+    const Device *target = &request->target->device;
+    const OverlayHlsDevice device = {target->total.uram > 0, sched_dsp_shape(target->dsp_kind)};
+    overlay_hls_cost(&part, &device, parts, &total);
     for (size_t i = 0; i < OVERLAY_HLS_PARTS; i++)
         if (parts[i].has_rows ? rows > 0 : has_buffers) cost_add(&cost, &parts[i].cost);
     return cost;

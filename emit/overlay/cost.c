@@ -4,8 +4,6 @@
 #include "schedule/schedule.h"
 
 enum {
-    DSP_A = 27, /* bits of the operands of a DSP48E2's multiplier */
-    DSP_B = 18,
     PARAM_BITS = 32,
     READERS = 3, /* of the activations */
     BEAT_BITS = 8 * SA_BEAT_BYTES,
@@ -48,11 +46,11 @@ static Cost cost_of_counts(const SaOverlay *o)
 
 /* A multiplier for each element, with gates that leave one column of a row in depthwise runs: two bits
  * in a LUT of two outputs. Chains of slices add up; sums are registers of rows. */
-static Cost cost_of_array(const SaOverlay *o)
+static Cost cost_of_array(const SaOverlay *o, const DspShape *dsp)
 {
     if (sa_is_popcount(o)) return cost_of_counts(o);
     int64_t elements = (int64_t)o->rows * o->cols;
-    int64_t slices = up(o->act_bits, DSP_B) * up(o->weight_bits, DSP_A);
+    int64_t slices = up(o->act_bits, dsp->narrow) * up(o->weight_bits, dsp->wide);
     int64_t chains = up(o->cols, 16);
     return (Cost){.dsp = elements * slices,
                   .lut = elements * up(o->act_bits, 2) + o->rows * chains * o->acc,
@@ -72,16 +70,16 @@ static Cost cost_of_array_memories(const SaOverlay *o)
  * comparator, a shifter of six stages with its rounding; two of 16 registers and one of three sources
  * are chosen; engines of planes compare with thresholds. A unit of few instructions has two comparators,
  * and chooses among two registers and three sources. */
-static Cost cost_of_alu(const SaOverlay *o)
+static Cost cost_of_alu(const SaOverlay *o, const DspShape *dsp)
 {
-    int64_t units = (int64_t)o->rows * o->pu_stages, parts = up(o->acc, DSP_B), bits = o->acc;
+    int64_t units = (int64_t)o->rows * o->pu_stages, parts = up(o->acc, dsp->narrow), bits = o->acc;
     int64_t products = 0;
     const int64_t windows = 12 * 16; /* counters of a pool's windows in both axes */
     if (o->pu_kind != SA_PU_ALL)
         return (Cost){.lut = units * bits * 4 + RUN_BITS + windows,
                       .ff =
                           (int64_t)o->rows * bits * (SA_FEW_PU_REGS + 2 * o->pu_stages) + RUN_BITS};
-    for (int64_t i = 0; i < parts; i++) products += up(bits - i * DSP_B, DSP_A);
+    for (int64_t i = 0; i < parts; i++) products += up(bits - i * dsp->narrow, dsp->wide);
     return (Cost){.dsp = units * products,
                   .lut = units * bits * (2 * 5 + 6 + 4 + sa_is_popcount(o)) + RUN_BITS + windows,
                   .ff = (int64_t)o->rows * bits * (SA_PU_REGS + 2 * o->pu_stages) + RUN_BITS};
@@ -146,25 +144,30 @@ static Cost cost_of_control(const SaOverlay *o)
                   .ff = ports * (PORT_FF + 2 * BEAT_BITS) + UNITS * UNIT_FF + COMMAND_BITS};
 }
 
-void overlay_hls_cost(const SaOverlay *overlay, bool has_uram,
+void overlay_hls_cost(const SaOverlay *overlay, const OverlayHlsDevice *device,
                       OverlayHlsPart parts[OVERLAY_HLS_PARTS], Cost *total)
 {
     static const struct {
         const char *name;
         bool has_rows;
         Cost (*of)(const SaOverlay *overlay); /* or: */
+        Cost (*of_slices)(const SaOverlay *overlay, const DspShape *dsp);
         Cost (*of_buffer)(const SaOverlay *overlay, bool is_uram);
-    } rows[OVERLAY_HLS_PARTS] = {{"array", true, cost_of_array, NULL},
-                                 {"array memories", true, cost_of_array_memories, NULL},
-                                 {"processing unit", true, cost_of_alu, NULL},
-                                 {"activations", false, NULL, cost_of_activations},
-                                 {"weight buffer", true, NULL, cost_of_weight_buffer},
-                                 {"vectors, programs", true, cost_of_vectors, NULL},
-                                 {"ports, units", false, cost_of_control, NULL}};
-    const bool is_uram = overlay_hls_uses_uram(overlay, has_uram);
+    } rows[OVERLAY_HLS_PARTS] = {
+        {"array", true, .of_slices = cost_of_array},
+        {"array memories", true, .of = cost_of_array_memories},
+        {"processing unit", true, .of_slices = cost_of_alu},
+        {"activations", false, .of_buffer = cost_of_activations},
+        {"weight buffer", true, .of_buffer = cost_of_weight_buffer},
+        {"vectors, programs", true, .of = cost_of_vectors},
+        {"ports, units", false, .of = cost_of_control},
+    };
+    const bool is_uram = overlay_hls_uses_uram(overlay, device->has_uram);
     *total = (Cost){0};
     for (size_t i = 0; i < OVERLAY_HLS_PARTS; i++) {
-        Cost cost = rows[i].of ? rows[i].of(overlay) : rows[i].of_buffer(overlay, is_uram);
+        Cost cost = rows[i].of          ? rows[i].of(overlay)
+                    : rows[i].of_slices ? rows[i].of_slices(overlay, &device->dsp)
+                                        : rows[i].of_buffer(overlay, is_uram);
         parts[i] = (OverlayHlsPart){rows[i].name, rows[i].has_rows, cost};
         cost_add(total, &parts[i].cost);
     }

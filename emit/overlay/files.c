@@ -276,7 +276,7 @@ static void print_report(StrBuf *out, const Attr *overlay, const OverlayHlsOptio
     SaOverlay size = sa_overlay(overlay);
     StrBuf text = {0};
     JsonWriter w = {.out = out};
-    overlay_hls_cost(&size, options->has_uram, parts, &total);
+    overlay_hls_cost(&size, &options->device, parts, &total);
     attr_print(&text, overlay);
     json_begin_object(&w);
     json_write_line(&w, 2);
@@ -316,7 +316,7 @@ bool overlay_hls_write(Context *ctx, const Attr *overlay, const OverlayHlsOption
               add_copies(ctx, files, "host/", options->engine_dir, HOST, COUNT_OF(HOST)) &&
               add_copies(ctx, files, "host/", options->board_dir, BOARD, COUNT_OF(BOARD));
     SaOverlay size = sa_overlay(overlay);
-    const bool is_uram = overlay_hls_uses_uram(&size, options->has_uram);
+    const bool is_uram = overlay_hls_uses_uram(&size, options->device.has_uram);
     for (size_t i = 0; ok && !is_uram && i < files->len; i++) use_block_ram(&files->data[i].text);
     if (ok) {
         print_config(add_file(files, "", "engine_config.h"), overlay);

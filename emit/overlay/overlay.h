@@ -9,7 +9,14 @@
 #define MING_EMIT_OVERLAY_OVERLAY_H
 
 #include "dialects/sa/sa.h"
+#include "schedule/schedule.h"
 #include "target/cost/cost.h"
+
+/* What of a device an engine's resources depend on. */
+typedef struct OverlayHlsDevice {
+    bool has_uram;
+    DspShape dsp;
+} OverlayHlsDevice;
 
 typedef struct OverlayHlsOptions {
     const char *output_dir;
@@ -20,8 +27,8 @@ typedef struct OverlayHlsOptions {
     int64_t kernels;    /* on a card */
     Str bank_name;      /* of its external memory */
     int64_t bank_count; /* 0: not known */
-    bool has_uram;      /* the device */
-    Str program;        /* text of a program for the engine, engine.mir; or empty */
+    OverlayHlsDevice device;
+    Str program; /* text of a program for the engine, engine.mir; or empty */
 } OverlayHlsOptions;
 
 /* Writes the project of an #sa.overlay as emit_write_project does. False: diagnosed, or what the
@@ -39,7 +46,7 @@ enum { OVERLAY_HLS_PARTS = 7 };
 /* Pages and weight buffers are UltraRAM where the device has some, and those of engines of planes are
  * block RAM in any case. */
 bool overlay_hls_uses_uram(const SaOverlay *overlay, bool has_uram);
-void overlay_hls_cost(const SaOverlay *overlay, bool has_uram,
+void overlay_hls_cost(const SaOverlay *overlay, const OverlayHlsDevice *device,
                       OverlayHlsPart parts[OVERLAY_HLS_PARTS], Cost *total);
 
 #endif

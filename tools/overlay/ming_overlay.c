@@ -94,10 +94,11 @@ static Cost cost_of_device(const DeviceTarget *target)
         .dsp = all->dsp, .bram18 = all->bram18, .uram = all->uram, .lut = all->lut, .ff = all->ff};
 }
 
-/* Unless it is known that it has none. */
-static bool has_uram(const DeviceTarget *target)
+/* Unless it is known that it has none, one with UltraRAM. */
+static OverlayHlsDevice hls_device(const DeviceTarget *target)
 {
-    return !target || target->device.total.uram > 0;
+    return (OverlayHlsDevice){!target || target->device.total.uram > 0,
+                              sched_dsp_shape(target ? target->device.dsp_kind : (Str){0})};
 }
 
 static void print_cost(const SaOverlay *size, const DeviceTarget *target)
@@ -105,9 +106,10 @@ static void print_cost(const SaOverlay *size, const DeviceTarget *target)
     static const char *const titles[] = {"predicted", "DSP", "BRAM18", "URAM", "LUT", "FF"};
     OverlayHlsPart parts[OVERLAY_HLS_PARTS];
     Cost total, device = target ? cost_of_device(target) : (Cost){0};
+    const OverlayHlsDevice kind = hls_device(target);
     StrBuf text = {0};
     TextTable table = {.columns = COUNT_OF(titles), .first_number = 1};
-    overlay_hls_cost(size, has_uram(target), parts, &total);
+    overlay_hls_cost(size, &kind, parts, &total);
     for (size_t i = 0; i < COUNT_OF(titles); i++) text_table_add(&table, titles[i]);
     for (size_t i = 0; i < OVERLAY_HLS_PARTS; i++) add_row(&table, parts[i].name, &parts[i].cost);
     add_row(&table, "total", &total);
@@ -124,7 +126,8 @@ static bool fits_device(const Tool *tool, const SaOverlay *size, const DeviceTar
     static const CostKind kinds[] = {COST_DSP, COST_BRAM18, COST_URAM, COST_LUT, COST_FF};
     OverlayHlsPart parts[OVERLAY_HLS_PARTS];
     Cost total, device = cost_of_device(target);
-    overlay_hls_cost(size, has_uram(target), parts, &total);
+    const OverlayHlsDevice kind = hls_device(target);
+    overlay_hls_cost(size, &kind, parts, &total);
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (total.items[kinds[i]] > device.items[kinds[i]])
             return tool_error(tool, "error: the engine needs %lld %s by our model, and %s has %lld",
@@ -163,7 +166,7 @@ struct OverlayHlsOptions tool_engine_options(const DeviceTarget *target, int64_t
     OverlayHlsOptions options = {.part = STR(DEVICE_DEFAULT_PART),
                                  .clock = clock,
                                  .kernels = 1,
-                                 .has_uram = has_uram(target)};
+                                 .device = hls_device(target)};
     if (clock == LIMIT_NOT_GIVEN) options.clock = CLOCK_DEFAULT_MHZ;
     if (!target) return options;
     const Device *device = &target->device;
