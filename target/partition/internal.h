@@ -13,6 +13,7 @@ typedef struct PartitionRow {
     int64_t coefficient[PARTITION_KINDS], limit;
 } PartitionRow;
 
+enum { PARTITION_MOST_ROWS = PARTITION_KINDS + PARTITION_MAX_DIES };
 typedef VEC(PartitionRow) PartitionRows;
 
 /* Appends the rows of a die. Averages are multiplied by the capacities' least common multiple; above
@@ -175,10 +176,14 @@ int64_t partition_bound_left(const PartitionBound *bound, uint32_t at, const int
  * They are told apart by where the first and the last unit of the order are: 2 * first + last, with 1
  * for the side of the link's first die. */
 enum { PARTITION_ENDS = 4 };
+/* What the side of the second die may hold, and that of the first one, by the measures. */
+typedef struct PartitionCutRoom {
+    int64_t of[PARTITION_MOST_MEASURES][2];
+} PartitionCutRoom;
 typedef struct PartitionCutQuery {
     uint32_t link;
     const int64_t *weights;
-    int64_t least_size, most_size; /* of the first side, by the first measure */
+    PartitionCutRoom room;
     /* What a cut may weigh that has unit u on the side: most[side][ends * units + u]. */
     const int64_t *most[2];
     int64_t *steps, max_steps; /* the first is counted up */
@@ -190,9 +195,13 @@ typedef struct PartitionCutQuery {
 
 /* False: the steps did not suffice. The state is empty. */
 bool partition_bound_list_cuts(const PartitionBound *bound, const PartitionCutQuery *query);
-/* The least weights where the first side has such a size; INT64_MAX: there is no such cut. */
-void partition_bound_ends(const PartitionBound *bound, uint32_t link, int64_t least_size,
-                          int64_t most_size, int64_t least[PARTITION_ENDS]);
+/* What a link weighs at least where the units may be now; INT64_MAX: there is no cut. */
+int64_t partition_bound_forced(const PartitionBound *bound, uint32_t link, const int64_t *weights);
+/* What the dies on both sides of a link have. */
+void partition_bound_room(const PartitionBound *bound, uint32_t link, PartitionCutRoom *out);
+/* The least weights where the sides have so much room; INT64_MAX: there is no such cut. */
+void partition_bound_ends(const PartitionBound *bound, uint32_t link, const PartitionCutRoom *room,
+                          int64_t least[PARTITION_ENDS]);
 /* The least weights of cuts that have a unit on one side, by the first measure: with[side][ends *
  * units + unit]. */
 void partition_bound_units(const PartitionBound *bound, uint32_t link, const int64_t *weights,
@@ -205,6 +214,8 @@ void partition_search_order(const PartitionState *state, uint32_t *order);
  * `most`. */
 uint32_t partition_choose_measures(const PartitionState *state, uint64_t dies,
                                    PartitionMeasure *out, uint32_t most);
+/* Whether the dies together hold what the units that must be there take at least, by each measure. */
+bool partition_fits_pooled(const PartitionState *state, uint64_t dies);
 /* The least size of a unit; the greatest size of what a die can hold. */
 int64_t partition_unit_size(const PartitionState *state, const PartitionMeasure *measure,
                             uint32_t unit);
@@ -266,6 +277,27 @@ bool partition_can_search_cuts(const PartitionState *state);
 /* The lightest placement; not is_over: there is no lighter one, or none. dies: gets the die per place
  * of the order. */
 void partition_search_cuts(PartitionCuts *cuts, uint32_t *dies);
+
+/* A search link by link (split.c), where partition_can_search_cuts. */
+typedef struct PartitionSplitSearch {
+    PartitionState *state; /* empty */
+    const uint32_t *order;
+    const PartitionBound *bound;
+    const int64_t *weights;
+    uint64_t dies;
+    int64_t known, upper; /* no placement weighs less; the most that one may weigh */
+    bool is_over;         /* steps ran out */
+    bool is_found;
+    int64_t cost, next; /* of the best one found; if there is none, nothing weighs less */
+} PartitionSplitSearch;
+
+/* What one search may leave to the next one, with another `upper`. */
+typedef struct PartitionSplits PartitionSplits;
+PartitionSplits *partition_splits_new(PartitionSplitSearch *s);
+void partition_splits_free(PartitionSplits *splits);
+/* The lightest placement; not is_over: there is no lighter one, or none. dies: gets the die per place
+ * of the order. */
+void partition_search_splits(PartitionSplits *splits, uint32_t *dies);
 
 /* Ways to give the nodes to cards (cards/list.c), by goals that only Ethernet links weigh for. */
 typedef struct PartitionCardWays PartitionCardWays;

@@ -7,7 +7,7 @@
 #include "target/partition/internal.h"
 
 /* Sizes of dies in a mixed measure are about this, so that sums and products stay in 64 bits. */
-#define MIXED_SIZE (INT64_C(1) << 30)
+#define MIXED_SIZE (INT64_C(1) << 34)
 
 int64_t partition_unit_size(const PartitionState *state, const PartitionMeasure *measure,
                             uint32_t unit)
@@ -77,54 +77,75 @@ static void sum_sizes(const PartitionState *state, uint64_t dies, const Partitio
         if (dies >> i & 1) *room += partition_die_size(state, measure, i);
 }
 
-/* Adds what every node that must be on the dies uses in the version of least size. */
-static void use_of_least(const PartitionState *state, uint64_t dies,
-                         const PartitionMeasure *measure, int64_t *use)
+/* Kinds, and averages, of all dies together. */
+typedef struct Pool {
+    double part[PARTITION_MOST_ROWS][PARTITION_KINDS]; /* of the room that a unit of a kind takes */
+    uint32_t count;
+} Pool;
+
+static void find_pool(const PartitionState *state, uint64_t dies, Pool *out)
 {
-    const PartitionModel *model = state->model;
-    memset(use, 0, PARTITION_KINDS * sizeof *use);
-    for (size_t i = 0; i < model->nodes.len; i++) {
-        if (!is_within(state, state->units.of[i], dies)) continue;
-        const PartitionNode *node = &model->nodes.data[i];
-        const PartitionVersion *best = NULL;
-        int64_t least = INT64_MAX;
-        for (uint32_t v = 0; v < node->version_count; v++) {
-            const PartitionVersion *version = &model->versions.data[node->version + v];
-            int64_t sum = 0;
-            for (int k = 0; k < PARTITION_KINDS; k++) sum += measure->weight[k] * version->use[k];
-            if (sum < least) best = version;
-            least = i64_min(least, sum);
-        }
-        for (int k = 0; k < PARTITION_KINDS; k++) use[k] += best->use[k];
+    out->count = PARTITION_MOST_ROWS;
+    for (uint64_t left = dies; left; left &= left - 1) {
+        const PartitionRows *rows = &state->rows[__builtin_ctzll(left)];
+        if (rows->len < out->count) out->count = (uint32_t)rows->len;
+        for (size_t r = 0; r < out->count; r++)
+            for (int k = 0; k < PARTITION_KINDS; k++)
+                if (rows->data[r].coefficient[k] > 0)
+                    out->part[r][k] += (double)i64_max(0, rows->data[r].limit) /
+                                       (double)rows->data[r].coefficient[k];
     }
+    for (uint32_t r = 0; r < out->count; r++)
+        for (int k = 0; k < PARTITION_KINDS; k++)
+            if (out->part[r][k] > 0) out->part[r][k] = 1 / out->part[r][k];
 }
 
-/* Weights by which the versions' freedom helps least: kinds that are short get dearer, those that
- * are left over get cheaper, and the best weights met on the way are kept. */
+/* Adds what a node takes of the rows in its cheapest version. */
+static void add_cheapest(const PartitionState *state, const PartitionNode *node, const Pool *pool,
+                         const double *cost, double *load)
+{
+    const PartitionVersion *versions = &state->model->versions.data[node->version], *best = NULL;
+    double least = 0;
+    for (uint32_t v = 0; v < node->version_count; v++) {
+        double sum = 0;
+        for (int k = 0; k < PARTITION_KINDS; k++) sum += cost[k] * (double)versions[v].use[k];
+        if (best && sum >= least) continue;
+        best = &versions[v];
+        least = sum;
+    }
+    for (uint32_t r = 0; r < pool->count; r++)
+        for (int k = 0; k < PARTITION_KINDS; k++)
+            load[r] += pool->part[r][k] * (double)best->use[k];
+}
+
+/* Weights by which the versions' freedom helps least. Prices of the rows, 1 in all, are haggled about
+ * (pack.c): rows of which the cheapest versions take much get dearer, and the prices by which all nodes
+ * cost most are kept. */
 static PartitionMeasure mix_measure(const PartitionState *state, uint64_t dies)
 {
-    enum { ROUNDS = 60, UNIT = 1 << 10, MOST = 1 << 16 };
-    int64_t total[PARTITION_KINDS] = {0}, price[PARTITION_KINDS], need, room, best_share = -1;
+    enum { ROUNDS = 100 };
+    Pool pool = {.part = {{0}}};
+    double price[PARTITION_MOST_ROWS], most = -1;
     PartitionMeasure best = {{0}};
-    for (uint32_t i = 0; i < state->model->platform->die_count; i++)
-        for (int k = 0; dies >> i & 1 && k < PARTITION_KINDS; k++)
-            total[k] += state->rows[i].data[k].limit;
-    for (int k = 0; k < PARTITION_KINDS; k++) price[k] = UNIT;
-    for (int round = 0; round < ROUNDS; round++) {
-        PartitionMeasure now = {{0}};
-        int64_t use[PARTITION_KINDS];
-        for (int k = 0; k < PARTITION_KINDS; k++)
-            if (total[k] > 0) now.weight[k] = price[k] * (MIXED_SIZE / MOST) / total[k];
-        sum_sizes(state, dies, &now, &need, &room);
-        int64_t share = room > 0 ? need * UNIT / room : 0;
-        if (share > best_share) best = now;
-        best_share = i64_max(best_share, share);
-        use_of_least(state, dies, &now, use);
-        for (int k = 0; k < PARTITION_KINDS; k++) {
-            if (total[k] == 0) continue;
-            int64_t change = i64_min(use[k] * 100 / total[k], 200) - 90; /* percent, of 90 */
-            price[k] = i64_min(MOST, i64_max(1, price[k] * (400 + change) / 400));
+    find_pool(state, dies, &pool);
+    for (uint32_t r = 0; r < pool.count; r++) price[r] = 1.0 / pool.count;
+    for (int round = 0; round < ROUNDS && most <= 1; round++) {
+        double cost[PARTITION_KINDS] = {0}, load[PARTITION_MOST_ROWS] = {0}, share = 0, sum = 0;
+        for (uint32_t r = 0; r < pool.count; r++)
+            for (int k = 0; k < PARTITION_KINDS; k++) cost[k] += price[r] * pool.part[r][k];
+        for (size_t i = 0; i < state->model->nodes.len; i++)
+            if (is_within(state, state->units.of[i], dies))
+                add_cheapest(state, &state->model->nodes.data[i], &pool, cost, load);
+        for (uint32_t r = 0; r < pool.count; r++) share += price[r] * load[r];
+        for (int k = 0; share > most && k < PARTITION_KINDS; k++)
+            best.weight[k] = (int64_t)(cost[k] * (double)MIXED_SIZE);
+        if (share > most) most = share;
+        for (uint32_t r = 0; r < pool.count; r++) {
+            double change = 1 + 16.0 / (4 + round) * (load[r] - share);
+            price[r] *= change < .25 ? .25 : change > 4 ? 4 : change;
+            sum += price[r];
         }
+        for (uint32_t r = 0; r < pool.count; r++) price[r] /= sum;
     }
     return best;
 }

@@ -8,20 +8,18 @@
 
 /* All cuts by a link, by the sides of the units in their order. */
 
-/* Tables know one window of sizes of the first side. By asking twice, for that window moved to either
- * end of a narrower one, they say what is known of that. */
-typedef struct Window {
-    uint32_t up, down; /* from its ends to those of the table's, in buckets */
-} Window;
+enum { STEPS_BEFORE_REACH = 30 };
 
 typedef struct Listing {
     const PartitionBound *b;
-    Window window; /* of the first measure */
     const PartitionCutQuery *query;
     const Cut *cut;
-    const Table *tables; /* per measure, two each */
-    uint32_t filled[PARTITION_MOST_MEASURES];
-    uint64_t *first; /* a bit per unit that is on the first side */
+    const Table *tables;   /* per measure, two each */
+    PartitionCutRoom left; /* of the query's room */
+    uint64_t *first;       /* a bit per unit that is on the first side */
+    int64_t *forced;       /* what comes at least, see find_forced */
+    Reach *reach[PARTITION_MOST_MEASURES];
+    uint32_t taken; /* steps */
     uint32_t *place_of;
     bool is_over;
 } Listing;
@@ -53,55 +51,24 @@ static int64_t cut_weight(const Listing *g, uint32_t at, uint32_t side)
     return weight;
 }
 
-static Window find_window(const PartitionBound *b, const Table *table, int64_t least, int64_t most)
-{
-    int64_t total = 0;
-    for (uint32_t u = 0; u < b->count; u++)
-        total += partition_unit_size(b->state, &b->measures[0], u);
-    int64_t low = table->base + table->need[0] - i64_max(total - least, 0) / table->divisor;
-    int64_t high = table->base + i64_max(most, 0) / table->divisor;
-    return (Window){(uint32_t)i64_max(0, table->high - high),
-                    (uint32_t)i64_max(0, low - table->low)};
-}
-
-static void look_at(const PartitionBound *b, const Table *tables, size_t row, int64_t filled,
-                    uint32_t rest[2])
-{
-    filled = i64_max(filled, 0);
-    for (int last = 0; last < 2; last++) {
-        uint32_t entry = filled > b->buckets
-                             ? NOT_FITTING
-                             : tables[last].entries[row * (b->buckets + 1) + (size_t)filled];
-        if (entry > rest[last]) rest[last] = entry;
-    }
-}
-
-/* What the tables of a cut say by the side of the last unit. filled: per measure. */
-static void look_ahead(const PartitionBound *b, const Table *tables, const Window *window,
-                       const uint32_t *filled, uint32_t at, uint32_t sides, uint32_t rest[2])
+/* What the tables of a cut say by the side of the last unit. */
+static void look_ahead(const PartitionBound *b, const Table *tables, const PartitionCutRoom *left,
+                       uint32_t at, uint32_t sides, uint32_t rest[2])
 {
     size_t row = b->places[at].entries + sides;
     rest[0] = rest[1] = 0;
-    look_at(b, tables, row, (int64_t)filled[0] + window->up, rest);
-    look_at(b, tables, row, (int64_t)filled[0] - window->down, rest);
-    for (uint32_t m = 1; m < b->measure_count; m++)
-        look_at(b, tables + 2 * (size_t)m, row, filled[m], rest);
+    for (uint32_t m = 0; m < b->measure_count; m++)
+        partition_bound_look_up(b, tables + 2 * (size_t)m, row, at, left->of[m], rest);
 }
 
-/* Whether some cut that goes on like this is light enough. */
-static bool can_go_on(const Listing *g, const Step *step)
+void partition_bound_room(const PartitionBound *b, uint32_t link, PartitionCutRoom *out)
 {
-    uint32_t rest[2];
-    look_ahead(g->b, g->tables, &g->window, g->filled, step->at, step->sides, rest);
-    for (int ends = 0; ends < PARTITION_ENDS; ends++)
-        if (rest[ends & 1] != NOT_FITTING &&
-            step->weight + ((int64_t)rest[ends & 1] << g->b->shift) <= step->most[ends])
-            return true;
-    return false;
+    const Table *tables = &b->tables[(size_t)(cut_of(b, link) - b->cuts) * b->measure_count * 2];
+    for (uint32_t m = 0; m < b->measure_count; m++)
+        memcpy(out->of[m], tables[2 * (size_t)m].room, sizeof out->of[m]);
 }
 
-/* The sides of the open units behind a place. */
-static uint32_t next_sides(const Place *place, uint32_t sides, uint32_t side)
+uint32_t partition_bound_next_sides(const Place *place, uint32_t sides, uint32_t side)
 {
     uint32_t next = 0;
     for (uint32_t i = 0; i <= place->count; i++) {
@@ -109,6 +76,92 @@ static uint32_t next_sides(const Place *place, uint32_t sides, uint32_t side)
         if (place->next_bit[i] != PARTITION_NONE) next |= bit << place->next_bit[i];
     }
     return next;
+}
+
+int64_t partition_bound_known_weight(const PartitionBound *b, const int64_t *weights, uint32_t at,
+                                     uint32_t sides, uint32_t side, int64_t divisor)
+{
+    const PartitionState *s = b->state;
+    const Place *place = &b->places[at];
+    uint32_t unit = b->order[at];
+    int64_t weight = 0;
+    for (uint32_t i = s->first_edge[unit]; i < s->first_edge[unit + 1]; i++) {
+        uint32_t edge = s->edges[i], other = partition_other_unit(s, edge, unit);
+        for (uint32_t j = 0; !b->is_left_out[edge] && j < place->count; j++)
+            if (b->order[place->open[j]] == other && (sides >> j & 1) != side)
+                weight += weights[edge] / divisor;
+    }
+    return weight;
+}
+
+/* Since the tables were made, units may have lost dies. What comes at least from each place on, by the
+ * sides of the open units, follows in the same way, but without sizes. weights: of the cut's link. */
+static int64_t *find_forced(const PartitionBound *b, const Cut *cut, const int64_t *weights)
+{
+    int64_t *least = xcalloc(b->places[b->count].entries + 1, sizeof *least);
+    for (uint32_t at = b->count; at-- > 0;) {
+        const Place *place = &b->places[at];
+        uint64_t dies = b->state->units.dies[b->order[at]] & b->dies;
+        for (uint32_t sides = 0; sides < UINT32_C(1) << place->count; sides++) {
+            int64_t *own = &least[place->entries + sides];
+            *own = INT64_MAX;
+            for (uint32_t side = 0; side < 2; side++) {
+                int64_t rest = least[b->places[at + 1].entries +
+                                     partition_bound_next_sides(place, sides, side)];
+                if (rest == INT64_MAX || !(dies & (side ? cut->first : ~cut->first))) continue;
+                *own = i64_min(*own,
+                               rest + partition_bound_known_weight(b, weights, at, sides, side, 1));
+            }
+        }
+    }
+    return least;
+}
+
+int64_t partition_bound_forced(const PartitionBound *b, uint32_t link, const int64_t *weights)
+{
+    int64_t *forced = find_forced(b, cut_of(b, link), weights + link * b->state->model->edges.len);
+    int64_t least = forced[0];
+    free(forced);
+    return least;
+}
+
+/* Whether some cut that goes on like this is light enough. */
+static bool can_go_on(const Listing *g, const Step *step)
+{
+    const PartitionBound *b = g->b;
+    size_t row = b->places[step->at].entries + step->sides;
+    int64_t forced = g->forced[row], most[2];
+    for (int last = 0; last < 2; last++)
+        most[last] = i64_max(step->most[last], step->most[last + 2]) - step->weight;
+    if (forced == INT64_MAX || i64_max(most[0], most[1]) < forced) return false;
+    uint32_t rest[2] = {0, 0};
+    for (uint32_t m = 0; m < b->measure_count; m++) {
+        if (g->reach[m]) {
+            if (!partition_bound_can_reach(g->reach[m], step->at, step->sides, g->left.of[m],
+                                           i64_max(most[0], most[1])))
+                return false;
+            continue;
+        }
+        partition_bound_look_up(b, g->tables + 2 * (size_t)m, row, step->at, g->left.of[m], rest);
+        bool is_light = false;
+        for (int last = 0; last < 2; last++)
+            is_light |= rest[last] != NOT_FITTING && (int64_t)rest[last] << b->shift <= most[last];
+        if (!is_light) return false;
+    }
+    return true;
+}
+
+/* When a list takes long. */
+static void find_reach(Listing *g)
+{
+    const PartitionBound *b = g->b;
+    const PartitionCutQuery *query = g->query;
+    int64_t most = 0;
+    for (uint32_t i = 0; i < PARTITION_ENDS * b->count; i++)
+        most = i64_max(most, i64_max(query->most[0][i], query->most[1][i]));
+    for (uint32_t m = 0; m < b->measure_count; m++)
+        g->reach[m] = partition_bound_reach_new(
+            b, g->cut, m, query->weights + g->cut->link * b->state->model->edges.len, most);
 }
 
 static void limit_step(const Listing *g, uint32_t unit, uint32_t side, Step *step)
@@ -134,18 +187,19 @@ static void list_from(Listing *g, const Step *step)
         if (!(dies & (side ? g->cut->first : ~g->cut->first))) continue;
         limit_step(g, unit, side, &next);
         next.weight += cut_weight(g, step->at, side);
-        next.sides = next_sides(&b->places[step->at], step->sides, side);
+        next.sides = partition_bound_next_sides(&b->places[step->at], step->sides, side);
         next.at++;
         for (uint32_t m = 0; m < b->measure_count; m++)
-            g->filled[m] += side ? g->tables[2 * m].size[step->at] : 0;
+            g->left.of[m][side] -= b->sizes[m * b->count + step->at];
         if (can_go_on(g, &next)) {
             g->is_over = ++*g->query->steps >= g->query->max_steps;
+            if (++g->taken == STEPS_BEFORE_REACH) find_reach(g);
             g->first[unit / 64] |= (uint64_t)side << unit % 64;
             list_from(g, &next);
             g->first[unit / 64] &= ~((uint64_t)side << unit % 64);
         }
         for (uint32_t m = 0; m < b->measure_count; m++)
-            g->filled[m] -= side ? g->tables[2 * m].size[step->at] : 0;
+            g->left.of[m][side] += b->sizes[m * b->count + step->at];
     }
 }
 
@@ -159,28 +213,29 @@ bool partition_bound_list_cuts(const PartitionBound *b, const PartitionCutQuery 
                  .first = xcalloc((b->count + 63) / 64, sizeof(uint64_t)),
                  .place_of = xcalloc(b->count, sizeof(uint32_t))};
     Step begin = {.at = 0};
-    g.window = find_window(b, g.tables, query->least_size, query->most_size);
-    for (uint32_t m = 0; m < b->measure_count; m++) g.filled[m] = g.tables[2 * m].base;
+    g.left = query->room;
+    g.forced = find_forced(b, cut, query->weights + cut->link * b->state->model->edges.len);
     for (uint32_t t = 0; t < b->count; t++) g.place_of[b->order[t]] = t;
     for (int ends = 0; ends < PARTITION_ENDS; ends++) begin.most[ends] = INT64_MAX;
     list_from(&g, &begin);
     free(g.first);
     free(g.place_of);
+    free(g.forced);
+    for (uint32_t m = 0; m < b->measure_count; m++) partition_bound_reach_free(g.reach[m]);
     return !g.is_over;
 }
 
-void partition_bound_ends(const PartitionBound *b, uint32_t link, int64_t least_size,
-                          int64_t most_size, int64_t least[PARTITION_ENDS])
+void partition_bound_ends(const PartitionBound *b, uint32_t link, const PartitionCutRoom *room,
+                          int64_t least[PARTITION_ENDS])
 {
     const Cut *cut = cut_of(b, link);
     const Table *tables = &b->tables[(size_t)(cut - b->cuts) * b->measure_count * 2];
     uint64_t dies = b->state->units.dies[b->order[0]] & b->dies;
-    Window window = find_window(b, tables, least_size, most_size);
     for (uint32_t side = 0; side < 2; side++) {
-        uint32_t rest[2], filled[PARTITION_MOST_MEASURES] = {0};
-        for (uint32_t m = 0; m < b->measure_count; m++)
-            filled[m] = tables[2 * m].base + (side ? tables[2 * m].size[0] : 0);
-        look_ahead(b, tables, &window, filled, 1, next_sides(&b->places[0], 0, side), rest);
+        uint32_t rest[2];
+        PartitionCutRoom left = *room;
+        for (uint32_t m = 0; m < b->measure_count; m++) left.of[m][side] -= b->sizes[m * b->count];
+        look_ahead(b, tables, &left, 1, partition_bound_next_sides(&b->places[0], 0, side), rest);
         for (uint32_t last = 0; last < 2; last++) {
             bool ok = rest[last] != NOT_FITTING && (b->count > 1 || last == side) &&
                       (dies & (side ? cut->first : ~cut->first));
@@ -201,29 +256,14 @@ typedef struct Front {
     int64_t **with;
 } Front;
 
-/* The weight of the edges of a place's unit that tables know. */
-static uint32_t known_weight(const Front *f, uint32_t at, uint32_t sides, uint32_t side)
-{
-    const PartitionBound *b = f->b;
-    const PartitionState *s = b->state;
-    const Place *place = &b->places[at];
-    uint32_t unit = b->order[at];
-    int64_t weight = 0;
-    for (uint32_t i = s->first_edge[unit]; i < s->first_edge[unit + 1]; i++) {
-        uint32_t edge = s->edges[i], other = partition_other_unit(s, edge, unit);
-        for (uint32_t j = 0; !b->is_left_out[edge] && j < place->count; j++)
-            if (b->order[place->open[j]] == other && (sides >> j & 1) != side)
-                weight += f->weights[f->cut->link * s->model->edges.len + edge];
-    }
-    return (uint32_t)(weight >> b->shift);
-}
-
 static void pass_row(Front *f, uint32_t at, uint32_t sides, uint32_t side)
 {
     const PartitionBound *b = f->b;
     uint32_t width = b->buckets + 1, step = side ? f->tables[0].size[at] : 0, least[2];
-    uint32_t more = known_weight(f, at, sides, side),
-             next = next_sides(&b->places[at], sides, side);
+    const int64_t *weights = f->weights + f->cut->link * b->state->model->edges.len;
+    uint32_t more = (uint32_t)(partition_bound_known_weight(b, weights, at, sides, side, 1) >>
+                               b->shift),
+             next = partition_bound_next_sides(&b->places[at], sides, side);
     const uint32_t *from = f->now + (size_t)sides * width;
     uint32_t *to = f->next + (size_t)next * width;
     size_t row = (b->places[at + 1].entries + next) * width;

@@ -29,6 +29,7 @@ typedef struct Table {
     int64_t low, high; /* what the first side holds in the end, beyond `base` */
     uint32_t base; /* what it holds in front of the first unit, so that it can seem to hold less */
     int64_t divisor; /* size of a bucket */
+    int64_t room[2]; /* of the second side, and of the first */
     int64_t *need;   /* per place, in buckets: of the units from there on */
     uint32_t *size;  /* per place, in buckets */
     uint32_t *entries;
@@ -43,10 +44,34 @@ struct PartitionBound {
     uint32_t count;
     bool *is_left_out; /* edges */
     PartitionMeasure measures[PARTITION_MOST_MEASURES];
+    int64_t *sizes; /* per measure and place */
     Cut cuts[PARTITION_MAX_DIES];
     uint32_t cut_count, measure_count, table_count, buckets;
     int shift;     /* of weights in the tables */
     Table *tables; /* by cut, measure, and the side of the last unit */
 };
+
+/* Raises what the tables of a cut and a measure say, by the side of the last unit, where the two sides
+ * have so much left. */
+void partition_bound_look_up(const PartitionBound *b, const Table *tables, size_t row, uint32_t at,
+                             const int64_t left[2], uint32_t most_of[2]);
+
+/* The sides of the open units behind a place, with the unit there on a side. */
+uint32_t partition_bound_next_sides(const Place *place, uint32_t sides, uint32_t side);
+/* The weight of the edges of a place's unit that tables know, each divided and rounded down. weights:
+ * of the cut's link. */
+int64_t partition_bound_known_weight(const PartitionBound *b, const int64_t *weights, uint32_t at,
+                                     uint32_t sides, uint32_t side, int64_t divisor);
+
+/* Which sizes can be had by a measure (reach.c), of cuts that weigh at most so much. NULL: no unit is
+ * known to be on a side, or there are too many weights. */
+typedef struct Reach Reach;
+Reach *partition_bound_reach_new(const PartitionBound *b, const Cut *cut, uint32_t measure,
+                                 const int64_t *weights, int64_t most);
+void partition_bound_reach_free(Reach *reach);
+/* Whether the units from a place on can be had with so much room left on the second side and on the
+ * first, for such a weight. */
+bool partition_bound_can_reach(const Reach *reach, uint32_t at, uint32_t sides,
+                               const int64_t left[2], int64_t most);
 
 #endif

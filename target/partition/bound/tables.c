@@ -93,26 +93,17 @@ static void fill_place(const PartitionBound *b, const Cut *cut, Table *table,
 {
     const PartitionState *s = b->state;
     const Place *place = &b->places[t];
-    uint32_t unit = b->order[t], size = table->size[t];
-    uint64_t dies = s->units.dies[unit] & b->dies;
+    const int64_t *own = weights + cut->link * s->model->edges.len;
+    uint32_t size = table->size[t];
+    uint64_t dies = s->units.dies[b->order[t]] & b->dies;
     for (uint32_t sides = 0; sides < UINT32_C(1) << place->count; sides++) {
         uint32_t *out = table->entries + (place->entries + sides) * (b->buckets + 1);
         for (uint32_t x = 0; x <= b->buckets; x++) out[x] = NOT_FITTING;
         for (uint32_t side = 0; side < 2; side++) { /* 1: the first one */
-            int64_t weight = 0;
-            uint32_t next = 0, step = side ? size : 0;
             if (!(dies & (side ? cut->first : ~cut->first))) continue;
             if (t + 1 == b->count && side != last) continue;
-            for (uint32_t i = 0; i <= place->count; i++) {
-                uint32_t bit = i < place->count ? sides >> i & 1 : side;
-                if (place->next_bit[i] != PARTITION_NONE) next |= bit << place->next_bit[i];
-            }
-            for (uint32_t i = s->first_edge[unit]; i < s->first_edge[unit + 1]; i++) {
-                uint32_t edge = s->edges[i], other = partition_other_unit(s, edge, unit);
-                for (uint32_t j = 0; !b->is_left_out[edge] && j < place->count; j++)
-                    if (b->order[place->open[j]] == other && (sides >> j & 1) != side)
-                        weight += weights[cut->link * s->model->edges.len + edge];
-            }
+            uint32_t next = partition_bound_next_sides(place, sides, side), step = side ? size : 0;
+            int64_t weight = partition_bound_known_weight(b, own, t, sides, side, 1);
             uint32_t more = (uint32_t)(weight >> b->shift);
             const uint32_t *from =
                 table->entries + (b->places[t + 1].entries + next) * (b->buckets + 1);
@@ -143,6 +134,7 @@ static void size_table(const PartitionBound *b, const Cut *cut, const PartitionM
         if (b->dies >> i & 1) room[cut->first >> i & 1] += partition_die_size(s, measure, i);
     for (uint32_t u = 0; u < b->count; u++) need += partition_unit_size(s, measure, u);
     total = i64_max(room[0] + room[1], 1);
+    memcpy(table->room, room, sizeof room);
     int64_t divisor = (total + i64_max(total - need, 0)) / b->buckets + 1;
     need = 0;
     table->divisor = divisor;
@@ -195,6 +187,9 @@ PartitionBound *partition_bound_new(const PartitionState *state, const uint32_t 
     find_places(b);
     find_cuts(b);
     b->measure_count = partition_choose_measures(state, dies, measures, PARTITION_MOST_MEASURES);
+    b->sizes = xcalloc((size_t)b->measure_count * b->count + 1, sizeof *b->sizes);
+    for (uint32_t i = 0; i < b->measure_count * b->count; i++)
+        b->sizes[i] = partition_unit_size(state, &measures[i / b->count], order[i % b->count]);
     b->shift = weight_shift(state, weights);
     b->table_count = b->cut_count * b->measure_count * 2;
     b->tables = xcalloc(b->table_count, sizeof *b->tables);
@@ -217,6 +212,7 @@ void partition_bound_free(PartitionBound *b)
         free(b->tables[i].entries);
     }
     free(b->tables);
+    free(b->sizes);
     free(b->places);
     free(b->is_left_out);
     free(b);
@@ -292,12 +288,12 @@ uint32_t partition_bound_measures(const PartitionBound *bound, const PartitionMe
 /* What the tables of a cut and a measure say where the two sides have so much left. Of the window for
  * what the first side gets, a table keeps the width that it has at the beginning; so it is asked
  * twice, with either end in its place. */
-static void look_up(const PartitionBound *b, const Table *tables, size_t row, uint32_t at,
-                    const int64_t left[2], uint32_t most_of[2])
+void partition_bound_look_up(const PartitionBound *b, const Table *tables, size_t row, uint32_t at,
+                             const int64_t left[2], uint32_t most_of[2])
 {
     const Table *table = &tables[0]; /* both have the same sizes */
     int64_t most = left[1] / table->divisor, least = table->need[at] - left[0] / table->divisor;
-    if (least > most) {
+    if (left[0] < 0 || left[1] < 0 || least > most) {
         most_of[0] = most_of[1] = NOT_FITTING;
         return;
     }
@@ -323,7 +319,8 @@ int64_t partition_bound_left(const PartitionBound *b, uint32_t at, const int64_t
         for (uint32_t m = 0; m < measures; m++) {
             int64_t room[2] = {0, 0};
             for (uint32_t i = 0; i < dies; i++) room[first >> i & 1] += left[i * measures + m];
-            look_up(b, &b->tables[(c * measures + m) * 2], row, at, room, by_cut[c]);
+            partition_bound_look_up(b, &b->tables[(c * measures + m) * 2], row, at, room,
+                                    by_cut[c]);
         }
         for (uint32_t side = 0; side < 2; side++)
             (*by_link)[b->cuts[c].link][side] =

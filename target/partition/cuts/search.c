@@ -216,13 +216,13 @@ static void find_least(Cuts *c)
             int64_t least[PARTITION_ENDS];
             uint32_t levels[2] = {0, j};
             partition_cuts_limit_size(c, b, levels, &size);
-            partition_bound_ends(c->s->bound, i, size.least_size, size.most_size, least);
+            partition_bound_ends(c->s->bound, i, &size.room, least);
             for (uint32_t ends = 0; ends < PARTITION_ENDS; ends++)
                 b->least[ends].at[j] = least[b->is_first ? ends : 3 - ends];
             levels[0] = j;
             levels[1] = LEVELS;
             partition_cuts_limit_size(c, b, levels, &size);
-            partition_bound_ends(c->s->bound, i, size.least_size, size.most_size, least);
+            partition_bound_ends(c->s->bound, i, &size.room, least);
             for (uint32_t ends = 0; ends < PARTITION_ENDS; ends++)
                 b->own_above[ends].at[j] = least[b->is_first ? ends : 3 - ends];
         }

@@ -123,8 +123,9 @@ void partition_cuts_limit_size(const Cuts *c, const Behind *b, const uint32_t *l
     /* A unit of room more on either side: levels are rounded. */
     size[0] = b->capacity - (int64_t)((double)c->room * (levels[1] + 1) / LEVELS) - 1;
     size[1] = b->capacity - (int64_t)((double)c->room * levels[0] / LEVELS) + 1;
-    query->least_size = b->is_first ? size[0] : total - size[1];
-    query->most_size = b->is_first ? size[1] : total - size[0];
+    partition_bound_room(c->s->bound, b->link, &query->room);
+    query->room.of[0][b->is_first] = i64_min(query->room.of[0][b->is_first], size[1]);
+    query->room.of[0][!b->is_first] = i64_min(query->room.of[0][!b->is_first], total - size[0]);
 }
 
 /* Lists the sets of a link, those of levels with the same limits at once. */

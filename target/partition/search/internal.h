@@ -41,8 +41,6 @@ Outcome partition_run(Search *s, uint64_t dies, int64_t upper, bool rises);
 /* A placement that breaks no limit of a die, lighter than others if it can be had, in so many moves at
  * most, which are steps. The state is empty. dies: gets the die per place of the order. */
 bool partition_anneal(Search *s, int64_t moves, uint32_t *dies);
-/* Whether the dies together hold what the units that must be there take at least, by each measure. */
-bool partition_fits_pooled(const PartitionState *state, uint64_t dies);
 /* The dies of a set of cards, a bit for each. */
 uint64_t partition_dies_of(const PartitionPlatform *platform, uint32_t cards);
 

@@ -10,6 +10,7 @@
 
 enum {
     FIRST_STEPS = 3000, /* depth first, before layers are searched */
+    MOST_SPLITS = 5,    /* links that are searched one by one before the cuts of all */
     LEAST_WIDTH = 200,  /* labels of a layer */
     MOST_WIDTH = LEAST_WIDTH * 8 * 8 * 8
 };
@@ -172,6 +173,19 @@ static bool search_cuts(Search *s, PartitionCuts *cuts, PartitionCutSearch *sear
     return is_done;
 }
 
+/* The search link by link, with the same meaning. */
+static bool search_splits(Search *s, PartitionSplits *splits, PartitionSplitSearch *search)
+{
+    uint32_t *dies = xcalloc(s->state.units.count, sizeof *dies);
+    search->upper = s->upper;
+    partition_search_splits(splits, dies);
+    s->state.steps++;
+    bool is_done = (!search->is_found || replay(s, dies, search->cost)) && !search->is_over;
+    if (!search->is_found) s->next = search->next;
+    free(dies);
+    return is_done;
+}
+
 /* Whether the weights are small multiples of the least one. Sets are listed by their weight, and there
  * are too many of them where goals such as wires tell all apart, or where a link weighs nothing. */
 static bool has_few_weights(const Search *s)
@@ -187,7 +201,7 @@ static bool has_few_weights(const Search *s)
     return true;
 }
 
-typedef enum Method { DEPTH_FIRST, BY_LAYERS, BY_CUTS } Method;
+typedef enum Method { DEPTH_FIRST, BY_LAYERS, BY_CUTS, BY_SPLITS } Method;
 
 /* Raises the threshold from the bound on until there is a placement. Depth first has the steps that
  * the state says. */
@@ -199,19 +213,31 @@ static void deepen(Search *s, int64_t upper, bool rises, Method method, Outcome 
                                  .weights = s->weights,
                                  .dies = s->dies};
     PartitionCuts *cuts = method == BY_CUTS ? partition_cuts_new(&search) : NULL;
+    PartitionSplitSearch parting = {.state = &s->state,
+                                    .order = s->order,
+                                    .bound = s->bound,
+                                    .weights = s->weights,
+                                    .dies = s->dies};
+    PartitionSplits *splits = method == BY_SPLITS ? partition_splits_new(&parting) : NULL;
     out->is_over = false;
     s->is_found = false;
     for (int64_t step = 0; out->bound <= i64_min(upper, s->most);
          step = 2 * step + (upper < MOST_WEIGHT ? (upper - out->bound) / 64 : 0)) {
         bool is_done = true;
-        s->upper = rises ? i64_min(upper, out->bound + step) : upper;
+        /* Behind goals that are proven all cuts weigh nearly the same: none is excluded early. */
+        bool is_low = rises && !(method == BY_SPLITS && s->is_tight);
+        s->upper = is_low ? i64_min(upper, out->bound + step) : upper;
         s->next = INT64_MAX;
         if (method == DEPTH_FIRST)
             search_from(s, 0);
         else if (method == BY_LAYERS)
             is_done = search_layers(s, s->width, MOST_WIDTH);
-        else
+        else if (method == BY_CUTS)
             is_done = search_cuts(s, cuts, &search);
+        else {
+            parting.known = out->bound;
+            is_done = search_splits(s, splits, &parting);
+        }
         /* Below the bound there is nothing to look for. */
         is_done |= s->is_found && s->upper < out->bound;
         out->is_over = !is_done || (is_stopped(s) && !(s->stops && s->is_found));
@@ -220,6 +246,7 @@ static void deepen(Search *s, int64_t upper, bool rises, Method method, Outcome 
         out->bound = s->next;
     }
     if (cuts) partition_cuts_free(cuts);
+    if (splits) partition_splits_free(splits);
 }
 
 /* When few steps have not sufficed: layers, then depth first. */
@@ -309,7 +336,12 @@ Outcome partition_run(Search *s, uint64_t dies, int64_t upper, bool rises)
     }
     s->by_cuts = out.is_over && steps > s->state.steps && (has_few_weights(s) || s->is_tight) &&
                  partition_can_search_cuts(&s->state);
-    if (s->by_cuts) deepen(s, is_found ? s->found - 1 : upper, rises, BY_CUTS, &out);
+    for (int second = 0; s->by_cuts && second < 2 && out.is_over && steps > s->state.steps;
+         second++) {
+        bool is_by_cuts = second != (s->state.model->platform->links.len > MOST_SPLITS);
+        deepen(s, is_found ? s->found - 1 : upper, rises, is_by_cuts ? BY_CUTS : BY_SPLITS, &out);
+        is_found |= s->is_found;
+    }
     s->by_cuts &= !out.is_over;
     s->is_found |= is_found;
     if (out.is_over && steps > s->state.steps) go_on(s, upper, rises, &out);
