@@ -71,6 +71,7 @@ const PassTable *driver_all_passes(void)
         &pass_split_region,
         &pass_split_results,
         &pass_stream_initials,
+        &pass_stream_weights,
         &pass_strip_debuginfo,
         &pass_symbol_dce,
         &pass_tosa_infer_shapes,

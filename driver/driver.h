@@ -237,6 +237,7 @@ typedef struct CompileOptions {
     bool has_dma_ports;    /* streams are those of DMAs; not with has_memory_ports */
     bool loads_weights;    /* weights are loaded at start-up, not part of the bitstream */
     int64_t weights_width; /* bits of the port that loads them: 8, 16, 32 or 64; 0: 64 */
+    bool streams_weights;  /* tables may stay in memory outside, from where they are read */
     bool rewinds;          /* processes begin with the next frame before they have run empty */
     bool flushes;          /* pipelines go on when their input is empty; not with rewinds */
     const char *control;   /* "hs" or "none"; NULL: by ap_start with ap_continue */
@@ -251,6 +252,12 @@ typedef struct CompileOptions {
     int64_t verify_semantics; /* random inputs per function; 0: none */
     const DriverProgress *progress; /* or NULL */
 } CompileOptions;
+
+/* Bits of the widest port to a bank of memory, a power of two from 64 to 512; 0: the description tells
+ * of no bank. */
+int64_t driver_stream_bits(const Device *device);
+/* Bits that all banks together bring in 1,000 cycles, in long bursts. */
+int64_t driver_stream_rate(const DeviceTarget *target);
 
 /* Whether a text is a head. */
 bool driver_head_is_valid(const char *text) MUST_CHECK;

@@ -176,6 +176,27 @@ static void add_places(StrBuf *out, const CompileOptions *options, const DeviceT
     if (options->colocated) strbuf_printf(out, " colocate=\"%s\"", options->colocated);
 }
 
+int64_t driver_stream_bits(const Device *device)
+{
+    enum { LEAST = 64, MOST = 512 };
+    int64_t bits = 0;
+    for (uint32_t i = 0; device && i < device->bank_count; i++)
+        bits = i64_max(bits, device->banks[i].port_bits);
+    for (int64_t power = MOST; power >= LEAST; power /= 2)
+        if (power <= bits) return power;
+    return 0;
+}
+
+int64_t driver_stream_rate(const DeviceTarget *target)
+{
+    const Device *device = &target->device;
+    enum { BYTE = 8, CYCLES = 1000, PERCENT = 100 };
+    int64_t mbps = 0;
+    for (uint32_t i = 0; i < device->bank_count; i++)
+        mbps += device->banks[i].count * device->banks[i].mbps;
+    return mbps * DEVICE_BANK_EFFICIENCY * BYTE * CYCLES / (PERCENT * target->clock);
+}
+
 void driver_add_search_options(StrBuf *out, const StageOptions *options)
 {
     static const DriverOptionKind order[] = {DRIVER_CHOICE, DRIVER_NUMBER, DRIVER_TEXT};
@@ -187,6 +208,10 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options)
             if (row->kind == order[i]) add_option(out, row, &search);
     add_target(out, options->target);
     if (options->compile->loads_weights) strbuf_add_c(out, " loads-weights=true");
+    if (options->compile->streams_weights)
+        strbuf_printf(out, " stream-bits=%lld stream-rate=%lld",
+                      (long long)driver_stream_bits(device),
+                      (long long)driver_stream_rate(options->target));
     if (options->compile->has_dma_ports) strbuf_printf(out, " port-bits=%d", EMITHLS_MAX_BEAT_BITS);
     if (options->compile->rewinds) strbuf_add_c(out, " rewind=true");
     if (!str_eq_c(device->dsp_kind, DFG_DSP_KIND_DEFAULT))

@@ -138,6 +138,7 @@ static bool add_folding_of_loops(StrBuf *out, const StageOptions *options)
 {
     bool is_given = add_folding(out, options);
     if (is_given && options->compile->loads_weights) strbuf_add_c(out, " loads-weights=true");
+    if (is_given && options->compile->streams_weights) strbuf_add_c(out, " streams-weights=true");
     return is_given;
 }
 
@@ -212,6 +213,16 @@ static bool wants_loaded_weights(StrBuf *out, const StageOptions *options)
     return compile->loads_weights;
 }
 
+static bool wants_streamed_weights(StrBuf *out, const StageOptions *options)
+{
+    if (!options->compile->streams_weights) return false;
+    if (options->target)
+        strbuf_printf(out, "bus-bits=%lld rate=%lld",
+                      (long long)driver_stream_bits(&options->target->device),
+                      (long long)driver_stream_rate(options->target));
+    return true;
+}
+
 static bool wants_chains(StrBuf *out, const StageOptions *options)
 {
     (void)out;
@@ -279,6 +290,7 @@ static const Step steps[] = {
     {STAGE_TO_HLS, on_regions, &pass_size_fifos, NULL},
     {STAGE_TO_HLS, NULL, &pass_convert_dfg_to_emithls, add_pipeline_style},
     {STAGE_FIT, NULL, &pass_add_dma_ports, wants_dma_ports},
+    {STAGE_FIT, NULL, &pass_stream_weights, wants_streamed_weights},
     {STAGE_FIT, NULL, &pass_place_cards, driver_add_cards},
     {STAGE_FIT, NULL, &pass_connect_cards, driver_add_links},
     {STAGE_FIT, NULL, &pass_cross_dies, add_borders},

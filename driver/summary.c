@@ -72,13 +72,30 @@ static void add_times(const Op *design, int64_t clock, StrBuf *out)
     const Attr *timing = top ? op_attr(top, EMITHLS_ATTR_TIMING) : NULL;
     int64_t interval, latency;
     const bool is_simulated = driver_design_times(design, &interval, &latency);
-    if (interval > 0)
+    const int64_t brought = top ? emithls_streamed_cycles(top) : 0;
+    if (brought > interval)
+        strbuf_printf(out, "%.1f frames/s (by the rate of its memory, predicted), ",
+                      (double)clock * 1000000 / (double)brought);
+    else if (interval > 0)
         strbuf_printf(out, "%.1f frames/s%s, ",
                       (double)(sys_tile_size(design) * clock) * 1000000 / (double)interval,
                       timing ? "" : " (predicted, FIFOs may slow it down)");
     strbuf_add_c(out, is_simulated ? "the first frame takes " : "the first frame takes at most ");
     add_milliseconds(out, latency, clock);
     strbuf_add_c(out, is_simulated ? " (proven by simulation)\n" : " (predicted)\n");
+}
+
+/* From frame to frame, with memory that takes so long. */
+static int64_t frame_cycles(const Op *design, int64_t memory)
+{
+    int64_t interval, latency;
+    driver_design_times(design, &interval, &latency);
+    return i64_max(interval, memory);
+}
+
+static double share_of_memory(const Op *design, int64_t memory)
+{
+    return (double)memory / (double)frame_cycles(design, memory);
 }
 
 /* *line is where the line began. */
@@ -97,6 +114,21 @@ static void add_share(StrBuf *out, size_t *line, const char *title, int64_t used
     }
     strbuf_add_str(out, strbuf_str(&share));
     strbuf_free(&share);
+}
+
+static void add_streamed(const Op *design, int64_t clock, StrBuf *out)
+{
+    const Op *top = emithls_top(design);
+    const Attr *streamed = top ? op_attr(top, EMITHLS_ATTR_STREAMED) : NULL;
+    int64_t cycles = top ? emithls_streamed_cycles(top) : 0;
+    if (!streamed) return;
+    strbuf_printf(out, "Weights from memory: %lld bits a frame",
+                  (long long)attr_dict_int(streamed, EMITHLS_STREAMED_BITS, 0));
+    if (cycles > 0)
+        strbuf_printf(out, ", %.0f %% of what memory brings at %.1f frames/s (predicted)",
+                      100 * share_of_memory(design, cycles),
+                      (double)clock * 1000000 / (double)frame_cycles(design, cycles));
+    strbuf_add_char(out, '\n');
 }
 
 void driver_count_cards(const Op *design, int64_t *cards, int64_t *copies)
@@ -135,4 +167,5 @@ void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *
                   figures(design, cost_names[rows[i].kind].key).sum * copies,
                   rows[i].total * cards);
     strbuf_add_char(out, '\n');
+    add_streamed(design, target->clock, out);
 }

@@ -189,12 +189,12 @@ static void print_signature(Function *f, const Op *func)
     for (uint32_t i = 0; i < body->arg_count; i++) {
         StrBuf text = {0};
         const char *name = emit_declare_name(f, body->args[i], names->u.array.items[i]->u.string);
-        has_memory |= is_memory(body->args[i]);
+        has_memory |= is_memory(body->args[i]) && !op_attr(func, EMITHLS_ATTR_SAME_MEMORY);
         emit_parameter(e, &text, body->args[i], name);
         *vec_push(&parameters) = emit_arena_printf(&e->arena, "%s", text.data);
         strbuf_free(&text);
     }
-    if (has_memory) {
+    if (func == e->top ? e->has_memories : has_memory) {
         f->frame = emit_function_name(f, STR("frame"));
         if (func == e->top) f->frames = emit_function_name(f, STR("frames"));
         *vec_push(&parameters) =

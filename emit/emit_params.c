@@ -360,11 +360,12 @@ bool emit_weights(Emitter *e, size_t port, StrBuf *out)
 {
     const EmitPort *of = &e->ports.data[port];
     const Attr *attrs = op_attr(e->top, DFG_ATTR_PORT_ATTRS)->u.array.items[port];
-    uint32_t bytes = type_width(of->word) / 8;
+    uint32_t bytes = type_width(emithls_scalar(of->word)) / 8;
+    int64_t count = of->words_per_frame * emithls_lanes(of->word);
     size_t size;
-    if (!size_mul((size_t)of->words_per_frame, bytes, &size)) size = SIZE_MAX;
+    if (!size_mul((size_t)count, bytes, &size)) size = SIZE_MAX;
     if (!emit_has_room(&e->budget, e->top, size)) return false;
-    add_npy_header(out, of->words_per_frame, bytes);
+    add_npy_header(out, count, bytes);
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
         if (emithls_is_loaded_by(op, attrs)) add_words(out, op, bytes);
     return true;

@@ -240,8 +240,9 @@ bool emit_ports(Emitter *e)
     }
     vec_free(&used);
     for (size_t i = 0; i < e->ports.len; i++) {
-        e->has_memories |= e->ports.data[i].bus != NULL;
-        if (e->ports.data[i].is_weights) e->weights = &e->ports.data[i];
+        const EmitPort *port = &e->ports.data[i];
+        e->has_memories |= port->bus && !port->is_weights;
+        if (port->is_weights && !port->bus) e->weights = port;
     }
     return ok && emit_dma_ports(e);
 }

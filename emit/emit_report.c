@@ -181,7 +181,10 @@ static void add_totals(Emitter *e, JsonWriter *w)
     static const char *const resources[] = {"dsp", "bram18", "uram", "lut", "ff"};
     const Attr *timing = op_attr(e->top, EMITHLS_ATTR_TIMING);
     int64_t cycles = total(e->module, "cycles"), slowest = largest(e->module, "cycles");
-    int64_t interval = timing ? number(timing, EMITHLS_TIMING_INTERVAL) : slowest;
+    slowest = i64_max(slowest, emithls_streamed_cycles(e->top));
+    int64_t interval =
+        timing ? i64_max(number(timing, EMITHLS_TIMING_INTERVAL), emithls_streamed_cycles(e->top))
+               : slowest;
     json_member_object(w, "totals");
     json_member_count(w, "latency_cycles",
                       timing ? number(timing, EMITHLS_TIMING_LATENCY) : cycles);
@@ -505,6 +508,22 @@ static void add_activations(Emitter *e, JsonWriter *w)
     json_write_line(w, 2);
 }
 
+/* Weights that are read from memory, if there are any. */
+static void add_streamed(Emitter *e, JsonWriter *w)
+{
+    static const char *const names[] = {EMITHLS_STREAMED_PORTS, EMITHLS_STREAMED_BITS,
+                                        EMITHLS_STREAMED_RATE};
+    const Attr *streamed = op_attr(e->top, EMITHLS_ATTR_STREAMED);
+    if (!streamed) return;
+    json_write_key(w, STR("streamed_weights"));
+    json_begin_object(w);
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        json_member_count(w, names[i], attr_dict_int(streamed, names[i], 0));
+    json_member_count(w, "memory_cycles", emithls_streamed_cycles(e->top));
+    json_end_object(w);
+    json_write_line(w, 2);
+}
+
 /* What was warned of: about the network, then about functions. */
 static void add_warnings(Emitter *e, JsonWriter *w)
 {
@@ -538,6 +557,7 @@ void emit_report(Emitter *e, StrBuf *out)
     add_choice(e, &w);
     add_totals(e, &w);
     add_timing(e, &w);
+    add_streamed(e, &w);
     add_activations(e, &w);
     add_warnings(e, &w);
     dies_print_json(e->module, &e->fifos, &w);

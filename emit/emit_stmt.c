@@ -185,13 +185,14 @@ static const char *indexed(Function *f, const Op *op, const Value *array, uint32
     Counters counters = {list.names, list.extents};
     StrBuf text = {0};
     strbuf_add_c(&text, emit_name_of(f, array));
-    if (array->is_arg && emithls_array_dim(array->type, 0) == 1)
+    bool has_frames = array->is_arg && f->frame;
+    if (has_frames && emithls_array_dim(array->type, 0) == 1)
         strbuf_printf(&text, "[%s]", f->frame);
-    else if (array->is_arg)
+    else if (has_frames)
         strbuf_printf(&text, "[%s * %lld + %s]", f->frame,
                       (long long)emithls_array_dim(array->type, 0),
                       cpp_affine(f->e, map->results[0], map->dim_count, &counters, PREC_ADD));
-    for (uint32_t i = array->is_arg; i < map->result_count; i++)
+    for (uint32_t i = has_frames; i < map->result_count; i++)
         strbuf_printf(&text, is_packed && i + 1 == map->result_count ? ", %s" : "[%s]",
                       cpp_affine(f->e, map->results[i], map->dim_count, &counters, PREC_TERNARY));
     const char *copy = arena_copy(&f->e->arena, text.data, text.len + 1);
@@ -439,9 +440,10 @@ static bool print_stream(Function *f, Op *op)
 static bool print_call(Function *f, Op *op)
 {
     StrBuf args = {0};
-    bool has_memory = false;
+    bool has_memory = false,
+         is_same = op_attr(symbol_lookup(op, op_attr(op, "callee")), EMITHLS_ATTR_SAME_MEMORY);
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        has_memory |= type_is_a(op_operand(op, i)->type, &emithls_type_array);
+        has_memory |= type_is_a(op_operand(op, i)->type, &emithls_type_array) && !is_same;
         strbuf_printf(&args, "%s%s", i ? ", " : "", emit_name_of(f, op_operand(op, i)));
     }
     if (has_memory) strbuf_printf(&args, ", %s", f->frame);

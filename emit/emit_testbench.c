@@ -37,7 +37,7 @@ static void declare_channels(Emitter *e, StrBuf *out, const Names *names, Testbe
                       port->bus ? "Memory" : "",
                       port->beat ? port->beat : cpp_type(e, port->bus ? port->bus : port->word),
                       names->data[i], e->top_name, port->name);
-        if (port->bus) strbuf_add_c(out, ", MAX_FRAMES");
+        if (port->bus && !port->is_weights) strbuf_add_c(out, ", MAX_FRAMES");
         if (port->instance > 0)
             strbuf_printf(out, ", %s, %lld", names->data[port->first], (long long)port->instance);
         strbuf_add_c(out, ");\n");

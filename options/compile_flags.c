@@ -78,9 +78,10 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
          "Whether Verilog instantiates the vendor's DSP slices and shift registers (default), or "
          "has expressions, which other tools take, too",
          NULL},
-        {"weights", FLAG_TEXT, &options->weights, "rom|load|load:BITS",
+        {"weights", FLAG_TEXT, &options->weights, "rom|load|load:BITS|stream",
          "Weights in ROMs (default), or in memories that are loaded at start-up, through a port of "
-         "8, 16, 32 or 64 bits (default)",
+         "8, 16, 32 or 64 bits (default), or, where that is better, in memory outside, from which "
+         "they are read while they are used",
          NULL},
         {"control", FLAG_CHOICE, &options->control, "chain|hs|none",
          "How frames are started: by ap_start, with ap_continue (default) or without it, or not at "
@@ -135,6 +136,8 @@ static bool parse_weights(const char *text, CompileOptions *out)
 {
     static const char *const widths[] = {"8", "16", "32", "64"};
     if (strcmp(text, "rom") == 0) return true;
+    out->streams_weights = strcmp(text, "stream") == 0;
+    if (out->streams_weights) return true;
     out->loads_weights = strncmp(text, "load", 4) == 0;
     if (strcmp(text, "load") == 0) return true;
     for (size_t i = 0; i < COUNT_OF(widths); i++)
@@ -243,6 +246,27 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
     return true;
 }
 
+/* What weights that are read from memory go with. */
+static bool check_streaming(const CompileFlags *options, StrBuf *why)
+{
+    if (driver_wants_cards(&options->cards))
+        return flags_wrong(why, "--weights=stream is for one card, so it goes with no --cards and "
+                                "--system");
+    if (has_verilog(options))
+        return flags_wrong(why,
+                           "--weights=stream reads memories, which --emit=hls,verilog has not");
+    if (platform(options) == EMIT_PLATFORM_PYNQ)
+        return flags_wrong(why,
+                           "--weights=stream reads memories, but the driver of --platform=pynq "
+                           "only starts DMAs");
+    if (strcmp(options->rewind, "on") == 0)
+        return flags_wrong(why, "--weights=stream reads weights frame by frame, so it goes with no "
+                                "--rewind=on");
+    return strcmp(options->control, "none") != 0 ||
+           flags_wrong(why, "--weights=stream: registers tell where weights are, so it goes with "
+                            "no --control=none");
+}
+
 static bool check(const CompileFlags *options, StrBuf *why)
 {
     const CompileOptions *compile = &options->compile;
@@ -263,7 +287,9 @@ static bool check(const CompileFlags *options, StrBuf *why)
     if (options->compile.residual && !driver_residual_is_valid(options->compile.residual))
         return flags_wrong(why, "--residual takes all, none, or a list of add, reuse and merge");
     if (!options->knows_weights)
-        return flags_wrong(why, "--weights takes rom, load, or load:BITS with 8, 16, 32 or 64");
+        return flags_wrong(why,
+                           "--weights takes rom, stream, load, or load:BITS with 8, 16, 32 or 64");
+    if (compile->streams_weights && !check_streaming(options, why)) return false;
     if (strcmp(options->control, "chain") != 0 && strcmp(options->interface, "m_axi") == 0)
         return flags_wrong(why,
                            "--control=%s: registers start an accelerator with memories "
@@ -339,6 +365,11 @@ bool compile_flags_check_target(const CompileFlags *options, const DeviceTarget 
 {
     const Device *device = &target->device;
     bool has_ps = emit_part_has_ps(device->part);
+    if (options->compile.streams_weights && driver_stream_bits(device) == 0)
+        return flags_wrong(why,
+                           "--weights=stream: the description of %.*s tells of no memory (<bank>) "
+                           "with ports of 64 bits or more",
+                           STR_ARG(device->name));
     if (platform(options) == EMIT_PLATFORM_XRT)
         return (!has_ps && device->bank_count > 0) ||
                flags_wrong(why,

@@ -74,7 +74,7 @@ passes/linalg                   fold_unit fuse layout narrow parts
 passes/linalg/levels            level
 passes/onnx                     decompose onnx_fold onnx_is_quant onnx_update quantize
 passes/tosa                     tosa_all_ones tosa_decompose tosa_rule
-passes/dfg                      load_table port_process
+passes/dfg                      load_table port_process stream_table
 schedule                        clock delinearize iteration latency product sched
 lowering/tosa_to_linalg         tosa_build tosa_lower
 lowering/onnx_to_linalg/values  constant epilogue fixed generic lower monotonicity

@@ -39,7 +39,7 @@ const Type *dfg_payload(const Type *end)
 
 static bool is_storage(const Attr *storage)
 {
-    static const char *const kinds[] = {"auto", "lutram", "bram", "uram"};
+    static const char *const kinds[] = {"auto", "lutram", "bram", "uram", "stream"};
     for (size_t i = 0; storage->kind == ATTR_ARRAY && i < storage->u.array.count; i++)
         if (!is_storage(storage->u.array.items[i])) return false;
     for (size_t i = 0; storage->kind == ATTR_STRING && i < COUNT_OF(kinds); i++)
@@ -52,8 +52,8 @@ bool dfg_check_storage(const Op *process)
     FOR_EACH_OP(op, region_entry(op_region(process, 0))) {
         const Attr *storage = op_attr(op, DFG_ATTR_STORAGE);
         if (storage && !is_storage(storage))
-            return op_error(op, "has a dfg.storage that is none of \"auto\", \"lutram\", \"bram\" "
-                                "and \"uram\"");
+            return op_error(op, "has a dfg.storage that is none of \"auto\", \"lutram\", "
+                                "\"bram\", \"uram\" and \"stream\"");
     }
     return true;
 }

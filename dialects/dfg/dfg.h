@@ -172,6 +172,7 @@ enum {
 #define DFG_COST_LUT "lut"
 #define DFG_COST_FF "ff"
 #define DFG_COST_FILL "fill"
+#define DFG_COST_TRAFFIC "memory_bits"
 
 /* Of DFG_ATTR_BUDGET. */
 #define DFG_BUDGET_DEVICE "device" /* strings */

@@ -295,7 +295,7 @@ static bool verify_bind_storage(Op *op)
 {
     static const char *const types[] = {"rom_1p", "rom_2p",  "rom_np",  "ram_1p",
                                         "ram_2p", "ram_s2p", "ram_t2p", NULL};
-    static const char *const impls[] = {"bram", "uram", "lutram", "auto", NULL};
+    static const char *const impls[] = {"bram", "uram", "lutram", "stream", "auto", NULL};
     Str type = op_attr(op, "type")->u.string, impl = op_attr(op, "impl")->u.string;
     if (!is_one_of(type, types)) return op_error(op, "unknown storage type '%.*s'", STR_ARG(type));
     return is_one_of(impl, impls) ||

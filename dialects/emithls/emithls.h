@@ -50,6 +50,15 @@ enum {
  * TKEEP, and with TLAST at the end of a frame; an i64. Written by add-dma-ports and load-weights;
  * read by emithls_to_rtl and emit. */
 #define EMITHLS_ATTR_BEAT "emithls.beat_bits"
+/* On a process: the memory that it reads is the same for all frames, a unit. Written by
+ * stream-weights; read by emit. */
+#define EMITHLS_ATTR_SAME_MEMORY "emithls.same_memory"
+/* On the top function: weights that are read from memory, a dictionary of EMITHLS_STREAMED keys, i64.
+ * Written by stream-weights; read by emit and driver. */
+#define EMITHLS_ATTR_STREAMED "emithls.streamed"
+#define EMITHLS_STREAMED_BITS "memory_bits" /* for a frame */
+#define EMITHLS_STREAMED_PORTS "ports"
+#define EMITHLS_STREAMED_RATE "memory_bits_per_1000_cycles" /* that memory brings; 0: not known */
 /* On the top function: what a simulation proved, a dictionary of EMITHLS_TIMING keys. Written by
  * fit-fifos; read by emit and driver. */
 #define EMITHLS_ATTR_TIMING "emithls.timing"
@@ -135,6 +144,8 @@ int64_t emithls_loaded_word(const Op *table, int64_t number);
 const char *emithls_control(const Op *dataflow);
 /* Ops that are no work of a process: declarations and pragmas. */
 bool emithls_is_declaration(const Op *op);
+/* Cycles in which memory brings the weights of a frame; 0: none, or it is not known. */
+int64_t emithls_streamed_cycles(const Op *top);
 /* Why a loop cannot rewind, as a verb and what follows it; NULL: it can. */
 const char *emithls_rewind_obstacle(const Op *loop);
 /* Why the pipeline of a loop cannot flush, as a verb and what follows it; NULL: it can. */

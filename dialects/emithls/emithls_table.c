@@ -28,6 +28,15 @@ bool emithls_is_loaded_by(const Op *op, const Attr *port)
                number_or_0(attr_dict_get_c(port, EMITHLS_ATTR_PORT_CHAIN));
 }
 
+int64_t emithls_streamed_cycles(const Op *top)
+{
+    enum { CYCLES = 1000 };
+    const Attr *streamed = op_attr(top, EMITHLS_ATTR_STREAMED);
+    int64_t bits = attr_dict_int(streamed, EMITHLS_STREAMED_BITS, 0),
+            rate = attr_dict_int(streamed, EMITHLS_STREAMED_RATE, 0);
+    return rate > 0 ? ceil_div(bits * CYCLES, rate) : 0;
+}
+
 bool emithls_loaded_is_valid(const Op *table)
 {
     if (op_attr(table, EMITHLS_ATTR_CHAIN) && !op_attr(table, EMITHLS_ATTR_LOADED)) return false;

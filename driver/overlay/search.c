@@ -296,12 +296,12 @@ static bool try_array(Search *search, const SaOverlay *array)
  * figures take (docs/overlay.md); a beat a cycle where the description tells of none. */
 static uint64_t rate_of(const OverlayRequest *request)
 {
-    enum { EFFICIENCY = 85, PERCENT = 100 };
+    enum { PERCENT = 100 };
     const Device *device = &request->target->device;
     int64_t most = 1000 * SA_BEAT_BYTES, best = 0;
     if (request->rate != LIMIT_NOT_GIVEN) return (uint64_t)request->rate;
     for (uint32_t i = 0; i < device->bank_count; i++)
-        best = i64_max(best, device->banks[i].mbps * 1000 / PERCENT * EFFICIENCY /
+        best = i64_max(best, device->banks[i].mbps * 1000 / PERCENT * DEVICE_BANK_EFFICIENCY /
                                  request->target->clock);
     return (uint64_t)(best > 0 && best < most ? best : most);
 }

@@ -182,8 +182,8 @@ class Emulator:
 
     slots = 1
 
-    def __init__(self, report, ports, weights):
-        self.ports, self.weights = ports, weights
+    def __init__(self, report, ports, weights, streamed):
+        self.ports, self.weights, self.streamed = ports, weights, streamed
         path = find("libcsim.so")
         try:
             self.library = ctypes.CDLL(str(path))
@@ -198,8 +198,7 @@ class Emulator:
     def start(self, frames, inputs):
         outputs = [np.zeros((frames, p.frame_bytes), np.uint8) for p in self.ports if p.kind == 1]
         buffers = [np.ascontiguousarray(b) for b in inputs] + outputs
-        if self.weights is not None:
-            buffers.append(self.weights)
+        buffers += self.streamed if self.weights is None else [self.weights]
         pointers = (ctypes.c_void_p * len(buffers))(*[b.ctypes.data for b in buffers])
         message = ctypes.create_string_buffer(500)
         if self.library.ming_csim_run(frames, pointers, message, len(message)) != 0:
@@ -216,7 +215,7 @@ class Board:
 
     slots = 1
 
-    def __init__(self, report, ports, weights):
+    def __init__(self, report, ports, weights, _):
         try:
             import pynq
         except ImportError:
@@ -268,7 +267,7 @@ class Card:
 
     slots = 3
 
-    def __init__(self, report, ports, weights):
+    def __init__(self, report, ports, weights, streamed):
         try:
             import pyxrt
         except ImportError:
@@ -281,12 +280,22 @@ class Card:
             if weights is not None:
                 self.send(pyxrt.kernel(self.device, uuid, report["top"] + "_load", pyxrt.kernel.shared),
                           weights, ports[-1].words)
+            rows = [port for port in ports if port.is_weights] if streamed else []
+            self.streamed = [(port.index, self.put(data, port.index)) for port, data in zip(rows, streamed)]
         except RuntimeError as error:
             raise DriverError(str(error)) from None
 
     def move(self, buffer, size, to_card):
         way = self.xrt.xclBOSyncDirection
         buffer.sync(way.XCL_BO_SYNC_BO_TO_DEVICE if to_card else way.XCL_BO_SYNC_BO_FROM_DEVICE, size, 0)
+
+    def put(self, weights, index):
+        """Weights in memory, where they stay."""
+        data = weights.tobytes()
+        buffer = self.xrt.bo(self.device, len(data), self.xrt.bo.normal, self.kernel.group_id(index))
+        buffer.write(data, 0)
+        self.move(buffer, len(data), True)
+        return buffer
 
     def send(self, kernel, weights, words):
         """Sends weights while the first batch waits for them."""
@@ -305,6 +314,8 @@ class Card:
             if size >= frames:
                 return self.free.pop(i)
         run, buffers = self.xrt.run(self.kernel), []
+        for index, buffer in self.streamed:
+            run.set_arg(index, buffer)
         for port in self.ports:
             if port.is_weights:
                 continue
@@ -353,15 +364,17 @@ class Accelerator:
         self.inputs = [p for p in self.ports if p.kind == 0]
         self.outputs = [p for p in self.ports if p.kind == 1]
         self.seconds = 0.0
-        longest = max(p.frame_bytes for p in self.ports)
+        longest = max(p.frame_bytes for p in self.inputs + self.outputs)
         if batch < 1:
             raise DriverError("a batch has at least one frame")
         self.batch = max(1, min(batch, (self.LONGEST - 1) // longest))
         weights = None
-        if self.ports[-1].is_weights:
+        streamed = [p.pack(np.load(find(f"{report['top']}_{p.argument}.npy"))) for p in self.ports
+                    if p.is_weights and p.row["interface"] == "m_axi"]
+        if self.ports[-1].is_weights and not streamed:
             weights = self.ports[-1].pack(np.load(find(report["top"] + "_weights.npy")))
         hardware = Card if any(p.row["interface"] == "m_axi" for p in self.ports) else Board
-        self.engine = (Emulator if emulate else hardware)(report, self.ports, weights)
+        self.engine = (Emulator if emulate else hardware)(report, self.ports, weights, streamed)
 
     def run(self, arrays):
         if len(arrays) != len(self.inputs):

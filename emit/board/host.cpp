@@ -49,20 +49,42 @@ struct Card {
 
 struct Options {
     bool emulate = false;
-    std::string xclbin, weights;
+    std::string xclbin, weights, folder; /* folder: of the project, with a slash */
     std::size_t device = 0, batch = 64, slots = 3;
     std::vector<std::string> files;
 };
+
+/* Weights that stay in memory, by argument of the kernel. */
+template <typename Api> using Streamed = std::vector<std::pair<int, typename Api::Buffer>>;
+
+template <typename Api>
+Streamed<Api> put_streamed(typename Api::Device &device, typename Api::Kernel &kernel,
+                           const std::vector<design::Port> &ports, const std::string &folder)
+{
+    Streamed<Api> all;
+    for (const design::Port &row : ports) {
+        if (row.kind != design::STREAMED)
+            continue;
+        const std::string path = folder + design::top + "_" + row.port.name + ".npy";
+        const std::vector<std::uint8_t> bytes = ming::pack(row.port, ming::npy_read(path.c_str()), 0);
+        all.emplace_back(row.argument, typename Api::Buffer(device, bytes.size(), kernel.group_id(row.argument)));
+        std::copy(bytes.begin(), bytes.end(), all.back().second.template map<std::uint8_t *>());
+        all.back().second.sync(Api::to_device, bytes.size(), 0);
+    }
+    return all;
+}
 
 /* A call in flight. */
 template <typename Api> class Slot {
 public:
     Slot(typename Api::Device &device, typename Api::Kernel &kernel, const std::vector<design::Port> &ports,
-         std::size_t batch)
+         std::size_t batch, Streamed<Api> &streamed)
         : ports_(ports), run_(kernel)
     {
+        for (auto &[argument, buffer] : streamed)
+            run_.set_arg(argument, buffer);
         for (const design::Port &row : ports_) {
-            if (row.kind == design::WEIGHTS)
+            if (row.kind == design::WEIGHTS || row.kind == design::STREAMED)
                 continue;
             buffers_.emplace_back(device, row.port.frame_bytes() * batch, kernel.group_id(row.argument));
             run_.set_arg(row.argument, buffers_.back());
@@ -146,10 +168,11 @@ template <typename Api> double run(const Options &options, const std::vector<des
         loader = std::make_unique<Loader<Api>>(
             device, typename Api::Kernel(device, uuid, std::string(design::top) + "_load"), ports.back().port,
             options.weights);
+    Streamed<Api> streamed = put_streamed<Api>(device, kernel, ports, options.folder);
     std::vector<std::unique_ptr<Slot<Api>>> slots;
     const std::size_t batch = std::min(options.batch, frames.count);
     for (std::size_t i = 0; i < options.slots; i++)
-        slots.push_back(std::make_unique<Slot<Api>>(device, kernel, ports, batch));
+        slots.push_back(std::make_unique<Slot<Api>>(device, kernel, ports, batch, streamed));
     const auto begin = Clock::now();
     std::size_t turn = 0;
     for (std::size_t first = 0; first < frames.count; first += batch, turn = (turn + 1) % slots.size()) {
@@ -196,13 +219,14 @@ Options parse(int argc, char **argv, const std::vector<design::Port> &ports)
         else
             options.files.push_back(argument);
     }
+    options.folder = folder + "../";
     if (options.xclbin.empty())
         options.xclbin = options.emulate ? folder + "../libcsim.so" : folder + design::top + ".xclbin";
     if (options.weights.empty())
         options.weights = folder + "../" + design::top + "_weights.npy";
     std::size_t needed = 0;
     for (const design::Port &row : ports)
-        needed += row.kind != design::WEIGHTS;
+        needed += row.kind == design::INPUT || row.kind == design::OUTPUT;
     host::check_files(options.files, needed);
     return options;
 }

@@ -28,12 +28,14 @@ static bool check_ports(const Emitter *e)
 }
 
 /* Rows of one kind, in the order of libcsim.so: inputs, outputs, weights. */
-static void add_rows(const Emitter *e, StrBuf *out, const char *kind, bool is_input,
-                     bool is_weights)
+static void add_rows(const Emitter *e, StrBuf *out, bool is_input, bool is_weights)
 {
     for (size_t i = 0; i < e->ports.len; i++) {
         const EmitPort *port = &e->ports.data[i];
         if (port->is_weights != is_weights || (!is_weights && port->is_input != is_input)) continue;
+        const char *kind = !is_weights       ? (is_input ? "INPUT" : "OUTPUT")
+                           : is_memory(port) ? "STREAMED"
+                                             : "WEIGHTS";
         strbuf_printf(out, "        {%s, %zu, %s_host::%s()},\n", kind, i, e->top_name, port->name);
     }
 }
@@ -47,8 +49,9 @@ bool emit_xrt_design(Emitter *e, StrBuf *out)
                   "#include \"TOP_host.h\"\n\n"
                   "#include <vector>\n\n"
                   "namespace design\n{\n\n"
-                  "enum Kind { INPUT, OUTPUT, WEIGHTS };\n\n"
-                  "// argument: of the kernel TOP; weights are the first one of TOP_load\n"
+                  "enum Kind { INPUT, OUTPUT, WEIGHTS, STREAMED };\n\n"
+                  "// argument: of the kernel TOP; weights are the first one of TOP_load, and\n"
+                  "// those that are streamed lie in ../TOP_NAME.npy and stay in memory\n"
                   "struct Port {\n"
                   "    Kind kind;\n"
                   "    int argument;\n"
@@ -58,9 +61,9 @@ bool emit_xrt_design(Emitter *e, StrBuf *out)
     strbuf_printf(out, "const int frames_argument = %zu;\n\n", e->ports.len);
     strbuf_add_c(out, "// Inputs, outputs, weights: the order of libcsim.so.\n"
                       "inline std::vector<Port> ports()\n{\n    return {\n");
-    add_rows(e, out, "INPUT", true, false);
-    add_rows(e, out, "OUTPUT", false, false);
-    add_rows(e, out, "WEIGHTS", true, true);
+    add_rows(e, out, true, false);
+    add_rows(e, out, false, false);
+    add_rows(e, out, true, true);
     strbuf_add_c(out, "    };\n}\n\n} // namespace design\n\n#endif\n");
     return true;
 }

@@ -19,6 +19,7 @@
 #include <hls_vector.h>
 
 #include <chrono>
+#include <map>
 
 namespace ming
 {
@@ -617,6 +618,43 @@ class OutputMemory : public Sink
 
   private:
     Memory<Bus> memory_;
+};
+
+/* Weights that are read from memory again and again. A library keeps them from run to run. */
+template <class Bus>
+class WeightsMemory : public Channel {
+public:
+    WeightsMemory(Testbench &tb, const Port &port) : Channel(tb, port), kept_(keep(port))
+    {
+        if (tb.is_in_memory())
+            return;
+        array_ = npy_read(path_);
+        if (array_.shape != port_.shape)
+            tb::fail(path_ + ": these are not the weights of this project");
+    }
+
+    Bus *data() { return kept_.data(); }
+
+    void write()
+    {
+        if (!tb_.loads_weights())
+            return;
+        if (memory_)
+            kept_.put(std::vector<std::uint8_t>(memory_, memory_ + port_.frame_bytes()), 0);
+        else
+            kept_.put(tb::pack(port_, positions_, array_, 0), 0);
+    }
+
+    void check() override {}
+
+private:
+    static Memory<Bus> &keep(const Port &port)
+    {
+        static std::map<std::string, Memory<Bus>> memories;
+        return memories.try_emplace(port.name, port, 1).first->second;
+    }
+
+    Memory<Bus> &kept_;
 };
 
 /* main of a testbench: `usage` names the files, `run` does the work. */

@@ -4,6 +4,7 @@
 
 #include "dialects/emithls/emithls.h"
 #include "ir/core/core.h"
+#include "passes/dfg/passes.h"
 
 enum { MAX_TABLE_RANK = 32 };
 
@@ -29,6 +30,35 @@ void load_table_declare(LoadedTable *t, Op *place, const Type *word);
 /* Builds the nest that fills the variable from the words of the chain. */
 void load_table(EmithlsNest *nest, const LoadedTable *t, Value *chain_in);
 
+/* Streamed tables (stream_table.c). */
+
+typedef struct StreamedTable {
+    Op *func, *get, *table;
+    Value *array;   /* result of get */
+    Op *loop;       /* that takes a row in every iteration */
+    uint32_t count; /* of its counters */
+    int64_t extents[NEST_MAX_COUNTERS];
+    int64_t strides[NEST_MAX_COUNTERS]; /* of each counter in rows of the table; 0: rows again */
+    uint32_t row_rank;                  /* dimensions of the table in front of a row's */
+    int64_t words;                      /* elements of the array in a row */
+    int64_t lanes, bits;                /* elements of a row, bits of an element */
+    /* Set by stream_table_plan. */
+    uint32_t run_begin, run_end; /* counters of a run; those behind them keep the row */
+    int64_t run, runs;           /* rows of a run; runs of the table */
+    StreamShape shape;           /* of a run */
+    int64_t bus_lanes, bus_words;
+    const Type *bus, *row;
+} StreamedTable;
+
+void stream_table_plan(StreamedTable *t, int64_t bus_bits);
+/* Bus words of a frame. */
+int64_t stream_table_beats(const StreamedTable *t);
+/* The memory as a tensor of its integers; NULL: it is too large. */
+const Attr *stream_table_image(const StreamedTable *t);
+/* The processes in front of the table's own one. */
+Op *stream_table_reader(SymbolTable *symbols, const StreamedTable *t, const Value *memory);
+Op *stream_table_unpacker(SymbolTable *symbols, const StreamedTable *t);
+
 /* Processes at ports. */
 
 /* The places of new ops in the top function: streams and then readers in front of the existing ops,
@@ -49,9 +79,16 @@ const Attr *port_process_report(Context *ctx, const char *class, int64_t trips, 
  * the body is empty. port: the argument of the top function. */
 Op *port_process_create(SymbolTable *symbols, const Value *port, Op *place, const char *name,
                         const Attr *report, const Type *const *types, const char *const *names);
+/* The same on a die that is given; NULL: on none. */
+Op *port_process_create_at(SymbolTable *symbols, const Attr *die, Op *place, const char *name,
+                           const Attr *report, const Type *const *types, const char *const *names);
+/* Appends an argument to a function, and its attributes to port_attrs if there are any. */
+Value *port_process_argument(Op *func, const char *name, const Type *type, const Attr *port);
 /* A stream called "<port>_<suffix>". is_fixed: fit-fifos leaves its depth alone. */
 Value *port_process_stream(PortPlaces *places, Str port, const char *suffix, const Type *type,
                            bool is_fixed);
+/* One whose words wait for a process that pauses now and then. */
+Value *port_process_deep_stream(PortPlaces *places, Str port, const char *suffix, const Type *type);
 /* Calls a process: readers in front of the others, writers behind them. */
 void port_process_call(const PortPlaces *places, const Op *process, bool is_reader, Value *from,
                        Value *to);

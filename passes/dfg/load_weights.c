@@ -149,40 +149,13 @@ static void forward_rest(EmithlsNest *nest, Value *chain_in, Value *chain_out, i
     emithls_nest_close(nest, mark);
 }
 
-static Value *add_argument(Op *func, const char *name, const Type *type, const Attr *port)
-{
-    Context *ctx = func->ctx;
-    Block *body = region_entry(op_region(func, 0));
-    const Type *old = op_attr(func, "function_type")->u.type_value;
-    const Attr *names = op_attr(func, EMITHLS_ATTR_ARG_NAMES),
-               *ports = op_attr(func, DFG_ATTR_PORT_ATTRS);
-    uint32_t count = body->arg_count;
-    VEC(const Type *) types = {0};
-    VEC(const Attr *) items = {0};
-    for (uint32_t i = 0; i < count; i++) *vec_push(&types) = old->u.function.types[i];
-    *vec_push(&types) = type;
-    for (uint32_t i = 0; i < count; i++) *vec_push(&items) = names->u.array.items[i];
-    *vec_push(&items) = attr_string_c(ctx, name);
-    op_set_attr(func, "function_type",
-                attr_type(type_function(ctx, types.data, count + 1, NULL, 0)));
-    op_set_attr(func, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, items.data, count + 1));
-    if (ports) {
-        for (uint32_t i = 0; i < count; i++) items.data[i] = ports->u.array.items[i];
-        items.data[count] = port;
-        op_set_attr(func, DFG_ATTR_PORT_ATTRS, attr_array(ctx, items.data, count + 1));
-    }
-    vec_free(&types);
-    vec_free(&items);
-    return block_add_arg(body, type, func->loc);
-}
-
 /* Fills the tables of one function, which are those from `first` to `end`; `rest` words go on. */
 static void load_function(LoadChain *chain, size_t first, size_t end, int64_t rest)
 {
     Op *func = chain->tables.data[first].func;
     const Type *stream = emithls_stream(chain->word);
-    Value *chain_in = add_argument(func, "weights_in", stream, NULL);
-    Value *chain_out = rest ? add_argument(func, "weights_out", stream, NULL) : NULL;
+    Value *chain_in = port_process_argument(func, "weights_in", stream, NULL);
+    Value *chain_out = rest ? port_process_argument(func, "weights_out", stream, NULL) : NULL;
     for (size_t i = first; i < end; i++) separate_lanes(chain->tables.data[i].variable);
     for (size_t i = first; i < end; i++)
         load_table_declare(&chain->tables.data[i], first_loop(func), chain->word);
@@ -257,8 +230,8 @@ static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words)
     StrBuf name = {0};
     strbuf_add_c(&name, "weights");
     if (!chain->is_only) strbuf_printf(&name, "_%lld", (long long)chain->number);
-    Value *port = add_argument(chain->top, name.data, emithls_stream(chain->word),
-                               attr_dict(ctx, items, count));
+    Value *port = port_process_argument(chain->top, name.data, emithls_stream(chain->word),
+                                        attr_dict(ctx, items, count));
     strbuf_free(&name);
     Builder b = builder_before(dataflow);
     NamedAttr mode = build_named_attr(ctx, "mode", attr_string_c(ctx, "axis"));

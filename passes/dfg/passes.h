@@ -14,6 +14,22 @@
 extern const PassDef pass_add_dma_ports;
 extern const PassDef pass_add_memory_ports;
 extern const PassDef pass_load_weights;
+extern const PassDef pass_stream_weights;
+
+/* How rows of so many elements lie in bus words of integers of 64 bits (stream-weights). */
+enum { STREAM_UNIT_BITS = 64 };
+typedef struct StreamShape {
+    int64_t per_unit;      /* elements of an integer */
+    int64_t rows_per_unit; /* rows that share an integer, or 1 */
+    int64_t units;         /* integers of a row */
+    int64_t bus_lanes;     /* integers of a bus word */
+    int64_t rows_per_bus;  /* rows of a bus word, or 1 */
+    int64_t chunks;        /* bus words of a row, or 1 */
+    int64_t beats;         /* bus words of a run */
+} StreamShape;
+/* rows: of a run, which begins with a bus word. */
+void stream_table_shape(int64_t lanes, int64_t bits, int64_t rows, int64_t bus_bits,
+                        StreamShape *out);
 
 /* How a word of a stream lies in a memory: elements of so many bits, how many of them from one word to
  * the next, and bus words that it takes, 1 if several share one. */

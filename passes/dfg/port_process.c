@@ -8,7 +8,8 @@
 #include "passes/dfg/internal.h"
 #include "passes/dfg/passes.h"
 
-enum { STREAM_DEPTH = 2 };
+/* The deeper ones are still shift registers. */
+enum { STREAM_DEPTH = 2, DEEP_STREAM = 16 };
 
 /* Whether the calls that take a stream read it. */
 bool port_process_is_read(const Value *stream)
@@ -48,7 +49,7 @@ const Attr *port_process_report(Context *ctx, const char *class, int64_t trips, 
     return attr_dict(ctx, items, COUNT_OF(items));
 }
 
-/* The place of the process at a port, or NULL. */
+/* The process at a port, or NULL. */
 static const Op *process_at(const Value *port)
 {
     FOR_EACH_USE(use, port)
@@ -57,16 +58,11 @@ static const Op *process_at(const Value *port)
     return NULL;
 }
 
-/* A function of two arguments, before `place` in the module and beside the port's process on a die;
- * the body is empty. */
-Op *port_process_create(SymbolTable *symbols, const Value *port, Op *place, const char *name,
-                        const Attr *report, const Type *const *types, const char *const *names)
+Op *port_process_create_at(SymbolTable *symbols, const Attr *die, Op *place, const char *name,
+                           const Attr *report, const Type *const *types, const char *const *names)
 {
-    const Op *top = block_parent_op(value_block(port));
-    Context *ctx = top->ctx;
+    Context *ctx = place->ctx;
     const Attr *arg_names[2] = {attr_string_c(ctx, names[0]), attr_string_c(ctx, names[1])};
-    const Op *beside = process_at(port);
-    const Attr *die = beside ? op_attr(beside, SYS_ATTR_PLACE) : NULL;
     const NamedAttr attrs[] = {
         build_named_attr(ctx, "sym_name", attr_string_c(ctx, name)),
         build_named_attr(ctx, "function_type",
@@ -76,16 +72,54 @@ Op *port_process_create(SymbolTable *symbols, const Value *port, Op *place, cons
         build_named_attr(ctx, SYS_ATTR_PLACE, die),
     };
     OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name,
-                     .loc = top->loc,
+                     .loc = place->loc,
                      .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs) - (die ? 0 : 1)),
                      .region_count = 1};
     Op *func = op_create(ctx, &state);
-    if (beside) op_set_attr(func, SYS_ATTR_INSTANCE, op_attr(beside, SYS_ATTR_INSTANCE));
     op_insert_before(func, place);
     symtab_insert(symbols, func);
     Block *body = region_add_block(op_region(func, 0));
-    for (uint32_t i = 0; i < 2; i++) block_add_arg(body, types[i], top->loc);
+    for (uint32_t i = 0; i < 2; i++) block_add_arg(body, types[i], place->loc);
     return func;
+}
+
+/* A function of two arguments, before `place` in the module and beside the port's process, on its die and
+ * of its instance; the body is empty. */
+Op *port_process_create(SymbolTable *symbols, const Value *port, Op *place, const char *name,
+                        const Attr *report, const Type *const *types, const char *const *names)
+{
+    const Op *beside = process_at(port);
+    const Attr *die = beside ? op_attr(beside, SYS_ATTR_PLACE) : NULL;
+    Op *func = port_process_create_at(symbols, die, place, name, report, types, names);
+    if (beside) op_set_attr(func, SYS_ATTR_INSTANCE, op_attr(beside, SYS_ATTR_INSTANCE));
+    return func;
+}
+
+Value *port_process_argument(Op *func, const char *name, const Type *type, const Attr *port)
+{
+    Context *ctx = func->ctx;
+    Block *body = region_entry(op_region(func, 0));
+    const Type *old = op_attr(func, "function_type")->u.type_value;
+    const Attr *names = op_attr(func, EMITHLS_ATTR_ARG_NAMES),
+               *ports = op_attr(func, DFG_ATTR_PORT_ATTRS);
+    uint32_t count = body->arg_count;
+    VEC(const Type *) types = {0};
+    VEC(const Attr *) items = {0};
+    for (uint32_t i = 0; i < count; i++) *vec_push(&types) = old->u.function.types[i];
+    *vec_push(&types) = type;
+    for (uint32_t i = 0; i < count; i++) *vec_push(&items) = names->u.array.items[i];
+    *vec_push(&items) = attr_string_c(ctx, name);
+    op_set_attr(func, "function_type",
+                attr_type(type_function(ctx, types.data, count + 1, NULL, 0)));
+    op_set_attr(func, EMITHLS_ATTR_ARG_NAMES, attr_array(ctx, items.data, count + 1));
+    if (ports) {
+        for (uint32_t i = 0; i < count; i++) items.data[i] = ports->u.array.items[i];
+        items.data[count] = port;
+        op_set_attr(func, DFG_ATTR_PORT_ATTRS, attr_array(ctx, items.data, count + 1));
+    }
+    vec_free(&types);
+    vec_free(&items);
+    return block_add_arg(body, type, func->loc);
 }
 
 bool port_process_places(Op *top, PortPlaces *out)
@@ -106,19 +140,30 @@ bool port_process_places(Op *top, PortPlaces *out)
     return true;
 }
 
-Value *port_process_stream(PortPlaces *places, Str port, const char *suffix, const Type *type,
-                           bool is_fixed)
+static Value *add_stream(PortPlaces *places, Str port, const char *suffix, const Type *type,
+                         int64_t depth, bool is_fixed)
 {
     Context *ctx = places->dataflow->ctx;
     Builder b = builder_after(places->stream);
     StrBuf name = {0};
     strbuf_printf(&name, "%.*s_%s", STR_ARG(port), suffix);
     const NamedAttr attrs[3] = {build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
-                                build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, STREAM_DEPTH)),
+                                build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, depth)),
                                 build_named_attr(ctx, EMITHLS_ATTR_FIXED, attr_unit(ctx))};
     strbuf_free(&name);
     places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, is_fixed ? 3 : 2);
     return op_result(places->stream, 0);
+}
+
+Value *port_process_stream(PortPlaces *places, Str port, const char *suffix, const Type *type,
+                           bool is_fixed)
+{
+    return add_stream(places, port, suffix, type, STREAM_DEPTH, is_fixed);
+}
+
+Value *port_process_deep_stream(PortPlaces *places, Str port, const char *suffix, const Type *type)
+{
+    return add_stream(places, port, suffix, type, DEEP_STREAM, false);
 }
 
 /* Calls a process: readers in front of the others, writers behind them. */

@@ -13,8 +13,14 @@ static const Attr *argument_attr(const HlsDesign *design, uint32_t arg, const ch
     return all ? attr_dict_get_c(all->u.array.items[arg], name) : NULL;
 }
 
+static Str argument_name(const HlsDesign *design, uint32_t arg)
+{
+    return op_attr(design->top, EMITHLS_ATTR_ARG_NAMES)->u.array.items[arg]->u.string;
+}
+
 HlsDirection design_argument_direction(const HlsDesign *design, uint32_t arg)
 {
+    if (argument_attr(design, arg, EMITHLS_ATTR_WEIGHTS)) return HLS_NO_DATA;
     for (size_t i = 0; i < design->memories.len; i++)
         if (design->memories.data[i].arg == arg)
             return design->memories.data[i].is_input ? HLS_DATA_IN : HLS_DATA_OUT;
@@ -90,14 +96,17 @@ bool design_stream_port_init(const HlsDesign *design, const HlsStream *stream, A
                     STR_ARG(stream->name));
 }
 
-/* The words of all tables that come through the port, in the module's order. */
+/* The words of all tables that come through the port, in the module's order. stream: NULL, if it is a
+ * memory. */
 static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPort *port)
 {
     int64_t used = 0;
     const Attr *attrs = op_attr(design->top, DFG_ATTR_PORT_ATTRS)->u.array.items[port->arg];
-    port->lanes = emithls_lanes(stream->word);
-    port->count = stream->words * port->lanes;
-    port->weights = array_new(type_tensor(emithls_scalar(stream->word), &port->count, 1, NULL));
+    const Type *type = region_entry(op_region(design->top, 0))->args[port->arg]->type;
+    const Type *word = stream ? stream->word : emithls_array_elem(type);
+    port->lanes = emithls_lanes(word);
+    port->count = (stream ? stream->words : emithls_array_dim(type, 0)) * port->lanes;
+    port->weights = array_new(type_tensor(emithls_scalar(word), &port->count, 1, NULL));
     port->array = port->weights;
     FOR_EACH_OP(op, design->top->block) {
         int64_t words = emithls_is_loaded_by(op, attrs) ? emithls_loaded_words(op) : 0;
@@ -106,7 +115,8 @@ static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPo
     }
     return (port->weights && used == port->count) ||
            op_error(design->top, "port '%.*s' takes %lld words, but the tables have %lld",
-                    STR_ARG(stream->name), (long long)port->count, (long long)used);
+                    STR_ARG(argument_name(design, port->arg)), (long long)port->count,
+                    (long long)used);
 }
 
 bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
@@ -117,12 +127,11 @@ bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t
     *out = (HlsPort){.arg = arg, .lanes = 1};
     if (argument_attr(design, arg, EMITHLS_ATTR_WEIGHTS)) {
         out->elements = NULL;
-        return !stream || init_weights(design, stream, out);
+        return init_weights(design, stream, out);
     }
     return init_elements(frame, words, arena, out) ||
-           op_error(
-               design->top,
-               "cannot be simulated with data: port '%.*s' has no "
-               "emithls.frame and emithls.word",
-               STR_ARG(op_attr(design->top, EMITHLS_ATTR_ARG_NAMES)->u.array.items[arg]->u.string));
+           op_error(design->top,
+                    "cannot be simulated with data: port '%.*s' has no "
+                    "emithls.frame and emithls.word",
+                    STR_ARG(argument_name(design, arg)));
 }

@@ -233,17 +233,19 @@ static void copy_memory(const HlsValues *v, size_t index)
     for (int64_t i = 0; i < port->count; i++) {
         Cell *cell =
             code->regs + code->memories[memory->port] + i / port->lanes * slot + i % port->lanes;
+        int64_t element = port->elements ? port->elements[i] : i;
         if (memory->is_input)
-            *cell = vm_cell_from_array(port->array, port->elements[i]);
+            *cell = vm_cell_from_array(port->array, element);
         else
-            vm_cell_to_array(port->array, port->elements[i], *cell);
+            vm_cell_to_array(port->array, element, *cell);
     }
 }
 
 static void copy_memories(const HlsValues *v, bool inputs)
 {
     for (size_t i = 0; i < v->design->memories.len; i++)
-        if (v->design->memories.data[i].is_input == inputs) copy_memory(v, i);
+        if (v->design->memories.data[i].is_input == inputs && !v->memories[i].weights)
+            copy_memory(v, i);
 }
 
 void hls_sim_values_begin_frame(HlsValues *v, Array *const *arrays)
@@ -251,7 +253,7 @@ void hls_sim_values_begin_frame(HlsValues *v, Array *const *arrays)
     for (uint32_t i = 0; i < v->design->port_count; i++)
         v->ports[i].array = v->ports[i].weights ? v->ports[i].weights : arrays[v->ports[i].arg];
     for (size_t i = 0; i < v->design->memories.len; i++)
-        v->memories[i].array = arrays[v->memories[i].arg];
+        if (!v->memories[i].weights) v->memories[i].array = arrays[v->memories[i].arg];
     copy_memories(v, true);
 }
 
@@ -335,6 +337,8 @@ HlsValues *hls_sim_values_create(const HlsDesign *design)
     init_streams(v);
     bool ok = init_ports(v);
     for (uint32_t i = 0; ok && i < design->processes.len; i++) ok = init_process(v, i);
+    for (size_t i = 0; ok && i < design->memories.len; i++)
+        if (v->memories[i].weights) copy_memory(v, i); /* they stay the same */
     if (ok) return v;
     hls_sim_values_free(v);
     return NULL;
@@ -347,6 +351,8 @@ void hls_sim_values_free(HlsValues *v)
         hls_sim_code_free(&v->processes[i].code, v->design->processes.data[i].loops.len);
     for (uint32_t i = 0; v->ports && i < v->design->port_count; i++)
         array_unref(v->ports[i].weights);
+    for (size_t i = 0; v->memories && i < v->design->memories.len; i++)
+        array_unref(v->memories[i].weights);
     for (size_t i = 0; i < v->design->streams.len; i++) free(v->streams[i].cells);
     arena_free(&v->arena);
     free(v);

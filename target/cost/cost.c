@@ -18,6 +18,7 @@ const CostName cost_names[COST_KINDS] = {
     [COST_LUT] = {DFG_COST_LUT, "LUT"},
     [COST_FF] = {DFG_COST_FF, "FF"},
     [COST_FILL] = {DFG_COST_FILL, "cycles to the first word"},
+    [COST_TRAFFIC] = {DFG_COST_TRAFFIC, "bits of weights from memory a frame"},
 };
 
 void cost_add(Cost *sum, const Cost *part)
@@ -32,7 +33,9 @@ static const Type *port_end_of(const ComputeSchedule *sched, uint32_t port)
 
 static Binding plain_binding(const CostTarget *target)
 {
-    return (Binding){.loads_tables = target->loads_tables, .is_7_series = target->is_7_series};
+    return (Binding){.loads_tables = target->loads_tables,
+                     .is_7_series = target->is_7_series,
+                     .stream_bits = target->stream_bits};
 }
 
 static void close_choices(MemoryList *memories, const CostTarget *target, Binding *out)
@@ -271,6 +274,31 @@ static void add_kernel(const ComputeSchedule *sched, const char *multiplier,
     add_packed(sched, target, sum);
 }
 
+int64_t cost_traffic_cycles(int64_t bits, const CostTarget *target)
+{
+    enum { PER_RATE = 1000 };
+    return target->stream_rate > 0 ? ceil_div(bits * PER_RATE, target->stream_rate) : 0;
+}
+
+/* Bus words of a frame at the busiest port to memory. */
+static int64_t most_beats(const MemoryList *memories)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < memories->len; i++)
+        if (memories->data[i].memory.kind == MEMORY_STREAM)
+            most = i64_max(most, memories->data[i].memory.beats);
+    return most;
+}
+
+/* A process that reads rows from memory is no faster than they come. */
+static void wait_for_rows(int64_t beats, const CostTarget *target, Cost *out)
+{
+    enum { READER_START = 3 };
+    if (beats == 0) return;
+    out->cycles = i64_max(out->cycles, beats + READER_START);
+    out->cycles = i64_max(out->cycles, cost_traffic_cycles(out->traffic, target));
+}
+
 void cost_compute(const ComputeSchedule *sched, const Binding *binding, const CostTarget *target,
                   Cost *out)
 {
@@ -278,9 +306,11 @@ void cost_compute(const ComputeSchedule *sched, const Binding *binding, const Co
     const char *multiplier = cost_multiplier(sched->main, binding);
     *out = (Cost){.cycles = 0};
     memory_of_compute(sched, binding, &memories);
+    int64_t beats = most_beats(&memories);
     CostPipeline pipeline = cost_pipeline_compute(sched, &memories, multiplier, target->clock);
     cost_add_schedule(&pipeline, cost_table_rewinds(target), &memories, target, out);
     add_kernel(sched, multiplier, target, out);
+    wait_for_rows(beats, target, out);
     for (uint32_t s = 0; s < sched->stage_count; s++)
         cost_payload(sched->stages[s], sched->lanes, false, target->clock, out);
     add_accumulators(sched, target, out);

@@ -26,14 +26,15 @@ typedef enum CostKind {
     COST_URAM,   /* URAM288 */
     COST_LUT,
     COST_FF,
-    COST_FILL, /* cycles from the first word in to the first word out, without waiting */
+    COST_FILL,    /* cycles from the first word in to the first word out, without waiting */
+    COST_TRAFFIC, /* bits of weights from memory for a frame */
     COST_KINDS
 } CostKind;
 
 /* The same numbers by name and by kind. */
 typedef union Cost {
     struct {
-        int64_t cycles, dsp, bram18, uram, lut, ff, fill;
+        int64_t cycles, dsp, bram18, uram, lut, ff, fill, traffic;
     };
     int64_t items[COST_KINDS];
 } Cost;
@@ -68,6 +69,8 @@ typedef struct CostTarget {
     bool
         has_lutram_fifos; /* FIFOs of few words are counted as LUTRAM, where that takes fewer LUTs */
     int64_t port_bits; /* of a DMA's beat, which a word at the boundary must fit in; 0: no limit */
+    int64_t stream_bits; /* of the widest port to memory for weights; 0: none comes from there */
+    int64_t stream_rate; /* bits that all of them bring in 1,000 cycles */
     int64_t dsp; /* to spend; 0: not told. Large devices get more in parallel in one process */
 } CostTarget;
 
@@ -77,10 +80,12 @@ typedef struct CostTarget {
 typedef struct Binding {
     bool lutram; /* memories of up to MEMORY_MOST_LUTRAM bits, and few words of counted bits */
     bool uram;   /* buffers, which need no contents at the start */
-    bool lut_products; /* products of integers are made of LUTs */
-    bool popcount;     /* products of integers are counts of bits; not together with the former */
-    bool loads_tables; /* tables are filled at start-up (load-weights): memories like others */
-    bool is_7_series;  /* as the target says */
+    bool lut_products;   /* products of integers are made of LUTs */
+    bool popcount;       /* products of integers are counts of bits; not together with the former */
+    bool stream;         /* main's weights, where they are in memory outside (stream-weights) */
+    bool loads_tables;   /* tables are filled at start-up (load-weights): memories like others */
+    int64_t stream_bits; /* as the target says */
+    bool is_7_series;    /* as the target says */
 } Binding;
 
 /* Memories of processes. One list of a process's memories serves the costs (cost.c), the prediction
@@ -89,18 +94,27 @@ typedef struct Binding {
  * Tests: test/unit/target/cost/memory_test.c */
 
 /* In the order of memory_kind_name(). */
-typedef enum MemoryKind { MEMORY_LUTRAM, MEMORY_BRAM, MEMORY_URAM, MEMORY_KINDS } MemoryKind;
+typedef enum MemoryKind {
+    MEMORY_LUTRAM,
+    MEMORY_BRAM,
+    MEMORY_URAM,
+    MEMORY_STREAM, /* outside; rows are read while they are used */
+    MEMORY_KINDS
+} MemoryKind;
 
 enum { MEMORY_MOST_LUTRAM = 64 * 1024 };
 
 typedef struct Memory {
-    int64_t width, depth; /* bits of a word, words */
-    int64_t readers;      /* read ports: reads per cycle at different addresses */
-    int64_t banks;        /* such memories side by side; 0 counts as one */
-    int64_t parts;        /* of the word, which LUTRAM has banks for; 0 counts as one */
-    bool is_rom;          /* never written: contents come with the bitstream */
-    bool is_counted;      /* words of bits that are counted */
-    bool is_7_series;     /* its blocks have a power of two of words; LUTRAM is RAM32M */
+    int64_t width, depth;        /* bits of a word, words */
+    int64_t readers;             /* read ports: reads per cycle at different addresses */
+    int64_t banks;               /* such memories side by side; 0 counts as one */
+    int64_t parts;               /* of the word, which LUTRAM has banks for; 0 counts as one */
+    bool is_rom;                 /* never written: contents come with the bitstream */
+    bool is_counted;             /* words of bits that are counted */
+    bool may_stream;             /* rows may come from memory outside */
+    int64_t bus_bits, beats;     /* then: of a bus word, and bus words for a frame */
+    int64_t row_bits, beat_rows; /* of a row, and rows that one bus word unpacks to at once */
+    bool is_7_series;            /* its blocks have a power of two of words; LUTRAM is RAM32M */
     MemoryKind kind;
     bool is_given; /* the kind, beforehand */
 } Memory;
@@ -181,6 +195,8 @@ void cost_window_choices(const WindowSchedule *sched, const CostTarget *target, 
 void cost_reorder_choices(const ReorderSchedule *sched, const CostTarget *target, Binding *out);
 void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Binding *out);
 
+/* Cycles in which memory brings so many bits of weights; 0: it has no limit. */
+int64_t cost_traffic_cycles(int64_t bits, const CostTarget *target);
 void cost_compute(const ComputeSchedule *sched, const Binding *binding, const CostTarget *target,
                   Cost *out);
 void cost_window(const WindowSchedule *sched, const Binding *binding, const CostTarget *target,

@@ -7,6 +7,7 @@
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
+#include "passes/dfg/passes.h"
 #include "target/cost/internal.h"
 
 bool memory_is_small(int64_t width_bits, int64_t depth)
@@ -65,7 +66,7 @@ static int64_t ram_luts_7_series(int64_t width_bits, int64_t depth)
     return ceil_div(depth, 32) * (width_bits / BITS * LUTS + (rest <= 1 ? rest * BIT_LUTS : LUTS));
 }
 
-static const char *const kind_names[MEMORY_KINDS] = {"lutram", "bram", "uram"};
+static const char *const kind_names[MEMORY_KINDS] = {"lutram", "bram", "uram", "stream"};
 
 Str memory_kind_name(MemoryKind kind)
 {
@@ -103,9 +104,17 @@ static bool suits_lutram(const Memory *m)
            (m->is_counted && m->is_rom && m->depth <= TABLE);
 }
 
+/* What takes less than a few blocks is no reason for a port to memory. */
+static bool suits_stream(const Memory *m)
+{
+    enum { LEAST_BLOCKS = 4 };
+    return m->may_stream && memory_blocks18(m->width, m->depth) >= LEAST_BLOCKS;
+}
+
 static MemoryKind choose_kind(const Memory *m, const Binding *binding)
 {
     if (memory_is_small(m->width, m->depth)) return MEMORY_LUTRAM;
+    if (binding->stream && suits_stream(m)) return MEMORY_STREAM;
     if (binding->uram && suits_uram(m)) return MEMORY_URAM;
     if (binding->lutram && suits_lutram(m)) return MEMORY_LUTRAM;
     return MEMORY_BRAM;
@@ -129,6 +138,7 @@ void memory_choices(const MemoryList *memories, Binding *out)
         if (m->is_given || memory_is_small(m->width, m->depth)) continue;
         out->lutram |= suits_lutram(m);
         out->uram |= suits_uram(m);
+        out->stream |= suits_stream(m);
     }
 }
 
@@ -152,9 +162,26 @@ static int64_t ram_luts(const Memory *m, int64_t width_bits)
                           : memory_ram_luts(width_bits, m->depth);
 }
 
+/* A port to memory (m_axi of Vitis HLS: a line through the figures of ports of 32 and of 512 bits), and
+ * registers of the rows of a bus word, of the row and of its bus words. FIFOs are counted as such. */
+static void add_stream(const Memory *m, Cost *sum)
+{
+    enum { PORT_LUT = 700, PORT_FF = 500, PER_4_BITS = 7, PORT_BRAM_BITS = 18 };
+    sum->lut += PORT_LUT + m->bus_bits * PER_4_BITS / 4;
+    sum->ff += PORT_FF + m->bus_bits * PER_4_BITS / 4;
+    sum->bram18 += ceil_div(m->bus_bits, PORT_BRAM_BITS);
+    sum->ff += (m->beat_rows + 1) * m->row_bits;
+    if (m->beat_rows > 1) sum->lut += m->beat_rows * m->row_bits;
+    sum->traffic += m->beats * m->bus_bits;
+}
+
 /* Blocks have two ports, of which one writes if the memory is written; LUTRAM has one to read. */
 void memory_cost(const Memory *m, CostStructure structure, Cost *sum)
 {
+    if (m->kind == MEMORY_STREAM) {
+        add_stream(m, sum);
+        return;
+    }
     int64_t ports = m->is_rom && m->kind != MEMORY_LUTRAM ? 2 : 1;
     int64_t copies = ceil_div(m->readers, ports) * (m->banks > 0 ? m->banks : 1);
     if (m->kind == MEMORY_URAM) {
@@ -226,6 +253,28 @@ bool memory_is_loadable(const Type *elem)
     return type_is_integer(elem) && type_width(elem) <= MOST_BITS;
 }
 
+/* Bus words that bring a table's rows in the order of the nest. */
+static void set_beats(const ComputeSchedule *sched, const TableLayout *layout, int64_t elem_bits,
+                      const PopcountOperand *counted, int64_t bus_bits, Memory *m)
+{
+    StreamShape shape;
+    int64_t run = 1, passes = 1;
+    uint32_t end = sched->loop_count, begin;
+    uint64_t used = 0;
+    for (uint32_t i = 0; i < layout->loop_count; i++) used |= (uint64_t)1 << layout->by_loop[i];
+    while (end > 0 && !(used >> (end - 1) & 1)) end--;
+    for (begin = end; begin > 0 && (used >> (begin - 1) & 1); begin--)
+        run *= sched->loops[begin - 1].trip;
+    for (uint32_t i = 0; i < begin; i++) passes *= sched->loops[i].trip;
+    int64_t lanes = counted ? layout->lanes * counted->planes : layout->lanes,
+            bits = counted ? 1 : elem_bits;
+    stream_table_shape(lanes, bits, run, bus_bits, &shape);
+    m->row_bits = lanes * bits;
+    m->bus_bits = shape.bus_lanes * STREAM_UNIT_BITS;
+    m->beats = passes * shape.beats;
+    m->beat_rows = shape.rows_per_bus;
+}
+
 /* The operand whose words of bits a table is, if products are counts of bits; else NULL. */
 static const PopcountOperand *counted_operand(const ComputeSchedule *sched, const Binding *binding,
                                               const Op *generic, uint32_t operand)
@@ -267,6 +316,10 @@ static void add_table(const ComputeSchedule *sched, const Binding *binding, cons
                      .is_rom = !is_loaded,
                      .parts = layout.lanes};
     if (counted) set_words(&memory, counted, layout.lanes, sched->reduction_lanes);
+    if (binding->stream_bits > 0 && memory_is_loadable(elem))
+        set_beats(sched, &layout, bits, counted, binding->stream_bits, &memory);
+    memory.may_stream =
+        memory.beats > 0 && generic == sched->main && (int)operand == sched_compute_weights(sched);
     MemoryUse *use = add_memory(out, binding, &memory, holder, 0);
     use->reader = generic;
     use->operand = operand;

@@ -28,7 +28,9 @@ enum {
     DEVICE_MAX_SHELLS = 8,
     DEVICE_MAX_BANKS = 16,
     DEVICE_MAX_PORTS = 8,
-    DEVICE_DEFAULT_REGISTERS = 4
+    DEVICE_DEFAULT_REGISTERS = 4,
+    DEVICE_BANK_EFFICIENCY =
+        85 /* percent of a bank's rate that long bursts reach, as F2N2 has it */
 };
 
 /* Counts, or percentages of them. */

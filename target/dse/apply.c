@@ -228,7 +228,9 @@ static void write_report(Op *process, const ReportShape *shape, const Cost *cost
     };
     uint32_t count = 4;
     for (int k = 0; k < COST_KINDS; k++)
-        items[count++] = build_named_attr(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
+        if (k != COST_TRAFFIC || cost->traffic > 0)
+            items[count++] =
+                build_named_attr(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
     if (shape->macs) {
         items[count++] = build_named_attr(ctx, DFG_REPORT_MACS, attr_i64(ctx, shape->macs));
         items[count++] = build_named_attr(ctx, DFG_REPORT_FACTOR_BITS,

@@ -265,7 +265,7 @@ static void set_storage(const FoldingMemory *memory, const char *kind)
 static bool pin_role(FoldingLayer *layer, const FoldingMemories *memories, const char *role,
                      const json_t *value)
 {
-    static const char *const choices[] = {"auto", "lutram", "bram", "uram", NULL};
+    static const char *const choices[] = {"auto", "lutram", "bram", "uram", "stream", NULL};
     size_t count = count_role(memories, role), used = 0;
     if (count == 0)
         return diag_error(layer->folding->ctx, folding_key_place(layer->folding->file, role),
@@ -492,7 +492,7 @@ static bool apply_folding(Pass *pass, Op *module)
     json_t *entry;
     FoldingFile file;
     if (!folding_read(pass->ctx, pass_string(pass, "file"), &file)) return false;
-    enum { PERIOD_PS = 4000 };
+    enum { PERIOD_PS = 4000, MOST_BUS = 512 };
     FoldingUse f = {.ctx = pass->ctx,
                     .module = module,
                     .file = &file,
@@ -500,7 +500,8 @@ static bool apply_folding(Pass *pass, Op *module)
                     .target = {.clock = clock_of_period(PERIOD_PS),
                                .fuses_epilogues = true,
                                .has_uram = true,
-                               .loads_tables = pass_bool(pass, "loads-weights")}};
+                               .loads_tables = pass_bool(pass, "loads-weights"),
+                               .stream_bits = pass_bool(pass, "streams-weights") ? MOST_BUS : 0}};
     symtab_init(&f.symbols, module);
     bool ok = each_graph_op(&f, DFG(INSTANTIATE), note_instantiate);
     json_object_foreach(file.layers, key, entry) ok = ok && split_epilogue(&f, key);
@@ -520,6 +521,8 @@ const PassDef pass_apply_folding = {
     .anchor = "builtin.module",
     .options = OPTIONS({"file", OPTION_STRING, "", "the folding file"},
                        {"loads-weights", OPTION_BOOL, "false",
-                        "tables are memories that load-weights fills at start-up"}),
+                        "tables are memories that load-weights fills at start-up"},
+                       {"streams-weights", OPTION_BOOL, "false",
+                        "tables may be in memory outside, from where stream-weights reads them"}),
     .run = apply_folding,
 };

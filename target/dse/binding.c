@@ -17,11 +17,13 @@ bool dse_binding_variant(const Binding *choices, uint32_t number, Binding *out)
                      .uram = number & 2,
                      .lut_products = number & 4,
                      .popcount = number & 8,
+                     .stream = number & 16,
                      .loads_tables = choices->loads_tables,
+                     .stream_bits = choices->stream_bits,
                      .is_7_series = choices->is_7_series};
     return out->lutram <= choices->lutram && out->uram <= choices->uram &&
            out->lut_products <= choices->lut_products && out->popcount <= choices->popcount &&
-           !(out->lut_products && out->popcount);
+           out->stream <= choices->stream && !(out->lut_products && out->popcount);
 }
 
 static bool is_one_of(const Attr *value, const char *const *names, size_t count)
@@ -31,16 +33,30 @@ static bool is_one_of(const Attr *value, const char *const *names, size_t count)
     return false;
 }
 
+/* Whether it may be in memory outside. */
+static bool check_streamed(const Op *op, const CostTarget *target)
+{
+    bool is_table = op_has_trait(op, TRAIT_CONSTANT_LIKE);
+    if (target->stream_bits == 0)
+        return op_error(op, "cannot be in memory outside (\"stream\") in a design that streams no "
+                            "weights");
+    return (is_table && memory_is_loadable(type_elem(op_result(op, 0)->type))) ||
+           op_error(op,
+                    "cannot be in memory outside (\"stream\"), where only tables of integers are");
+}
+
 /* Whether a table may be where its dfg.storage says. */
-static bool check_table(const Op *op, const Attr *storage, bool loads_tables)
+static bool check_table(const Op *op, const Attr *storage, const CostTarget *target)
 {
     if (storage->kind == ATTR_ARRAY) {
         for (size_t i = 0; i < storage->u.array.count; i++)
-            if (!check_table(op, storage->u.array.items[i], loads_tables)) return false;
+            if (!check_table(op, storage->u.array.items[i], target)) return false;
         return true;
     }
     bool is_table = op_has_trait(op, TRAIT_CONSTANT_LIKE);
-    bool is_loaded = loads_tables && memory_is_loadable(type_elem(op_result(op, 0)->type));
+    if (str_eq_c(storage->u.string, "stream")) return check_streamed(op, target);
+    bool is_loaded =
+        target->loads_tables && is_table && memory_is_loadable(type_elem(op_result(op, 0)->type));
     return !is_table || is_loaded || !str_eq_c(storage->u.string, "uram") ||
            op_error(op, "cannot be in UltraRAM, which has no contents until weights are loaded at "
                         "start-up");
@@ -54,7 +70,7 @@ bool dse_check_given_binding(const Op *process, const CostTarget *target)
     FOR_EACH_OP(op, region_entry(op_region(process, 0))) {
         const Attr *storage = op_attr(op, DFG_ATTR_STORAGE),
                    *multiplier = op_attr(op, DFG_ATTR_MULTIPLIER);
-        if (storage && !check_table(op, storage, target->loads_tables)) return false;
+        if (storage && !check_table(op, storage, target)) return false;
         if (multiplier && !is_one_of(multiplier, multipliers, COUNT_OF(multipliers)))
             return op_error(op, "has a dfg.multiplier that is none of \"dsp\", \"lut\" and "
                                 "\"popcount\"");

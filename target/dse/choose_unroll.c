@@ -66,7 +66,7 @@ static void set_aside(int64_t *limit, int64_t reserve)
 }
 
 /* False: diagnosed. */
-static bool read_task(const Pass *pass, Op *module, DseTask *out)
+static bool read_task(const Pass *pass, Op *module, const CostTarget *target, DseTask *out)
 {
     int64_t fps = pass_int(pass, "fps"), limit = pass_int(pass, "time-limit");
     *out = (DseTask){.objective = given_objective(pass), .limits = given_limits(pass)};
@@ -76,6 +76,8 @@ static bool read_task(const Pass *pass, Op *module, DseTask *out)
     out->clock = pass_int(pass, "clock");
     if (out->objective == DSE_FPS && fps == 0 && out->interval == 0)
         return op_emit_error(module, "the objective fps needs frames per second: fps=N");
+    if (target->stream_rate > 0 && out->interval > 0)
+        out->limits.traffic = dse_supply(target, out->interval);
     if (limit > 0) out->deadline = dse_seconds() + (double)limit;
     return true;
 }
@@ -190,7 +192,7 @@ static bool search(Pass *pass, Op *module, const DseSpace *space, DseState *stat
 {
     DseTask task;
     DseNeed need;
-    if (!read_task(pass, module, &task)) return false;
+    if (!read_task(pass, module, &space->target, &task)) return false;
     for (size_t n = 0; n < space->nodes.len; n++)
         pass_count(pass, "configurations", space->nodes.data[n].configs.len);
     if (task.objective == DSE_PIPELINE_LATENCY && !(task.overlaps = dse_overlaps(space)))
@@ -228,6 +230,8 @@ static bool choose_unroll(Pass *pass, Op *module)
     Cost limits = given_limits(pass);
     const CostTarget target = {.clock = clock_of_module(module, pass_int(pass, "clock")),
                                .loads_tables = pass_bool(pass, "loads-weights"),
+                               .stream_bits = pass_int(pass, "stream-bits"),
+                               .stream_rate = pass_int(pass, "stream-rate"),
                                .is_7_series = cost_is_7_series(module),
                                .rewinds = pass_bool(pass, "rewind"),
                                .has_uram = limits.uram > 0,
@@ -293,6 +297,10 @@ const PassDef pass_choose_unroll = {
         {"clock", OPTION_INT, STRINGIFY(CLOCK_DEFAULT_MHZ), "clock in MHz", 1, 2000},
         {"loads-weights", OPTION_BOOL, "false",
          "tables are memories that load-weights fills at start-up"},
+        {"stream-bits", OPTION_INT, "0",
+         "of the widest port through which stream-weights reads tables; 0: none is read", 0, 512},
+        {"stream-rate", OPTION_INT, "0",
+         "bits of such tables that memory brings in 1,000 cycles; 0: no limit", 0, INT64_MAX / 2},
         {"port-bits", OPTION_INT, "0",
          "bits that a word at the boundary may take in a DMA's beat; 0: no limit", 0, INT64_MAX},
         {"rewind", OPTION_BOOL, "false",

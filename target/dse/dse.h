@@ -28,6 +28,8 @@ void dse_record_device(Op *module, Str dsp_kind, int64_t delay_percent);
 bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpace *out) MUST_CHECK;
 /* The longest interval of the chosen configurations. */
 int64_t dse_interval(const DseSpace *space, const uint32_t *chosen);
+/* Bits of weights that memory brings in so many cycles; the target has a rate. */
+int64_t dse_supply(const CostTarget *target, int64_t interval);
 /* Writes the chosen factors, words, storage and reports into region and processes. */
 void dse_apply(Op *module, Op *region, const DseSpace *space, const uint32_t *chosen);
 

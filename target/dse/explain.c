@@ -53,9 +53,23 @@ static void note_largest(const Shortage *s, CostKind kind)
     }
 }
 
+/* What memory brings in the time of a frame does not do. */
+static void report_traffic(const Shortage *s, int64_t least)
+{
+    op_error(
+        s->space->region,
+        "reads more weights than memory brings: the smallest design%s needs %lld bits a frame, "
+        "and %lld come in that time",
+        s->rate, (long long)least, (long long)s->task->limits.traffic);
+}
+
 static void report_alone(const Shortage *s, CostKind kind, int64_t least)
 {
     const char *title = cost_names[kind].title;
+    if (kind == COST_TRAFFIC) {
+        report_traffic(s, least);
+        return;
+    }
     op_error(s->space->region,
              "does not fit the budget of %lld %s: the smallest design%s needs %lld %s",
              (long long)s->task->limits.items[kind], title, s->rate, (long long)least, title);
@@ -66,6 +80,10 @@ static void report_together(const Shortage *s, CostKind kind, int64_t least)
     StrBuf others = {0};
     const Cost *limits = &s->problem.limits;
     const char *title = cost_names[kind].title;
+    if (kind == COST_TRAFFIC) {
+        report_traffic(s, least);
+        return;
+    }
     for (int k = 0; k < COST_KINDS; k++)
         if (limits->items[k] >= 0)
             strbuf_printf(&others, "%s%lld %s", others.len ? ", " : "", (long long)limits->items[k],
@@ -176,6 +194,38 @@ static bool explain_slowest(const DseSpace *space, const DseTask *task)
     return false;
 }
 
+/* The least traffic of a node whose weights come from memory; 0: they never do. */
+static int64_t least_traffic(const DseNode *node)
+{
+    int64_t least = INT64_MAX;
+    for (size_t c = 0; c < node->configs.len; c++)
+        if (node->configs.data[c].cost.traffic > 0)
+            least = i64_min(least, node->configs.data[c].cost.traffic);
+    return least == INT64_MAX ? 0 : least;
+}
+
+/* Notes the layers whose weights are more than a port, or all memory, brings in the time of a
+ * frame. */
+static void note_traffic(const DseSpace *space, const DseTask *task)
+{
+    const CostTarget *target = &space->target;
+    if (target->stream_rate == 0) return;
+    int64_t memory = dse_supply(target, task->interval), port;
+    if (!i64_mul(target->stream_bits, task->interval, &port)) port = INT64_MAX;
+    const int64_t supply = i64_min(memory, port);
+    for (size_t n = 0; n < space->nodes.len; n++) {
+        const DseNode *node = &space->nodes.data[n];
+        int64_t need = least_traffic(node);
+        if (need <= supply) continue;
+        op_note(
+            node->process,
+            "the weights of '%.*s' are %lld bits a frame from memory, of which %s brings %lld in "
+            "that time",
+            STR_ARG(symbol_name(node->process)->str), (long long)need,
+            supply < memory ? "a port" : "memory", (long long)supply);
+    }
+}
+
 /* Notes the best rate that the limits allow instead. */
 static void note_best_rate(const DseSpace *space, const DseTask *task, DseState *state)
 {
@@ -197,6 +247,7 @@ static bool explain_rate(const DseSpace *space, const DseTask *task, DseState *s
     add_rate(&rate, task, task->interval);
     bool ok = explain_slowest(space, task) && explain_limits(space, task, state, rate.data, need);
     strbuf_free(&rate);
+    note_traffic(space, task);
     note_best_rate(space, task, state);
     return ok;
 }

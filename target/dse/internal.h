@@ -30,7 +30,7 @@ void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type
                     const int64_t *unroll, const Binding *binding);
 /* Binding number 0 to BINDING_COUNT - 1, of which 0 is the default. False: it is not to be tried,
  * because it differs from the default in a switch that is off in `choices`. */
-enum { BINDING_COUNT = 16 };
+enum { BINDING_COUNT = 32 };
 bool dse_binding_variant(const Binding *choices, uint32_t number, Binding *out);
 
 /* Bits of a word. */

@@ -18,12 +18,28 @@ enum { MILLIONTHS = 1000000 };
 
 int64_t dse_interval(const DseSpace *space, const uint32_t *chosen)
 {
-    int64_t longest = 0;
+    int64_t longest = 0, traffic = 0;
     for (size_t n = 0; n < space->nodes.len; n++) {
         int64_t interval = space->nodes.data[n].configs.data[chosen[n]].interval;
         if (interval > longest) longest = interval;
+        traffic += space->nodes.data[n].configs.data[chosen[n]].cost.traffic;
     }
-    return longest;
+    return i64_max(longest, cost_traffic_cycles(traffic, &space->target));
+}
+
+/* The limits with what memory brings in a frame of so many cycles. */
+static Cost limits_at(const DseSpace *space, const Cost *limits, int64_t interval)
+{
+    Cost at = *limits;
+    if (space->target.stream_rate > 0) at.traffic = dse_supply(&space->target, interval);
+    return at;
+}
+
+int64_t dse_supply(const CostTarget *target, int64_t interval)
+{
+    enum { PER_RATE = 1000 };
+    return interval > INT64_MAX / target->stream_rate ? INT64_MAX
+                                                      : interval * target->stream_rate / PER_RATE;
 }
 
 const int64_t *dse_equal_intervals(const DseSpace *space, int64_t interval)
@@ -225,8 +241,9 @@ static size_t first_possible(const Bisection *b, size_t low)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         int64_t interval = b->intervals.data[middle];
-        if (may_fit(b->space, b->state, &b->task->limits, interval) &&
-            fits_at_all_prices(b->space, b->state, &b->task->limits, interval))
+        const Cost limits = limits_at(b->space, &b->task->limits, interval);
+        if (may_fit(b->space, b->state, &limits, interval) &&
+            fits_at_all_prices(b->space, b->state, &limits, interval))
             high = middle;
         else
             low = middle + 1;
@@ -238,7 +255,8 @@ static size_t first_possible(const Bisection *b, size_t low)
  * own S may be shorter. */
 static bool is_feasible_at(Bisection *b, size_t index)
 {
-    const DseProblem problem = {.limits = b->task->limits,
+    const DseProblem problem = {.limits =
+                                    limits_at(b->space, &b->task->limits, b->intervals.data[index]),
                                 .longest = b->longest,
                                 .max_labels = FEASIBILITY_LABELS,
                                 .deadline = b->task->deadline};
@@ -284,7 +302,8 @@ DseAnswer dse_least_interval(const DseSpace *space, const DseTask *task, DseStat
         answer.status = b.excluded < b.best ? DSE_FEASIBLE : DSE_OPTIMAL;
         answer.value = b.intervals.data[b.best];
         answer.bound = b.intervals.data[b.excluded < b.best ? b.excluded : b.best];
-        save_resources(space, task, state, &task->limits, dse_equal_intervals(space, answer.value),
+        const Cost limits = limits_at(space, &task->limits, answer.value);
+        save_resources(space, task, state, &limits, dse_equal_intervals(space, answer.value),
                        SAVING_LABELS);
     }
     vec_free(&b.intervals);

@@ -102,8 +102,8 @@ static size_t gather(const FifoDies *dies, uint32_t die, const FifoUse *fifos, s
 /* Those of processes that are on no die have no limits. */
 void fifo_dies_choose_kinds(const FifoDies *dies, FifoUse *fifos, size_t count)
 {
-    static const Cost none = {.items = {-1, -1, -1, -1, -1, -1, -1}}, nothing = {.items = {0}};
-    _Static_assert(COUNT_OF(none.items) == 7, "a limit for each kind");
+    static const Cost none = {.items = {-1, -1, -1, -1, -1, -1, -1, -1}}, nothing = {.items = {0}};
+    _Static_assert(COUNT_OF(none.items) == 8, "a limit for each kind");
     for (uint32_t die = 0; die <= SYS_MAX_DIES; die++) {
         size_t found = gather(dies, die, fifos, count), next = 0;
         bool is_die = die < dies->platform.die_count;

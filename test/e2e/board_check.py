@@ -19,6 +19,7 @@ import numpy as np
 
 import board_tools
 import report_driver
+import stream_check
 from board_tools import expect, load_report, must_make, must_run, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -67,7 +68,9 @@ class Project:
 
     def check_from_report(self, x, expected):
         """A driver that knows nothing but report.json."""
-        weights = [np.load(path) for path in sorted(self.path.glob("*_weights.npy"))]
+        top = self.report["top"]
+        weights = [np.load(self.path / (f"{top}_weights.npy" if port["interface"] == "axis" else f"{top}_{port['argument']}.npy"))
+                   for port in self.ports if port.get("weights")]
         got, = report_driver.drive(self.path, self.report, [np.load(x)], weights)
         expect(np.array_equal(got.reshape(expected.shape), expected), "a driver from report.json differs from csim")
 
@@ -393,8 +396,16 @@ def main():
             project(key).check_host(x)
             project(key).check_link()
 
+        def streamed():
+            """Weights that stay in the card's memory."""
+            found, pinned = folder / "found", folder / "pinned.json"
+            must_run(tools / "ming", "compile", SMALL / "model.onnx", "-o", found, "--device=u50", "--fps=2000")
+            stream_check.pin(found / "folding.json", pinned, lambda: True)
+            card("xrt-stream", "--device=u50", "--fps=2000", "--weights=stream", f"--folding={pinned}")
+
         cases = [("xrt-u250", lambda: card("xrt-u250", "--device=u250", "--fps=2000")),
                  ("xrt-weights", lambda: card("xrt-weights", "--device=u50", "--fps=2000", "--weights=load")),
+                 ("xrt-stream", streamed),
                  ("pynq-z2", lambda: whole("pynq-z2", "xc7z020-1clg400c", "--device=pynq-z2")),
                  ("errors", lambda: check_driver_errors(project("pynq-z2", "--device=pynq-z2"), folder)),
                  ("wrong", lambda: check_wrong_scripts(project("pynq-z2", "--device=pynq-z2"), "xc7z020-1clg400c")),

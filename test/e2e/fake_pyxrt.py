@@ -13,6 +13,11 @@ PROJECT = pathlib.Path(os.environ["MING_FAKE_PROJECT"])
 REPORT = json.loads((PROJECT / "report.json").read_text(encoding="utf-8"))
 
 
+def is_loaded(row):
+    """Weights that a kernel of their own sends, rather than such that stay in memory."""
+    return row.get("weights", False) and row["interface"] == "axis"
+
+
 class xclBOSyncDirection(enum.Enum):
     XCL_BO_SYNC_BO_TO_DEVICE = 0
     XCL_BO_SYNC_BO_FROM_DEVICE = 1
@@ -81,7 +86,7 @@ class kernel:
 
     def group_id(self, argument):
         limit = 1 if self.is_loader else len(REPORT["ports"])
-        assert 0 <= argument < limit and (self.is_loader or not REPORT["ports"][argument].get("weights"))
+        assert 0 <= argument < limit and (self.is_loader or not is_loaded(REPORT["ports"][argument]))
         return argument
 
 
@@ -117,7 +122,7 @@ class run:
         frames = self.arguments[len(rows)]
         buffers = []
         for index, row in order:
-            card = owner.weights if row.get("weights") else self.arguments[index].card
+            card = owner.weights if is_loaded(row) else self.arguments[index].card
             assert row.get("weights") or len(card) >= frames * row["frame_bytes"]
             buffers.append(card)
         pointers = (ctypes.c_void_p * len(buffers))(*[b.ctypes.data for b in buffers])

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Weights that are read from memory (--weights=stream), on random networks.
+
+    stream_check.py --tools=DIR [--count=N] [--seed=N] [--csim=N] [--models=DIR]
+
+A network is products of matrices, or convolutions and such a product, with weights of 1 to 8 bits.
+Its design is compiled; some of its tables are moved to memory by the folding file, for a bus of 64 to
+512 bits and ports of each kind. What `ming sim` gives, and the C++ of one in N, must be numpy's outputs
+exactly. --models: networks with published outputs as well, all of whose tables are streamed.
+"""
+import argparse
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from network_builder import Network
+
+MODELS = ("two_layers", "resnet8_a8w8b16", "mobilenet_v2_a8w6b32")
+
+
+def write_network(folder, rng):
+    """model.onnx, x.npy and y.npy."""
+    net = Network("streamed", rng, dyadic=True, frames=3)
+    bits = rng.choice([1, 2, 3, 4, 6, 8])
+    if rng.random() < 0.5:
+        x = net.quant(net.input((rng.choice([1, 3, 8]), 6, 5)), rng.choice([1, 3]))
+        for filters in (rng.choice([4, 9, 16]), rng.choice([5, 8])):
+            kernel = rng.choice([1, 3])
+            weight = net.quant_weight((filters, x.array.shape[1], kernel, kernel), bits)
+            x = net.conv(x, weight, kernel_shape=[kernel] * 2, strides=[1] * 2,
+                         pads=[kernel // 2] * 4)
+            x = net.quant(net.relu(x), 3, signed=False)
+        x = net.flatten(x)
+    else:
+        x = net.quant(net.input((rng.choice([7, 32, 100]),)), rng.choice([1, 2, 4]))
+    for filters in (rng.choice([10, 64, 129]), 5):
+        weight = net.quant_weight((filters, x.array.shape[1]), bits)
+        x = net.quant(net.gemm(x, weight, transB=1), rng.choice([1, 4]) if filters != 5 else 4)
+    net.output(x)
+    (folder / "model.onnx").write_bytes(net.encode())
+    np.save(folder / "x.npy", net.source.array)
+    np.save(folder / "y.npy", net.result.array)
+
+
+def pin(source, target, choose):
+    """A folding file with tables in memory; their number."""
+    folding = json.loads(source.read_text())
+    tables = [layer["storage"] for layer in folding["layers"].values()
+              if "weights" in layer.get("storage", {})]
+    chosen = [storage for storage in tables if choose()] or tables[-1:]
+    for storage in chosen:
+        kinds = storage["weights"]
+        storage["weights"] = ["stream"] * len(kinds) if isinstance(kinds, list) else "stream"
+    target.write_text(json.dumps(folding))
+    return len(chosen)
+
+
+class Check:
+    def __init__(self, args, work):
+        self.args, self.work = args, work
+        self.passed = self.failed = self.streamed = 0
+
+    def run(self, *command):
+        done = subprocess.run(list(map(str, command)), text=True, capture_output=True)
+        if done.returncode != 0:
+            raise AssertionError(f"{command[:2]} exits with {done.returncode}: {done.stderr[-400:]}")
+        return done.stdout
+
+    def outputs(self, folder, *command):
+        got = folder / "got.npy"
+        got.unlink(missing_ok=True)
+        self.run(*command)
+        wanted = np.load(folder / "y.npy")
+        if not np.array_equal(np.load(got).ravel(), wanted.ravel()):
+            raise AssertionError(f"{command[0]} gives other outputs")
+
+    def case(self, folder, rng, everything, runs_csim):
+        ming, device = self.args.tools / "ming", rng.choice(["kv260", "u250"])
+        model, design = folder / "model.onnx", folder / "design"
+        flags = [f"--device={device}", f"--interface={rng.choice(['axis', 'm_axi', 'dma'])}",
+                 "--utilization=100"]
+        self.run(ming, "compile", model, "-o", design, *flags)
+        count = pin(design / "folding.json", folder / "pinned.json",
+                    lambda: everything or rng.random() < 0.6)
+        shutil.rmtree(design)
+        self.run(ming, "compile", model, "-o", design, "--weights=stream",
+                 f"--folding={folder / 'pinned.json'}", *flags)
+        report = json.loads((design / "report.json").read_text())
+        ports = sum(port.get("weights", False) for port in report["ports"])
+        # tables of one row are logic, wherever they are said to be
+        self.streamed += ports
+        if ports > count or report.get("streamed_weights", {}).get("ports", 0) != ports:
+            raise AssertionError(f"{ports} ports of weights for {count} tables")
+        frames = folder / "x.npy", folder / "got.npy"
+        self.outputs(folder, ming, "sim", design, f"--input={frames[0]}", f"--output={frames[1]}")
+        if runs_csim:
+            self.outputs(folder, "make", "-s", "-C", design, "csim", f"INPUT={frames[0]}",
+                         f"OUTPUT={frames[1]}")
+
+    def check(self, name, *arguments):
+        try:
+            self.case(*arguments)
+            self.passed += 1
+        except (AssertionError, OSError, ValueError) as error:
+            self.failed += 1
+            print(f"stream {name}: {error}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tools", type=pathlib.Path, required=True)
+    parser.add_argument("--count", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--csim", type=int, default=0, help="the C++ of one in N, too")
+    parser.add_argument("--models", type=pathlib.Path)
+    args = parser.parse_args()
+    args.tools = args.tools.resolve()
+    with tempfile.TemporaryDirectory() as work:
+        work = pathlib.Path(work)
+        check = Check(args, work)
+        for i in range(args.count):
+            folder = work / str(i)
+            folder.mkdir()
+            rng = random.Random(args.seed * 1000 + i)
+            write_network(folder, rng)
+            check.check(f"seed {args.seed} network {i}", folder, rng, False,
+                        args.csim > 0 and i % args.csim == 0)
+            shutil.rmtree(folder)
+        for name in MODELS if args.models else ():
+            folder = work / name
+            folder.mkdir()
+            for file, ours in (("model.onnx", "model.onnx"), ("input.npy", "x.npy"),
+                               ("output.npy", "y.npy")):
+                shutil.copy(args.models / name / file, folder / ours)
+            check.check(name, folder, random.Random(args.seed), True, args.csim > 0)
+        if args.count >= 8 and check.streamed == 0:
+            check.failed += 1
+            print("stream: no table was streamed")
+    print(f"stream: {check.passed} passed, {check.failed} failed")
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
