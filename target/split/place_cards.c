@@ -30,17 +30,45 @@ static uint32_t process_count(const SplitPlan *p)
     return (uint32_t)p->graph.processes.len;
 }
 
+static int64_t word_bits(const SplitEdge *edge)
+{
+    const Type *word = emithls_stream_word(edge->stream->type);
+    return emithls_lanes(word) * type_width(emithls_scalar(word));
+}
+
+static void add_fifo(int64_t bits, int64_t depth, Cost *cost)
+{
+    FifoKind kind = depth <= FIFO_MOST_SRL         ? FIFO_SRL
+                    : memory_is_small(bits, depth) ? FIFO_LUTRAM
+                                                   : FIFO_BRAM;
+    memory_fifo_cost(kind, bits, depth, STRUCTURE_HLS, cost);
+}
+
+/* A stream's FIFO, which is counted where it is written. */
+static void add_stream(const SplitEdge *edge, Cost *cost)
+{
+    add_fifo(word_bits(edge), attr_int_value(op_attr(value_def(edge->stream), DFG_ATTR_DEPTH)),
+             cost);
+}
+
+/* Of processes with the FIFOs that they write, as deep as before they are fitted. */
 static void sum_use(SplitPlan *p)
 {
-    p->use = xcalloc(process_count(p) + 1, sizeof *p->use);
-    for (uint32_t i = 0; i < process_count(p); i++) {
+    const uint32_t count = process_count(p);
+    Cost *costs = xcalloc(count + 1, sizeof *costs);
+    p->use = xcalloc(count + 1, sizeof *p->use);
+    for (size_t i = 0; i < p->graph.edges.len; i++)
+        if (!p->graph.edges.data[i].stream->is_arg)
+            add_stream(&p->graph.edges.data[i], &costs[p->graph.edges.data[i].from]);
+    for (uint32_t i = 0; i < count; i++) {
         const Attr *report = op_attr(p->graph.processes.data[i].func, DFG_ATTR_REPORT);
         for (int k = 0; k < PARTITION_KINDS; k++) {
-            int64_t amount =
-                attr_dict_int(report, cost_names[dse_cost_kind((PartitionKind)k)].key, 0);
+            CostKind kind = dse_cost_kind((PartitionKind)k);
+            int64_t amount = attr_dict_int(report, cost_names[kind].key, 0) + costs[i].items[kind];
             p->use[i + 1][k] = p->use[i][k] + i64_max(0, i64_min(amount, PARTITION_MAX_AMOUNT));
         }
     }
+    free(costs);
 }
 
 /* Why no way to cut suffices. */
@@ -108,13 +136,20 @@ static uint64_t dies_for(const SplitPlan *p, uint32_t process)
     return dies ? dies : all;
 }
 
-/* What the adapter at an end of a link takes, whatever its protocol: packets of so many words are not
- * known yet, so those of a full packet are taken. */
-static void add_adapter(bool is_sender, int64_t bits, int64_t use[PARTITION_KINDS])
+/* What the adapter at an end of a link takes, whatever its protocol, with the FIFOs that connect-cards
+ * adds: at the sender of a packet and of the link, at the receiver the stream's once more. Packets of so
+ * many words are not known yet, so those of a full packet are taken. */
+static void add_adapter(bool is_sender, const SplitEdge *edge, int64_t use[PARTITION_KINDS])
 {
     enum { PACKET_BITS = 8 * 1408, WORDS_ON_THE_WAY = 512 };
-    const Cost cost = split_adapter_cost(is_sender, true, bits, WORDS_ON_THE_WAY,
-                                         i64_max(1, PACKET_BITS / i64_max(bits, 1)));
+    const int64_t bits = word_bits(edge), packet = i64_max(1, PACKET_BITS / i64_max(bits, 1));
+    Cost cost = split_adapter_cost(is_sender, true, bits, WORDS_ON_THE_WAY, packet);
+    if (is_sender) {
+        add_fifo(bits, packet, &cost);
+        add_fifo(bits, WORDS_ON_THE_WAY, &cost);
+    } else {
+        add_stream(edge, &cost);
+    }
     for (PartitionKind k = 0; k < PARTITION_KINDS; k++) use[k] = cost.items[dse_cost_kind(k)];
 }
 
@@ -126,14 +161,12 @@ static void add_edge(const SplitPlan *p, int64_t instance, const SplitEdge *e, i
     const int64_t from = split_place(p, instance, e->from)->card,
                   to = split_place(p, instance, e->to)->card;
     if (from != card && to != card) return;
-    const Type *word = emithls_stream_word(e->stream->type);
-    int64_t bits = emithls_lanes(word) * type_width(emithls_scalar(word)), wires = dse_wires(bits),
-            adapter[PARTITION_KINDS];
+    int64_t wires = dse_wires(word_bits(e)), adapter[PARTITION_KINDS];
     PartitionEdge edge = {numbers[e->from], numbers[e->to], wires, 0};
     if (from != to) {
         int64_t die = end_die(links, card, from == card ? to : from);
         *(from == card ? &edge.to : &edge.from) = (uint32_t)model->nodes.len;
-        add_adapter(from == card, bits, adapter);
+        add_adapter(from == card, e, adapter);
         add_node(model, STR("link"), adapter, UINT64_C(1) << die & all_dies(&p->platform));
     }
     *vec_push(&model->edges) = edge;

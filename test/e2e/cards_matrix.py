@@ -4,7 +4,7 @@ another program (output.npy beside the model, or numpy's for the networks of ben
 cycles against `ming sim`.
 
     cards_matrix.py --tools=DIR [--networks=NAME,...] [--modes=MODE,...] [--cards=N,...]
-                    [--asan [--sim=DIR]] [--all]
+                    [--frames=N] [--asan [--sim=DIR]] [--all]
 
 Without --networks it takes two_layers and ResNet8; with --all those for ImageNet, too (an hour or two).
 --asan builds the cards with AddressSanitizer and UBSan; --sim names the tools whose `ming sim` counts
@@ -55,6 +55,11 @@ class Cell:
                 "--device=u280", f"--cards={self.cards}", f"--mode={self.mode}", *self.args.options)
         return json.loads((self.project / "system.json").read_text(encoding="utf-8"))
 
+    def frames(self, name):
+        """Those beside the model, again and again until they are as many as asked for."""
+        found = np.load(self.source / name)
+        return np.concatenate([found] * -(-max(self.args.frames, 1) // len(found)))
+
     def simulated(self, frames):
         """Cycles of the first frame, and between the last two ones."""
         table = self.project / f"sim{frames}.json"
@@ -79,8 +84,10 @@ class Cell:
     def run(self):
         system = self.compile()
         output = self.project / "y.npy"
-        wanted = np.load(self.source / "output.npy")
-        result = emulate(self.project, [self.source / "input.npy"], [output], self.args.flags,
+        given = self.project / "x.npy"
+        np.save(given, self.frames("input.npy"))
+        wanted = self.frames("output.npy")
+        result = emulate(self.project, [given], [output], self.args.flags,
                          timeout=3600, CXX=CLANG)
         expect(result.returncode == 0, "emulate:", result.stderr[-300:])
         got = np.load(output)
@@ -115,6 +122,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="all networks")
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--cards", default="1,2,3")
+    parser.add_argument("--frames", type=int, default=1, metavar="N", help="at least so many")
     parser.add_argument("--asan", action="store_true")
     parser.add_argument("--sim", type=pathlib.Path, metavar="DIR", help="folder of ming for cycles")
     parser.add_argument("--options", default="", help="of ming compile, with spaces")

@@ -94,7 +94,7 @@ BAD = [
     Case("input type of another scale", Model(act=quant(scale=0.5, bits=8.0)), "x.*act",
          ("--input-type=x=int8:0.25",)),
     Case("two input types", Model(), "x", ("--input-type=x=uint8", "--input-type=x=int8")),
-    Case("streamed weights", Model(), "weights", ("--weights=stream",)),
+    Case("weights from nowhere", Model(), "weights", ("--weights=torrent",)),
     Case("unknown residual", Model(), "residual", ("--residual=banana",)),
     Case("unknown head", Model(), "head", ("--head=banana",)),
     Case("free running with memory ports", Model(), "control",
