@@ -142,7 +142,7 @@ def main():
         if args.count >= 8 and check.streamed == 0:
             check.failed += 1
             print("stream: no table was streamed")
-    print(f"stream: {check.passed} passed, {check.failed} failed")
+    print(f"{check.passed} passed, {check.failed} failed")
     return 1 if check.failed else 0
 
 
