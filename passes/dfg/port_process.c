@@ -163,7 +163,7 @@ Value *port_process_stream(PortPlaces *places, Str port, const char *suffix, con
 
 Value *port_process_deep_stream(PortPlaces *places, Str port, const char *suffix, const Type *type)
 {
-    return add_stream(places, port, suffix, type, DEEP_STREAM, false);
+    return add_stream(places, port, suffix, type, DEEP_STREAM, true);
 }
 
 /* Calls a process: readers in front of the others, writers behind them. */
