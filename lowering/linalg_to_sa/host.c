@@ -102,20 +102,23 @@ static bool ranks_channels(const Op *op)
     return reduces_channels && (maps > 1 || !sum || sum->def != ARITH(ADDI));
 }
 
-/* Moves elements: yields what it reads, each at one place. */
-static bool moves_elements(const Op *op)
+bool to_sa_moves(const Op *op)
 {
-    if (reshape_is(op)) return true;
     if (op->def != LINALG(GENERIC) || linalg_reduces(op) || op->result_count != 1) return false;
     const Value *yielded = op_operand(linalg_body(op)->last, 0);
     return yielded->is_arg && value_block(yielded) == linalg_body(op) &&
            yielded->index < linalg_input_count(op);
 }
 
+static bool moves_elements(const Op *op)
+{
+    return reshape_is(op) || to_sa_moves(op);
+}
+
 /* A move that no map shows, since elements stay in their order in none. */
 static bool permutes(const Op *op)
 {
-    return moves_elements(op) && !reshape_is(op) &&
+    return to_sa_moves(op) &&
            linalg_operand_map(op, 0) != linalg_operand_map(op, linalg_input_count(op));
 }
 

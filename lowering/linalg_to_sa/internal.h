@@ -163,6 +163,10 @@ typedef struct Lowering {
     Op *host_func; /* NULL: nothing is left to it */
 } Lowering;
 
+/* Result number `back` of a map from its end, NULL: it has fewer. */
+const AffineExpr *to_sa_from_end(const AffineMap *map, uint32_t back);
+/* Whether a kernel yields what it reads, each element at one place. */
+bool to_sa_moves(const Op *op);
 /* Tells why the kernel cannot be a layer. */
 bool to_sa_refuse(const Op *op, const char *format, ...) __attribute__((format(printf, 2, 3)));
 Layer *to_sa_add_layer(Lowering *lw, const OpDef *def, const Op *op);

@@ -402,8 +402,7 @@ static int64_t repeats_of(const AffineExpr *in, const AffineExpr *out, int64_t e
     return is_quotient ? in->rhs->value : 0;
 }
 
-/* Result number `back` of a map from its end, NULL: it has fewer. */
-static const AffineExpr *from_end(const AffineMap *map, uint32_t back)
+const AffineExpr *to_sa_from_end(const AffineMap *map, uint32_t back)
 {
     return back < map->result_count ? map->results[map->result_count - 1 - back] : NULL;
 }
@@ -418,11 +417,12 @@ static bool is_repeated(const Lowering *lw, const MapKernel *k, uint32_t operand
     uint32_t dims = to_sa_channel_dims(lw, value), rank = out->result_count;
     Extents extents;
     if (!extents_of(value->type, dims, &extents) || extents.c != k->extents.c) return false;
-    repeats[0] =
-        repeats_of(from_end(in, dims + 1), from_end(out, dims + 1), extents.h, k->extents.h);
-    repeats[1] = repeats_of(from_end(in, dims), from_end(out, dims), extents.w, k->extents.w);
+    repeats[0] = repeats_of(to_sa_from_end(in, dims + 1), to_sa_from_end(out, dims + 1), extents.h,
+                            k->extents.h);
+    repeats[1] =
+        repeats_of(to_sa_from_end(in, dims), to_sa_from_end(out, dims), extents.w, k->extents.w);
     for (uint32_t back = 0; back < dims; back++)
-        if (from_end(in, back) != from_end(out, back) &&
+        if (to_sa_from_end(in, back) != to_sa_from_end(out, back) &&
             op_result(k->op, 0)->type->u.shaped.dims[rank - 1 - back] > 1)
             return false;
     return repeats[0] > 0 && repeats[1] > 0;

@@ -159,28 +159,16 @@ bool to_sa_extract(Lowering *lw, const Op *op)
 
 /* Shuffled channels: of several dimensions that are channels, an order that is another one. */
 
-static const AffineExpr *from_end(const AffineMap *map, uint32_t back)
-{
-    return back < map->result_count ? map->results[map->result_count - 1 - back] : NULL;
-}
-
-static bool yields_operand(const Op *op)
-{
-    const Value *yielded = op_operand(linalg_body(op)->last, 0);
-    return op->result_count == 1 && linalg_input_count(op) == 1 && yielded->is_arg &&
-           value_block(yielded) == linalg_body(op) && yielded->index == 0;
-}
-
 /* The loop that an index of dimension `back` is; -1: it is none. */
 static int loop_of(const AffineMap *map, uint32_t back)
 {
-    const AffineExpr *expr = from_end(map, back);
+    const AffineExpr *expr = to_sa_from_end(map, back);
     return expr && expr->kind == AFFINE_DIM ? (int)expr->value : -1;
 }
 
 bool to_sa_shuffles(const Lowering *lw, const Op *op)
 {
-    if (linalg_reduces(op) || !yields_operand(op)) return false;
+    if (!to_sa_moves(op) || linalg_input_count(op) != 1) return false;
     const AffineMap *in = linalg_operand_map(op, 0), *out = linalg_operand_map(op, 1);
     const uint32_t dims = to_sa_channel_dims(lw, op_operand(op, 0)), rank = in->result_count;
     if (dims < 2 || rank != out->result_count || dims > rank || dims > KERNEL_MAX_LOOPS)
@@ -189,7 +177,7 @@ bool to_sa_shuffles(const Lowering *lw, const Op *op)
         bool is_one = op_operand(op, 0)->type->u.shaped.dims[rank - 1 - back] == 1 &&
                       op_result(op, 0)->type->u.shaped.dims[rank - 1 - back] == 1;
         if (back < dims ? loop_of(in, back) < 0 || loop_of(out, back) < 0
-                        : from_end(in, back) != from_end(out, back) && !is_one)
+                        : to_sa_from_end(in, back) != to_sa_from_end(out, back) && !is_one)
             return false;
     }
     return in != out;

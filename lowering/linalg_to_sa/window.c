@@ -10,12 +10,6 @@
 #include "ir/rewrite/rewrite.h"
 #include "lowering/linalg_to_sa/internal.h"
 
-/* Result number `back` of a map from its end, NULL: it has fewer. */
-static const AffineExpr *from_end(const AffineMap *map, uint32_t back)
-{
-    return back < map->result_count ? map->results[map->result_count - 1 - back] : NULL;
-}
-
 static bool find_operands(Window *w)
 {
     w->data = w->weights = UINT32_MAX;
@@ -51,7 +45,7 @@ static bool read_channel(const Window *w, uint32_t operand, uint32_t dims,
     for (uint32_t i = 0; i < w->kernel.loop_count; i++) steps[i] = 0;
     for (uint32_t back = 0; back < dims && back < map->result_count; back++) {
         int64_t own[KERNEL_MAX_LOOPS];
-        if (!read_steps(w, from_end(map, back), own)) return false;
+        if (!read_steps(w, to_sa_from_end(map, back), own)) return false;
         for (uint32_t i = 0; i < w->kernel.loop_count; i++) steps[i] += own[i] * inner;
         inner *= type->u.shaped.dims[map->result_count - 1 - back];
     }
@@ -75,7 +69,7 @@ static bool read_weight_steps(Window *w)
 
 static bool read_axis(const Window *w, const AffineMap *map, uint32_t back, KernelIndex *out)
 {
-    const AffineExpr *expr = from_end(map, back);
+    const AffineExpr *expr = to_sa_from_end(map, back);
     *out = (KernelIndex){.parallel = -1, .reduction = -1};
     return !expr || (kernel_index(&w->kernel, expr, out) && out->offset == 0);
 }
@@ -83,7 +77,8 @@ static bool read_axis(const Window *w, const AffineMap *map, uint32_t back, Kern
 /* Whether rows or columns of the result are counted by the window's loop. */
 static bool is_position(const Window *w, uint32_t back, const KernelIndex *index)
 {
-    const AffineExpr *expr = from_end(linalg_operand_map(w->op, linalg_input_count(w->op)), back);
+    const AffineExpr *expr =
+        to_sa_from_end(linalg_operand_map(w->op, linalg_input_count(w->op)), back);
     int64_t steps[KERNEL_MAX_LOOPS];
     if (!read_steps(w, expr, steps)) return false;
     for (uint32_t i = 0; i < w->kernel.loop_count; i++)
@@ -450,7 +445,7 @@ static uint32_t kept_channels(const Window *w)
          kept += is_kept) {
         is_kept = false;
         for (uint32_t back = 0; back < w->in_dims; back++)
-            is_kept |= from_end(in, back) == from_end(out, kept);
+            is_kept |= to_sa_from_end(in, back) == to_sa_from_end(out, kept);
     }
     return kept > 1 ? kept : 1;
 }

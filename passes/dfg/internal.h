@@ -24,6 +24,11 @@ typedef struct LoadedTable {
 
 /* Decides how a table comes; has_rows: elements along its last dimension make a word of the memory,
  * or are banks that are written together. word_bits: of the chain, no less than an element has. */
+/* A variable beside a table, "x_row". */
+Value *load_table_variable(EmithlsNest *nest, const Op *table, const char *what, const Type *elem,
+                           const int64_t *dims, uint32_t rank);
+/* Name of the counter of loop `i` over a table's dimensions. */
+const char *load_table_counter(uint32_t i);
 void load_table_plan(LoadedTable *t, bool has_rows, uint32_t word_bits);
 /* Declares the registers that loading takes, in front of `place`. word: type of the chain's words. */
 void load_table_declare(LoadedTable *t, Op *place, const Type *word);
@@ -71,6 +76,8 @@ typedef struct PortPlaces {
 } PortPlaces;
 /* False: diagnosed, the top function has no port_attrs, dataflow or calls. */
 bool port_process_places(Op *top, PortPlaces *out) MUST_CHECK;
+/* The top function's call of a process; NULL: there is none. */
+Op *port_process_call_to(Op *top, const Op *func);
 /* Whether the calls that take a stream read it. */
 bool port_process_is_read(const Value *stream);
 /* trips: iterations, each of which moves so many lanes. */

@@ -60,11 +60,17 @@ void load_table_plan(LoadedTable *t, bool has_rows, uint32_t word_bits)
     t->gathers = has_words(t) || (has_rows && t->chunk < lanes);
 }
 
-static Value *declare(EmithlsNest *nest, const LoadedTable *t, const char *what, const Type *elem,
-                      const int64_t *dims, uint32_t rank)
+const char *load_table_counter(uint32_t i)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    return i < COUNT_OF(names) ? names[i] : "z";
+}
+
+Value *load_table_variable(EmithlsNest *nest, const Op *table, const char *what, const Type *elem,
+                           const int64_t *dims, uint32_t rank)
 {
     StrBuf name = {0};
-    strbuf_printf(&name, "%.*s_%s", STR_ARG(symbol_name(t->table)->str), what);
+    strbuf_printf(&name, "%.*s_%s", STR_ARG(symbol_name(table)->str), what);
     Value *variable = emithls_nest_variable(nest, name.data, elem, dims, rank);
     strbuf_free(&name);
     return variable;
@@ -76,10 +82,10 @@ void load_table_declare(LoadedTable *t, Op *place, const Type *word)
     EmithlsNest nest = {.b = builder_before(place)};
     if (t->gathers) {
         const Type *elem = emithls_array_elem(t->variable->type);
-        t->row = declare(&nest, t, "row", elem, &lanes, !has_words(t));
+        t->row = load_table_variable(&nest, t->table, "row", elem, &lanes, !has_words(t));
         if (!has_words(t)) emithls_nest_partition(&nest, t->row, 1);
     }
-    if (parts(t) > 1) t->word = declare(&nest, t, "word", word, NULL, 0);
+    if (parts(t) > 1) t->word = load_table_variable(&nest, t->table, "word", word, NULL, 0);
 }
 
 /* The loops of the nest, over the chunks. */
@@ -92,20 +98,17 @@ typedef struct LoadNest {
 
 static LoadNest plan_nest(const EmithlsNest *nest, const LoadedTable *t)
 {
-    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     LoadNest load = {0};
     int64_t extents[MAX_TABLE_RANK];
     uint32_t rank = table_rank(t);
     for (uint32_t i = 0; i < rank; i++) {
-        const char *name = i + 1 == rank && t->gathers ? "lane"
-                           : i < COUNT_OF(names)       ? names[i]
-                                                       : "z";
+        const char *name = i + 1 == rank && t->gathers ? "lane" : load_table_counter(i);
         extents[i] = steps(t, i);
         load.index[i] = extents[i] > 1 ? affine_dim(nest->b.ctx, nest->count + load.loop_count)
                                        : affine_const(nest->b.ctx, 0);
         if (extents[i] > 1) load.loops[load.loop_count++] = (LoopSpec){name, extents[i]};
     }
-    if (load.loop_count == 0) load.loops[load.loop_count++] = (LoopSpec){names[0], 1};
+    if (load.loop_count == 0) load.loops[load.loop_count++] = (LoopSpec){load_table_counter(0), 1};
     load.part = affine_mod(emithls_affine_flatten(nest->b.ctx, load.index, extents, rank),
                            affine_const(nest->b.ctx, parts(t)));
     return load;

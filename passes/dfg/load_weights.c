@@ -171,15 +171,6 @@ static void load_function(LoadChain *chain, size_t first, size_t end, int64_t re
     if (rest) forward_rest(&nest, chain_in, chain_out, rest);
 }
 
-static Op *call_of(Op *top, const Op *func)
-{
-    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
-        if (op->def == EMITHLS(CALL) &&
-            op_attr(op, "callee")->u.symbol.names[0] == symbol_name(func))
-            return op;
-    return NULL;
-}
-
 static Op *find_dataflow(Op *top)
 {
     FOR_EACH_OP(op, region_entry(op_region(top, 0)))
@@ -265,7 +256,7 @@ static void connect_chain(LoadChain *chain, size_t first, size_t behind, Op *dat
         words += emithls_loaded_words(chain->tables.data[i].table);
     Value *link = add_port(chain, dataflow, words);
     for (size_t end; first < behind; first = end) {
-        Op *func = chain->tables.data[first].func, *call = call_of(chain->top, func);
+        Op *func = chain->tables.data[first].func, *call = port_process_call_to(chain->top, func);
         end = function_end(chain, first);
         for (size_t i = first; i < end; i++)
             words -= emithls_loaded_words(chain->tables.data[i].table);
@@ -335,8 +326,8 @@ static bool load_weights(Pass *pass, Op *module)
                              "there is no top function with port_attrs and emithls.dataflow");
     bool counted = op_walk(module, count_get, &chain.gets);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-        if (counted && op->def == EMITHLS(FUNC) && op != chain.top && call_of(chain.top, op) &&
-            first_loop(op))
+        if (counted && op->def == EMITHLS(FUNC) && op != chain.top &&
+            port_process_call_to(chain.top, op) && first_loop(op))
             collect(&chain, op);
     plan_tables(&chain, width);
     bool ok = check_rewinding(&chain);

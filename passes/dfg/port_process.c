@@ -122,6 +122,15 @@ Value *port_process_argument(Op *func, const char *name, const Type *type, const
     return block_add_arg(body, type, func->loc);
 }
 
+Op *port_process_call_to(Op *top, const Op *func)
+{
+    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
+        if (op->def == EMITHLS(CALL) &&
+            op_attr(op, "callee")->u.symbol.names[0] == symbol_name(func))
+            return op;
+    return NULL;
+}
+
 bool port_process_places(Op *top, PortPlaces *out)
 {
     FOR_EACH_OP(op, region_entry(op_region(top, 0))) {

@@ -151,7 +151,6 @@ int64_t stream_table_beats(const StreamedTable *t)
 Op *stream_table_reader(SymbolTable *symbols, const StreamedTable *t, const Value *memory)
 {
     static const char *const names[2] = {"memory", "out"};
-    static const char *const counters[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     const Type *const types[2] = {memory->type, emithls_stream(t->bus)};
     Context *ctx = t->table->ctx;
     const Attr *report = port_process_report(ctx, "reader", stream_table_beats(t), t->bus_lanes);
@@ -165,8 +164,7 @@ Op *stream_table_reader(SymbolTable *symbols, const StreamedTable *t, const Valu
         if (t->extents[i] == 1) continue;
         if (t->strides[i] != 0)
             place = affine_add(affine_mul_c(place, t->extents[i]), affine_dim(ctx, count));
-        loops[count] =
-            (LoopSpec){count < COUNT_OF(counters) ? counters[count] : "z", t->extents[i]};
+        loops[count] = (LoopSpec){load_table_counter(count), t->extents[i]};
         count++;
     }
     loops[count] = (LoopSpec){"i", t->shape.beats};

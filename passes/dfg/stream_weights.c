@@ -143,16 +143,6 @@ static void split_words(EmithlsNest *nest, const StreamedTable *t, Value *large,
     emithls_nest_close(nest, mark);
 }
 
-static Value *declare(EmithlsNest *nest, const StreamedTable *t, const char *what, const Type *elem,
-                      const int64_t *dims, uint32_t rank)
-{
-    StrBuf name = {0};
-    strbuf_printf(&name, "%.*s_%s", STR_ARG(symbol_name(t->table)->str), what);
-    Value *variable = emithls_nest_variable(nest, name.data, elem, dims, rank);
-    strbuf_free(&name);
-    return variable;
-}
-
 /* Reads a row where the loop's iteration begins, unless it is that of the iteration before. */
 static void read_row(const StreamedTable *t, Value *stream, Value *row)
 {
@@ -197,8 +187,8 @@ static void replace_table(const StreamedTable *t, Value *stream)
     const Type *elem = emithls_array_elem(t->array->type);
     bool has_planes = elem->kind == TYPE_VECTOR && t->words > 1;
     EmithlsNest nest = {.b = builder_before(t->get)};
-    Value *row = has_planes ? declare(&nest, t, "row", elem, &t->words, 1)
-                            : declare(&nest, t, "row", t->row, NULL, 0);
+    Value *row = has_planes ? load_table_variable(&nest, t->table, "row", elem, &t->words, 1)
+                            : load_table_variable(&nest, t->table, "row", t->row, NULL, 0);
     if (has_planes) emithls_nest_partition(&nest, row, 1);
     read_row(t, stream, row);
     VEC(Op *) users = {0};
@@ -210,15 +200,6 @@ static void replace_table(const StreamedTable *t, Value *stream)
             redirect_load(t, users.data[i], row);
     vec_free(&users);
     op_erase(t->get);
-}
-
-static Op *call_of(Op *top, const Op *func)
-{
-    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
-        if (op->def == EMITHLS(CALL) &&
-            op_attr(op, "callee")->u.symbol.names[0] == symbol_name(func))
-            return op;
-    return NULL;
 }
 
 /* The memory at the top function. */
@@ -255,7 +236,7 @@ static bool stream_table(SymbolTable *symbols, StreamedTable *t, Op *top, int64_
     if (!image)
         return op_error(t->table, "has more words in memory than there may be, so it cannot be "
                                   "streamed");
-    Op *call = call_of(top, t->func);
+    Op *call = port_process_call_to(top, t->func);
     Value *memory = add_memory(t, top, number, places);
     Str name = symbol_name(t->table)->str;
     Value *bus = port_process_deep_stream(places, name, "bus", emithls_stream(t->bus));
@@ -332,7 +313,8 @@ static bool stream_weights(Pass *pass, Op *module)
     bool ok = true;
     symtab_init(&symbols, module);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-        if (op->def == EMITHLS(FUNC) && op != top && call_of(top, op)) *vec_push(&funcs) = op;
+        if (op->def == EMITHLS(FUNC) && op != top && port_process_call_to(top, op))
+            *vec_push(&funcs) = op;
     for (size_t i = 0; ok && i < funcs.len; i++)
         ok = stream_function(&symbols, top, funcs.data[i], bus_bits, &places, &all);
     if (ok) record(pass, top, &all);

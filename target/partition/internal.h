@@ -261,8 +261,8 @@ typedef struct PartitionCutSearch {
     const PartitionBound *bound;
     const int64_t *weights;
     uint64_t dies;
-    int64_t upper; /* the most that a placement may weigh */
-    bool is_over;  /* set: steps or room ran out */
+    int64_t known, upper; /* no placement weighs less; the most that one may weigh */
+    bool is_over;         /* set: steps or room ran out */
     bool is_found;
     int64_t cost, next; /* of the best one found; if there is none, nothing weighs less */
 } PartitionCutSearch;
@@ -278,22 +278,9 @@ bool partition_can_search_cuts(const PartitionState *state);
  * of the order. */
 void partition_search_cuts(PartitionCuts *cuts, uint32_t *dies);
 
-/* A search link by link (split.c), where partition_can_search_cuts. */
-typedef struct PartitionSplitSearch {
-    PartitionState *state; /* empty */
-    const uint32_t *order;
-    const PartitionBound *bound;
-    const int64_t *weights;
-    uint64_t dies;
-    int64_t known, upper; /* no placement weighs less; the most that one may weigh */
-    bool is_over;         /* steps ran out */
-    bool is_found;
-    int64_t cost, next; /* of the best one found; if there is none, nothing weighs less */
-} PartitionSplitSearch;
-
-/* What one search may leave to the next one, with another `upper`. */
+/* The same search link by link (split.c), where partition_can_search_cuts. */
 typedef struct PartitionSplits PartitionSplits;
-PartitionSplits *partition_splits_new(PartitionSplitSearch *s);
+PartitionSplits *partition_splits_new(PartitionCutSearch *s);
 void partition_splits_free(PartitionSplits *splits);
 /* The lightest placement; not is_over: there is no lighter one, or none. dies: gets the die per place
  * of the order. */

@@ -16,7 +16,7 @@ enum { WORK_PER_STEP = 8, PACKINGS_PER_STEP = 4 };
 #define MOST_LEAST (INT64_MAX / PARTITION_MAX_DIES / 2)
 
 struct PartitionSplits {
-    PartitionSplitSearch *s;
+    PartitionCutSearch *s;
     PartitionState *state;
     uint32_t link_count, measure_count;
     uint64_t side[PARTITION_MAX_DIES];      /* per link: the dies on that of its first one */
@@ -258,7 +258,7 @@ static void split(Splits *c, const Part *part)
     }
 }
 
-PartitionSplits *partition_splits_new(PartitionSplitSearch *s)
+PartitionSplits *partition_splits_new(PartitionCutSearch *s)
 {
     Splits *c = xcalloc(1, sizeof *c);
     PartitionState *state = s->state;
@@ -303,7 +303,7 @@ void partition_splits_free(PartitionSplits *c)
 
 void partition_search_splits(PartitionSplits *c, uint32_t *dies)
 {
-    PartitionSplitSearch *s = c->s;
+    PartitionCutSearch *s = c->s;
     PartitionUnits *units = &c->state->units;
     Part all = {.open = (UINT64_C(1) << c->link_count) - 1};
     int64_t sum = 0, upper = s->upper;

@@ -160,27 +160,21 @@ static bool search_layers(Search *s, uint32_t width, uint32_t most_width)
     return is_done || (s->stops && s->is_found);
 }
 
-/* The search die by die, with the same meaning. */
-static bool search_cuts(Search *s, PartitionCuts *cuts, PartitionCutSearch *search)
+/* The search die by die, or link by link, with the same meaning. One that is over may have a placement
+ * all the same, which only the one link by
+ * link is asked for. */
+static bool search_parts(Search *s, PartitionCuts *cuts, PartitionSplits *splits,
+                         PartitionCutSearch *search)
 {
     uint32_t *dies = xcalloc(s->state.units.count, sizeof *dies);
     search->upper = s->upper;
-    partition_search_cuts(cuts, dies);
+    if (splits)
+        partition_search_splits(splits, dies);
+    else
+        partition_search_cuts(cuts, dies);
     s->state.steps++;
-    bool is_done = !search->is_over && (!search->is_found || replay(s, dies, search->cost));
-    if (!search->is_found) s->next = search->next;
-    free(dies);
-    return is_done;
-}
-
-/* The search link by link, with the same meaning. */
-static bool search_splits(Search *s, PartitionSplits *splits, PartitionSplitSearch *search)
-{
-    uint32_t *dies = xcalloc(s->state.units.count, sizeof *dies);
-    search->upper = s->upper;
-    partition_search_splits(splits, dies);
-    s->state.steps++;
-    bool is_done = (!search->is_found || replay(s, dies, search->cost)) && !search->is_over;
+    bool is_taken = (splits || !search->is_over) && search->is_found;
+    bool is_done = (!is_taken || replay(s, dies, search->cost)) && !search->is_over;
     if (!search->is_found) s->next = search->next;
     free(dies);
     return is_done;
@@ -213,12 +207,7 @@ static void deepen(Search *s, int64_t upper, bool rises, Method method, Outcome 
                                  .weights = s->weights,
                                  .dies = s->dies};
     PartitionCuts *cuts = method == BY_CUTS ? partition_cuts_new(&search) : NULL;
-    PartitionSplitSearch parting = {.state = &s->state,
-                                    .order = s->order,
-                                    .bound = s->bound,
-                                    .weights = s->weights,
-                                    .dies = s->dies};
-    PartitionSplits *splits = method == BY_SPLITS ? partition_splits_new(&parting) : NULL;
+    PartitionSplits *splits = method == BY_SPLITS ? partition_splits_new(&search) : NULL;
     out->is_over = false;
     s->is_found = false;
     for (int64_t step = 0; out->bound <= i64_min(upper, s->most);
@@ -228,16 +217,13 @@ static void deepen(Search *s, int64_t upper, bool rises, Method method, Outcome 
         bool is_low = rises && !(method == BY_SPLITS && s->is_tight);
         s->upper = is_low ? i64_min(upper, out->bound + step) : upper;
         s->next = INT64_MAX;
+        search.known = out->bound;
         if (method == DEPTH_FIRST)
             search_from(s, 0);
         else if (method == BY_LAYERS)
             is_done = search_layers(s, s->width, MOST_WIDTH);
-        else if (method == BY_CUTS)
-            is_done = search_cuts(s, cuts, &search);
-        else {
-            parting.known = out->bound;
-            is_done = search_splits(s, splits, &parting);
-        }
+        else
+            is_done = search_parts(s, cuts, splits, &search);
         /* Below the bound there is nothing to look for. */
         is_done |= s->is_found && s->upper < out->bound;
         out->is_over = !is_done || (is_stopped(s) && !(s->stops && s->is_found));
