@@ -357,7 +357,7 @@ static Op *best_design(const Compile *compile, const Op *module, SearchOptions *
  * less of it. NULL: diagnosed, as for all of it. */
 static Op *design_for_cards(Compile *compile, const Op *module, SearchOptions *chosen)
 {
-    enum { LESS_PERCENT = 85 };
+    enum { LESS_PERCENT = 92 };
     const DeviceTarget *whole = compile->target;
     free(compile->part);
     DeviceTarget *part = compile->part = xmalloc(sizeof *part);
