@@ -72,6 +72,39 @@ static SplitKernel describe(const Split *s, uint32_t process)
     return own;
 }
 
+/* Whether a kernel that has no place yet gives one data. */
+static bool waits(const Split *s, const uint32_t *place, uint32_t kernel)
+{
+    for (size_t i = 0; i < s->graph.edges.len; i++) {
+        const SplitEdge *e = &s->graph.edges.data[i];
+        if (e->from == SPLIT_NOBODY || e->to == SPLIT_NOBODY || s->kernel_of[e->to] != kernel)
+            continue;
+        uint32_t from = s->kernel_of[e->from];
+        if (from != kernel && place[from] == SPLIT_NOBODY) return true;
+    }
+    return false;
+}
+
+/* Puts kernels in order of the data: one may begin with a process that comes before all of those that
+ * give it data. Levels rise along the data, so there is always one that waits for none. */
+static void order_kernels(Split *s)
+{
+    const uint32_t count = (uint32_t)s->kernels.len;
+    uint32_t *place = xcalloc(count + 1, sizeof *place), next = 0;
+    SplitKernel *kernels = xcalloc(count + 1, sizeof *kernels);
+    for (uint32_t k = 0; k < count; k++) place[k] = SPLIT_NOBODY;
+    while (next < count)
+        for (uint32_t k = 0; k < count; k++) {
+            if (place[k] != SPLIT_NOBODY || waits(s, place, k)) continue;
+            kernels[next] = s->kernels.data[k];
+            place[k] = next++;
+        }
+    for (uint32_t k = 0; k < count; k++) s->kernels.data[k] = kernels[k];
+    for (size_t i = 0; i < s->graph.processes.len; i++) s->kernel_of[i] = place[s->kernel_of[i]];
+    free(kernels);
+    free(place);
+}
+
 static void find_kernels(Split *s)
 {
     s->kernel_of = xcalloc(s->graph.processes.len + 1, sizeof *s->kernel_of);
@@ -84,6 +117,7 @@ static void find_kernels(Split *s)
         if (k == s->kernels.len) *vec_push(&s->kernels) = own;
         s->kernel_of[i] = k;
     }
+    order_kernels(s);
 }
 
 /* The kernel at the end of an edge, or SPLIT_NOBODY. */
