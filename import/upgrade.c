@@ -226,13 +226,41 @@ static bool softmax_of_matrix(Importer *im, NodeParts *parts)
     return true;
 }
 
+/* Before opset 11 a Resize to the nearest neighbour took the one below where it enlarged and the one
+ * above where it shrank. One node that does both has no newer form. */
+static const char *nearest_of_scales(Importer *im, const Value *scales)
+{
+    const Attr *values = scales ? onnx_constant(scales) : NULL;
+    int64_t count = 0;
+    bool shrinks = false, enlarges = false;
+    if (!values || !type_is_float(type_elem(scales->type)) ||
+        !type_element_count(scales->type, &count))
+        return "floor";
+    for (int64_t i = 0; i < count; i++) {
+        double scale = dense_f64(values, i);
+        shrinks |= scale < 1.0;
+        enlarges |= scale > 1.0;
+    }
+    if (shrinks && enlarges) {
+        strbuf_printf(&im->why, "shrinks some dimensions and enlarges others, which nodes before "
+                                "opset 11 round in different ways; export it with opset 11");
+        return NULL;
+    }
+    return shrinks ? "ceil" : "floor";
+}
+
 static bool resize_as_upsample(Importer *im, NodeParts *parts)
 {
     Value *scales = operand(parts, 1);
+    const Attr *mode = attr_dict_get_c(parts->attrs, "mode");
+    bool is_nearest =
+        !mode || mode->kind != ATTR_STRING || str_eq_c(mode->u.string, "nearest");
+    const char *nearest = is_nearest ? nearest_of_scales(im, scales) : "floor";
+    if (!nearest) return false;
     set_operand(parts, 1, NULL);
     set_operand(parts, 2, scales);
     put_attr(im, parts, "coordinate_transformation_mode", attr_string_c(im->ctx, "asymmetric"));
-    put_attr(im, parts, "nearest_mode", attr_string_c(im->ctx, "floor"));
+    put_attr(im, parts, "nearest_mode", attr_string_c(im->ctx, nearest));
     return true;
 }
 

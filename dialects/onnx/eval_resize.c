@@ -18,7 +18,7 @@ typedef struct Taps {
 
 typedef struct OnnxResize {
     const Eval *e;
-    bool is_linear, is_cubic, is_crop, excludes_outside;
+    bool is_nearest, is_linear, is_cubic, is_crop, excludes_outside;
     double cubic_a;
 } OnnxResize;
 
@@ -26,28 +26,42 @@ typedef struct OnnxResize {
 typedef struct ResizeAxis {
     int64_t in, out;
     double scale, roi_start, roi_end;
+    double length; /* of the output, in * scale, without being rounded to an integer */
 } ResizeAxis;
 
-static double half_pixel(const ResizeAxis *a, double x)
+/* Which neighbour is nearest hangs on the last bit of a position, so that is computed as ONNX Runtime
+ * does: each operation is rounded to single precision. */
+static double rounded(const OnnxResize *r, double x)
 {
-    return (x + 0.5) / a->scale - 0.5;
+    return r->is_nearest ? (double)(float)x : x;
+}
+
+static double half_pixel(const OnnxResize *r, const ResizeAxis *a, double x)
+{
+    return rounded(r, rounded(r, (x + 0.5) / a->scale) - 0.5);
 }
 
 /* The position in the input that output position x corresponds to. */
-static double source(const Eval *e, const ResizeAxis *a, int64_t position)
+static double source(const OnnxResize *r, const ResizeAxis *a, int64_t position)
 {
     const char *mode = "coordinate_transformation_mode";
-    double x = (double)position, in = (double)a->in, out = a->scale * in; /* not rounded */
-    if (e->op->def == ONNX(UPSAMPLE) || onnx_eval_is(e, mode, "asymmetric")) return x / a->scale;
+    const Eval *e = r->e;
+    double x = (double)position, in = (double)a->in;
+    if (e->op->def == ONNX(UPSAMPLE) || onnx_eval_is(e, mode, "asymmetric"))
+        return rounded(r, x / a->scale);
     if (onnx_eval_is(e, mode, "align_corners"))
-        return a->out == 1 ? 0.0 : x * (in - 1.0) / (out - 1.0);
-    if (onnx_eval_is(e, mode, "pytorch_half_pixel")) return a->out > 1 ? half_pixel(a, x) : 0.0;
-    if (onnx_eval_is(e, mode, "tf_half_pixel_for_nn")) return (x + 0.5) / a->scale;
-    if (onnx_eval_is(e, mode, "half_pixel_symmetric"))
-        return in / 2.0 * (1.0 - out / (a->scale * in)) + half_pixel(a, x);
-    if (!onnx_eval_is(e, mode, "tf_crop_and_resize")) return half_pixel(a, x);
+        return a->out == 1 ? 0.0
+                           : rounded(r, rounded(r, x * (in - 1.0)) / rounded(r, a->length - 1.0));
+    if (onnx_eval_is(e, mode, "pytorch_half_pixel")) return a->out > 1 ? half_pixel(r, a, x) : 0.0;
+    if (onnx_eval_is(e, mode, "tf_half_pixel_for_nn")) return rounded(r, (x + 0.5) / a->scale);
+    if (onnx_eval_is(e, mode, "half_pixel_symmetric")) {
+        double adjusted = (double)a->out / a->length;
+        return rounded(r, rounded(r, in / 2.0 * (1.0 - adjusted)) + half_pixel(r, a, x));
+    }
+    if (!onnx_eval_is(e, mode, "tf_crop_and_resize")) return half_pixel(r, a, x);
     if (a->out == 1) return 0.5 * (a->roi_start + a->roi_end) * (in - 1.0);
-    return a->roi_start * (in - 1.0) + x * (a->roi_end - a->roi_start) * (in - 1.0) / (out - 1.0);
+    return a->roi_start * (in - 1.0) +
+           x * (a->roi_end - a->roi_start) * (in - 1.0) / (a->length - 1.0);
 }
 
 static double nearest(const Eval *e, double x)
@@ -93,10 +107,10 @@ static void exclude_outside(Taps *taps, double first, int64_t extent)
 
 static Taps make_taps(const OnnxResize *r, const ResizeAxis *axis, int64_t position)
 {
-    double x = source(r->e, axis, position), first = floor(x);
+    double x = source(r, axis, position), first = floor(x);
     Taps taps = {.count = 1, .weight = {1.0}};
     taps.is_outside = r->is_crop && (x < 0 || x > (double)(axis->in - 1));
-    if (!r->is_linear && !r->is_cubic) {
+    if (r->is_nearest) {
         taps.index[0] = clamp_index(nearest(r->e, x), axis->in);
         return taps;
     }
@@ -162,7 +176,7 @@ static void resize(const OnnxResize *r, Taps *const *tables)
 }
 
 /* Extents and scale of dimension d of x and y. The lists cover the dimensions in `axes`, or all. */
-static ResizeAxis find_axis(const Eval *e, uint32_t d, const Type *x, const Type *y)
+static ResizeAxis read_axis(const Eval *e, uint32_t d, const Type *x, const Type *y)
 {
     const Array *roi = onnx_eval_input(e, 1), *scales = onnx_eval_input(e, 2);
     bool is_upsample = e->op->def == ONNX(UPSAMPLE);
@@ -186,11 +200,25 @@ static ResizeAxis find_axis(const Eval *e, uint32_t d, const Type *x, const Type
     return axis;
 }
 
+/* A file holds scales in single precision: one that is an output's length over an input's but for
+ * this rounding means their ratio, with weights that are fractions. */
+static ResizeAxis find_axis(const OnnxResize *r, uint32_t d, const Type *x, const Type *y)
+{
+    ResizeAxis axis = read_axis(r->e, d, x, y);
+    double ratio = (double)axis.out / (double)axis.in;
+    bool is_ratio = (float)axis.scale == (float)ratio;
+    axis.scale = rounded(r, is_ratio ? ratio : axis.scale);
+    axis.length = is_ratio ? (double)axis.out : rounded(r, axis.scale * (double)axis.in);
+    return axis;
+}
+
 static bool resize_create(const Eval *e, OnnxResize *out)
 {
+    bool is_linear = onnx_eval_is(e, "mode", "linear"), is_cubic = onnx_eval_is(e, "mode", "cubic");
     *out = (OnnxResize){.e = e,
-                        .is_linear = onnx_eval_is(e, "mode", "linear"),
-                        .is_cubic = onnx_eval_is(e, "mode", "cubic"),
+                        .is_nearest = !is_linear && !is_cubic,
+                        .is_linear = is_linear,
+                        .is_cubic = is_cubic,
                         .is_crop =
                             onnx_eval_is(e, "coordinate_transformation_mode", "tf_crop_and_resize"),
                         .excludes_outside = onnx_int(e->op, "exclude_outside", 0) != 0,
@@ -213,7 +241,7 @@ bool onnx_eval_resize(const Eval *e)
     OnnxResize r;
     if (!resize_create(e, &r)) return false;
     for (uint32_t d = 0; d < rank; d++) {
-        ResizeAxis axis = find_axis(e, d, onnx_eval_input(e, 0)->type, e->results[0]->type);
+        ResizeAxis axis = find_axis(&r, d, onnx_eval_input(e, 0)->type, e->results[0]->type);
         tables[d] = xmalloc((size_t)axis.out * sizeof *tables[d]);
         for (int64_t i = 0; i < axis.out; i++) tables[d][i] = taps_at(&r, &axis, i);
     }
@@ -228,7 +256,7 @@ bool onnx_resize_weights(const Op *op, Array *const *inputs, uint32_t dim, doubl
     const Eval e = {.op = op, .inputs = inputs, .why = why};
     OnnxResize r;
     if (!resize_create(&e, &r)) return false;
-    ResizeAxis axis = find_axis(&e, dim, op_operand(op, 0)->type, op_result(op, 0)->type);
+    ResizeAxis axis = find_axis(&r, dim, op_operand(op, 0)->type, op_result(op, 0)->type);
     for (int64_t i = 0; i < axis.out * axis.in; i++) weights[i] = 0.0;
     for (int64_t i = 0; i < axis.out; i++) {
         Taps taps = taps_at(&r, &axis, i);
