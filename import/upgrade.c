@@ -253,8 +253,7 @@ static bool resize_as_upsample(Importer *im, NodeParts *parts)
 {
     Value *scales = operand(parts, 1);
     const Attr *mode = attr_dict_get_c(parts->attrs, "mode");
-    bool is_nearest =
-        !mode || mode->kind != ATTR_STRING || str_eq_c(mode->u.string, "nearest");
+    bool is_nearest = !mode || mode->kind != ATTR_STRING || str_eq_c(mode->u.string, "nearest");
     const char *nearest = is_nearest ? nearest_of_scales(im, scales) : "floor";
     if (!nearest) return false;
     set_operand(parts, 1, NULL);
