@@ -227,10 +227,6 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
     if (is_sized && (cards->min_utilization < 1 || cards->min_utilization > 100))
         return flags_wrong(why, "--min-utilization takes a percentage from 1 to 100");
     if (!driver_wants_cards(cards)) return true;
-    if (platform(options) == EMIT_PLATFORM_XRT && !is_dp && !driver_chooses_mode(cards) &&
-        (instances != 1 || is_sized))
-        return flags_wrong(why, "--platform=xrt has no host for several designs that may lie on "
-                                "several cards; --mode=dp is needed");
     if (platform(options) == EMIT_PLATFORM_PYNQ)
         return flags_wrong(why, "--platform=pynq is for one board, so it goes with no --cards and "
                                 "--system");

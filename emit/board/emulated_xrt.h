@@ -27,10 +27,12 @@ public:
         int frames = 0;
     };
 
-    explicit Accelerator(std::size_t unit)
-        : unit_(unit), rows_(design::kernels()), ports_(design::ports()), copies_(Host::the().take_copies()),
-          started_(rows_.size(), 0), stages_(design::stages)
+    Accelerator(std::size_t number, const std::vector<design::Kernel> &kernels)
+        : number_(number), rows_(kernels), ports_(design::ports()), copies_(Host::the().take_copies()),
+          started_(rows_.size(), 0)
     {
+        for (const design::Kernel &row : rows_)
+            stages_.resize(std::max(stages_.size(), row.stage + 1));
     }
 
     /* The batch's number. */
@@ -103,6 +105,13 @@ private:
         return call.buffers.at(row.argument);
     }
 
+    std::size_t card_of(std::size_t stage) const
+    {
+        const auto at =
+            std::find_if(rows_.begin(), rows_.end(), [&](const design::Kernel &row) { return row.stage == stage; });
+        return at->card;
+    }
+
     /* Of the first kernel of a stage; all must have as many. */
     int frames_of(std::size_t stage, std::size_t batch) const
     {
@@ -120,10 +129,10 @@ private:
     void send(std::size_t stage, std::size_t batch)
     {
         const int frames = frames_of(stage, batch);
-        if (design::stages > 1)
-            Host::the().begin_frames_on(stage, frames);
+        if (stages_.size() == 1)
+            Host::the().begin_frames(number_, frames);
         else
-            Host::the().begin_frames(unit_, frames);
+            Host::the().begin_frames_on(number_, card_of(stage), frames);
         for (std::size_t k = 0; k < rows_.size(); k++)
             for (const design::Buffer &row : rows_[k].buffers)
                 if (rows_[k].stage == stage && (row.kind == design::INPUT || row.kind == design::COPY_IN))
@@ -138,7 +147,7 @@ private:
             if (is_copy(row))
                 Host::the().send_copy(copies_.at(row.number), frame);
             else
-                Host::the().send_frame(unit_, ports_[row.number].name, frame);
+                Host::the().send_frame(number_, row.port, frame);
         }
     }
 
@@ -168,7 +177,7 @@ private:
         const auto frames = static_cast<std::size_t>(calls_[batch][stage.kernel].frames);
         for (std::vector<std::uint8_t> frame; stage.frame < frames; stage.frame++) {
             if (!(is_copy(row) ? Host::the().take_copy(copies_.at(row.number), frame)
-                               : Host::the().take_frame(unit_, ports_[row.number].name, frame)))
+                               : Host::the().take_frame(number_, row.port, frame)))
                 return false;
             if (frame.size() != size)
                 throw std::runtime_error("a frame of " + rows_[stage.kernel].name + " has another size");
@@ -177,7 +186,7 @@ private:
         return true;
     }
 
-    const std::size_t unit_;
+    const std::size_t number_;
     const std::vector<design::Kernel> rows_;
     const std::vector<design::Port> ports_;
     const std::vector<std::size_t> copies_; /* their links */
@@ -186,13 +195,16 @@ private:
     std::vector<Stage> stages_;
 };
 
-/* All of them, in the order of the system's processes. */
+/* All of them. */
 inline std::vector<Accelerator> &accelerators()
 {
     static std::vector<Accelerator> all = [] {
+        std::vector<std::vector<design::Kernel>> kernels(design::accelerators);
+        for (const design::Kernel &row : design::kernels())
+            kernels[row.accelerator].push_back(row);
         std::vector<Accelerator> made;
-        for (std::size_t i = 0; i < (design::is_replicated ? design::cards * design::instances : 1); i++)
-            made.emplace_back(i);
+        for (std::size_t i = 0; i < kernels.size(); i++)
+            made.emplace_back(i, kernels[i]);
         return made;
     }();
     return all;
@@ -226,34 +238,25 @@ public:
     /* name: "kernel:{unit}" */
     kernel(const device &, const uuid &uuid, const std::string &name)
     {
-        const std::vector<design::Kernel> rows = design::kernels();
-        const std::vector<design::Weights> loaders = design::weights();
-        for (number = 0; number < rows.size(); number++)
-            if (is_called(name, rows[number].name, rows[number].card, uuid.card))
+        std::vector<std::size_t> counts(design::accelerators, 0); /* rows of each */
+        for (const design::Kernel &row : design::kernels()) {
+            accelerator = row.accelerator;
+            number = counts[accelerator]++;
+            if (row.name == name && row.card == uuid.card)
                 return;
+        }
         is_loader = true;
+        const std::vector<design::Weights> loaders = design::weights();
         for (number = 0; number < loaders.size(); number++)
-            if (is_called(name, loaders[number].kernel, loaders[number].card, uuid.card))
+            if (loaders[number].name == name && loaders[number].card == uuid.card)
                 return;
         throw std::runtime_error("card " + std::to_string(uuid.card) + " has no kernel " + name);
     }
 
     int group_id(int argument) const { return argument; }
 
-    std::size_t number = 0, accelerator = 0;
+    std::size_t number = 0, accelerator = 0; /* of the accelerator's kernels, or of all weights */
     bool is_loader = false;
-
-private:
-    /* Whether it is a unit of that kernel, which sets the accelerator. */
-    bool is_called(const std::string &name, const std::string &row, std::size_t card, std::size_t here)
-    {
-        for (std::size_t n = 0; n < design::instances; n++) {
-            accelerator = design::is_replicated ? here * design::instances + n : n;
-            if (name == row + ":{" + row + "_" + std::to_string(n) + "}" && (design::is_replicated || card == here))
-                return true;
-        }
-        return false;
-    }
 };
 
 using bo = ming::TwoSidedBuffer<xclBOSyncDirection, XCL_BO_SYNC_BO_TO_DEVICE>;
@@ -290,7 +293,7 @@ private:
         const design::Weights row = design::weights()[kernel_.number];
         const std::size_t size = static_cast<std::size_t>(call_.frames) * row.port.frame_bytes() / row.port.words();
         const std::uint8_t *const bytes = call_.buffers.at(0);
-        emulate::Host::the().load_weights(kernel_.accelerator, row.name, {bytes, bytes + size});
+        emulate::Host::the().load_weights(row.accelerator, row.port_name, {bytes, bytes + size});
     }
 
     kernel kernel_;

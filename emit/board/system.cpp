@@ -10,7 +10,7 @@
  * one left on its card to that of the next, in two transfers, of which the second of a batch and the first of
  * the next one overlap. Slots are batches in flight, each with buffers of its own. Of
  * several accelerators the next one with a free slot takes the next batch. Everything that is particular to
- * the design is in design.h. Tested by test/e2e/emulate_check.py. */
+ * the design is in design.h. Tested by test/e2e/emulate_check.py, card_tiles_check.py. */
 #include "design.h"
 #include "host_frames.h"
 
@@ -236,7 +236,7 @@ class Accelerator {
 public:
     Accelerator(std::vector<std::unique_ptr<Card>> &cards, const std::vector<design::Kernel> &kernels,
                 std::size_t slots, Work &work)
-        : work_(work), done_(2 * design::stages, 0)
+        : work_(work), stages_(stages_of(kernels)), done_(2 * stages_, 0)
     {
         for (std::size_t i = 0; i < slots; i++)
             slots_.push_back(std::make_unique<Slot>(cards, kernels, design::ports(), work.batch));
@@ -256,6 +256,14 @@ public:
     }
 
 private:
+    static std::size_t stages_of(const std::vector<design::Kernel> &kernels)
+    {
+        std::size_t count = 1;
+        for (const design::Kernel &kernel : kernels)
+            count = std::max(count, kernel.stage + 1);
+        return count;
+    }
+
     template <typename Body> void run(const Body &body)
     {
         try {
@@ -326,13 +334,14 @@ private:
             return;
         }
         slot.wait(stage);
-        if (stage + 1 < design::stages)
+        if (stage + 1 < stages_)
             slot.fetch(stage);
         else
             slot.unpack(work_.frames);
     }
 
     Work &work_;
+    const std::size_t stages_;
     std::vector<std::unique_ptr<Slot>> slots_;
     std::vector<std::thread> threads_;
     std::mutex lock_;
@@ -344,9 +353,9 @@ private:
 /* Sends the words of a file to a kernel that has tables. */
 class Loader {
 public:
-    Loader(Card &card, const design::Weights &row, const std::string &unit, const std::string &folder)
-        : kernel_(card.device, card.uuid, unit), buffer_(card.device, row.port.frame_bytes(), kernel_.group_id(0)),
-          run_(kernel_), name_(row.kernel)
+    Loader(Card &card, const design::Weights &row, const std::string &folder)
+        : kernel_(card.device, card.uuid, row.name), buffer_(card.device, row.port.frame_bytes(), kernel_.group_id(0)),
+          run_(kernel_), name_(row.name)
     {
         const std::string path = folder + "/" + row.kernel + ".npy";
         const ming::Array words = ming::npy_read(path.c_str());
@@ -374,38 +383,23 @@ private:
     std::string name_;
 };
 
-std::string unit_name(const std::string &kernel, std::size_t number)
-{
-    return kernel + ":{" + kernel + "_" + std::to_string(number) + "}";
-}
-
 /* All weights of all accelerators, at once. Frames must not come before: cards without back-pressure
  * between them would lose words while one of them still loads. */
 void load_weights(std::vector<std::unique_ptr<Card>> &cards, const std::string &folder)
 {
     std::vector<std::unique_ptr<Loader>> loaders;
-    for (std::size_t card = 0; card < (design::is_replicated ? design::cards : 1); card++)
-        for (std::size_t n = 0; n < design::instances; n++)
-            for (const design::Weights &row : design::weights()) {
-                Card &at = *cards[design::is_replicated ? card : row.card];
-                loaders.push_back(std::make_unique<Loader>(at, row, unit_name(row.kernel, n), folder));
-            }
+    for (const design::Weights &row : design::weights())
+        loaders.push_back(std::make_unique<Loader>(*cards[row.card], row, folder));
     for (const auto &one : loaders)
         one->wait();
 }
 
-/* Of accelerators that lie on one card each there are some on every card. */
+/* The kernels of each. */
 std::vector<std::vector<design::Kernel>> accelerators()
 {
-    std::vector<std::vector<design::Kernel>> all;
-    for (std::size_t card = 0; card < (design::is_replicated ? design::cards : 1); card++)
-        for (std::size_t n = 0; n < design::instances; n++) {
-            all.push_back(design::kernels());
-            for (design::Kernel &kernel : all.back()) {
-                kernel.card = design::is_replicated ? card : kernel.card;
-                kernel.name = unit_name(kernel.name, n);
-            }
-        }
+    std::vector<std::vector<design::Kernel>> all(design::accelerators);
+    for (const design::Kernel &kernel : design::kernels())
+        all[kernel.accelerator].push_back(kernel);
     return all;
 }
 

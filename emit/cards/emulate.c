@@ -1,5 +1,6 @@
 /* <top>_emulate.cpp, for designs on several cards: which process, port and link is on which card, and
- * the top function as the host of a process of the operating system for each of them
+ * the top function as the host of a process of the operating system for each of them, or of what an
+ * instance has of one
  * (csim/ming_emulate.h).
  * Tests: lit/driver/cards.test, test/e2e/emulate_check.py */
 #include "dialects/dfg/dfg.h"
@@ -29,6 +30,43 @@ static bool is_replicated(const Emitter *e)
     return mode && str_eq_c(mode->u.string, "dp");
 }
 
+/* A process of the operating system: what an instance has of a card. */
+typedef struct Unit {
+    int64_t card, instance;
+} Unit;
+
+typedef VEC(Unit) Units;
+
+static int64_t instance_of(const Op *func)
+{
+    const Attr *instance = op_attr(func, SYS_ATTR_INSTANCE);
+    return instance ? attr_int_value(instance) : 0;
+}
+
+/* Whether there are processes of a tile's instance on a card. */
+static bool is_there(const HlsDesign *design, int64_t card, int64_t instance)
+{
+    for (uint32_t p = 0; p < design->processes.len; p++) {
+        const Op *func = design->processes.data[p].func;
+        SysPlace place = {0};
+        if (func && sys_place(func, &place) && place.card == card && instance_of(func) == instance)
+            return true;
+    }
+    return false;
+}
+
+/* Card by card; of replicas, so many as each card has, else of a tile's instances those that are there. */
+static void find_units(const Emitter *e, const HlsDesign *design, Units *units)
+{
+    const Attr *cards = op_attr(e->module, SYS_ATTR_CARDS),
+               *instances = op_attr(e->module, SYS_ATTR_INSTANCES);
+    int64_t count = instances ? attr_int_value(instances) : 1;
+    for (uint32_t i = 0; i < cards->u.array.count; i++)
+        for (int64_t n = 0; n < count; n++)
+            if (count == 1 || is_replicated(e) || is_there(design, i, n))
+                *vec_push(units) = (Unit){i, n};
+}
+
 static void choose_names(Emitter *e, Names *names)
 {
     names->inner = cpp_file_name(e, emit_arena_printf(&e->arena, "%s_cards", e->top_name));
@@ -49,33 +87,42 @@ static void choose_names(Emitter *e, Names *names)
     vec_free(&used);
 }
 
-/* The names of the cards; each of them several times where it has several designs. */
-static void add_cards(const Emitter *e, StrBuf *out)
+/* Names, cards and accelerators; the number behind a name is that of the instance. */
+static void add_units(const Emitter *e, const Units *units, StrBuf *out)
 {
     const Attr *cards = op_attr(e->module, SYS_ATTR_CARDS);
-    const Attr *instances = op_attr(e->module, SYS_ATTR_INSTANCES);
-    int64_t count = is_replicated(e) && instances ? attr_int_value(instances) : 1;
-    for (uint32_t i = 0; i < cards->u.array.count; i++)
-        for (int64_t n = 0; n < count; n++) {
-            StrBuf name = {0};
-            strbuf_add_str(&name,
-                           attr_dict_get_c(cards->u.array.items[i], SYS_CARD_NAME)->u.string);
-            if (count > 1) strbuf_printf(&name, " (%lld)", (long long)n);
-            strbuf_add_c(out, i || n ? ", " : "    {");
-            emit_string_literal(out, strbuf_str(&name));
-            strbuf_free(&name);
-        }
-    strbuf_add_c(out, "},\n");
+    const bool has_instances = op_attr(e->module, SYS_ATTR_INSTANCES) &&
+                               attr_int_value(op_attr(e->module, SYS_ATTR_INSTANCES)) > 1;
+    strbuf_add_c(out, "    {");
+    for (size_t i = 0; i < units->len; i++) {
+        const Unit *unit = &units->data[i];
+        StrBuf name = {0};
+        strbuf_add_str(&name,
+                       attr_dict_get_c(cards->u.array.items[unit->card], SYS_CARD_NAME)->u.string);
+        if (has_instances) strbuf_printf(&name, " (%lld)", (long long)unit->instance);
+        strbuf_add_c(out, "\n        {");
+        emit_string_literal(out, strbuf_str(&name));
+        strbuf_printf(out, ", %lld, %lld},", (long long)unit->card,
+                      is_replicated(e) ? (long long)i : (long long)unit->instance);
+        strbuf_free(&name);
+    }
+    strbuf_add_c(out, "\n    },\n");
 }
 
-static int64_t card_of(const Emitter *e, const HlsDesign *design, uint32_t process)
+/* Of replicas, all of which have the process, 0. */
+static int64_t unit_of(const Emitter *e, const HlsDesign *design, const Units *units,
+                       uint32_t process)
 {
     const HlsProcess *p = &design->processes.data[process];
     SysPlace place = {0};
-    return !is_replicated(e) && p->func && sys_place(p->func, &place) ? place.card : 0;
+    if (is_replicated(e) || !p->func || !sys_place(p->func, &place)) return 0;
+    for (size_t i = 0; i < units->len; i++)
+        if (units->data[i].card == place.card && units->data[i].instance == instance_of(p->func))
+            return (int64_t)i;
+    return 0;
 }
 
-static void add_places(const Emitter *e, const HlsDesign *design, StrBuf *out)
+static void add_places(const Emitter *e, const HlsDesign *design, const Units *units, StrBuf *out)
 {
     PtrMap seen = {0};
     strbuf_add_c(out, "    {");
@@ -84,7 +131,7 @@ static void add_places(const Emitter *e, const HlsDesign *design, StrBuf *out)
         if (!func || ptrmap_has(&seen, func)) continue;
         ptrmap_put(&seen, func, (void *)(uintptr_t)1);
         strbuf_printf(out, "\n        {\"%s\", %lld},", cpp_global(e, symbol_name(func)),
-                      (long long)card_of(e, design, p));
+                      (long long)unit_of(e, design, units, p));
     }
     strbuf_add_c(out, "\n    },\n    {");
     ptrmap_free(&seen);
@@ -103,7 +150,7 @@ static uint32_t process_at(const Emitter *e, const HlsDesign *design, uint32_t p
     return 0;
 }
 
-static void add_links(const Emitter *e, const HlsDesign *design, StrBuf *out)
+static void add_links(const Emitter *e, const HlsDesign *design, const Units *units, StrBuf *out)
 {
     strbuf_add_c(out, "    {");
     for (uint32_t i = design->port_count; i < design->streams.len; i++) {
@@ -113,8 +160,9 @@ static void add_links(const Emitter *e, const HlsDesign *design, StrBuf *out)
         Str protocol = attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string;
         strbuf_printf(out, "\n        {\"%s\", %lld, %lld, %lld, %lld, %s",
                       (const char *)ptrmap_get(&e->fifos, stream->op),
-                      (long long)card_of(e, design, stream->writer),
-                      (long long)card_of(e, design, stream->reader), (long long)stream->words,
+                      (long long)unit_of(e, design, units, stream->writer),
+                      (long long)unit_of(e, design, units, stream->reader),
+                      (long long)stream->words,
                       (long long)attr_int_value(attr_dict_get_c(link, SYS_ATTR_PACKET)),
                       str_eq_c(protocol, "udp") ? "false" : "true");
         PortSlot slot;
@@ -130,20 +178,24 @@ static void add_system(const Emitter *e, const HlsDesign *design, const Names *n
 {
     strbuf_printf(
         out,
-        "// Cards; of processes and ports the card; links with its two cards, words of a\n"
-        "// frame and of a packet, whether it gives credits, and if the host copies frames,\n"
-        "// bits of an element in memory and elements of a word there; whether each card\n"
-        "// has the whole design.\n"
+        "// Units, each of which is what an accelerator has of a card: name, card, accelerator;\n"
+        "// of processes and ports the unit; links with their two units, words of a frame and\n"
+        "// of a packet, whether it gives credits, and if the host copies frames, bits of an\n"
+        "// element in memory and elements of a word there; whether each unit has the whole\n"
+        "// design.\n"
         "static const emulate::System %s{\n",
         names->system);
-    add_cards(e, out);
-    add_places(e, design, out);
+    Units units = {0};
+    find_units(e, design, &units);
+    add_units(e, &units, out);
+    add_places(e, design, &units, out);
     for (uint32_t i = 0; i < e->ports.len; i++)
         strbuf_printf(out, "\n        {\"%s\", %lld},", e->ports.data[i].name,
-                      (long long)card_of(e, design, process_at(e, design, i)));
+                      (long long)unit_of(e, design, &units, process_at(e, design, i)));
     strbuf_add_c(out, "\n    },\n");
-    add_links(e, design, out);
+    add_links(e, design, &units, out);
     strbuf_printf(out, "    %s,\n};\n\n", is_replicated(e) ? "true" : "false");
+    vec_free(&units);
 }
 
 /* Calls of `who` for all inputs or outputs: who.verb("x", TOP_host::x(), x); */

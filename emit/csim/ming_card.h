@@ -1,6 +1,7 @@
 /* A process of the operating system that is a card, for ming_emulate.h: it runs the
  * dataflow processes that are on the card, and the ends of links, until its host
- * goes; and what both know of the system.
+ * goes; and what both know of the system. Where accelerators share a card, there is
+ * one for each of them, since none waits for another.
  * Tested by test/e2e/emulate_check.py. */
 #ifndef MING_CARD_H
 #define MING_CARD_H
@@ -16,24 +17,30 @@
 
 namespace emulate {
 
-/* A process of the design or a port, and its card. */
+/* What an accelerator has of a card. */
+struct Unit {
+    std::string name;
+    std::size_t card, accelerator;
+};
+
+/* A process of the design or a port, and its unit. */
 struct Place {
     const char *name;
-    std::size_t card;
+    std::size_t unit;
 };
 
 struct System {
-    std::vector<std::string> cards;
+    std::vector<Unit> units;
     std::vector<Place> processes, ports;
-    std::vector<Link> links;
-    bool is_replicated; /* each of the cards has the whole design, and runs other frames */
+    std::vector<Link> links; /* between units */
+    bool is_replicated; /* each unit has the whole design, and runs other frames */
 };
 
-inline std::size_t card_of(const std::vector<Place> &places, const std::string &name)
+inline std::size_t unit_of(const std::vector<Place> &places, const std::string &name)
 {
     for (const Place &place : places)
         if (name == place.name)
-            return place.card;
+            return place.unit;
     throw std::runtime_error("'" + name + "' is on no card");
 }
 
@@ -117,7 +124,7 @@ public:
 
     bool is_here(const std::vector<Place> &places, const std::string &name) const
     {
-        return system_.is_replicated || card_of(places, name) == number_;
+        return system_.is_replicated || unit_of(places, name) == number_;
     }
     bool has_process(const std::string &name) const { return is_here(system_.processes, name); }
     bool has_port(const std::string &name) const override { return is_here(system_.ports, name); }
@@ -311,7 +318,7 @@ private:
     {
         std::string text;
         for (const cosim::Waiting &one : cosim::Scheduler::the().waiting())
-            text += system_.cards[number_] + ": " + one.process + " waits to " +
+            text += system_.units[number_].name + ": " + one.process + " waits to " +
                     (one.is_writing ? "write '" : "read '") + one.stream + "', which is " +
                     (one.is_writing ? "full\n" : "empty\n");
         Message message(MessageKind::ANSWER);

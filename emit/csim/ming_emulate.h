@@ -1,5 +1,5 @@
-/* `make emulate`: a process of the operating system for each card, and the
- * testbench as their host. A card runs the dataflow processes that are on it as
+/* `make emulate`: a process of the operating system for each card, or what an
+ * accelerator has of one (ming_card.h), and the testbench as their host. A card runs the dataflow processes that are on it as
  * ming_cosim.h does; what goes over links is sent with its cycles (ming_link.h).
  * So cards need no common clock, and cycles are those of the whole design.
  *
@@ -41,7 +41,7 @@ public:
         } catch (const std::exception &e) {
             std::fprintf(stderr, "error: %s\n", e.what());
         }
-        end_cards();
+        end_processes();
         if (has_failed_) {
             std::fflush(nullptr);
             std::_Exit(EXIT_FAILURE);
@@ -50,9 +50,11 @@ public:
 
     void begin_frame(int frames)
     {
-        unit_ = system_.is_replicated ? begun_ % cards_.size() : 0;
+        unit_ = system_.is_replicated ? begun_ % units_.size() : 0;
         begun_++;
-        begin_frames(unit_, frames);
+        for (std::size_t i = 0; i < units_.size(); i++)
+            if (!system_.is_replicated || i == unit_)
+                begin_unit(i, frames);
     }
 
     template <class Word>
@@ -117,23 +119,23 @@ public:
     }
 
     /* --- for hosts that have several batches in flight (board/emulated_xrt.h) ---
-     * unit: of replicas, the one that is meant; else 0 */
+     * unit: of replicas, the one that is meant, which is an accelerator; else any number */
 
     static Host &the();
 
-    void begin_frames(std::size_t unit, int frames)
+    void begin_frames(std::size_t accelerator, int frames)
     {
-        for (std::size_t i = 0; i < cards_.size(); i++)
-            if (!system_.is_replicated || i == unit)
-                begin_frames_on(i, frames);
+        for (std::size_t i = 0; i < units_.size(); i++)
+            if (system_.units[i].accelerator == accelerator)
+                begin_unit(i, frames);
     }
 
     /* Where cards are stages, each is started for itself. */
-    void begin_frames_on(std::size_t card, int frames)
+    void begin_frames_on(std::size_t accelerator, std::size_t card, int frames)
     {
-        Message message(MessageKind::FRAME);
-        message.header.count = static_cast<std::uint32_t>(frames);
-        cards_[card].socket.send(message);
+        for (std::size_t i = 0; i < units_.size(); i++)
+            if (system_.units[i].accelerator == accelerator && system_.units[i].card == card)
+                begin_unit(i, frames);
     }
 
     /* The numbers of links that the host copies, in their order. From now on nobody else does. */
@@ -152,13 +154,13 @@ public:
         Message frame(MessageKind::COPY);
         frame.header.count = static_cast<std::uint32_t>(link);
         frame.body = bytes;
-        cards_[system_.links[link].to].socket.send(frame);
+        units_[system_.links[link].to].socket.send(frame);
     }
 
     /* False: it has not come yet. */
     bool take_copy(std::size_t link, std::vector<std::uint8_t> &bytes)
     {
-        Process &card = cards_[system_.links[link].from];
+        Process &card = units_[system_.links[link].from];
         const auto of_link = [&](const Message &copy) { return copy.header.count == link; };
         auto copy = std::find_if(card.copies.begin(), card.copies.end(), of_link);
         if (copy == card.copies.end()) {
@@ -210,6 +212,13 @@ private:
         std::string answer;
     };
 
+    void begin_unit(std::size_t unit, int frames)
+    {
+        Message message(MessageKind::FRAME);
+        message.header.count = static_cast<std::uint32_t>(frames);
+        units_[unit].socket.send(message);
+    }
+
     Host(const System &system, Card::Frame frame) : system_(system)
     {
         const Loss loss{ming::loss::rate(), ming::loss::seed()};
@@ -217,15 +226,15 @@ private:
         for (std::size_t i = 0; i < system.links.size(); i++)
             links.push_back(Socket::pair());
         std::fflush(nullptr);
-        for (std::size_t i = 0; i < system.cards.size(); i++)
-            begin_card(i, links, loss, frame);
+        for (std::size_t i = 0; i < system.units.size(); i++)
+            begin_process(i, links, loss, frame);
         for (auto &[from, to] : links) {
             from.close();
             to.close();
         }
     }
 
-    void begin_card(std::size_t number, std::vector<std::pair<Socket, Socket>> &links, const Loss &loss,
+    void begin_process(std::size_t number, std::vector<std::pair<Socket, Socket>> &links, const Loss &loss,
                     Card::Frame frame)
     {
         auto [mine, its] = Socket::pair();
@@ -234,7 +243,7 @@ private:
             throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
         if (pid > 0) {
             its.close();
-            cards_.push_back({std::move(mine), pid, {}, {}, {}, {}});
+            units_.push_back({std::move(mine), pid, {}, {}, {}, {}});
             return;
         }
 #ifdef __linux__
@@ -243,7 +252,7 @@ private:
         if (getppid() != host)
             std::_Exit(EXIT_FAILURE);
         mine.close();
-        for (Process &other : cards_)
+        for (Process &other : units_)
             other.socket.close();
         Card card(system_, number, its);
         for (std::size_t i = 0; i < links.size(); i++) {
@@ -262,21 +271,21 @@ private:
 
     Process &at(std::size_t unit, const std::string &port)
     {
-        return cards_[system_.is_replicated ? unit : card_of(system_.ports, port)];
+        return units_[system_.is_replicated ? unit : unit_of(system_.ports, port)];
     }
     Process &at(const char *port) { return at(unit_, port); }
 
     std::vector<Socket *> sockets()
     {
         std::vector<Socket *> all;
-        for (Process &one : cards_)
+        for (Process &one : units_)
             all.push_back(&one.socket);
         return all;
     }
 
     const std::string &name_of(const Process &card) const
     {
-        return system_.cards[static_cast<std::size_t>(&card - cards_.data())];
+        return system_.units[static_cast<std::size_t>(&card - units_.data())].name;
     }
 
     [[noreturn]] void fail(const std::string &what)
@@ -304,7 +313,7 @@ private:
     /* Messages that have come. */
     void take_all()
     {
-        for (Process &one : cards_) {
+        for (Process &one : units_) {
             one.socket.flush();
             take_messages(one);
         }
@@ -346,7 +355,7 @@ private:
             case MessageKind::ANSWER:
                 answers_++;
                 card.answer = message.text();
-                if (answers_ == cards_.size())
+                if (answers_ == units_.size())
                     fail_deadlocked();
                 break;
             case MessageKind::COPY:
@@ -377,12 +386,12 @@ private:
     bool are_all_idle()
     {
         std::vector<std::array<std::uint64_t, 4>> links(system_.links.size());
-        for (std::size_t i = 0; i < cards_.size(); i++) {
-            if (cards_[i].idle.empty())
+        for (std::size_t i = 0; i < units_.size(); i++) {
+            if (units_[i].idle.empty())
                 return false;
             Message report;
-            report.body = cards_[i].idle;
-            if (report.take<std::uint64_t>() != cards_[i].socket.sent())
+            report.body = units_[i].idle;
+            if (report.take<std::uint64_t>() != units_[i].socket.sent())
                 return false;
             for (const std::size_t end : {0, 1}) /* senders stand first */
                 for (std::size_t k = 0; k < links.size(); k++)
@@ -397,14 +406,14 @@ private:
     void ask()
     {
         is_asked_ = true;
-        for (Process &card : cards_)
+        for (Process &card : units_)
             card.socket.send(Message(MessageKind::ASK));
     }
 
     [[noreturn]] void fail_deadlocked()
     {
         std::string text;
-        for (const Process &card : cards_)
+        for (const Process &card : units_)
             text += card.answer;
         if (!text.empty())
             text.pop_back();
@@ -414,24 +423,36 @@ private:
     /* Prints how long frames took. */
     void finish()
     {
-        for (Process &card : cards_)
+        for (Process &card : units_)
             card.socket.send(Message(MessageKind::END));
-        std::vector<cosim::FrameTimes> all;
-        for (std::size_t i = 0; i < cards_.size(); i++) {
-            Message message = wait_for(cards_[i], MessageKind::TIMES);
+        std::vector<std::pair<std::string, std::vector<cosim::FrameTimes>>> all; /* by what they are called */
+        for (std::size_t i = 0; i < units_.size(); i++) {
+            Message message = wait_for(units_[i], MessageKind::TIMES);
             for (const Link &link : system_.links)
                 if (link.from == i)
                     print_link(link, message);
             std::vector<cosim::FrameTimes> times;
             while (!message.is_taken())
                 times.push_back(message.take<cosim::FrameTimes>());
-            if (!system_.is_replicated)
-                merge(all, times);
-            else if (!times.empty())
-                cosim::print_times(times, "emulate: " + system_.cards[i]);
+            const std::string name = who(system_.units[i]);
+            auto at = std::find_if(all.begin(), all.end(), [&](const auto &one) { return one.first == name; });
+            if (at == all.end())
+                at = all.insert(at, {name, {}});
+            merge(at->second, times);
         }
-        if (!all.empty())
-            cosim::print_times(all, "emulate");
+        for (const auto &[name, times] : all)
+            if (!times.empty())
+                cosim::print_times(times, name);
+    }
+
+    /* The testbench gives a frame to all accelerators that cards share, the same turn. */
+    std::string who(const Unit &unit) const
+    {
+        if (system_.is_replicated)
+            return "emulate: " + unit.name;
+        const bool is_only = begun_ > 0 || std::all_of(system_.units.begin(), system_.units.end(),
+                                                       [](const Unit &one) { return one.accelerator == 0; });
+        return is_only ? "emulate" : "emulate: instance " + std::to_string(unit.accelerator);
     }
 
     static void print_link(const Link &link, Message &message)
@@ -457,20 +478,20 @@ private:
     }
 
     /* They end when their socket closes; those that failed, at once. */
-    void end_cards()
+    void end_processes()
     {
-        for (Process &card : cards_) {
+        for (Process &card : units_) {
             card.socket.close();
             if (has_failed_ && card.pid > 0)
                 kill(card.pid, SIGKILL);
         }
-        for (Process &card : cards_)
+        for (Process &card : units_)
             if (card.pid > 0)
                 waitpid(card.pid, nullptr, 0);
     }
 
     const System &system_;
-    std::vector<Process> cards_;
+    std::vector<Process> units_;
     std::map<std::string, std::vector<std::uint8_t>> weights_; /* of ports, as the testbench has them */
     std::set<std::pair<std::size_t, std::string>> loaded_;     /* units and ports */
     std::size_t begun_ = 0, unit_ = 0, answers_ = 0;

@@ -5,7 +5,7 @@
 
 Compiles a network so and compares frames of `ming sim`, of the emulated cards and (with --all) of
 the kernels' C++ with those of another program (output.npy beside the model), cycles of the
-emulation with `ming sim`, and system.json with what a tile must be: as many instances, each with
+emulation with `ming sim` (with a host on XRT, of each instance that got frames), and system.json with what a tile must be: as many instances, each with
 kernels of its own, so many of them on several cards, which the links join, and dies within their limits.
 There are fewer frames than turns of all instances. Without --all it takes two_layers only; --asan builds
 the cards with AddressSanitizer and UBSan. Ends in `N passed, N failed`.
@@ -28,14 +28,20 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODELS = ROOT / "../shared/models"
 FLAGS = "-std=c++17 -O1"
 WHOLE = re.compile(r"^emulate: (?:latency|interval).*: (\d+) cycles$", re.M)
+OWN = re.compile(r"^emulate: instance (\d+): latency.*: (\d+) cycles$", re.M)
 SMALL = ("--device=u280", "--dsp=0", "--fps=50000")
 FULL = ("--device=u280", "--uram=0", "--bram=60")
 OVER = 1.05         # of a die's limit: FIFOs are fitted when dies are chosen
 
 # network, cards, instances, of which so many are split, options
 SHORT = [("two_layers", 3, 2, 1, ("--mode=hwmp", *SMALL)),
-         ("two_layers", 2, 3, 0, ("--mode=tmp", "--interface=m_axi", *SMALL))]
-LONG = [("two_layers", 3, 2, 1, ("--mode=tmp", *SMALL)),
+         ("two_layers", 3, 2, 1, ("--mode=swmp", "--platform=xrt", "--weights=load", *SMALL))]
+LONG = [("two_layers", 2, 3, 0, ("--mode=tmp", "--interface=m_axi", *SMALL)),
+        ("two_layers", 3, 2, 1, ("--mode=tmp", "--platform=xrt", *SMALL)),
+        ("two_layers", 3, 2, 1, ("--mode=hwmp", "--platform=xrt", "--weights=load", *SMALL)),
+        ("two_layers", 3, 4, 2, ("--mode=hwmp", "--platform=xrt", *SMALL)),
+        ("resnet8_a8w8b16", 2, 3, 1, ("--mode=hwmp", "--platform=xrt", "--lut=140000", *FULL)),
+        ("two_layers", 3, 2, 1, ("--mode=tmp", *SMALL)),
         ("two_layers", 3, 2, 1, ("--mode=swmp", *SMALL)),
         ("two_layers", 3, 2, 1, ("--mode=hwmp", "--weights=load", *SMALL)),
         ("two_layers", 1, 3, 0, SMALL),
@@ -79,6 +85,7 @@ class Tile:
                 expect(not over, card["name"], die["name"], "has too little", over)
         rate = instances * system["clock_mhz"] * 1e6 / system["interval_cycles"]
         expect(abs(system["fps"] - rate) < 0.1, "fps is", system["fps"])
+        self.split = {str(number) for number, of in places.items() if len(of) > 1}
         return system
 
     def simulated(self, frames):
@@ -102,15 +109,31 @@ class Tile:
         expect(frames % instances or instances == 2, name, "has whole turns")
         cycles = self.simulated(frames)
         self.refuses_trace()
-        output = self.project / "emulated.npy"
-        result = emulate(self.project, [self.source / "input.npy"], [output], self.args.flags)
-        expect(result.returncode == 0, "emulate:", result.stderr[-300:])
-        self.same("emulate:", output)
-        got = [int(number) for number in WHOLE.findall(result.stdout)]
-        expect(got == cycles, "emulate takes", got, "ming sim", cycles)
+        if "--platform=xrt" in options:
+            for flags in ("--batch=1", "--batch=2 --slots=1", ""):
+                self.check_instances(self.emulated(HOST_FLAGS=flags), cycles)
+        else:
+            got = [int(number) for number in WHOLE.findall(self.emulated())]
+            expect(got == cycles, "emulate takes", got, "ming sim", cycles)
         if self.args.all:
             self.run_kernels()
         return cycles
+
+    def emulated(self, **variables):
+        output = self.project / "emulated.npy"
+        result = emulate(self.project, [self.source / "input.npy"], [output], self.args.flags, **variables)
+        expect(result.returncode == 0, "emulate:", result.stderr[-300:])
+        self.same("emulate:", output)
+        return result.stdout
+
+    def check_instances(self, printed, cycles):
+        """Which of them get frames is a matter of time; the first frame takes longest where one is split."""
+        got = OWN.findall(printed)
+        expect(got, "no instance has run:", printed[-300:])
+        for instance, number in got:
+            slow = instance in self.split or not self.split
+            expect(int(number) == cycles[0] if slow else int(number) <= cycles[0],
+                   "instance", instance, "takes", number, "ming sim", cycles[0])
 
     def refuses_trace(self):
         folder = self.project / "trace"
@@ -130,7 +153,7 @@ class Tile:
 
 def title(case):
     name, cards, instances, split, options = case
-    modes = " ".join(option for option in options if option.startswith(("--mode", "--int", "--wei")))
+    modes = " ".join(option for option in options if option.startswith(("--mode", "--int", "--wei", "--pla")))
     return f"{name}: {instances} on {cards}, {split} split {modes}"
 
 
