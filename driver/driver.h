@@ -195,6 +195,7 @@ typedef struct ModeFigure {
     bool fits, is_proven;      /* proven: by simulation */
     int64_t interval, latency; /* cycles, of a design */
     int64_t designs;           /* that work side by side */
+    int64_t cards;             /* on which they lie; fewer than there are, perhaps */
     double fps;                /* of all of them */
     double share;              /* of what the cards have, of the kind that is used most */
     StrBuf why;                /* there is no such design */
@@ -205,6 +206,7 @@ typedef struct ModeChoice {
     ModeFigure modes[DRIVER_MODES];
     size_t count, taken; /* taken = count: none is possible */
     int64_t clock;       /* MHz */
+    int64_t cards;       /* of the system */
     StrBuf reason;
 } ModeChoice;
 

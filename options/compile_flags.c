@@ -44,13 +44,13 @@ static void add_cards(Flags *flags, CardOptions *cards)
          "default), or come back to the first over such links (tmp); or the best of these (auto)",
          NULL},
         {"instances", FLAG_TEXT, &cards->instances, "n|auto",
-         "Designs on all cards together, of which some lie on several; with --mode=dp, or auto for "
-         "dp, whole ones on each card; default 1; or those that give the most frames (auto)",
+         "Designs on all cards together, of which some lie on several; with --mode=dp whole ones "
+         "on each card; default 1; or those that give the most frames (auto)",
          NULL},
         {"min-utilization", FLAG_INT, &cards->min_utilization, "percent",
          "As many designs, and on as many of the cards, as use that part of what they may of some "
-         "resource, or of fewer those that give the most frames for a die; with --mode=dp, or auto "
-         "for dp, on each card",
+         "resource, or of fewer those that give the most frames for a die; with --mode=dp on each "
+         "card",
          NULL});
 }
 

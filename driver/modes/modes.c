@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialects/sys/sys.h"
 #include "driver/internal.h"
 #include "ir/asm/print/print.h"
 
@@ -25,6 +26,13 @@ typedef struct Attempt {
     StrBuf pipeline;
     DiagHold messages;
 } Attempt;
+
+/* What is asked for. */
+typedef struct Goal {
+    const SearchOptions *search;
+    bool
+        is_for_a_card; /* a tile is what is repeated, so frames a second count for each of its cards */
+} Goal;
 
 /* Keys by which figures are compared, the less the better, in this order. */
 enum { KEY_UNPROVEN, KEY_MISSES, KEY_VALUE, KEY_TIE, KEYS };
@@ -58,10 +66,6 @@ static bool resolve(Attempt *attempt, const DriverCards *given, Context *ctx)
     const DriverErrors errors = {keep_error, &attempt->figure->why};
     CardOptions options = *given->options;
     options.mode = attempt->figure->mode;
-    if (strcmp(options.mode, "dp") != 0) {
-        options.instances = NULL;
-        options.min_utilization = LIMIT_NOT_GIVEN;
-    }
     return driver_resolve_cards(ctx, &options, given->device, errors, &attempt->target,
                                 &attempt->cards);
 }
@@ -77,13 +81,13 @@ static void take_reason(Attempt *attempt, const Op *module)
 }
 
 /* The greatest share of what the cards have, over the kinds of resources. */
-static double greatest_share(const Op *design, const Device *device, int64_t cards, int64_t designs)
+static double greatest_share(const Op *design, const Device *device, int64_t cards, int64_t copies)
 {
     double most = 0;
     for (CostKind k = 0; k < COST_KINDS; k++) {
         const int64_t *total = driver_resource_of(&device->total, k);
         if (!total || *total <= 0) continue;
-        double share = (double)(driver_use(design, k) * designs) / (double)(*total * cards);
+        double share = (double)(driver_use(design, k) * copies) / (double)(*total * cards);
         if (share > most) most = share;
     }
     return most;
@@ -92,13 +96,13 @@ static double greatest_share(const Op *design, const Device *device, int64_t car
 static void measure(Attempt *attempt)
 {
     ModeFigure *figure = attempt->figure;
-    int64_t cards;
+    int64_t copies;
     figure->is_proven = driver_design_times(attempt->design, &figure->interval, &figure->latency);
-    driver_count_cards(attempt->design, &cards, &figure->designs);
+    driver_count_cards(attempt->design, &figure->cards, &copies);
+    figure->designs = copies * sys_tile_size(attempt->design);
     figure->fps = (double)(figure->designs * attempt->target.clock) * 1e6 /
                   (double)i64_max(figure->interval, 1);
-    figure->share =
-        greatest_share(attempt->design, &attempt->target.device, cards, figure->designs);
+    figure->share = greatest_share(attempt->design, &attempt->target.device, figure->cards, copies);
 }
 
 static void try_mode(const Modes *modes, Attempt *attempt, const Op *module, bool has_pipeline)
@@ -124,25 +128,32 @@ static void try_mode(const Modes *modes, Attempt *attempt, const Op *module, boo
 
 /* The choice. */
 
-static void find_keys(const ModeFigure *figure, const SearchOptions *search, double *keys)
+static Goal goal_of(const CompileOptions *options)
 {
+    return (Goal){.search = &options->search,
+                  .is_for_a_card = options->cards->options->min_utilization != LIMIT_NOT_GIVEN};
+}
+
+static void find_keys(const ModeFigure *figure, const Goal *goal, double *keys)
+{
+    const SearchOptions *search = goal->search;
+    const double fps = goal->is_for_a_card ? figure->fps / (double)figure->cards : figure->fps;
     const bool misses = search->fps > 0 && figure->fps < (double)search->fps;
     const bool is_latency = driver_asks_latency(search), is_rate = search->fps > 0 && !misses;
     const double latency = (double)figure->latency;
     keys[KEY_UNPROVEN] = !figure->is_proven;
     keys[KEY_MISSES] = misses;
-    keys[KEY_VALUE] = is_latency ? latency : is_rate ? figure->share : -figure->fps;
-    keys[KEY_TIE] = is_latency ? -figure->fps : latency;
+    keys[KEY_VALUE] = is_latency ? latency : is_rate ? figure->share : -fps;
+    keys[KEY_TIE] = is_latency ? -fps : latency;
 }
 
 /* The first key that tells them apart, KEYS if none does. */
-static int compare(const ModeFigure *a, const ModeFigure *b, const SearchOptions *search,
-                   bool *is_better)
+static int compare(const ModeFigure *a, const ModeFigure *b, const Goal *goal, bool *is_better)
 {
     double of_a[KEYS], of_b[KEYS];
     int key = 0;
-    find_keys(a, search, of_a);
-    find_keys(b, search, of_b);
+    find_keys(a, goal, of_a);
+    find_keys(b, goal, of_b);
     while (key < KEYS && !(of_a[key] < of_b[key]) && !(of_b[key] < of_a[key])) key++;
     *is_better = key < KEYS && of_a[key] < of_b[key];
     return key;
@@ -150,22 +161,24 @@ static int compare(const ModeFigure *a, const ModeFigure *b, const SearchOptions
 
 /* The best mode but for one; of equal ones the first. NULL: none is possible. */
 static const ModeFigure *find_best(const ModeChoice *choice, const ModeFigure *but,
-                                   const SearchOptions *search)
+                                   const Goal *goal)
 {
     const ModeFigure *best = NULL;
     for (size_t i = 0; i < choice->count; i++) {
         const ModeFigure *figure = &choice->modes[i];
         bool is_better = true;
-        if (best) (void)compare(figure, best, search, &is_better);
+        if (best) (void)compare(figure, best, goal, &is_better);
         if (figure->fits && figure != but && is_better) best = figure;
     }
     return best;
 }
 
-static void explain(ModeChoice *choice, const ModeFigure *best, const SearchOptions *search)
+static void explain(ModeChoice *choice, const ModeFigure *best, const Goal *goal)
 {
     StrBuf *out = &choice->reason;
-    const ModeFigure *next = find_best(choice, best, search);
+    const SearchOptions *search = goal->search;
+    const ModeFigure *next = find_best(choice, best, goal);
+    const char *of_what = goal->is_for_a_card ? " for a card" : "";
     const bool is_latency = driver_asks_latency(search);
     const bool is_rate = search->fps > 0 && best->fps >= (double)search->fps && !is_latency;
     const long long fps = search->fps;
@@ -176,7 +189,7 @@ static void explain(ModeChoice *choice, const ModeFigure *best, const SearchOpti
         strbuf_add_c(out, "the only one that is possible");
         return;
     }
-    switch (compare(best, next, search, &is_better)) {
+    switch (compare(best, next, goal, &is_better)) {
     case KEY_UNPROVEN: strbuf_add_c(out, "the only one whose figures are proven"); break;
     case KEY_MISSES:
         strbuf_printf(out, "the only one that reaches the %lld frames/s that are asked for", fps);
@@ -185,16 +198,17 @@ static void explain(ModeChoice *choice, const ModeFigure *best, const SearchOpti
         if (is_rate)
             strbuf_printf(out, "the least resources for the %lld frames/s that are asked for", fps);
         else
-            strbuf_add_c(out, is_latency ? "the first frame takes less than in "
-                                         : "more frames a second than in ");
+            strbuf_printf(out, "%s%s than in ",
+                          is_latency ? "the first frame takes less" : "more frames a second",
+                          is_latency ? "" : of_what);
         strbuf_printf(out, "%s%s, the next best", is_rate ? "; more in " : "", next->mode);
         break;
     case KEY_TIE:
-        strbuf_printf(out, "%s as in %s, the next best, and %s",
+        strbuf_printf(out, "%s%s as in %s, the next best, and %s",
                       is_latency ? "the first frame takes as long"
                       : is_rate  ? "as few resources"
                                  : "as many frames a second",
-                      next->mode,
+                      is_latency || is_rate ? "" : of_what, next->mode,
                       is_latency ? "more frames a second" : "the first one comes sooner");
         break;
     default: strbuf_printf(out, "%s, the next best, is no better", next->mode);
@@ -226,7 +240,8 @@ static Modes *begin(const CompileOptions *options, ModeChoice *choice)
     Modes *modes = xcalloc(1, sizeof *modes);
     modes->options = options;
     modes->choice = choice;
-    choice->count = options->cards->system.card_count > 1 ? DRIVER_MODES : MODES_OF_ONE_CARD;
+    choice->cards = options->cards->system.card_count;
+    choice->count = choice->cards > 1 ? DRIVER_MODES : MODES_OF_ONE_CARD;
     for (size_t i = 0; i < choice->count; i++) {
         choice->modes[i].mode = mode_names[i];
         modes->attempts[i].figure = &choice->modes[i];
@@ -252,11 +267,12 @@ bool driver_compile_modes(Op **module, const CompileOptions *options, StrBuf *pi
     ModeChoice *choice = modes->choice;
     for (size_t i = 0; i < choice->count; i++)
         try_mode(modes, &modes->attempts[i], *module, pipeline != NULL);
-    const ModeFigure *best = find_best(choice, NULL, &options->search);
+    const Goal goal = goal_of(options);
+    const ModeFigure *best = find_best(choice, NULL, &goal);
     choice->taken = best ? (size_t)(best - choice->modes) : choice->count;
     Attempt *taken = &modes->attempts[best ? choice->taken : choice->count - 1];
     if (best) {
-        explain(choice, best, &options->search);
+        explain(choice, best, &goal);
         choice->clock = taken->target.clock;
         diag_hold_report(&taken->messages);
         op_erase(*module);
@@ -286,10 +302,11 @@ void driver_print_modes(const ModeChoice *choice, StrBuf *out)
         strbuf_printf(out, "%" PRId64 " cycles from frame to frame", figure->interval);
         if (figure->designs > 1)
             strbuf_printf(out, " in each of %" PRId64 " designs", figure->designs);
-        strbuf_printf(out,
-                      ", %.1f frames/s; %" PRId64 " for the first one (%s); %.1f %% of the cards\n",
+        if (figure->cards < choice->cards)
+            strbuf_printf(out, " on %" PRId64 " of the cards", figure->cards);
+        strbuf_printf(out, ", %.1f frames/s; %" PRId64 " for the first one (%s); %.1f %% of %s\n",
                       figure->fps, figure->latency, figure->is_proven ? "proven" : "predicted",
-                      figure->share * 100);
+                      figure->share * 100, figure->cards < choice->cards ? "these" : "the cards");
     }
 }
 
@@ -302,6 +319,7 @@ static void write_figure(JsonWriter *json, const ModeFigure *figure)
         json_member_int(json, "cycles", figure->interval);
         json_member_int(json, "first_frame_cycles", figure->latency);
         json_member_int(json, "designs", figure->designs);
+        json_member_int(json, "cards", figure->cards);
         json_member_bool(json, "proven", figure->is_proven);
         json_write_key(json, STR("fps"));
         json_write_number(json, "%.1f", figure->fps);
