@@ -106,6 +106,28 @@ static bool can_add(Pair *p)
     return fixed_same_unit(p->x, p->y) && difference <= MAX_SHIFT && difference >= -MAX_SHIFT;
 }
 
+/* Whether a constant operand is taken into the epilogue of the other one, which costs nothing. */
+static bool has_epilogue_constant(OnnxLowering *lw)
+{
+    int axis;
+    for (uint32_t i = 0; i < 2; i++)
+        if (lower_array(lw, op_operand(lw->node, 1 - i)) && epilogue_takes(lw, i, &axis))
+            return true;
+    return false;
+}
+
+/* A sum of integers whose units differ, in front of a quantizer. */
+static bool add_ahead_of_quantizer(Pair *p, bool is_bare)
+{
+    Fixed result;
+    OnnxLowering *lw = p->lw;
+    if (!(is_bare && requant_build_add(lw, p->x, p->y, &result)) &&
+        !requant_build_fine_sum(lw, p->x, p->y, &result))
+        return false;
+    lower_result(lw, &result);
+    return true;
+}
+
 /* *done tells whether the node was lowered; false: diagnosed. */
 static bool lower_pair(OnnxLowering *lw, bool *done)
 {
@@ -113,21 +135,17 @@ static bool lower_pair(OnnxLowering *lw, bool *done)
     bool is_sum = op->def == ONNX(ADD) || op->def == ONNX(SUB);
     *done = false;
     if (!is_sum && op->def != ONNX(MUL)) return true;
-    bool has_constant = lower_array(lw, op_operand(op, 0)) || lower_array(lw, op_operand(op, 1));
-    if (has_constant && !is_sum) return true;
+    bool is_deferred = has_epilogue_constant(lw);
+    if (!is_sum && is_deferred) return true;
     Pair p = {.lw = lw};
-    p.x = lower_fixed_bare(lw, 0);
-    p.y = p.x ? lower_fixed_bare(lw, 1) : NULL;
+    p.x = is_deferred ? lower_fixed_bare(lw, 0) : lower_fixed(lw, 0);
+    p.y = !p.x ? NULL : is_deferred ? lower_fixed_bare(lw, 1) : lower_fixed(lw, 1);
     if (!p.x || !p.y || p.x->zero != 0 || p.y->zero != 0) return true;
-    Fixed result;
+    bool is_bare = !p.x->epilogue && !p.y->epilogue;
     *done = true;
-    if (is_sum && can_add(&p)) return add_integers(&p);
-    if (!is_sum) return multiply_integers(&p);
-    if (is_sum && !has_constant && requant_build_add(lw, p.x, p.y, &result)) {
-        lower_result(lw, &result);
-        return true;
-    }
-    *done = false;
+    if (is_bare && is_sum && can_add(&p)) return add_integers(&p);
+    if (is_bare && !is_sum) return multiply_integers(&p);
+    *done = is_sum && !is_deferred && add_ahead_of_quantizer(&p, is_bare);
     return true;
 }
 

@@ -157,7 +157,12 @@ class Network:
         return self.curve(tensor, kind, np.maximum(0, np.minimum(1, alpha * x + beta)), alpha=0.2)
 
     def residual(self, tensor):
-        other = self.quantized(self.pointwise(tensor))
+        """The branch is quantized before the sum, or with the sum only."""
+        other = self.pointwise(tensor)
+        if self.rng.random() < 0.5:
+            other = self.quantized(other)
+        elif self.rng.random() < 0.5:
+            other = self.batch_norm(other)
         return Tensor(self.node("Add", [tensor.name, other.name]), tensor.value + other.value)
 
     def pointwise(self, tensor):

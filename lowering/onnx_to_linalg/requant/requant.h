@@ -6,6 +6,7 @@
  *   requant_shift.c shifts, where the units are equal
  *   requant.c       any other function of one tensor, with its forms (internal.h)
  *   requant_add.c   functions of two tensors, as at the end of residual branches
+ *   requant_fine_sum.c  sums that have no exact form
  *
  * A quantizer is known by a QuantizerSpec, the function before it by the epilogue of its operand
  * (values/values.h). Results are recorded in the OnnxLowering, nothing is owned by the caller. The
@@ -56,6 +57,12 @@ bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, 
  * quantizer, builds that quantizer as one function of both fixed operands; *out gets its result.
  * False, no diagnostic: there is no such quantizer, or no exact form. */
 bool requant_build_add(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *out) MUST_CHECK;
+/* lw->node is a sum or difference of floats, x and y its operands with what is deferred of them. If it
+ * is used only by sums, Relus and nodes that move elements that end in a quantizer, builds it in
+ * integers of that quantizer's grid, as much finer as makes rounding no worse than that of floats.
+ * False, no diagnostic: there is no such quantizer, or the integers would be too wide. */
+bool requant_build_fine_sum(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
+    MUST_CHECK;
 
 /* Lower lw->node, a quantizer or a DequantizeLinear. False: diagnosed. */
 bool quantizer_lower(OnnxLowering *lw);
