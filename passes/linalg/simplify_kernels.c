@@ -6,12 +6,14 @@
  *   generic(x, equal numbers), element-wise  ->  a number in its payload
  *   x[0, i], element-wise    ->  x[d, i] of the loop d that runs once; a copy may then be x itself
  *   pad by values that are constants  ->  pad by numbers
+ *   map  ->  generic, as the generalization of named ops leaves linalg.map alone, like upstream's
  * Nothing that computes on streams is fused: in the payload of a sum or window it would run once per term
  * instead of once per element, and a requantizer would leave the sum that it is the epilogue of.
  * Requires: named ops generalized.
  * Changes: linalg.generic on tensors, and constants.
  * Preserves: the values computed.
  * Tests: lit/passes/linalg/simplify-kernels.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "passes/linalg/internal.h"
@@ -140,12 +142,32 @@ static bool pad_by_numbers(Rewriter *rw, Op *op, void *user)
     return known;
 }
 
+/* The body of a generic has an argument for the init, too. */
+static bool generalize_map(Rewriter *rw, Op *op, void *user)
+{
+    (void)user;
+    uint32_t inputs = linalg_input_count(op);
+    Value **values = xcalloc(op->operand_count, sizeof *values);
+    for (uint32_t i = 0; i < op->operand_count; i++) values[i] = op_operand(op, i);
+    Op *generic = linalg_build_generic(&rw->b, values, inputs, values + inputs, 1,
+                                       linalg_indexing_maps(op), linalg_iterator_types(op));
+    block_erase(linalg_body(generic));
+    region_take(op_region(generic, 0), op_region(op, 0));
+    (void)block_add_arg(linalg_body(generic), type_elem(values[inputs]->type), op->loc);
+    op_set_attr(generic, DFG_ATTR_NAME, op_attr(op, DFG_ATTR_NAME));
+    op_set_attr(generic, DFG_ATTR_TENSORS, op_attr(op, DFG_ATTR_TENSORS));
+    rewriter_replace_one(rw, op, op_result(generic, 0));
+    free_ptr((void **)&values);
+    return true;
+}
+
 static bool run(Pass *pass, Op *func)
 {
     PatternSet set;
     patterns_init(&set, pass->ctx);
     pattern_add(&set, "read-through-copies", LINALG(GENERIC), 1, read_through_copies);
     pattern_add(&set, "index-unit-dims", LINALG(GENERIC), 1, index_unit_dims);
+    pattern_add(&set, "generalize-map", LINALG(MAP), 1, generalize_map);
     pattern_add(&set, "pad-by-numbers", TENSOR(PAD), 1, pad_by_numbers);
     fuse_add_elementwise_constants(&set);
     fuse_add_transpose_constants(&set);
