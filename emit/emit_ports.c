@@ -204,6 +204,7 @@ static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, EmitPort 
     port->is_input = uses.reads;
     port->is_weights = attr_dict_get_c(attrs, EMITHLS_ATTR_WEIGHTS) != NULL;
     port->beat_bits = attr_dict_int(attrs, EMITHLS_ATTR_BEAT, 0);
+    port->loading_cycles = attr_dict_int(attrs, EMITHLS_ATTR_LOADING, 0);
     if (type_is_a(arg->type, &emithls_type_array)) {
         port->bus = emithls_array_elem(arg->type);
         port->bus_words = emithls_array_dim(arg->type, 0);

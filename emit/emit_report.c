@@ -457,6 +457,7 @@ static void add_ports(Emitter *e, JsonWriter *w)
         json_member_string(w, "interface", port->bus ? STR("m_axi") : STR("axis"));
         if (port->beat_bits) json_member_bool(w, "tlast", true);
         if (port->is_weights) json_member_bool(w, "weights", true);
+        if (port->loading_cycles) json_member_int(w, "loading_cycles", port->loading_cycles);
         json_member_array(w, "shape");
         for (uint32_t d = 0; d < port->rank; d++) json_write_int(w, port->shape[d]);
         json_end_array(w);

@@ -36,16 +36,17 @@ typedef struct EmitPort {
     const char *name; /* C++ */
     Str tensor;       /* the model's name */
     bool is_input;
-    const Type *word;    /* of the stream */
-    const Type *bus;     /* of a memory, or NULL */
-    int64_t bus_words;   /* of a memory, per frame */
-    int64_t beat_bits;   /* of a DMA's stream; 0: it is none */
-    const char *beat;    /* of a DMA's stream: C++ type of a beat */
-    const char *convert; /* and function between beats and words */
-    bool is_weights;     /* what loaded tables come through */
-    int64_t instance;    /* of a tile, from 0; ports of the first one have the files */
-    uint32_t first;      /* which port of the first instance it is, where it is of another one */
-    bool is_unsigned;    /* of 64 bits, which stand for themselves; has no quantizer */
+    const Type *word;       /* of the stream */
+    const Type *bus;        /* of a memory, or NULL */
+    int64_t bus_words;      /* of a memory, per frame */
+    int64_t beat_bits;      /* of a DMA's stream; 0: it is none */
+    const char *beat;       /* of a DMA's stream: C++ type of a beat */
+    const char *convert;    /* and function between beats and words */
+    bool is_weights;        /* what loaded tables come through */
+    int64_t loading_cycles; /* of such a port: iterations of the loops that load; else 0 */
+    int64_t instance;       /* of a tile, from 0; ports of the first one have the files */
+    uint32_t first;         /* which port of the first instance it is, where it is of another one */
+    bool is_unsigned;       /* of 64 bits, which stand for themselves; has no quantizer */
     uint32_t rank;
     int64_t *shape;        /* in the model */
     uint32_t *order;       /* model dimension behind each dimension of the stream */

@@ -80,8 +80,8 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
          NULL},
         {"weights", FLAG_TEXT, &options->weights, "rom|load|load:BITS|stream",
          "Weights in ROMs (default), or in memories that are loaded at start-up, through a port of "
-         "8, 16, 32 or 64 bits (default), or, where that is better, in memory outside, from which "
-         "they are read while they are used",
+         "64 bits or of BITS, a power of two from 8 to 512, or, where that is better, in memory "
+         "outside, from which they are read while they are used",
          NULL},
         {"control", FLAG_CHOICE, &options->control, "chain|hs|none",
          "How frames are started: by ap_start, with ap_continue (default) or without it, or not at "
@@ -134,7 +134,7 @@ void compile_flags_add_last(Flags *flags, CompileFlags *options)
 /* "rom", "load" or "load:BITS". False: it is none of them. */
 static bool parse_weights(const char *text, CompileOptions *out)
 {
-    static const char *const widths[] = {"8", "16", "32", "64"};
+    static const char *const widths[] = {"8", "16", "32", "64", "128", "256", "512"};
     if (strcmp(text, "rom") == 0) return true;
     out->streams_weights = strcmp(text, "stream") == 0;
     if (out->streams_weights) return true;
@@ -283,8 +283,9 @@ static bool check(const CompileFlags *options, StrBuf *why)
     if (options->compile.residual && !driver_residual_is_valid(options->compile.residual))
         return flags_wrong(why, "--residual takes all, none, or a list of add, reuse and merge");
     if (!options->knows_weights)
-        return flags_wrong(why,
-                           "--weights takes rom, stream, load, or load:BITS with 8, 16, 32 or 64");
+        return flags_wrong(
+            why,
+            "--weights takes rom, stream, load, or load:BITS with 8, 16, 32, 64, 128, 256 or 512");
     if (compile->streams_weights && !check_streaming(options, why)) return false;
     if (strcmp(options->control, "chain") != 0 && strcmp(options->interface, "m_axi") == 0)
         return flags_wrong(why,

@@ -234,7 +234,7 @@ static bool verify_table(Op *op)
     return emithls_loaded_is_valid(op) ||
            op_error(
                op, "chain and per_word are of loaded tables of integers, of which words of at most "
-                   "64 bits hold that many");
+                   "512 bits hold that many");
 }
 
 static bool verify_get(Op *op, SymbolTables *tables)

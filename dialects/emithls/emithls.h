@@ -46,6 +46,9 @@ enum {
 #define EMITHLS_ATTR_WORD "emithls.word"
 #define EMITHLS_ATTR_WEIGHTS "emithls.weights"
 #define EMITHLS_ATTR_PORT_CHAIN "emithls.chain"
+/* Of such a port, too: iterations that loading takes, one process after the other, an i64. Written by
+ * load-weights; read by emit. */
+#define EMITHLS_ATTR_LOADING "emithls.loading_cycles"
 /* Also among them: that the stream comes from a DMA or goes to one, in beats of that many bits with
  * TKEEP, and with TLAST at the end of a frame; an i64. Written by add-dma-ports and load-weights;
  * read by emithls_to_rtl and emit. */
@@ -133,13 +136,16 @@ bool emithls_parse_func(OpParser *p);
 void emithls_print_func(OpPrinter *p, const Op *op);
 Op *emithls_top(const Op *module); /* the func marked `top`, or NULL */
 /* Loaded tables: whether per_word is right; how many words of the port of weights they are, the last of
- * which may be filled in part, and one of them, in its lowest bits. Tests: lit/passes/dfg/load-weights-packed.mir */
+ * which may be filled in part; how many integers such a word is, one or several of 64 bits; and one of
+ * them, with elements from its lowest bits up. Tests: lit/passes/dfg/load-weights-packed.mir */
 bool emithls_loaded_is_valid(const Op *table);
 /* Whether an op is a table that comes through the port of weights with these attributes. */
 bool emithls_is_loaded_by(const Op *op, const Attr *port);
 int64_t emithls_loaded_per_word(const Op *table);
 int64_t emithls_loaded_words(const Op *table);
-int64_t emithls_loaded_word(const Op *table, int64_t number);
+enum { EMITHLS_MAX_LOADED_UNITS = 8 };
+int64_t emithls_loaded_units(const Op *table);
+int64_t emithls_loaded_word(const Op *table, int64_t number, int64_t unit);
 /* How an emithls.dataflow is started: "chain", "hs" or "none"; NULL if it says anything else. */
 const char *emithls_control(const Op *dataflow);
 /* Ops that are no work of a process: declarations and pragmas. */

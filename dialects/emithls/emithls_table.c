@@ -8,12 +8,29 @@ int64_t emithls_loaded_per_word(const Op *table)
     return per_word ? attr_int_value(per_word) : 1;
 }
 
+/* Most elements that an integer of 64 bits has, a power of two; 0: none fits. */
+static int64_t most_per_unit(const Type *tensor)
+{
+    enum { UNIT = 64 };
+    int64_t most = UNIT / (int64_t)type_width(type_elem(tensor)), count = 1;
+    while (count * 2 <= most) count *= 2;
+    return most == 0 ? 0 : count;
+}
+
 static bool fits_words(const Type *tensor, int64_t per_word)
 {
-    enum { MAX_WORD = 64 };
-    const Type *elem = type_elem(tensor);
-    return per_word >= 1 && type_is_integer(elem) &&
-           per_word <= MAX_WORD / (int64_t)type_width(elem);
+    if (per_word < 1 || !type_is_integer(type_elem(tensor))) return false;
+    int64_t per_unit = most_per_unit(tensor);
+    if (per_word <= per_unit) return true;
+    for (int64_t units = 2; units <= EMITHLS_MAX_LOADED_UNITS; units *= 2)
+        if (per_unit * units == per_word) return per_unit > 0;
+    return false;
+}
+
+int64_t emithls_loaded_units(const Op *table)
+{
+    int64_t per_unit = most_per_unit(op_attr(table, "value")->type);
+    return per_unit > 0 ? i64_max(1, emithls_loaded_per_word(table) / per_unit) : 1;
 }
 
 static int64_t number_or_0(const Attr *number)
@@ -51,11 +68,13 @@ int64_t emithls_loaded_words(const Op *table)
     return (dense_count(op_attr(table, "value")) + per_word - 1) / per_word;
 }
 
-int64_t emithls_loaded_word(const Op *table, int64_t number)
+int64_t emithls_loaded_word(const Op *table, int64_t number, int64_t unit)
 {
     const Attr *value = op_attr(table, "value");
-    int64_t count = emithls_loaded_per_word(table), first = number * count;
-    if (count == 1) return dense_i64(value, number);
+    int64_t count = emithls_loaded_per_word(table) / emithls_loaded_units(table),
+            first = (number * emithls_loaded_units(table) + unit) * count;
+    if (first >= dense_count(value)) return 0;
+    if (count == 1) return dense_i64(value, first);
     uint32_t width = type_width(type_elem(value->type));
     uint64_t word = 0, mask = ((uint64_t)1 << width) - 1; /* several fit 64 bits */
     for (int64_t i = i64_min(count, dense_count(value) - first); i-- > 0;)

@@ -60,7 +60,7 @@ int64_t kernels_weights_words(const KernelSet *set, const KernelWeights *w)
     const Attr *attrs = op_attr(set->system, DFG_ATTR_PORT_ATTRS)->u.array.items[w->port];
     int64_t words = 0;
     return type_element_count(attr_dict_get_c(attrs, EMITHLS_ATTR_FRAME)->u.type_value, &words)
-               ? words
+               ? words / emithls_lanes(emithls_stream_word(stream_of(set, w)))
                : 0;
 }
 
@@ -147,7 +147,8 @@ void kernels_print_weights_json(const KernelSet *set, JsonWriter *w)
         if (!set->is_dp) json_member_int(w, "card", row->place.card);
         json_member_int(w, "die", row->place.die);
         if (bank.len > 0) json_member_string(w, "bank", bank);
-        json_member_int(w, "width", type_width(emithls_stream_word(stream_of(set, row))));
+        const Type *word = emithls_stream_word(stream_of(set, row));
+        json_member_int(w, "width", type_width(emithls_scalar(word)) * emithls_lanes(word));
         json_member_int(w, "words", kernels_weights_words(set, row));
         json_member_string(w, "file", strbuf_str(&file));
         json_end_object(w);

@@ -15,21 +15,25 @@ typedef struct LoadedTable {
     size_t order; /* in which tables were found */
     /* Set by load_table_plan. */
     int64_t chunk;    /* elements that are taken in an iteration */
-    int64_t per_word; /* elements of a word of the chain, a power of two */
+    int64_t units;    /* integers that a word of the chain has */
+    int64_t per_word; /* elements of a word, a power of two; each unit has as many of them */
     bool gathers;     /* rows of several chunks are gathered in registers */
     /* Set by load_table_declare. */
     Value *row;  /* these registers, or NULL */
-    Value *word; /* a word of several chunks while it is taken apart, or NULL */
+    Value *word; /* a word of several chunks or units while it is taken apart, or NULL */
 } LoadedTable;
 
 /* Decides how a table comes; has_rows: elements along its last dimension make a word of the memory,
- * or are banks that are written together. word_bits: of the chain, no less than an element has. */
+ * or are banks that are written together. word: of the chain, an integer or several of 64 bits, none of
+ * fewer bits than an element. */
 /* A variable beside a table, "x_row". */
 Value *load_table_variable(EmithlsNest *nest, const Op *table, const char *what, const Type *elem,
                            const int64_t *dims, uint32_t rank);
 /* Name of the counter of loop `i` over a table's dimensions. */
 const char *load_table_counter(uint32_t i);
-void load_table_plan(LoadedTable *t, bool has_rows, uint32_t word_bits);
+void load_table_plan(LoadedTable *t, bool has_rows, const Type *word);
+/* Iterations in which it is filled. */
+int64_t load_table_trips(const LoadedTable *t);
 /* Declares the registers that loading takes, in front of `place`. word: type of the chain's words. */
 void load_table_declare(LoadedTable *t, Op *place, const Type *word);
 /* Builds the nest that fills the variable from the words of the chain. */

@@ -4,6 +4,7 @@
  * word may hold fewer. An iteration takes a chunk, elements of one word and of one row of the memory.
  * A row that takes several chunks, or is a word of bits, is gathered in registers, because a memory of
  * wide words is never written in part; a word of several chunks waits in a register and is shifted.
+ * A word of more than 64 bits is several integers of 64 bits, in which elements lie alike.
  * Tests: lit/passes/dfg/load-weights*.mir, test/e2e */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
@@ -50,14 +51,29 @@ static int64_t parts(const LoadedTable *t)
     return t->per_word / t->chunk;
 }
 
-void load_table_plan(LoadedTable *t, bool has_rows, uint32_t word_bits)
+/* Elements of an integer of a word. */
+static int64_t per_unit(const LoadedTable *t)
 {
-    int64_t lanes = table_dim(t, table_rank(t) - 1);
+    return t->per_word / t->units;
+}
+
+void load_table_plan(LoadedTable *t, bool has_rows, const Type *word)
+{
+    int64_t lanes = table_dim(t, table_rank(t) - 1), bits = type_width(emithls_scalar(word));
     has_rows |= has_words(t);
+    t->units = emithls_lanes(word);
     t->per_word = 1;
-    while (t->per_word * 2 * element_width(t) <= word_bits) t->per_word *= 2;
+    while (t->per_word * 2 * element_width(t) <= bits) t->per_word *= 2;
+    t->per_word *= t->units;
     t->chunk = has_rows ? i64_gcd(lanes, t->per_word) : 1;
     t->gathers = has_words(t) || (has_rows && t->chunk < lanes);
+}
+
+int64_t load_table_trips(const LoadedTable *t)
+{
+    int64_t trips = 1;
+    for (uint32_t i = 0; i < table_rank(t); i++) trips *= steps(t, i);
+    return trips;
 }
 
 const char *load_table_counter(uint32_t i)
@@ -85,7 +101,8 @@ void load_table_declare(LoadedTable *t, Op *place, const Type *word)
         t->row = load_table_variable(&nest, t->table, "row", elem, &lanes, !has_words(t));
         if (!has_words(t)) emithls_nest_partition(&nest, t->row, 1);
     }
-    if (parts(t) > 1) t->word = load_table_variable(&nest, t->table, "word", word, NULL, 0);
+    if (parts(t) > 1 || t->units > 1)
+        t->word = load_table_variable(&nest, t->table, "word", word, NULL, 0);
 }
 
 /* The loops of the nest, over the chunks. */
@@ -93,7 +110,8 @@ typedef struct LoadNest {
     LoopSpec loops[MAX_TABLE_RANK];
     uint32_t loop_count;
     const AffineExpr *index[MAX_TABLE_RANK]; /* the chunk's place along each dimension */
-    const AffineExpr *part;                  /* number of the chunk in its word */
+    const AffineExpr *chunk;                 /* number of the chunk */
+    const AffineExpr *part;                  /* the same in its word */
 } LoadNest;
 
 static LoadNest plan_nest(const EmithlsNest *nest, const LoadedTable *t)
@@ -109,26 +127,68 @@ static LoadNest plan_nest(const EmithlsNest *nest, const LoadedTable *t)
         if (extents[i] > 1) load.loops[load.loop_count++] = (LoopSpec){name, extents[i]};
     }
     if (load.loop_count == 0) load.loops[load.loop_count++] = (LoopSpec){load_table_counter(0), 1};
-    load.part = affine_mod(emithls_affine_flatten(nest->b.ctx, load.index, extents, rank),
-                           affine_const(nest->b.ctx, parts(t)));
+    load.chunk = emithls_affine_flatten(nest->b.ctx, load.index, extents, rank);
+    load.part = affine_mod(load.chunk, affine_const(nest->b.ctx, parts(t)));
     return load;
 }
 
-/* The next chunk, in the lowest bits. */
+/* word = word >> bits of a chunk. index: of the integer that is shifted, if it is one of several. */
+static Value *shift_bits(EmithlsNest *nest, const LoadedTable *t, const AffineExpr **index,
+                         uint32_t rank)
+{
+    Value *word = emithls_nest_load(nest, t->word, index, rank);
+    Value *bits =
+        emithls_nest_constant(nest, attr_int(word->type, t->chunk * (int64_t)element_width(t)));
+    emithls_nest_store(nest, build_binary(&nest->b, ARITH(SHRUI), word->type, word, bits), t->word,
+                       index, rank);
+    return word;
+}
+
+/* The next chunk in the lowest bits; NULL: it is at the beginning of t->word, which has several
+ * units. */
 static Value *next_chunk(EmithlsNest *nest, const LoadedTable *t, const LoadNest *load,
                          Value *chain_in)
 {
     if (!t->word) return emithls_nest_read(nest, chain_in);
     const bool is_eq = true;
-    NestMark mark = emithls_nest_open_if(nest, &load->part, &is_eq, 1);
+    NestMark mark = {nest->b.block, nest->b.before, nest->count};
+    if (parts(t) > 1) mark = emithls_nest_open_if(nest, &load->part, &is_eq, 1);
     emithls_nest_store(nest, emithls_nest_read(nest, chain_in), t->word, NULL, 0);
     emithls_nest_close(nest, mark);
-    Value *word = emithls_nest_load(nest, t->word, NULL, 0);
-    Value *bits =
-        emithls_nest_constant(nest, attr_int(word->type, t->chunk * (int64_t)element_width(t)));
-    emithls_nest_store(nest, build_binary(&nest->b, ARITH(SHRUI), word->type, word, bits), t->word,
-                       NULL, 0);
-    return word;
+    return t->units > 1 ? NULL : shift_bits(nest, t, NULL, 0);
+}
+
+/* word[k] = word[k + count] */
+static void shift_units(EmithlsNest *nest, const LoadedTable *t, int64_t count)
+{
+    LoopSpec loop = {"k", t->units - count};
+    const AffineExpr *to = affine_dim(nest->b.ctx, nest->count), *from = affine_add_c(to, count);
+    NestMark mark = emithls_nest_open(nest, "units", &loop, 1, LOOP_UNROLLED, -1, -1);
+    emithls_nest_store(nest, emithls_nest_load(nest, t->word, &from, 1), t->word, &to, 1);
+    emithls_nest_close(nest, mark);
+}
+
+/* Of a word of several units, moves what is behind the chunk to the beginning: whole units, or what
+ * the first one has left, and after its last chunk the next unit. */
+static void next_part(EmithlsNest *nest, const LoadedTable *t, const LoadNest *load)
+{
+    if (t->units == 1 || parts(t) == 1) return;
+    int64_t of_unit = per_unit(t) / t->chunk; /* 0: a chunk has several units */
+    if (of_unit <= 1) {
+        shift_units(nest, t, t->chunk / per_unit(t));
+        return;
+    }
+    const AffineExpr *count = affine_const(nest->b.ctx, of_unit),
+                     *next = affine_mod(affine_add_c(load->chunk, 1), count),
+                     *inside = affine_add_c(next, -1), *first = affine_const(nest->b.ctx, 0);
+    bool is_eq = true;
+    NestMark mark = emithls_nest_open_if(nest, &next, &is_eq, 1);
+    shift_units(nest, t, 1);
+    emithls_nest_close(nest, mark);
+    is_eq = false;
+    mark = emithls_nest_open_if(nest, &inside, &is_eq, 1);
+    shift_bits(nest, t, &first, 1);
+    emithls_nest_close(nest, mark);
 }
 
 /* An element of a chunk; lane: an expression over the counters. */
@@ -136,7 +196,13 @@ static Value *element_of(EmithlsNest *nest, const LoadedTable *t, Value *chunk,
                          const AffineExpr *lane)
 {
     const Type *elem = element_type(t);
-    if (t->chunk > 1) {
+    if (!chunk) {
+        const AffineExpr *units = affine_const(nest->b.ctx, per_unit(t)),
+                         *unit = affine_floordiv(lane, units);
+        lane = affine_mod(lane, units);
+        chunk = emithls_nest_load(nest, t->word, &unit, 1);
+    }
+    if (t->chunk > 1 && per_unit(t) > 1) {
         Value *bit = emithls_nest_index(nest, affine_mul_c(lane, element_width(t)));
         bit = build_unary(&nest->b, ARITH(INDEX_CAST), chunk->type, bit);
         chunk = build_binary(&nest->b, ARITH(SHRUI), chunk->type, chunk, bit);
@@ -220,5 +286,6 @@ void load_table(EmithlsNest *nest, const LoadedTable *t, Value *chain_in)
         store_chunk(nest, t, chunk, t->variable, load.index, rank,
                     affine_mul_c(load.index[rank - 1], t->chunk));
     }
+    next_part(nest, t, &load);
     emithls_nest_close(nest, mark);
 }

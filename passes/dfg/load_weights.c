@@ -23,7 +23,7 @@
 #include "passes/dfg/internal.h"
 #include "passes/dfg/passes.h"
 
-enum { CHAIN_DEPTH = 2, MIN_WORD = 8, MAX_WORD = 64 };
+enum { CHAIN_DEPTH = 2, MIN_WORD = 8, UNIT = 64, MAX_WORD = UNIT * EMITHLS_MAX_LOADED_UNITS };
 
 typedef struct LoadChain {
     Context *ctx;
@@ -66,7 +66,7 @@ static bool is_loadable(const LoadChain *chain, const Op *get)
     const Op *bind = pragma_of(array, EMITHLS(BIND_STORAGE));
     return (uintptr_t)ptrmap_get(&chain->gets, table) == 1 && bind && !has_many_ports(bind) &&
            type_is_integer(emithls_scalar(emithls_array_elem(array->type))) &&
-           type_width(emithls_scalar(emithls_array_elem(array->type))) <= MAX_WORD;
+           type_width(emithls_scalar(emithls_array_elem(array->type))) <= UNIT;
 }
 
 /* A memory that one process writes and reads. */
@@ -123,14 +123,16 @@ static void collect(LoadChain *chain, Op *func)
         if (op->def == EMITHLS(GET) && is_loadable(chain, op)) declare_variable(chain, func, op);
 }
 
-/* At least `width` bits, and as wide as the widest element. */
+/* At least `width` bits, and as wide as the widest element; beyond 64 bits integers of 64 bits. */
 static const Type *chain_word(const LoadChain *chain, uint32_t width)
 {
     for (size_t i = 0; i < chain->tables.len; i++) {
         const Type *elem = emithls_scalar(emithls_array_elem(chain->tables.data[i].variable->type));
         while (width < type_width(elem)) width *= 2;
     }
-    return type_i(chain->ctx, width);
+    int64_t units = width / UNIT;
+    return units > 1 ? type_vector(type_i(chain->ctx, UNIT), &units, 1, NULL)
+                     : type_i(chain->ctx, width);
 }
 
 /* The body begins after the declarations, before the first loop. */
@@ -205,16 +207,21 @@ static bool has_dma(const Op *top)
            attr_dict_get_c(ports->u.array.items[0], EMITHLS_ATTR_BEAT) != NULL;
 }
 
-static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words)
+static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words, int64_t trips)
 {
     Context *ctx = chain->ctx;
-    const Type *frame = type_tensor(chain->word, &words, 1, NULL);
-    NamedAttr items[4] = {build_named_attr(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
-                          build_named_attr(ctx, EMITHLS_ATTR_WEIGHTS, attr_unit(ctx))};
-    uint32_t count = 2;
+    const int64_t lanes = emithls_lanes(chain->word), elements = words * lanes;
+    const Type *frame = type_tensor(emithls_scalar(chain->word), &elements, 1, NULL);
+    NamedAttr items[6] = {build_named_attr(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
+                          build_named_attr(ctx, EMITHLS_ATTR_WEIGHTS, attr_unit(ctx)),
+                          build_named_attr(ctx, EMITHLS_ATTR_LOADING, attr_i64(ctx, trips))};
+    uint32_t count = 3;
+    if (lanes > 1)
+        items[count++] = build_named_attr(ctx, EMITHLS_ATTR_WORD, attr_i64_array(ctx, &lanes, 1));
     if (has_dma(chain->top))
-        items[count++] = build_named_attr(ctx, EMITHLS_ATTR_BEAT,
-                                          attr_i64(ctx, emithls_beat_bits(chain->word, 1)));
+        items[count++] =
+            build_named_attr(ctx, EMITHLS_ATTR_BEAT,
+                             attr_i64(ctx, emithls_beat_bits(emithls_scalar(chain->word), lanes)));
     if (chain->number > 0)
         items[count++] =
             build_named_attr(ctx, EMITHLS_ATTR_PORT_CHAIN, attr_i64(ctx, chain->number));
@@ -251,10 +258,12 @@ static size_t chain_end(const LoadChain *chain, size_t first)
 
 static void connect_chain(LoadChain *chain, size_t first, size_t behind, Op *dataflow, Op *place)
 {
-    int64_t words = 0;
-    for (size_t i = first; i < behind; i++)
+    int64_t words = 0, trips = 0;
+    for (size_t i = first; i < behind; i++) {
         words += emithls_loaded_words(chain->tables.data[i].table);
-    Value *link = add_port(chain, dataflow, words);
+        trips += load_table_trips(&chain->tables.data[i]);
+    }
+    Value *link = add_port(chain, dataflow, words, trips);
     for (size_t end; first < behind; first = end) {
         Op *func = chain->tables.data[first].func, *call = port_process_call_to(chain->top, func);
         end = function_end(chain, first);
@@ -308,7 +317,7 @@ static void plan_tables(LoadChain *chain, uint32_t width)
         LoadedTable *t = &chain->tables.data[i];
         bool has_rows = pragma_of(t->variable, EMITHLS(ARRAY_RESHAPE)) ||
                         pragma_of(t->variable, EMITHLS(ARRAY_PARTITION));
-        load_table_plan(t, has_rows, type_width(chain->word));
+        load_table_plan(t, has_rows, chain->word);
         if (t->per_word > 1)
             op_set_attr(t->table, EMITHLS_ATTR_PER_WORD, attr_i64(chain->ctx, t->per_word));
     }
@@ -318,7 +327,8 @@ static bool load_weights(Pass *pass, Op *module)
 {
     uint32_t width = (uint32_t)pass_int(pass, "width");
     if ((width & (width - 1)) != 0)
-        return op_emit_error(module, "width must be 8, 16, 32 or 64, but got %u", width);
+        return op_emit_error(module, "width must be 8, 16, 32, 64, 128, 256 or 512, but got %u",
+                             width);
     LoadChain chain = {.ctx = module->ctx, .top = emithls_top(module)};
     Op *dataflow = chain.top ? find_dataflow(chain.top) : NULL;
     if (!dataflow || !op_attr(chain.top, DFG_ATTR_PORT_ATTRS))
@@ -344,7 +354,8 @@ const PassDef pass_load_weights = {
     .summary = "Fill the memories of weights at start-up through a chain of processes",
     .anchor = "builtin.module",
     .options = OPTIONS({"width", OPTION_INT, "64",
-                        "bits of the port: 8, 16, 32 or 64; more where an element has more",
+                        "bits of the port: 8, 16, 32, 64, 128, 256 or 512; more where an element "
+                        "has more",
                         .min = MIN_WORD, .max = MAX_WORD}),
     .run = load_weights,
 };

@@ -110,13 +110,16 @@ static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPo
     port->array = port->weights;
     FOR_EACH_OP(op, design->top->block) {
         int64_t words = emithls_is_loaded_by(op, attrs) ? emithls_loaded_words(op) : 0;
-        for (int64_t i = 0; port->weights && i < words && used < port->count; i++)
-            array_set_i64(port->weights, used++, emithls_loaded_word(op, i));
+        if (words > 0 && (words * emithls_lanes(word) > port->count - used || !port->weights))
+            break;
+        for (int64_t i = 0; i < words; i++)
+            for (int64_t unit = 0; unit < emithls_lanes(word); unit++)
+                array_set_i64(port->weights, used++, emithls_loaded_word(op, i, unit));
     }
     return (port->weights && used == port->count) ||
            op_error(design->top, "port '%.*s' takes %lld words, but the tables have %lld",
-                    STR_ARG(argument_name(design, port->arg)), (long long)port->count,
-                    (long long)used);
+                    STR_ARG(argument_name(design, port->arg)),
+                    (long long)(port->count / port->lanes), (long long)(used / port->lanes));
 }
 
 bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,

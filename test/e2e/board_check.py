@@ -404,12 +404,12 @@ def main():
             card("xrt-stream", "--device=u50", "--fps=2000", "--weights=stream", f"--folding={pinned}")
 
         cases = [("xrt-u250", lambda: card("xrt-u250", "--device=u250", "--fps=2000")),
-                 ("xrt-weights", lambda: card("xrt-weights", "--device=u50", "--fps=2000", "--weights=load")),
+                 ("xrt-weights", lambda: card("xrt-weights", "--device=u50", "--fps=2000", "--weights=load:512")),
                  ("xrt-stream", streamed),
                  ("pynq-z2", lambda: whole("pynq-z2", "xc7z020-1clg400c", "--device=pynq-z2")),
                  ("errors", lambda: check_driver_errors(project("pynq-z2", "--device=pynq-z2"), folder)),
                  ("wrong", lambda: check_wrong_scripts(project("pynq-z2", "--device=pynq-z2"), "xc7z020-1clg400c")),
-                 ("kv260", lambda: whole("kv260", "xck26-sfvc784-2LV-c", "--weights=load", "--control=none", "--rewind=off")),
+                 ("kv260", lambda: whole("kv260", "xck26-sfvc784-2LV-c", "--weights=load:128", "--control=none", "--rewind=off")),
                  ("random", lambda: check_random_ports(folder, tools)),
                  ("hostile", lambda: check_hostile(tools, folder)),
                  ("refused", lambda: check_refusals(tools, folder)),

@@ -132,7 +132,7 @@ def check_packing(tools, folder):
 
 def check_library(tools, folder, x):
     """Weights that a DMA loads, through libcsim.so."""
-    project = library_check.Project(tools, folder, "loaded", SMALL, "--interface=dma", "--weights=load:32")
+    project = library_check.Project(tools, folder, "loaded", SMALL, "--interface=dma", "--weights=load:256")
     np.save(folder / "l.npy", x)
     project.check_ports()
     project.check_runs(folder / "l.npy", len(x))

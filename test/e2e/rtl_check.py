@@ -66,7 +66,7 @@ PRIMITIVES = ("xilinx", "generic")
 REWINDS = "rewinding"
 STYLES = {"stalled": ("--rewind=off",), REWINDS: ("--rewind=on",),
           "flushing": ("--rewind=off", "--pipeline-style=flushing"),
-          "loaded": ("--rewind=off", "--weights=load")}
+          "loaded": ("--rewind=off", "--weights=load:128")}
 DESIGNS = [ROOT / "lit" / "lowering" / "emithls_to_rtl" / f"{name}.mir"
            for name in ("loops", "once", "flush", "interval", "moved", "early")]
 LEAST = 2                               # depth that every FIFO has

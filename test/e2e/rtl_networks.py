@@ -31,7 +31,7 @@ import numpy as np
 from design_cases import judge
 from run_check import Failure, check_equal
 
-STYLES = {"default": (), "flushing": ("--pipeline-style=flushing",), "loaded": ("--weights=load",)}
+STYLES = {"default": (), "flushing": ("--pipeline-style=flushing",), "loaded": ("--weights=load:256",)}
 NETWORKS = {                            # options of ming compile, and styles
     "two_layers": ((), tuple(STYLES)),
     "add_into_sum": ((), ("default",)),

@@ -676,7 +676,7 @@ def stored(model, folder):
     return dataclasses.replace(subject, may_reject=model.may_reject)
 
 
-PORT_OPTIONS = {"m_axi": ("--interface=m_axi",), "load": ("--weights=load",),
+PORT_OPTIONS = {"m_axi": ("--interface=m_axi",), "load": ("--weights=load:512",),
                 "m_axi-load": ("--interface=m_axi", "--weights=load")}
 
 

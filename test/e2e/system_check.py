@@ -37,9 +37,9 @@ CASES = [
     ("small_cnn", ["--system=SYSTEM", "--mode=tmp", "--dsp=40"], True),
     ("two_layers", ["--cards=3", "--mode=tmp", "--dsp=200"], True),
     ("small_cnn", ["--cards=2", "--mode=dp", "--instances=2", "--dsp=60", "--interface=m_axi",
-                   "--weights=load"], True),
+                   "--weights=load:128"], True),
     ("two_layers", ["--cards=3", "--mode=tmp", "--dsp=200", "--weights=load:16"], False),
-    ("two_layers", ["--cards=2", "--weights=load"], False),
+    ("two_layers", ["--cards=2", "--weights=load:512"], False),
     ("two_layers", ["--cards=3", "--mode=swmp", "--weights=load"], False),
     ("small_cnn", ["--cards=2", "--mode=dp", "--weights=load"], False),
     ("small_cnn", ["--cards=2", "--mode=swmp", "--interface=m_axi", "--weights=load"], False),
@@ -226,7 +226,7 @@ def check_banks(project, card, kernels, found, instances):
 
 def loaders_of(project, system, number):
     """Rows of weights that a card needs; each kernel with a port of weights has one, whose file has as
-    many words as the row says."""
+    many words as the row says, those of more than 64 bits as several integers."""
     rows = [w for w in system["weights"] if w.get("card", number) == number]
     ports = {k["name"]: [p for p in ports_of(project, k["name"]) if p.startswith("weights")]
              for k in system["kernels"] if k.get("card", number) == number}
@@ -234,7 +234,8 @@ def loaders_of(project, system, number):
            "card", number, "has other loaders than kernels with weights")
     for row in rows:
         expect(len(ports[row["kernel"]]) == 1, row["kernel"], "has ports", ports[row["kernel"]])
-        expect(len(read_npy(project / row["file"])) == row["words"], row["file"], "is of another size")
+        integers = row["words"] * max(1, row["width"] // 64)
+        expect(len(read_npy(project / row["file"])) == integers, row["file"], "is of another size")
         bank = bank_of(system["cards"][number]["device"],
                        system["cards"][number]["dies"][row["die"]])
         expect(row.get("bank") == bank, row["name"], "is in", row.get("bank"), "and not", bank)
