@@ -128,6 +128,19 @@ static bool add_ahead_of_quantizer(Pair *p, bool is_bare)
     return true;
 }
 
+/* A number of each channel added to a sum that is fine already, and stays so. */
+static bool add_to_fine_sum(OnnxLowering *lw)
+{
+    uint32_t index = lower_array(lw, op_operand(lw->node, 0)) ? 1 : 0;
+    const Fixed *x = lower_fixed_bare(lw, index);
+    Fixed result;
+    if (!x || !x->is_fine ||
+        !requant_build_fine_sum(lw, index == 0 ? x : NULL, index == 1 ? x : NULL, &result))
+        return false;
+    lower_result(lw, &result);
+    return true;
+}
+
 /* *done tells whether the node was lowered; false: diagnosed. */
 static bool lower_pair(OnnxLowering *lw, bool *done)
 {
@@ -137,6 +150,10 @@ static bool lower_pair(OnnxLowering *lw, bool *done)
     if (!is_sum && op->def != ONNX(MUL)) return true;
     bool is_deferred = has_epilogue_constant(lw);
     if (!is_sum && is_deferred) return true;
+    if (is_deferred && add_to_fine_sum(lw)) {
+        *done = true;
+        return true;
+    }
     Pair p = {.lw = lw};
     p.x = is_deferred ? lower_fixed_bare(lw, 0) : lower_fixed(lw, 0);
     p.y = !p.x ? NULL : is_deferred ? lower_fixed_bare(lw, 1) : lower_fixed(lw, 1);

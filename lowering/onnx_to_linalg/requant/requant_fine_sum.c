@@ -21,7 +21,7 @@ enum {
 
 /* An operand as a function of its integers, in steps of the quantizer: factors[c] * q + biases[c]. */
 typedef struct Term {
-    const Fixed *fixed;
+    const Fixed *fixed; /* NULL: a constant, which is all bias */
     int axis;
     int64_t channels;
     double *factors, *biases;
@@ -79,11 +79,31 @@ static bool evaluate_ops(FineSum *s, uint32_t index, Term *term)
     return fits;
 }
 
+/* A constant operand beside one that epilogue_takes. */
+static bool find_constant(FineSum *s, uint32_t index, Term *term)
+{
+    OnnxLowering *lw = s->lw;
+    const Array *constant = lower_array(lw, op_operand(lw->node, index));
+    if (!constant || !epilogue_takes(lw, 1 - index, &term->axis)) return false;
+    double step = fixed_scale(&s->spec.real);
+    term->channels = constant->count;
+    term->factors = ARENA_ARRAY(&lw->pass->scratch, double, term->channels);
+    term->biases = ARENA_ARRAY(&lw->pass->scratch, double, term->channels);
+    for (int64_t c = 0; c < term->channels; c++) {
+        double bias = array_get_f64(constant, c) / step;
+        if (!(fabs(bias) < 1e12)) return false;
+        term->factors[c] = 0.0;
+        term->biases[c] = index == 1 && lw->node->def == ONNX(SUB) ? -bias : bias;
+    }
+    return true;
+}
+
 /* What operand `index` is in steps. False: its deferred ops do something else to its integers. */
 static bool find_term(FineSum *s, uint32_t index, Term *term)
 {
     const OnnxLowering *lw = s->lw;
     const Fixed *x = term->fixed;
+    if (!x) return find_constant(s, index, term);
     const Epilogue *epilogue = x->epilogue;
     double scale = fixed_scale(x), step = fixed_scale(&s->spec.real);
     bool negates = index == 1 && lw->node->def == ONNX(SUB);
@@ -122,7 +142,8 @@ static int fine_shift(const FineSum *s, int precision)
             shift = -exponent > shift ? -exponent : shift;
             continue;
         }
-        error += fmax(fabs((double)term->fixed->low), fabs((double)term->fixed->high));
+        if (term->fixed)
+            error += fmax(fabs((double)term->fixed->low), fabs((double)term->fixed->high));
     }
     bool is_exact = s->terms[0].is_exact && s->terms[1].is_exact;
     int fine = is_exact ? 0 : precision + (int)ceil(log2(error)) - 1;
@@ -137,6 +158,7 @@ static int64_t at_channel(const int64_t *numbers, int64_t count, int64_t channel
 /* Adds the range of a term in a channel; false beyond 64 bits. */
 static bool widen(const Term *term, int64_t channel, int64_t *low, int64_t *high)
 {
+    if (!term->fixed) return true;
     int64_t a, b, factor = at_channel(term->multipliers, term->channels, channel);
     if (!i64_mul(factor, term->fixed->low, &a) || !i64_mul(factor, term->fixed->high, &b))
         return false;
@@ -198,20 +220,33 @@ static Value *number(Generic *g, uint32_t input, const int64_t *numbers, const T
     return lower_build_extend(&g->body, generic_arg(g, input), wide, false);
 }
 
+/* The product of input `index`, which is of that term. */
+static Value *product(Generic *g, uint32_t index, const Term *term, uint32_t place,
+                      const Type *wide)
+{
+    Builder *b = &g->body;
+    Value *q = lower_build_extend(b, generic_arg(g, index), wide, term->fixed->is_unsigned);
+    if (place == 0 && term->multipliers[0] == 1) return q;
+    return build_binary(b, ARITH(MULI), wide, q, number(g, place, term->multipliers, wide));
+}
+
 static Value *build_kernel(FineSum *s)
 {
     OnnxLowering *lw = s->lw;
-    const int64_t *numbers[] = {s->terms[0].multipliers, s->terms[1].multipliers, s->addends};
-    const int64_t counts[] = {s->terms[0].channels, s->terms[1].channels, s->channels};
-    Value *inputs[5] = {s->terms[0].fixed->value, s->terms[1].fixed->value};
-    uint32_t count = 2, places[3] = {0}, width = fixed_signed_width(s->low, s->high);
+    Value *inputs[5];
+    uint32_t count = 0, places[3] = {0}, width = fixed_signed_width(s->low, s->high);
     for (int i = 0; i < 2; i++) {
-        uint32_t own = type_width(type_elem(inputs[i]->type)) + s->terms[i].fixed->is_unsigned;
+        const Fixed *fixed = s->terms[i].fixed;
+        if (!fixed) continue;
+        uint32_t own = type_width(type_elem(fixed->value->type)) + fixed->is_unsigned;
         width = own > width ? own : width;
+        inputs[count++] = fixed->value;
     }
+    uint32_t tensors = count;
     for (int i = 0; i < 3; i++) {
-        if (is_same_everywhere(numbers[i], counts[i])) continue;
-        inputs[count] = channel_table(s, numbers[i]);
+        const int64_t *numbers = i < 2 ? s->terms[i].multipliers : s->addends;
+        if (is_same_everywhere(numbers, i < 2 ? s->terms[i].channels : s->channels)) continue;
+        inputs[count] = channel_table(s, numbers);
         places[i] = count++;
     }
     const Type *wide = type_i(lw->ctx, width);
@@ -219,14 +254,14 @@ static Value *build_kernel(FineSum *s)
     Generic g;
     generic_broadcast(lw, &g, inputs, count, type);
     const AffineExpr *channel = affine_dim(lw->ctx, s->axis >= 0 ? (uint32_t)s->axis : 0);
-    for (uint32_t i = 2; i < count; i++)
+    for (uint32_t i = tensors; i < count; i++)
         g.map[i] = map_get(lw->ctx, type->u.shaped.rank, 0, 1, &channel);
     generic_open(lw, &g, lower_build_empty(lw, type));
     Builder *b = &g.body;
     Value *sum = NULL;
-    for (uint32_t i = 0; i < 2; i++) {
-        Value *q = lower_build_extend(b, generic_arg(&g, i), wide, s->terms[i].fixed->is_unsigned);
-        q = build_binary(b, ARITH(MULI), wide, q, number(&g, places[i], numbers[i], wide));
+    for (uint32_t i = 0, input = 0; i < 2; i++) {
+        if (!s->terms[i].fixed) continue;
+        Value *q = product(&g, input++, &s->terms[i], places[i], wide);
         sum = sum ? build_binary(b, ARITH(ADDI), wide, sum, q) : q;
     }
     if (places[2] != 0 || s->addends[0] != 0)
@@ -271,8 +306,7 @@ static Op *find_quantizer(OnnxLowering *lw, const Value *value)
             if (!(value = gated(lw, value))) return NULL;
             continue;
         }
-        bool passes = user->def == ONNX(ADD) ||
-                      (user->def == ONNX(SUB) && use_index(value->uses) == 0) ||
+        bool passes = user->def == ONNX(ADD) || user->def == ONNX(SUB) ||
                       (user->def && quantizer_passes_move(user)) || is_function(lw, user, value);
         if (!passes) return NULL;
         value = op_result(user, 0);
@@ -315,6 +349,7 @@ bool requant_build_fine_sum(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fi
     *out = s.spec.real;
     out->exponent -= s.shift;
     out->is_unsigned = false;
+    out->is_fine = true;
     out->low = s.low;
     out->high = s.high;
     out->value = build_kernel(&s);

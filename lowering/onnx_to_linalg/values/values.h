@@ -62,6 +62,7 @@ typedef struct Fixed {
     int64_t low, high;
     int64_t zero;
     bool is_unsigned; /* to be extended by zeros */
+    bool is_fine;     /* a sum that is rounded far below the grid of the quantizer behind it */
     const Epilogue *epilogue;
 } Fixed;
 
