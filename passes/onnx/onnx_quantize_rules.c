@@ -141,6 +141,15 @@ static int column_axis(const Op *op)
     return rank < 2 ? -1 : is_transposed ? rank - 2 : rank - 1;
 }
 
+/* Whether the value has several dimensions along which it may differ. */
+static bool has_several_extents(const Value *value)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < value->type->u.shaped.rank; i++)
+        count += value->type->u.shaped.dims[i] != 1;
+    return count > 1;
+}
+
 bool quantize_is_weight(const Op *op, uint32_t index, int *axis)
 {
     *axis = -1;
@@ -152,6 +161,8 @@ bool quantize_is_weight(const Op *op, uint32_t index, int *axis)
     case ONNX_GEMM:
     case ONNX_MATMUL: *axis = index == 1 ? column_axis(op) : -1; return index < 2;
     case ONNX_CONCAT: return true;
+    case ONNX_ADD:
+    case ONNX_SUB: return has_several_extents(op_operand(op, index));
     default: return false;
     }
 }
