@@ -336,11 +336,11 @@ static void add_npy_header(StrBuf *out, int64_t count, uint32_t bytes)
     strbuf_free(&dict);
 }
 
-/* lanes: integers of a word of the port. */
-static void add_words(StrBuf *out, const Op *table, int64_t lanes, uint32_t bytes)
+static void add_words(StrBuf *out, const Op *table, uint32_t bytes)
 {
-    for (int64_t i = 0, count = emithls_loaded_words(table) * lanes; i < count; i++) {
-        uint64_t word = (uint64_t)emithls_loaded_word(table, i / lanes, i % lanes);
+    const int64_t units = emithls_loaded_units(table);
+    for (int64_t i = 0, count = emithls_loaded_words(table) * units; i < count; i++) {
+        uint64_t word = (uint64_t)emithls_loaded_word(table, i / units, i % units);
         char text[8];
         for (uint32_t b = 0; b < bytes; b++) text[b] = (char)(word >> (8 * b) & 0xff);
         strbuf_add(out, text, bytes);
@@ -368,6 +368,6 @@ bool emit_weights(Emitter *e, size_t port, StrBuf *out)
     if (!emit_has_room(&e->budget, e->top, size)) return false;
     add_npy_header(out, count, bytes);
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-        if (emithls_is_loaded_by(op, attrs)) add_words(out, op, emithls_lanes(of->word), bytes);
+        if (emithls_is_loaded_by(op, attrs)) add_words(out, op, bytes);
     return true;
 }

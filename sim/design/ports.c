@@ -109,12 +109,10 @@ static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPo
     port->weights = array_new(type_tensor(emithls_scalar(word), &port->count, 1, NULL));
     port->array = port->weights;
     FOR_EACH_OP(op, design->top->block) {
-        int64_t words = emithls_is_loaded_by(op, attrs) ? emithls_loaded_words(op) : 0;
-        if (words > 0 && (words * emithls_lanes(word) > port->count - used || !port->weights))
-            break;
-        for (int64_t i = 0; i < words; i++)
-            for (int64_t unit = 0; unit < emithls_lanes(word); unit++)
-                array_set_i64(port->weights, used++, emithls_loaded_word(op, i, unit));
+        if (!port->weights || !emithls_is_loaded_by(op, attrs)) continue;
+        const int64_t units = emithls_loaded_units(op), all = emithls_loaded_words(op) * units;
+        for (int64_t i = 0; i < all && used < port->count; i++)
+            array_set_i64(port->weights, used++, emithls_loaded_word(op, i / units, i % units));
     }
     return (port->weights && used == port->count) ||
            op_error(design->top, "port '%.*s' takes %lld words, but the tables have %lld",
