@@ -12,6 +12,9 @@ class FloatNetwork(gen_qdq.Network):
     def quantized(self, tensor, even=False):
         return tensor
 
+    def branch(self, tensor):
+        return self.pointwise(tensor)
+
     def weights(self, shape, axis):
         """A constant whose channels differ in size; its floats."""
         spread = [1] * len(shape)

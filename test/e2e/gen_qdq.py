@@ -156,13 +156,15 @@ class Network:
         alpha, beta = np.float64(F32(0.2)), 0.5
         return self.curve(tensor, kind, np.maximum(0, np.minimum(1, alpha * x + beta)), alpha=0.2)
 
-    def residual(self, tensor):
-        """The branch is quantized before the sum, or with the sum only."""
+    def branch(self, tensor):
+        """One that is quantized before it meets another one, or with their sum only."""
         other = self.pointwise(tensor)
         if self.rng.random() < 0.5:
-            other = self.quantized(other)
-        elif self.rng.random() < 0.5:
-            other = self.batch_norm(other)
+            return self.quantized(other)
+        return self.batch_norm(other) if self.rng.random() < 0.5 else other
+
+    def residual(self, tensor):
+        other = self.branch(tensor)
         return Tensor(self.node("Add", [tensor.name, other.name]), tensor.value + other.value)
 
     def pointwise(self, tensor):
