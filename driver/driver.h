@@ -258,6 +258,9 @@ typedef struct CompileOptions {
 /* Bits of the widest port to a bank of memory, a power of two from 64 to 512; 0: the description tells
  * of no bank. */
 int64_t driver_stream_bits(const Device *device);
+/* Over how many such ports a table may be spread, a power of two: no more than there are banks, nor than
+ * make 2,048 bits. */
+int64_t driver_stream_ports(const Device *device);
 /* Bits that all banks together bring in 1,000 cycles, in long bursts. */
 int64_t driver_stream_rate(const DeviceTarget *target);
 

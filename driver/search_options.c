@@ -187,6 +187,15 @@ int64_t driver_stream_bits(const Device *device)
     return 0;
 }
 
+int64_t driver_stream_ports(const Device *device)
+{
+    enum { MOST = 2048 };
+    int64_t banks = 0, ports = 1, bits = driver_stream_bits(device);
+    for (uint32_t i = 0; i < device->bank_count; i++) banks += device->banks[i].count;
+    while (ports * 2 <= banks && bits * ports * 2 <= MOST) ports *= 2;
+    return ports;
+}
+
 int64_t driver_stream_rate(const DeviceTarget *target)
 {
     const Device *device = &target->device;
@@ -209,8 +218,8 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options)
     add_target(out, options->target);
     if (options->compile->loads_weights) strbuf_add_c(out, " loads-weights=true");
     if (options->compile->streams_weights)
-        strbuf_printf(out, " stream-bits=%lld stream-rate=%lld",
-                      (long long)driver_stream_bits(device),
+        strbuf_printf(out, " stream-bits=%lld stream-ports=%lld stream-rate=%lld",
+                      (long long)driver_stream_bits(device), (long long)driver_stream_ports(device),
                       (long long)driver_stream_rate(options->target));
     if (options->compile->has_dma_ports) strbuf_printf(out, " port-bits=%d", EMITHLS_MAX_BEAT_BITS);
     if (options->compile->rewinds) strbuf_add_c(out, " rewind=true");

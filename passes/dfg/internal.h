@@ -41,6 +41,8 @@ void load_table(EmithlsNest *nest, const LoadedTable *t, Value *chain_in);
 
 /* Streamed tables (stream_table.c). */
 
+enum { STREAM_MOST_PORTS = 8 };
+
 typedef struct StreamedTable {
     Op *func, *get, *table;
     Value *array;   /* result of get */
@@ -56,16 +58,25 @@ typedef struct StreamedTable {
     int64_t run, runs;           /* rows of a run; runs of the table */
     StreamShape shape;           /* of a run */
     int64_t bus_lanes, bus_words;
+    int64_t ports; /* that bring a bus word together, each an equal part of it */
     const Type *bus, *row;
+    const Type *part; /* of a bus word that a port brings */
 } StreamedTable;
 
-void stream_table_plan(StreamedTable *t, int64_t bus_bits);
+/* port_bits: of the widest port; most_ports: over which a bus word may be spread. */
+void stream_table_plan(StreamedTable *t, int64_t port_bits, int64_t most_ports);
 /* Bus words of a frame. */
 int64_t stream_table_beats(const StreamedTable *t);
-/* The memory as a tensor of its integers; NULL: it is too large. */
-const Attr *stream_table_image(const StreamedTable *t);
+/* The memories, by ports, as tensors of their integers; false: they are too large. */
+bool stream_table_images(const StreamedTable *t, const Attr **images) MUST_CHECK;
+/* "x", or "x_1" of a port of several. */
+void stream_table_name(const StreamedTable *t, int64_t port, StrBuf *out);
 /* The processes in front of the table's own one. */
-Op *stream_table_reader(SymbolTable *symbols, const StreamedTable *t, const Value *memory);
+Op *stream_table_reader(SymbolTable *symbols, const StreamedTable *t, int64_t port,
+                        const Value *memory);
+/* Joins the words of all ports; its arguments are the first port's stream, that of bus words, and the
+ * streams of the other ports. */
+Op *stream_table_gatherer(SymbolTable *symbols, const StreamedTable *t);
 Op *stream_table_unpacker(SymbolTable *symbols, const StreamedTable *t);
 
 /* Processes at ports. */

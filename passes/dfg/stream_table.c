@@ -1,6 +1,7 @@
 /* How the rows of a streamed table lie in memory, and the processes that bring them.
  *
- * A bus word is one to eight integers of 64 bits. Elements lie in them from the low bits up, as many as
+ * A bus word is a power of two of integers of 64 bits: as many as a port brings, or several ports do,
+ * each from a memory of its own, an equal part of every bus word. Elements lie in them from the low bits up, as many as
  * fit, so that none lies in two of them. Of rows that take half of 64 bits or less several share an
  * integer, of others that take half of a bus word or less several share that; longer rows begin with
  * a bus word. The reader goes through rows run by run: a run is what innermost loops take in turn, and
@@ -42,7 +43,7 @@ void stream_table_shape(int64_t lanes, int64_t bits, int64_t rows, int64_t bus_b
     out->beats = ceil_div(rows, out->rows_per_bus) * out->chunks;
 }
 
-void stream_table_plan(StreamedTable *t, int64_t bus_bits)
+void stream_table_plan(StreamedTable *t, int64_t port_bits, int64_t most_ports)
 {
     Context *ctx = t->table->ctx;
     t->run_end = t->count;
@@ -55,12 +56,15 @@ void stream_table_plan(StreamedTable *t, int64_t bus_bits)
     for (uint32_t i = t->run_begin; i < t->run_end; i++) t->run *= t->extents[i];
     for (uint32_t i = 0; i < t->run_begin; i++)
         if (t->strides[i] != 0) t->runs *= t->extents[i];
-    stream_table_shape(t->lanes, t->bits, t->run, bus_bits, &t->shape);
+    stream_table_shape(t->lanes, t->bits, t->run, port_bits * most_ports, &t->shape);
     const Type *unit = type_i(ctx, UNIT),
                *elem = emithls_scalar(emithls_array_elem(t->array->type));
     t->bus_lanes = t->shape.bus_lanes;
     t->bus_words = t->shape.beats * t->runs;
     t->bus = t->bus_lanes == 1 ? unit : type_vector(unit, &t->bus_lanes, 1, NULL);
+    t->ports = ceil_div(t->bus_lanes * UNIT, port_bits);
+    const int64_t part_lanes = t->bus_lanes / t->ports;
+    t->part = part_lanes == 1 ? unit : type_vector(unit, &part_lanes, 1, NULL);
     t->row = t->lanes == 1 && emithls_array_elem(t->array->type)->kind != TYPE_VECTOR
                  ? elem
                  : type_vector(elem, &t->lanes, 1, NULL);
@@ -93,13 +97,27 @@ static int64_t table_row(const StreamedTable *t, uint32_t begin, uint32_t end, i
     return row;
 }
 
-const Attr *stream_table_image(const StreamedTable *t)
+/* The words of a port: its part of every bus word. */
+static const Attr *image_of_port(const StreamedTable *t, const uint64_t *image, int64_t port)
 {
-    Context *ctx = t->table->ctx;
+    const int64_t lanes = emithls_lanes(t->part), units = t->bus_words * lanes;
+    uint8_t *bytes = xcalloc((size_t)units, 8);
+    for (int64_t i = 0; i < units; i++) {
+        uint64_t unit = image[i / lanes * t->bus_lanes + port * lanes + i % lanes];
+        for (int64_t b = 0; b < 8; b++) bytes[8 * i + b] = (uint8_t)(unit >> 8 * b);
+    }
+    const Type *type = type_tensor(type_i(t->table->ctx, UNIT), &units, 1, NULL);
+    const Attr *result = attr_dense_raw(type, bytes, (size_t)units * 8, false);
+    free(bytes);
+    return result;
+}
+
+bool stream_table_images(const StreamedTable *t, const Attr **images)
+{
     const Attr *value = op_attr(t->table, "value");
     const int64_t units = t->bus_words * t->bus_lanes;
     const uint64_t mask = t->bits == UNIT ? ~(uint64_t)0 : ((uint64_t)1 << t->bits) - 1;
-    if (units > MOST_BYTES / 8) return NULL;
+    if (units > MOST_BYTES / 8) return false;
     uint64_t *image = xcalloc((size_t)units, sizeof *image);
     for (int64_t run = 0; run < t->runs; run++) {
         int64_t base = table_row(t, 0, t->run_begin, run),
@@ -114,21 +132,27 @@ const Attr *stream_table_image(const StreamedTable *t)
             }
         }
     }
-    uint8_t *bytes = xcalloc((size_t)units, 8);
-    for (int64_t i = 0; i < units * 8; i++) bytes[i] = (uint8_t)(image[i / 8] >> 8 * (i % 8));
-    const Attr *result = attr_dense_raw(type_tensor(type_i(ctx, UNIT), &units, 1, NULL), bytes,
-                                        (size_t)units * 8, false);
+    for (int64_t port = 0; port < t->ports; port++) images[port] = image_of_port(t, image, port);
     free(image);
-    free(bytes);
-    return result;
+    return true;
 }
 
-/* "read_x" or "unpack_x", on the die of the process that takes the rows. */
-static Op *create(SymbolTable *symbols, const StreamedTable *t, const char *verb,
+void stream_table_name(const StreamedTable *t, int64_t port, StrBuf *out)
+{
+    strbuf_add_str(out, symbol_name(t->table)->str);
+    if (t->ports > 1) strbuf_printf(out, "_%lld", (long long)port);
+}
+
+/* "read_x", "join_x" or "unpack_x", on the die of the process that takes the rows. port: -1 is all. */
+static Op *create(SymbolTable *symbols, const StreamedTable *t, const char *verb, int64_t port,
                   const Attr *report, const Type *const *types, const char *const *names)
 {
     StrBuf name = {0};
-    strbuf_printf(&name, "%s_%.*s", verb, STR_ARG(symbol_name(t->table)->str));
+    strbuf_printf(&name, "%s_", verb);
+    if (port < 0)
+        strbuf_add_str(&name, symbol_name(t->table)->str);
+    else
+        stream_table_name(t, port, &name);
     Op *func = port_process_create_at(symbols, op_attr(t->func, SYS_ATTR_PLACE), t->func, name.data,
                                       report, types, names);
     strbuf_free(&name);
@@ -148,13 +172,15 @@ int64_t stream_table_beats(const StreamedTable *t)
     return passes_of(t) * t->shape.beats;
 }
 
-Op *stream_table_reader(SymbolTable *symbols, const StreamedTable *t, const Value *memory)
+Op *stream_table_reader(SymbolTable *symbols, const StreamedTable *t, int64_t port,
+                        const Value *memory)
 {
     static const char *const names[2] = {"memory", "out"};
-    const Type *const types[2] = {memory->type, emithls_stream(t->bus)};
+    const Type *const types[2] = {memory->type, emithls_stream(t->part)};
     Context *ctx = t->table->ctx;
-    const Attr *report = port_process_report(ctx, "reader", stream_table_beats(t), t->bus_lanes);
-    Op *func = create(symbols, t, "read", report, types, names);
+    const Attr *report =
+        port_process_report(ctx, "reader", stream_table_beats(t), emithls_lanes(t->part));
+    Op *func = create(symbols, t, "read", port, report, types, names);
     Block *body = region_entry(op_region(func, 0));
     EmithlsNest nest = {.b = builder_at_end(body, func->loc)};
     LoopSpec loops[NEST_MAX_COUNTERS];
@@ -173,6 +199,51 @@ Op *stream_table_reader(SymbolTable *symbols, const StreamedTable *t, const Valu
     emithls_nest_write(&nest, emithls_nest_load(&nest, body->args[0], &place, 1), body->args[1]);
     emithls_nest_close(&nest, mark);
     op_set_attr(func, EMITHLS_ATTR_SAME_MEMORY, attr_unit(ctx));
+    return func;
+}
+
+/* bus[port * lanes + k] = part[k] */
+static void copy_part(EmithlsNest *nest, const StreamedTable *t, int64_t port, Value *part,
+                      Value *bus)
+{
+    const int64_t lanes = emithls_lanes(t->part);
+    LoopSpec loop = {"k", lanes};
+    const AffineExpr *from = affine_dim(nest->b.ctx, nest->count),
+                     *to = affine_add_c(from, port * lanes);
+    NestMark mark = emithls_nest_open(nest, "part", &loop, 1, LOOP_UNROLLED, -1, -1);
+    emithls_nest_store(nest, emithls_nest_load(nest, part, &from, lanes > 1), bus, &to, 1);
+    emithls_nest_close(nest, mark);
+}
+
+Op *stream_table_gatherer(SymbolTable *symbols, const StreamedTable *t)
+{
+    static const char *const names[2] = {"in", "out"};
+    const Type *const types[2] = {emithls_stream(t->part), emithls_stream(t->bus)};
+    const Attr *report =
+        port_process_report(t->table->ctx, "converter", stream_table_beats(t), t->bus_lanes);
+    Op *func = create(symbols, t, "join", -1, report, types, names);
+    for (int64_t port = 1; port < t->ports; port++) {
+        StrBuf name = {0};
+        strbuf_printf(&name, "in_%lld", (long long)port);
+        port_process_argument(func, name.data, types[0], NULL);
+        strbuf_free(&name);
+    }
+    Block *body = region_entry(op_region(func, 0));
+    EmithlsNest nest = {.b = builder_at_end(body, func->loc)};
+    LoopSpec loop = {"i", stream_table_beats(t)};
+    NestMark mark = emithls_nest_open(&nest, "words", &loop, 1, LOOP_PIPELINED, -1, -1);
+    Value *bus = emithls_nest_variable(&nest, "bus_word", t->bus, NULL, 0);
+    for (int64_t port = 0; port < t->ports; port++) {
+        StrBuf name = {0};
+        strbuf_printf(&name, "part_%lld", (long long)port);
+        Value *part = emithls_nest_variable(&nest, name.data, t->part, NULL, 0);
+        strbuf_free(&name);
+        Value *in = body->args[port == 0 ? 0 : port + 1];
+        emithls_nest_store(&nest, emithls_nest_read(&nest, in), part, NULL, 0);
+        copy_part(&nest, t, port, part, bus);
+    }
+    emithls_nest_write(&nest, emithls_nest_load(&nest, bus, NULL, 0), body->args[1]);
+    emithls_nest_close(&nest, mark);
     return func;
 }
 
@@ -303,7 +374,7 @@ Op *stream_table_unpacker(SymbolTable *symbols, const StreamedTable *t)
     const StreamShape *s = &t->shape;
     int64_t trips = passes_of(t) * s->beats * s->rows_per_bus;
     const Attr *report = port_process_report(t->table->ctx, "converter", trips, t->lanes);
-    Op *func = create(symbols, t, "unpack", report, types, names);
+    Op *func = create(symbols, t, "unpack", -1, report, types, names);
     Block *body = region_entry(op_region(func, 0));
     EmithlsNest nest = {.b = builder_at_end(body, func->loc)};
     (s->chunks > 1         ? join

@@ -3,6 +3,11 @@
  *
  *   memory ─▶ reader ─▶ bus words ─▶ unpacker ─▶ rows ─▶ process
  *
+ * Where rows are wider than a port, bus words are spread over several ports, as far as `ports` says:
+ *
+ *   memory ─▶ reader ─▶ parts ─┬▶ gatherer ─▶ bus words ─▶ unpacker ─▶ …
+ *   memory ─▶ reader ─▶ parts ─┘
+ *
  * The process reads a row where it had loaded one from its table. What it uses again from one iteration
  * of its innermost loops to the next it keeps; what it uses again later is read from memory again, so
  * the reader goes through the same loops as the process. How rows lie in memory: stream_table.c.
@@ -18,6 +23,11 @@
 #include "passes/dfg/passes.h"
 
 enum { MIN_BUS = 64, MAX_BUS = 512, COSIM_FRAMES = 1 };
+
+/* To memory: bits of the widest port, and over how many of them a table may be spread. */
+typedef struct Bus {
+    int64_t bits, ports;
+} Bus;
 
 static bool is_pragma(const Op *op)
 {
@@ -104,7 +114,7 @@ static bool has_lanes(const Value *array)
     return false;
 }
 
-static bool describe_table(Op *func, Op *get, int64_t bus_bits, StreamedTable *out)
+static bool describe_table(Op *func, Op *get, const Bus *bus, StreamedTable *out)
 {
     const Type *array = op_result(get, 0)->type, *elem = emithls_array_elem(array);
     int64_t begin, end, all = 1;
@@ -127,7 +137,7 @@ static bool describe_table(Op *func, Op *get, int64_t bus_bits, StreamedTable *o
         return op_error(out->loop, "%s, so its table cannot be streamed",
                         op_attr(out->loop, EMITHLS_ATTR_REWIND) ? "rewinds"
                                                                 : "leaves out iterations");
-    stream_table_plan(out, bus_bits);
+    stream_table_plan(out, bus->bits, bus->ports);
     return true;
 }
 
@@ -202,11 +212,12 @@ static void replace_table(const StreamedTable *t, Value *stream)
     op_erase(t->get);
 }
 
-/* The memory at the top function. */
-static Value *add_memory(const StreamedTable *t, Op *top, int64_t number, const PortPlaces *places)
+/* A memory at the top function. number: of its port among all. */
+static Value *add_memory(const StreamedTable *t, Op *top, int64_t port, int64_t number,
+                         const PortPlaces *places)
 {
     Context *ctx = top->ctx;
-    const int64_t words = t->bus_words, lanes = t->bus_lanes, all = words * lanes;
+    const int64_t words = t->bus_words, lanes = emithls_lanes(t->part), all = words * lanes;
     const Type *frame = type_tensor(type_i(ctx, MIN_BUS), &all, 1, NULL);
     const NamedAttr items[] = {
         build_named_attr(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
@@ -215,8 +226,8 @@ static Value *add_memory(const StreamedTable *t, Op *top, int64_t number, const 
         build_named_attr(ctx, EMITHLS_ATTR_PORT_CHAIN, attr_i64(ctx, number)),
     };
     StrBuf name = {0};
-    strbuf_add_str(&name, symbol_name(t->table)->str);
-    Value *memory = port_process_argument(top, name.data, emithls_array(t->bus, &words, 1),
+    stream_table_name(t, port, &name);
+    Value *memory = port_process_argument(top, name.data, emithls_array(t->part, &words, 1),
                                           attr_dict(ctx, items, COUNT_OF(items)));
     const NamedAttr attrs[3] = {
         build_named_attr(ctx, "mode", attr_string_c(ctx, "m_axi")),
@@ -228,35 +239,84 @@ static Value *add_memory(const StreamedTable *t, Op *top, int64_t number, const 
     return memory;
 }
 
-static bool stream_table(SymbolTable *symbols, StreamedTable *t, Op *top, int64_t number,
-                         PortPlaces *places)
-{
-    Context *ctx = top->ctx;
-    const Attr *image = stream_table_image(t);
-    if (!image)
-        return op_error(t->table, "has more words in memory than there may be, so it cannot be "
-                                  "streamed");
-    Op *call = port_process_call_to(top, t->func);
-    Value *memory = add_memory(t, top, number, places);
-    Str name = symbol_name(t->table)->str;
-    Value *bus = port_process_deep_stream(places, name, "bus", emithls_stream(t->bus));
-    Value *rows = port_process_deep_stream(places, name, "rows", emithls_stream(t->row));
-    Op *reader = stream_table_reader(symbols, t, memory);
-    Op *unpacker = stream_table_unpacker(symbols, t);
-    port_process_call(places, reader, true, memory, bus);
-    port_process_call(places, unpacker, true, bus, rows);
-    replace_table(t, port_process_argument(t->func, "weights_in", rows->type, NULL));
-    op_replace_operands(call, call->operand_count, 0, &rows, 1);
-    op_set_attr(t->table, "value", image);
-    op_set_attr(t->table, EMITHLS_ATTR_LOADED, attr_unit(ctx));
-    op_set_attr(t->table, EMITHLS_ATTR_CHAIN, attr_i64(ctx, number));
-    return true;
-}
-
 /* What the design reads. */
 typedef struct Streamed {
     int64_t ports, bits;
 } Streamed;
+
+/* A memory and what reads it, as the stream of its words. */
+static Value *add_reader(SymbolTable *symbols, const StreamedTable *t, Op *top, int64_t port,
+                         int64_t number, PortPlaces *places)
+{
+    StrBuf name = {0};
+    stream_table_name(t, port, &name);
+    Value *memory = add_memory(t, top, port, number, places);
+    Value *words =
+        port_process_deep_stream(places, strbuf_str(&name), "bus", emithls_stream(t->part));
+    port_process_call(places, stream_table_reader(symbols, t, port, memory), true, memory, words);
+    strbuf_free(&name);
+    return words;
+}
+
+/* Bus words of what all ports bring. */
+static Value *gather(SymbolTable *symbols, const StreamedTable *t, Value **parts,
+                     PortPlaces *places)
+{
+    if (t->ports == 1) return parts[0];
+    Value *bus = port_process_stream(places, symbol_name(t->table)->str, "joined",
+                                     emithls_stream(t->bus), true);
+    port_process_call(places, stream_table_gatherer(symbols, t), true, parts[0], bus);
+    Op *call = places->call->prev;
+    op_replace_operands(call, 2, 0, parts + 1, (uint32_t)t->ports - 1);
+    return bus;
+}
+
+/* The table becomes that of the first port; those of the others are beside it. number: of the first. */
+static void set_images(SymbolTable *symbols, const StreamedTable *t, const Attr **images,
+                       int64_t number)
+{
+    Context *ctx = t->table->ctx;
+    for (int64_t port = t->ports; port-- > 0;) {
+        Op *table = t->table;
+        if (port > 0) {
+            StrBuf name = {0};
+            stream_table_name(t, port, &name);
+            Builder b = builder_after(t->table);
+            const NamedAttr attrs[] = {
+                build_named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
+                build_named_attr(ctx, "value", images[port])};
+            table = build(&b, EMITHLS(TABLE), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
+            symtab_insert(symbols, table);
+            strbuf_free(&name);
+        }
+        op_set_attr(table, "value", images[port]);
+        op_set_attr(table, EMITHLS_ATTR_LOADED, attr_unit(ctx));
+        op_set_attr(table, EMITHLS_ATTR_CHAIN, attr_i64(ctx, number + port));
+    }
+}
+
+static bool stream_table(SymbolTable *symbols, StreamedTable *t, Op *top, Streamed *all,
+                         PortPlaces *places)
+{
+    const Attr *images[STREAM_MOST_PORTS];
+    Value *parts[STREAM_MOST_PORTS];
+    if (!stream_table_images(t, images))
+        return op_error(t->table, "has more words in memory than there may be, so it cannot be "
+                                  "streamed");
+    Op *call = port_process_call_to(top, t->func);
+    Str name = symbol_name(t->table)->str;
+    for (int64_t i = 0; i < t->ports; i++)
+        parts[i] = add_reader(symbols, t, top, i, all->ports + 1 + i, places);
+    Value *bus = gather(symbols, t, parts, places);
+    Value *rows = port_process_deep_stream(places, name, "rows", emithls_stream(t->row));
+    port_process_call(places, stream_table_unpacker(symbols, t), true, bus, rows);
+    replace_table(t, port_process_argument(t->func, "weights_in", rows->type, NULL));
+    op_replace_operands(call, call->operand_count, 0, &rows, 1);
+    set_images(symbols, t, images, all->ports + 1);
+    all->ports += t->ports;
+    all->bits += stream_table_beats(t) * t->bus_lanes * MIN_BUS;
+    return true;
+}
 
 static void record(const Pass *pass, Op *top, const Streamed *all)
 {
@@ -279,7 +339,7 @@ static void find_gets(const Op *func, Gets *out)
         if (op->def == EMITHLS(GET) && is_streamed(op)) *vec_push(out) = op;
 }
 
-static bool stream_function(SymbolTable *symbols, Op *top, Op *func, int64_t bus_bits,
+static bool stream_function(SymbolTable *symbols, Op *top, Op *func, const Bus *bus,
                             PortPlaces *places, Streamed *all)
 {
     Gets gets = {0};
@@ -287,9 +347,8 @@ static bool stream_function(SymbolTable *symbols, Op *top, Op *func, int64_t bus
     find_gets(func, &gets);
     for (size_t i = 0; ok && i < gets.len; i++) {
         StreamedTable t;
-        ok = describe_table(func, gets.data[i], bus_bits, &t) &&
-             stream_table(symbols, &t, top, ++all->ports, places);
-        if (ok) all->bits += stream_table_beats(&t) * t.bus_lanes * MIN_BUS;
+        ok = describe_table(func, gets.data[i], bus, &t) &&
+             stream_table(symbols, &t, top, all, places);
     }
     vec_free(&gets);
     return ok;
@@ -297,15 +356,18 @@ static bool stream_function(SymbolTable *symbols, Op *top, Op *func, int64_t bus
 
 static bool stream_weights(Pass *pass, Op *module)
 {
-    int64_t bus_bits = pass_int(pass, "bus-bits");
+    const Bus bus = {pass_int(pass, "bus-bits"), pass_int(pass, "ports")};
     Streamed all = {0};
     Op *top = emithls_top(module);
     SymbolTable symbols;
     PortPlaces places = {0};
     VEC(Op *) funcs = {0};
-    if ((bus_bits & (bus_bits - 1)) != 0)
+    if ((bus.bits & (bus.bits - 1)) != 0)
         return op_emit_error(module, "bus-bits must be 64, 128, 256 or 512, but got %lld",
-                             (long long)bus_bits);
+                             (long long)bus.bits);
+    if ((bus.ports & (bus.ports - 1)) != 0)
+        return op_emit_error(module, "ports must be 1, 2, 4 or 8, but got %lld",
+                             (long long)bus.ports);
     if (!top) return op_emit_error(module, "there is no top function");
     if (op_attr(module, SYS_ATTR_CARDS))
         return op_emit_error(module, "is on cards, whose kernels stream no weights");
@@ -316,7 +378,7 @@ static bool stream_weights(Pass *pass, Op *module)
         if (op->def == EMITHLS(FUNC) && op != top && port_process_call_to(top, op))
             *vec_push(&funcs) = op;
     for (size_t i = 0; ok && i < funcs.len; i++)
-        ok = stream_function(&symbols, top, funcs.data[i], bus_bits, &places, &all);
+        ok = stream_function(&symbols, top, funcs.data[i], &bus, &places, &all);
     if (ok) record(pass, top, &all);
     symtab_free(&symbols);
     vec_free(&funcs);
@@ -330,6 +392,8 @@ const PassDef pass_stream_weights = {
     .options = OPTIONS(
         {"bus-bits", OPTION_INT, "128", "bits of the widest port to memory: 64, 128, 256 or 512",
          .min = MIN_BUS, .max = MAX_BUS},
+        {"ports", OPTION_INT, "1", "ports that a table may be spread over: 1, 2, 4 or 8", .min = 1,
+         .max = STREAM_MOST_PORTS},
         {"rate", OPTION_INT, "0", "bits that memory brings in 1,000 cycles; 0: not known", .min = 0,
          .max = INT64_MAX}),
     .run = stream_weights,

@@ -35,7 +35,8 @@ static Binding plain_binding(const CostTarget *target)
 {
     return (Binding){.loads_tables = target->loads_tables,
                      .is_7_series = target->is_7_series,
-                     .stream_bits = target->stream_bits};
+                     .stream_bits = target->stream_bits,
+                     .stream_ports = target->stream_ports};
 }
 
 static void close_choices(MemoryList *memories, const CostTarget *target, Binding *out)

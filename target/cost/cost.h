@@ -69,8 +69,9 @@ typedef struct CostTarget {
     bool
         has_lutram_fifos; /* FIFOs of few words are counted as LUTRAM, where that takes fewer LUTs */
     int64_t port_bits; /* of a DMA's beat, which a word at the boundary must fit in; 0: no limit */
-    int64_t stream_bits; /* of the widest port to memory for weights; 0: none comes from there */
-    int64_t stream_rate; /* bits that all of them bring in 1,000 cycles */
+    int64_t stream_bits;  /* of the widest port to memory for weights; 0: none comes from there */
+    int64_t stream_ports; /* such ports that a table may be spread over; 0 is 1 */
+    int64_t stream_rate;  /* bits that all of them bring in 1,000 cycles */
     int64_t dsp; /* to spend; 0: not told. Large devices get more in parallel in one process */
 } CostTarget;
 
@@ -85,7 +86,8 @@ typedef struct Binding {
     bool stream;         /* main's weights, where they are in memory outside (stream-weights) */
     bool loads_tables;   /* tables are filled at start-up (load-weights): memories like others */
     int64_t stream_bits; /* as the target says */
-    bool is_7_series;    /* as the target says */
+    int64_t stream_ports;
+    bool is_7_series; /* as the target says */
 } Binding;
 
 /* Memories of processes. One list of a process's memories serves the costs (cost.c), the prediction
@@ -113,6 +115,7 @@ typedef struct Memory {
     bool is_counted;             /* words of bits that are counted */
     bool may_stream;             /* rows may come from memory outside */
     int64_t bus_bits, beats;     /* then: of a bus word, and bus words for a frame */
+    int64_t bus_ports;           /* and ports that bring a bus word together */
     int64_t row_bits, beat_rows; /* of a row, and rows that one bus word unpacks to at once */
     bool is_7_series;            /* its blocks have a power of two of words; LUTRAM is RAM32M */
     MemoryKind kind;

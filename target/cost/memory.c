@@ -167,8 +167,9 @@ static int64_t ram_luts(const Memory *m, int64_t width_bits)
 static void add_stream(const Memory *m, Cost *sum)
 {
     enum { PORT_LUT = 700, PORT_FF = 500, PER_4_BITS = 7, PORT_BRAM_BITS = 18 };
-    sum->lut += PORT_LUT + m->bus_bits * PER_4_BITS / 4;
-    sum->ff += PORT_FF + m->bus_bits * PER_4_BITS / 4;
+    sum->lut += m->bus_ports * PORT_LUT + m->bus_bits * PER_4_BITS / 4;
+    sum->ff += m->bus_ports * PORT_FF + m->bus_bits * PER_4_BITS / 4;
+    if (m->bus_ports > 1) sum->ff += m->bus_bits; /* the word that is joined */
     sum->bram18 += ceil_div(m->bus_bits, PORT_BRAM_BITS);
     sum->ff += (m->beat_rows + 1) * m->row_bits;
     if (m->beat_rows > 1) sum->lut += m->beat_rows * m->row_bits;
@@ -255,7 +256,7 @@ bool memory_is_loadable(const Type *elem)
 
 /* Bus words that bring a table's rows in the order of the nest. */
 static void set_beats(const ComputeSchedule *sched, const TableLayout *layout, int64_t elem_bits,
-                      const PopcountOperand *counted, int64_t bus_bits, Memory *m)
+                      const PopcountOperand *counted, const Binding *binding, Memory *m)
 {
     StreamShape shape;
     int64_t run = 1, passes = 1;
@@ -268,9 +269,11 @@ static void set_beats(const ComputeSchedule *sched, const TableLayout *layout, i
     for (uint32_t i = 0; i < begin; i++) passes *= sched->loops[i].trip;
     int64_t lanes = counted ? layout->lanes * counted->planes : layout->lanes,
             bits = counted ? 1 : elem_bits;
-    stream_table_shape(lanes, bits, run, bus_bits, &shape);
+    const int64_t port_bits = binding->stream_bits, ports = i64_max(1, binding->stream_ports);
+    stream_table_shape(lanes, bits, run, port_bits * ports, &shape);
     m->row_bits = lanes * bits;
     m->bus_bits = shape.bus_lanes * STREAM_UNIT_BITS;
+    m->bus_ports = ceil_div(m->bus_bits, port_bits);
     m->beats = passes * shape.beats;
     m->beat_rows = shape.rows_per_bus;
 }
@@ -317,7 +320,7 @@ static void add_table(const ComputeSchedule *sched, const Binding *binding, cons
                      .parts = layout.lanes};
     if (counted) set_words(&memory, counted, layout.lanes, sched->reduction_lanes);
     if (binding->stream_bits > 0 && memory_is_loadable(elem))
-        set_beats(sched, &layout, bits, counted, binding->stream_bits, &memory);
+        set_beats(sched, &layout, bits, counted, binding, &memory);
     memory.may_stream =
         memory.beats > 0 && generic == sched->main && (int)operand == sched_compute_weights(sched);
     MemoryUse *use = add_memory(out, binding, &memory, holder, 0);

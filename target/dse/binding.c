@@ -20,6 +20,7 @@ bool dse_binding_variant(const Binding *choices, uint32_t number, Binding *out)
                      .stream = number & 16,
                      .loads_tables = choices->loads_tables,
                      .stream_bits = choices->stream_bits,
+                     .stream_ports = choices->stream_ports,
                      .is_7_series = choices->is_7_series};
     return out->lutram <= choices->lutram && out->uram <= choices->uram &&
            out->lut_products <= choices->lut_products && out->popcount <= choices->popcount &&

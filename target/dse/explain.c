@@ -211,18 +211,21 @@ static void note_traffic(const DseSpace *space, const DseTask *task)
     const CostTarget *target = &space->target;
     if (target->stream_rate == 0) return;
     int64_t memory = dse_supply(target, task->interval), port;
-    if (!i64_mul(target->stream_bits, task->interval, &port)) port = INT64_MAX;
+    const int64_t ports = i64_max(1, target->stream_ports);
+    if (!i64_mul(target->stream_bits * ports, task->interval, &port)) port = INT64_MAX;
     const int64_t supply = i64_min(memory, port);
     for (size_t n = 0; n < space->nodes.len; n++) {
         const DseNode *node = &space->nodes.data[n];
         int64_t need = least_traffic(node);
         if (need <= supply) continue;
-        op_note(
-            node->process,
-            "the weights of '%.*s' are %lld bits a frame from memory, of which %s brings %lld in "
-            "that time",
-            STR_ARG(symbol_name(node->process)->str), (long long)need,
-            supply < memory ? "a port" : "memory", (long long)supply);
+        op_note(node->process,
+                "the weights of '%.*s' are %lld bits a frame from memory, of which %s %lld in that "
+                "time",
+                STR_ARG(symbol_name(node->process)->str), (long long)need,
+                supply == memory ? "memory brings"
+                : ports > 1      ? "its ports bring"
+                                 : "a port brings",
+                (long long)supply);
     }
 }
 
