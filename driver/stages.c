@@ -28,6 +28,12 @@ static bool add_keep_going(StrBuf *out, const StageOptions *options)
     return true;
 }
 
+static bool add_keep_moves(StrBuf *out, const StageOptions *options)
+{
+    strbuf_add_c(out, options->keeps_going ? "keep-going keep-moves" : "keep-moves");
+    return true;
+}
+
 /* "integers", "argmax" or "topk=K" */
 static bool parse_head(const char *text, bool *is_list, int64_t *k)
 {
@@ -278,7 +284,8 @@ static const Step steps[] = {
     {STAGE_STREAM, on_functions, &pass_narrow_integers, NULL},
     {STAGE_STREAM, on_functions, &pass_encode_levels, NULL},
     {STAGE_STREAM | STAGE_NETWORK, on_functions, &pass_canonicalize, NULL},
-    {STAGE_STREAM | STAGE_NETWORK, on_functions, &pass_normalize_layout, add_keep_going},
+    {STAGE_STREAM, on_functions, &pass_normalize_layout, add_keep_going},
+    {STAGE_NETWORK, on_functions, &pass_normalize_layout, add_keep_moves},
     {STAGE_STREAM, NULL, &pass_analyze_kernels, NULL},
     {STAGE_STREAM, on_functions, &pass_insert_reorders, add_keep_going},
     {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_to_dfg},

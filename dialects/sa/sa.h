@@ -199,6 +199,8 @@ int64_t sa_item(const Op *op, const char *name, size_t index);
 void sa_kernel(const Op *layer, int64_t kernel[2]);
 /* Rows and columns of the result that each element is; 1 of most layers. */
 void sa_repeats(const Op *layer, int64_t repeats[2]);
+/* Whether only the first of these places has the element. */
+bool sa_spreads(const Op *layer);
 /* The second operand, or NULL. */
 Value *sa_operand(const Op *layer);
 /* Windows over the results of a layer, whose maxima it gives: rows, columns. */

@@ -73,6 +73,11 @@ void sa_repeats(const Op *layer, int64_t repeats[2])
         repeats[i] = has_repeats ? sa_item(layer, SA_ATTR_REPEATS, i) : 1;
 }
 
+bool sa_spreads(const Op *layer)
+{
+    return layer->def == SA(ELTWISE) && op_attr(layer, "pad_value");
+}
+
 bool sa_pool(const Op *layer, SaPool *out)
 {
     static const struct {
@@ -163,6 +168,8 @@ static bool verify_places(Op *op)
     const int64_t *in = sa_map_dims(op_operand(op, 0)), *out = sa_map_dims(op_result(op, 0));
     if (op->def != SA(ELTWISE)) return true;
     sa_repeats(op, repeats);
+    if (sa_spreads(op) && !op_attr(op, SA_ATTR_REPEATS))
+        return op_error(op, "has a pad_value, but each element only once");
     for (size_t i = 0; i < 2; i++) {
         if (out[i] % repeats[i] != 0)
             return op_error(op, "gives %lld rows or columns, of which %lld each are equal",

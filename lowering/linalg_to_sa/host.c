@@ -149,6 +149,18 @@ static void find_ends(const Block *body, bool (*allows)(const Op *op), PtrMap *e
     }
 }
 
+/* What moves elements to a tensor that is no map, for ops of the host alone, is one, too. */
+static void mark_moves(Lowering *lw, const Block *body)
+{
+    for (const Op *op = body->last->prev; op; op = op->prev) {
+        Extents extents;
+        bool is_host = moves_elements(op) && !extents_of(op_result(op, 0)->type, 1, &extents);
+        for (uint32_t i = 0; is_host && i < op->result_count; i++)
+            FOR_EACH_USE(use, op_result(op, i)) is_host &= ptrmap_has(&lw->host, use->owner);
+        if (is_host) ptrmap_put(&lw->host, op, (void *)op);
+    }
+}
+
 bool to_sa_mark_host(Lowering *lw)
 {
     const Block *body = func_entry(lw->func);
@@ -165,6 +177,7 @@ bool to_sa_mark_host(Lowering *lw)
         if (!ok) break;
         ptrmap_put(&lw->host, op, op);
     }
+    mark_moves(lw, body);
     ptrmap_free(&ends);
     ptrmap_free(&behind_products);
     return ok;

@@ -2,6 +2,7 @@
  *
  *   layers.c    the function's ops in order: which kernels become one layer
  *   slice.c     parts of maps, maps put together, shuffled channels, repeated pixels
+ *   spread.c    zeros between pixels, depth to space and space to depth
  *   window.c    reductions: convolutions and products, with their weights
  *   pool.c      maxima, minima and sums of elements
  *   payload.c   bodies of kernels as arithmetic on numbers
@@ -138,6 +139,7 @@ struct Layer {
     Tensor *input, *operand;
     int64_t kernel[2], strides[2], dilations[2], pads[2], pad_value;
     int64_t repeats[2];     /* of each element, of a map that is read as it is */
+    bool spreads;           /* pad_value is at all of these places but the first one */
     const int64_t *weights; /* output x rows x columns x input channels */
     bool is_depthwise;
     int64_t groups; /* weights are for the input channels of one */
@@ -159,6 +161,7 @@ typedef struct Lowering {
     PtrMap tensors;      /* Value* -> Tensor* */
     PtrMap channel_dims; /* Value* -> number of its dimensions that are channels; absent: 1 */
     VEC(Layer *) layers;
+    PtrMap done;   /* Op* that another op's layer has taken in -> itself */
     PtrMap host;   /* Op* that the host runs -> itself */
     Op *host_func; /* NULL: nothing is left to it */
 } Lowering;
@@ -191,6 +194,17 @@ bool to_sa_shuffle(Lowering *lw, const Op *op) MUST_CHECK;
  * diagnosed. */
 Tensor *to_sa_repeat(Lowering *lw, Tensor *source, const Op *op, const int64_t repeats[2])
     MUST_CHECK;
+/* A convolution of ones, whose weights are zeros so far, output x rows x columns x input channels, that
+ * takes elements of a map as they are. Its kernel is set before the weights are. */
+Layer *to_sa_add_selection(Lowering *lw, const Op *op, Tensor *source, const Extents *extents);
+int64_t *to_sa_zero_weights(Lowering *lw, Layer *layer);
+/* spread.c: whether a tensor.insert_slice puts zeros, or what else the other tensor is filled with, between
+ * rows and columns; gives its result. */
+bool to_sa_is_spread(const Op *insert);
+bool to_sa_spread(Lowering *lw, const Op *insert) MUST_CHECK;
+/* Where `expand`, with the moves behind it up to a collapse, is depth to space or space to depth, gives the
+ * result of the collapse; *found: whether it is. False: diagnosed. */
+bool to_sa_rearrange(Lowering *lw, const Op *expand, bool *found) MUST_CHECK;
 /* Lets a tensor be a map, whose layer is built if it is not. False: diagnosed. */
 bool to_sa_materialize(Lowering *lw, Tensor *tensor) MUST_CHECK;
 /* Whether the elements of a map hold such numbers; when they are less by the offset that is found. */

@@ -628,7 +628,11 @@ static bool add_generic(Lowering *lw, const Op *op)
 
 bool to_sa_add_op(Lowering *lw, const Op *op)
 {
+    bool is_rearranged = false;
     if (op_has_trait(op, TRAIT_CONSTANT_LIKE) || op->def == TENSOR(EMPTY)) return true;
+    if (ptrmap_has(&lw->done, op)) return true;
+    if (op->def == TENSOR(EXPAND_SHAPE) && !to_sa_rearrange(lw, op, &is_rearranged)) return false;
+    if (is_rearranged) return true;
     if (op->def == LINALG(GENERIC) || op->def == LINALG(FILL)) return add_generic(lw, op);
     if (op->def == TENSOR(PAD)) return add_pad(lw, op);
     if (reshape_is(op)) return add_reshape(lw, op);

@@ -185,6 +185,7 @@ static bool convert(Pass *pass, Op *func, const SaOverlay *size, const Attr *ove
     ptrmap_free(&lw.tensors);
     ptrmap_free(&lw.channel_dims);
     ptrmap_free(&lw.host);
+    ptrmap_free(&lw.done);
     *host = lw.host_func;
     if (!ok) op_erase(network);
     return ok;

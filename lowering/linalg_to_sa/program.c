@@ -442,6 +442,7 @@ static Op *build_layer(Lowering *lw, const Layer *layer, const Thresholds *thres
     if (layer->repeats[0] > 1 || layer->repeats[1] > 1)
         attrs[count++] =
             build_named_attr(ctx, SA_ATTR_REPEATS, attr_i64_array(ctx, layer->repeats, 2));
+    if (layer->spreads) attrs[count++] = number_attr(ctx, "pad_value", layer->pad_value);
     if (layer->def == SA(POOL))
         attrs[count++] = build_named_attr(ctx, "kernel", attr_i64_array(ctx, layer->kernel, 2));
     if (layer->def == SA(CONV))

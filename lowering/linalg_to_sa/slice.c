@@ -41,8 +41,7 @@ static bool read_slice(const Op *op, Slice *out)
                             "channels");
 }
 
-/* A convolution that takes elements as they are. */
-static Layer *add_selection(Lowering *lw, const Op *op, Tensor *source, const Extents *extents)
+Layer *to_sa_add_selection(Lowering *lw, const Op *op, Tensor *source, const Extents *extents)
 {
     Layer *layer = to_sa_add_layer(lw, SA(CONV), op);
     layer->input = source;
@@ -50,7 +49,7 @@ static Layer *add_selection(Lowering *lw, const Op *op, Tensor *source, const Ex
     return layer;
 }
 
-static int64_t *zero_weights(Lowering *lw, Layer *layer)
+int64_t *to_sa_zero_weights(Lowering *lw, Layer *layer)
 {
     int64_t count =
         layer->extents.c * layer->kernel[0] * layer->kernel[1] * layer->input->extents.c;
@@ -102,6 +101,7 @@ bool to_sa_insert(Lowering *lw, const Op *op)
     Slice slice;
     Extents extents;
     const Value *dest = op_operand(op, 1);
+    if (to_sa_is_spread(op)) return to_sa_spread(lw, op);
     Tensor *source = to_sa_tensor(lw, op_operand(op, 0));
     Tensor *before = is_empty(dest) ? NULL : to_sa_tensor(lw, dest);
     if (!source || (!before && !is_empty(dest)) || !read_slice(op, &slice)) return false;
@@ -110,8 +110,8 @@ bool to_sa_insert(Lowering *lw, const Op *op)
     if (!is_plain(lw, op, source) || !check_insert(op, &slice, source, &extents) ||
         !to_sa_materialize(lw, source) || (before && !to_sa_materialize(lw, before)))
         return false;
-    Layer *layer = add_selection(lw, op, source, &extents);
-    int64_t *weights = zero_weights(lw, layer), channels = source->extents.c;
+    Layer *layer = to_sa_add_selection(lw, op, source, &extents);
+    int64_t *weights = to_sa_zero_weights(lw, layer), channels = source->extents.c;
     for (int64_t c = 0; c < channels; c++) weights[(slice.offsets[0] + c) * channels + c] = 1;
     int64_t lo = i64_min(source->lo, 0), hi = i64_max(source->hi, 0);
     Numbers *n = &layer->numbers;
@@ -142,12 +142,12 @@ bool to_sa_extract(Lowering *lw, const Op *op)
         extents.w != slice.sizes[1] || extents.c != slice.sizes[0])
         return to_sa_refuse(op, "takes a part with other dimensions than its own");
     if (!to_sa_materialize(lw, source)) return false;
-    Layer *layer = add_selection(lw, op, source, &extents);
+    Layer *layer = to_sa_add_selection(lw, op, source, &extents);
     layer->kernel[0] = slice.offsets[2] + 1;
     layer->kernel[1] = slice.offsets[1] + 1;
     layer->strides[0] = slice.strides[2];
     layer->strides[1] = slice.strides[1];
-    int64_t *weights = zero_weights(lw, layer), taps = layer->kernel[0] * layer->kernel[1];
+    int64_t *weights = to_sa_zero_weights(lw, layer), taps = layer->kernel[0] * layer->kernel[1];
     for (int64_t c = 0; c < extents.c; c++) {
         int64_t from = slice.offsets[0] + c * slice.strides[0];
         weights[((c + 1) * taps - 1) * source->extents.c + from] = 1;
@@ -209,8 +209,8 @@ bool to_sa_shuffle(Lowering *lw, const Op *op)
     if (source->is_padded || source->is_flat || !extents_of(op_result(op, 0)->type, dims, &extents))
         return to_sa_refuse(op, "shuffles channels of a map with padding, or of a row of elements");
     if (!to_sa_materialize(lw, source)) return false;
-    Layer *layer = add_selection(lw, op, source, &extents);
-    int64_t *weights = zero_weights(lw, layer);
+    Layer *layer = to_sa_add_selection(lw, op, source, &extents);
+    int64_t *weights = to_sa_zero_weights(lw, layer);
     for (int64_t c = 0; c < extents.c; c++)
         weights[c * source->extents.c + channel_before(op, dims, c)] = 1;
     layer->result = to_sa_element(&layer->numbers, NUMBER_SUMS, source);

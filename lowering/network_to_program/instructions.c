@@ -298,6 +298,13 @@ static bool has_table(const Layer *layer)
     return false;
 }
 
+/* Lets a run read padding in place of the input: what lies above it. */
+static void read_padding(Writer *w)
+{
+    to_program_set(w, SA_REG_STRIDE_Y, 0);
+    to_program_set(w, SA_REG_PAD_T, 1);
+}
+
 /* Blocks without channels hold zeros: the last instruction of the layer's program stores a register that
  * nothing has written. It does so from the beginning of a word on, whose channels come after. What the
  * run reads in each place lies above the input. */
@@ -314,8 +321,7 @@ static void clear_blocks(Writer *w, const Tile *tile)
     set_maps(w, tile, &each_element);
     set_map(w, tile, ROLE_RESULT, SA_REG_OUT_PAGE, &behind);
     to_program_set(w, SA_REG_MODE, SA_MODE_ELTWISE);
-    to_program_set(w, SA_REG_STRIDE_Y, 0);
-    to_program_set(w, SA_REG_PAD_T, 1);
+    read_padding(w);
     to_program_set(w, SA_REG_PU_OUT, w->program->at + layer->tap_length + layer->pu_length - 1);
     to_program_set(w, SA_REG_PU_OUT_LENGTH, 1);
     to_program_set(w, SA_REG_OUT_CBLK, tile->m_blank - begin);
@@ -352,6 +358,7 @@ static void run_walks(Writer *w, const Tile *tile, const Run *run)
     for (uint64_t i = 0; i < to_program_runs(layer); i++) {
         const Walk walk = walk_of(layer, i);
         set_maps(w, tile, &walk);
+        if (layer->spreads && i > 0) read_padding(w);
         to_program_command(
             w, SA(RUN),
             FIELDS(.half = there(layer->has_weights ? (int64_t)(run->fill % 2) : 0),

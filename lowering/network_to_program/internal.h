@@ -83,6 +83,7 @@ typedef struct Layer {
     uint32_t groups, mode, taps;    /* read from the op once: tiles are tried by the million */
     int64_t kernel[2], strides[2], dilations[2], pads[2]; /* pads: in front */
     int64_t repeats[2];  /* of each result, a run for each; tiles count what is repeated */
+    bool spreads;        /* only the first of these runs reads the input */
     bool is_chosen;      /* it has its schedule, searched with all its maps on the chip */
     uint32_t parameters; /* first vector */
     bool has_weights, has_pool;

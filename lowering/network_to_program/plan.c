@@ -70,6 +70,7 @@ static void add_layer(Plan *plan, const Op *op)
         layer->pads[i] = item(op, "pads", i, 0);
     }
     sa_repeats(op, layer->repeats);
+    layer->spreads = sa_spreads(op);
     layer->has_pool = sa_pool(op, &layer->pool);
     layer->m_blocks = (uint32_t)(out.groups * out.lanes / plan->size.rows);
     layer->n_blocks = is_dense ? (uint32_t)(in.groups * in.lanes / plan->size.cols / groups) : 1;

@@ -269,11 +269,27 @@ static int64_t turned_index(const ConvGeometry *g, int64_t i)
     return ((oc / outs * ins + ic) * outs + oc % outs) * taps + taps - 1 - tap;
 }
 
+/* Scales of the output channels of a group become those of all groups' channels. */
+static void repeat_scales(OnnxConv *c)
+{
+    FixedConstant *w = &c->weight;
+    int64_t outs = c->g.out_channels / c->g.group;
+    double *units = ARENA_ARRAY(&c->lw->pass->scratch, double, c->g.out_channels);
+    int *exponents = ARENA_ARRAY(&c->lw->pass->scratch, int, c->g.out_channels);
+    for (int64_t i = 0; i < c->g.out_channels; i++) {
+        units[i] = w->units[i % outs];
+        exponents[i] = w->exponents[i % outs];
+    }
+    w->units = units;
+    w->exponents = exponents;
+    w->axis = 0;
+}
+
 static bool turn_integers(OnnxConv *c)
 {
     FixedConstant *w = &c->weight;
-    if (w->axis == 1 && c->g.group == 1)
-        w->axis = 0;
+    if (w->axis == 1)
+        repeat_scales(c);
     else if (!constant_align(w))
         return false;
     int64_t *values = ARENA_ARRAY(&c->lw->pass->scratch, int64_t, w->count);

@@ -480,14 +480,38 @@ static void choose_all(Chooser *c, Block *body)
     }
 }
 
+static bool is_split(const Reshape *r, uint32_t narrow_dim)
+{
+    uint32_t parts = 0;
+    for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++)
+        parts += r->group[d] == narrow_dim && r->wide->u.shaped.dims[d] > 1;
+    return parts > 1;
+}
+
+/* Whether a collapse_shape ends a move of elements from one dimension to another one, as depth to space is. */
+static bool ends_move(const Op *collapse)
+{
+    Reshape first, last;
+    const Op *op = value_def(op_operand(collapse, 0));
+    while (op && op->def == LINALG(GENERIC) && !linalg_reduces(op) && linalg_input_count(op) > 0)
+        op = value_def(op_operand(op, 0));
+    if (!op || !reshape_read(op, &first) || !first.expands || !reshape_read(collapse, &last) ||
+        first.narrow->u.shaped.rank != last.narrow->u.shaped.rank)
+        return false;
+    for (uint32_t d = 0; d < first.narrow->u.shaped.rank; d++)
+        if (is_split(&first, d) != is_split(&last, d)) return true;
+    return false;
+}
+
 /* Makes readers of tensors that do not stream in the order of their collapse_shape do without it;
  * true if any can. */
-static bool sink_collapses(const Chooser *c, Block *body)
+static bool sink_collapses(const Chooser *c, Block *body, bool keeps_moves)
 {
     VEC(Op *) misfits = {0};
     bool any = false;
     FOR_EACH_OP(op, body)
-        if (op->def == TENSOR(COLLAPSE_SHAPE) && reshape_is(op) && !keeps_order(c, op))
+        if (op->def == TENSOR(COLLAPSE_SHAPE) && reshape_is(op) && !keeps_order(c, op) &&
+            !(keeps_moves && ends_move(op)))
             *vec_push(&misfits) = op;
     for (size_t i = 0; i < misfits.len; i++) any |= layout_sink_collapse(misfits.data[i]);
     vec_free(&misfits);
@@ -536,7 +560,7 @@ static bool normalize_layout(Pass *pass, Op *func)
             if ((is_kernel(op) && i + 1 == op->operand_count) || layout_is_move(op))
                 unshare_initial(op, i);
     do choose_all(&c, body);
-    while (sink_collapses(&c, body));
+    while (sink_collapses(&c, body, pass_bool(pass, "keep-moves")));
     copy_misfits(&c, body);
     layout_apply(func, &c.layouts);
     ptrmap_free(&c.wanted);
@@ -550,6 +574,10 @@ const PassDef pass_normalize_layout = {
     .anchor = "func.func",
     .options = OPTIONS({.name = "keep-going",
                         .kind = OPTION_BOOL,
-                        .help = "report every kernel that cannot be analysed, not only the first"}),
+                        .help = "report every kernel that cannot be analysed, not only the first"},
+                       {.name = "keep-moves",
+                        .kind = OPTION_BOOL,
+                        .help = "leave depth to space, and what else moves elements from one "
+                                "dimension to another one, a kernel of its own"}),
     .run = normalize_layout,
 };

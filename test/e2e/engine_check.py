@@ -655,8 +655,8 @@ class Net:
             self.add(kind, source)
 
     def add_repeats(self, source):
-        """Each pixel several times, the first row or column again and again; twice of one map, so that
-        there is an operand of that shape."""
+        """Each pixel several times, or once with a number between them, the first row or column again and
+        again; twice of one map, so that there is an operand of that shape."""
         rng = self.rng
         strides = [rng.choice([1, 1, 2, 0]) for _ in "hw"]
         repeats = [rng.randint(1, 3) for _ in "hw"]
@@ -667,6 +667,11 @@ class Net:
             sums = sums.take(places, axis).repeat(repeat, axis)
         attributes = [f"strides = array<i64: {strides[0]}, {strides[1]}>",
                       f"repeats = array<i64: {repeats[0]}, {repeats[1]}>"]
+        if rng.random() < 0.4:
+            fill = rng.randint(-2, 2)
+            rows, cols = (np.arange(sums.shape[axis]) % repeats[axis] != 0 for axis in (0, 1))
+            sums = np.where((rows[:, None] | cols)[..., None], fill, sums)
+            attributes.append(f"pad_value = {fill} : i64")
         for _ in range(rng.randint(1, 2)):
             self.finish("eltwise", "repeat", source, sums, attributes)
 

@@ -258,6 +258,14 @@ class Network:
         self.multiplies(x.array, np.prod(weight.array.shape[1:]))
         return self.node("ConvTranspose", [x, weight, bias], array, attrs)
 
+    def depth_to_space(self, x, size, mode="DCR"):
+        array = ops.depth_to_space(x.array, size, mode)
+        attrs = {"blocksize": size, **({} if mode == "DCR" else {"mode": mode})}
+        return self.node("DepthToSpace", [x], array, attrs)
+
+    def space_to_depth(self, x, size):
+        return self.node("SpaceToDepth", [x], ops.space_to_depth(x.array, size), {"blocksize": size})
+
     def gemm(self, x, weight, bias=None, **attrs):
         array = ops.gemm(x.array, weight.array, None if bias is None else bias.array, attrs)
         self.multiplies(array, x.array.shape[1])

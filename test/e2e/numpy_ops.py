@@ -82,16 +82,19 @@ def conv(x, w, b, attrs):
 
 
 def conv_transpose(x, w, b, attrs):
-    """Two spatial dimensions, without dilation and output padding."""
+    """Two spatial dimensions."""
     strides, pads = attrs.get("strides", [1, 1]), attrs.get("pads", [0] * 4)
+    steps, more = attrs.get("dilations", [1, 1]), attrs.get("output_padding", [0, 0])
     group, (rows, cols) = attrs.get("group", 1), w.shape[2:]
-    height = (x.shape[2] - 1) * strides[0] + rows
-    width = (x.shape[3] - 1) * strides[1] + cols
+    last = [(size - 1) * stride + 1 for size, stride in zip(x.shape[2:], strides)]
+    height = last[0] + (rows - 1) * steps[0] + more[0]
+    width = last[1] + (cols - 1) * steps[1] + more[1]
     parts = []
     for xs, ws in zip(np.split(wide(x), group, 1), np.split(wide(w), group)):
         y = np.zeros((x.shape[0], w.shape[1], height, width))
         for i, j in itertools.product(range(rows), range(cols)):
-            y[:, :, i:height - rows + i + 1:strides[0], j:width - cols + j + 1:strides[1]] += \
+            top, left = i * steps[0], j * steps[1]
+            y[:, :, top:top + last[0]:strides[0], left:left + last[1]:strides[1]] += \
                 np.einsum("nchw,cf->nfhw", xs, ws[:, :, i, j])
         parts.append(y)
     y = np.concatenate(parts, 1)[:, :, pads[0]:height - pads[2], pads[1]:width - pads[3]]
@@ -166,6 +169,12 @@ def hard_sigmoid(x, attrs):
 
 def hard_swish(x, _attrs):
     return (wide(x) * np.clip(wide(x) / 6 + 0.5, 0, 1)).astype(F32)
+
+
+def space_to_depth(x, size):
+    n, c, h, w = x.shape
+    parts = x.reshape(n, c, h // size, size, w // size, size).transpose(0, 3, 5, 1, 2, 4)
+    return parts.reshape(n, c * size * size, h // size, w // size)
 
 
 def depth_to_space(x, size, mode):

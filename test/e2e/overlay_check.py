@@ -110,14 +110,14 @@ def side_by_side(net, x):
     return net.concat([net.quant_by(y, scale, 8), net.quant_by(z, scale, 8)])
 
 
-def nearest(net, x):
+def nearest(net, x, is_first):
     """Whole factors, by which a map or the later sum of it and another one is read; beside what it came
     from or not."""
     rng, (height, width) = net.rng, x.array.shape[2:]
     factors = [rng.randint(1, 3), rng.randint(2, 3)]
     if min(height, width) < 2 or height * width * factors[0] * factors[1] > 400:
         return x
-    x = activation(net, convolution(net, x, keep=True)) if rng.random() < 0.5 else x
+    x = activation(net, convolution(net, x, keep=True)) if is_first or rng.random() < 0.5 else x
     kind = rng.choice(["alone", "add", "concat"])
     attrs = rng.choice([{"mode": "nearest"}, {"mode": "nearest", "nearest_mode": "floor",
                                               "coordinate_transformation_mode": "asymmetric"}])
@@ -144,18 +144,55 @@ def excitation(net, x):
     return activation(net, net.binary("Mul", *pair))
 
 
-def block(net, x):
+def transposed(net, x):
+    """Zeros between pixels, or none; the result may end behind the last tap, or before the first one."""
+    rng, (channels, height, width) = net.rng, x.array.shape[1:]
+    strides = [rng.randint(1, 3), rng.randint(1, 3)]
+    if height * strides[0] * width * strides[1] > 400:
+        return None
+    group = rng.choice([g for g in range(1, channels + 1) if channels % g == 0])
+    kernel, dilations = [rng.randint(1, 4), rng.randint(1, 3)], [rng.choice([1, 1, 2])] * 2
+    reach = [dilation * (k - 1) for dilation, k in zip(dilations, kernel)]
+    more = [rng.randrange(max(stride, dilation)) for stride, dilation in zip(strides, dilations)]
+    room = [(size - 1) * stride + far for size, stride, far in zip((height, width), strides, reach)]
+    pads = [rng.randint(0, min(far, left // 2)) for far, left in zip(reach, room)] * 2
+    filters = rng.randint(1, 2 if group > 1 else 6)
+    bias = net.bias(filters * group) if rng.random() < 0.6 else None
+    weight = net.quant_weight((channels, filters, *kernel), rng.choice([1, 2, 4, 8]), rng.choice([None, 1]))
+    return net.conv_transpose(x, weight, bias, group=group,
+                              strides=strides, dilations=dilations, pads=pads, output_padding=more)
+
+
+def rearranged(net, x):
+    """Channels that become pixels, or pixels that become channels, behind a convolution."""
+    rng, (channels, height, width) = net.rng, x.array.shape[1:]
+    size = rng.randint(2, 3)
+    is_deep = rng.random() < 0.4 or height * width * size * size > 400
+    filters = rng.randint(1, 3) * (1 if is_deep else size * size)
+    x = activation(net, net.conv(x, weight_of(net, (filters, channels, 1, 1))))
+    if not is_deep:
+        return net.depth_to_space(x, size, rng.choice(["DCR", "CRD"]))
+    if height % size or width % size:
+        x = net.pad(x, [0] * 6 + [-height % size, -width % size])
+    return net.space_to_depth(x, size)
+
+
+def block(net, x, is_first):
     kind = net.rng.choice(["conv", "conv", "conv", "pool", "residual", "concat", "excitation",
-                           "nearest"])
+                           "nearest", "transposed", "rearranged"])
+    if kind == "rearranged":
+        x = rearranged(net, x)
+        return activation(net, net.conv(x, weight_of(net, (net.rng.randint(1, 8), x.array.shape[1], 1, 1))))
     if kind == "nearest" and x.array.shape[1] < 8:
-        return nearest(net, x)
+        return nearest(net, x, is_first)
     if kind == "excitation":
         return excitation(net, x)
     if kind == "residual":
         return residual(net, x)
     if kind == "concat" and x.array.shape[1] < 8:
         return side_by_side(net, x)
-    y = pool(net, x) if kind == "pool" else convolution(net, x)
+    y = pool(net, x) if kind == "pool" else (
+        transposed(net, x) if kind == "transposed" else convolution(net, x))
     if y is None:
         return x
     return y if kind == "pool" else activation(net, y)
@@ -170,7 +207,9 @@ def scaled(net, x):
 
 def ending(net, x):
     """Quantized to few bits, or more than a map holds, or what is left to the host."""
-    kind = net.rng.choice(["quantized", "quantized", "sums", "scaled", "permuted"])
+    kind = net.rng.choice(["quantized", "quantized", "sums", "scaled", "permuted", "rearranged"])
+    if kind == "rearranged" and x.array.ndim == 4:
+        return rearranged(net, x)
     if kind == "quantized":
         return net.quant(x, 8)
     if kind == "scaled":
@@ -186,8 +225,8 @@ def generate(seed, index):
         net = Network(f"overlay-{index}", rng, rng.randint(13, 17), dyadic=rng.random() < 0.6)
         shape = (rng.randint(1, 9), rng.randint(3, 9), rng.randint(3, 9))
         x = net.quant(net.input(shape), rng.choice([4, 8]), rounding="ROUND")
-        for _ in range(rng.randint(1, 4)):
-            x = block(net, x)
+        for number in range(rng.randint(1, 4)):
+            x = block(net, x, number == 0)
         if rng.random() < 0.5:
             flat = net.flatten(x)
             x = net.gemm(flat, weight_of(net, (rng.randint(2, 9), flat.array.shape[1])), transB=1)
