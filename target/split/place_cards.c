@@ -23,7 +23,7 @@
 #include "target/dse/dse.h"
 #include "target/split/internal.h"
 
-enum { MAX_PROCESSES = 1024, MAX_NODES = 4096, MAX_STEPS = 3000000 };
+enum { MAX_PROCESSES = 1024, MAX_NODES = 4096, FEW_STEPS = 200000, MAX_STEPS = 3000000 };
 
 static uint32_t process_count(const SplitPlan *p)
 {
@@ -203,6 +203,20 @@ static void set_dies(const SplitPlan *p, int64_t card, const uint32_t *numbers,
         }
 }
 
+/* The best placement, where one is found soon: a design whose dies are hardly enough is given up, since there are
+ * smaller ones. */
+static void find_placement(const PartitionModel *model, const PartitionOptions *options,
+                           PartitionPlacement *out)
+{
+    PartitionOptions few = *options;
+    few.max_steps = FEW_STEPS;
+    partition_search(model, &few, out);
+    if (!out->is_placed || out->is_proven) return;
+    partition_placement_free(out);
+    *out = (PartitionPlacement){0};
+    partition_search(model, options, out);
+}
+
 /* False: diagnosed. */
 static bool place_card(const SplitPlan *p, int64_t card, const SplitLinks *links)
 {
@@ -218,7 +232,7 @@ static bool place_card(const SplitPlan *p, int64_t card, const SplitLinks *links
     make_model(p, card, links, numbers, &model);
     for (size_t i = 0; i < model.nodes.len; i++)
         if (model.nodes.data[i].dies == 0) strbuf_add_c(&why, "a link ends at a die that it lacks");
-    if (why.len == 0) partition_search(&model, &options, &placement);
+    if (why.len == 0) find_placement(&model, &options, &placement);
     bool ok = placement.is_placed;
     if (ok) set_dies(p, card, numbers, &placement);
     if (!ok && why.len == 0) partition_explain(&model, &options, &why);
