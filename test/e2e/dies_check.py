@@ -272,14 +272,14 @@ def main():
         for network, device, flags in one_die:
             try:
                 tally["one"] += check_one_die(tools, network, device, flags, work)
-            except Failed as why:
+            except (Failed, subprocess.SubprocessError) as why:
                 failed += 1
                 print(f"FAIL {network}: {why}")
         for number in range(0 if args.one_die else args.count):
             rng = random.Random(args.seed * 1000 + number)
             try:
                 check_case(tools, rng, number, work, tally)
-            except Failed as why:
+            except (Failed, subprocess.SubprocessError) as why:
                 failed += 1
                 print(f"FAIL case {number} of seed {args.seed}: {why}")
                 if args.keep:

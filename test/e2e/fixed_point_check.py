@@ -262,7 +262,7 @@ def main():
             try:
                 least = min(least, check(args.tools.resolve(), seed, pathlib.Path(scratch), index < args.cpp))
                 passed += 1
-            except Failure as reason:
+            except (Failure, subprocess.SubprocessError) as reason:
                 failed += 1
                 print(f"FAIL: seed {seed}: {reason}")
     print(f"at least {least:.1f} dB of signal to noise")

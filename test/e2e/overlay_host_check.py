@@ -235,7 +235,7 @@ def main():
                 try:
                     function(args, engine, *arguments, pathlib.Path(name))
                     passed += 1
-                except Failure as why:
+                except (Failure, subprocess.SubprocessError) as why:
                     print(f"{function.__name__} {args.seed} {arguments}: {why}")
                     failed += 1
     print(f"{passed} passed, {failed} failed")

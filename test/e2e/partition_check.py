@@ -253,7 +253,7 @@ def main():
             try:
                 cuts += checker.network(network, checker.folder / "model.onnx", x)
                 passed += 1
-            except AssertionError as error:
+            except (AssertionError, subprocess.SubprocessError) as error:
                 failed += 1
                 print(f"{name}: {str(error)[:600]}")
     print(f"{cuts} cuts")

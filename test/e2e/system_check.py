@@ -445,7 +445,8 @@ def main():
             try:
                 check(pathlib.Path(work))
                 passed += 1
-            except (Failure, KeyError, ValueError, StopIteration, OSError) as failure:
+            except (Failure, KeyError, ValueError, StopIteration, OSError,
+                    subprocess.SubprocessError) as failure:
                 failed += 1
                 print(f"FAILED {title}: {type(failure).__name__} {failure}")
     print(f"{passed} passed, {failed} failed")

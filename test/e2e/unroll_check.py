@@ -531,7 +531,7 @@ def run_case(name, check_it):
     with tempfile.TemporaryDirectory() as folder:
         try:
             check_it(pathlib.Path(folder))
-        except RuntimeError as error:
+        except (RuntimeError, subprocess.SubprocessError) as error:
             print(f"FAIL {name}: {error}", flush=True)
             return False
     print(f"PASS {name}", flush=True)
