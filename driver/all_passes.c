@@ -27,6 +27,7 @@ const PassTable *driver_all_passes(void)
         &pass_bound_links,
         &pass_canonicalize,
         &pass_chain_kernels,
+        &pass_check_dies,
         &pass_choose_sa_tiles,
         &pass_choose_unroll,
         &pass_connect_cards,

@@ -236,6 +236,12 @@ static bool wants_chains(StrBuf *out, const StageOptions *options)
     return options->compile->loads_weights && options->compile->cards;
 }
 
+static bool are_on_cards(StrBuf *out, const StageOptions *options)
+{
+    (void)out;
+    return options->compile->cards;
+}
+
 /* With memory ports the figures are those without the memories' latency. */
 static bool wants_loaded_proof(StrBuf *out, const StageOptions *options)
 {
@@ -309,6 +315,7 @@ static const Step steps[] = {
     {STAGE_FIT, NULL, &pass_chain_kernels, wants_chains},
     {STAGE_FIT, NULL, &pass_load_weights, wants_loaded_weights},
     {STAGE_FIT, NULL, &pass_prove_loaded, wants_loaded_proof},
+    {STAGE_FIT, NULL, &pass_check_dies, are_on_cards},
     {STAGE_FIT, NULL, &pass_schedule_hls, NULL},
 };
 

@@ -156,7 +156,11 @@ static void add_mean(PartitionPlatform *platform, uint32_t die, int64_t percent)
 
 bool dse_platform(const Op *module, PartitionPlatform *out)
 {
-    const Attr *dies = op_attr(module, SYS_ATTR_DIES), *links = op_attr(module, SYS_ATTR_LINKS);
+    return dse_platform_of(op_attr(module, SYS_ATTR_DIES), op_attr(module, SYS_ATTR_LINKS), out);
+}
+
+bool dse_platform_of(const Attr *dies, const Attr *links, PartitionPlatform *out)
+{
     /* The one controller is the memory of the banks; what it takes is off the limits. */
     *out = (PartitionPlatform){.card_count = 1, .controllers = {STR("memory")}};
     if (!dies || dies->u.array.count == 0) return false;

@@ -226,6 +226,8 @@ bool dse_record_dies(Op *module, Str dies, Str links, int64_t mean) MUST_CHECK;
 /* The dies of a placed module, their limits and links. False: it has none. The caller frees the
  * platform either way. */
 bool dse_platform(const Op *module, PartitionPlatform *out) MUST_CHECK;
+/* The same of such attributes, as cards have the first one; NULL: none. */
+bool dse_platform_of(const Attr *dies, const Attr *links, PartitionPlatform *out) MUST_CHECK;
 CostKind dse_cost_kind(PartitionKind kind);
 /* Wires of a stream whose words have so many bits, with valid, ready and last. */
 int64_t dse_wires(int64_t bits);

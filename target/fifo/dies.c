@@ -9,11 +9,16 @@
 #include "target/dse/dse.h"
 #include "target/fifo/internal.h"
 
+enum { MOST_DIES = SYS_MAX_CARDS * SYS_MAX_DIES };
+
+/* Die D of card C is number C * SYS_MAX_DIES + D. */
 struct FifoDies {
-    PartitionPlatform platform;
-    Cost others[SYS_MAX_DIES]; /* of the processes on each */
-    uint32_t *die;             /* per FIFO; SYS_MAX_DIES: none */
-    FifoUse *scratch;          /* as many */
+    PartitionPlatform cards[SYS_MAX_CARDS];
+    uint32_t card_count;
+    bool is_soft;
+    Cost others[MOST_DIES]; /* of the processes on each */
+    uint32_t *die;          /* per FIFO; MOST_DIES: none */
+    FifoUse *scratch;       /* as many */
 };
 
 Cost fifo_process_cost(const Op *func)
@@ -27,18 +32,45 @@ Cost fifo_process_cost(const Op *func)
     return cost;
 }
 
+/* Designs that each are on one card count its first one only. */
 static uint32_t die_of(const FifoDies *dies, const Op *func)
 {
     SysPlace place;
-    bool is_placed = func && sys_place(func, &place) && place.die < dies->platform.die_count;
-    return is_placed ? (uint32_t)place.die : SYS_MAX_DIES;
+    if (!func || !sys_place(func, &place)) return MOST_DIES;
+    const int64_t card = dies->is_soft ? place.card : 0;
+    bool is_placed = card < dies->card_count && place.die < dies->cards[card].die_count;
+    return is_placed ? (uint32_t)(card * SYS_MAX_DIES + place.die) : MOST_DIES;
+}
+
+/* NULL: there is no such die. */
+static const PartitionDie *die_at(const FifoDies *dies, uint32_t number)
+{
+    const uint32_t card = number / SYS_MAX_DIES, die = number % SYS_MAX_DIES;
+    if (card >= dies->card_count || die >= dies->cards[card].die_count) return NULL;
+    return &dies->cards[card].dies[die];
+}
+
+/* The dies that the choice of designs saw, else those of the cards. */
+static bool find_dies(const Op *module, FifoDies *dies)
+{
+    const Attr *cards = op_attr(module, SYS_ATTR_CARDS);
+    dies->card_count = 1;
+    if (dse_platform(module, &dies->cards[0])) return true;
+    partition_platform_free(&dies->cards[0]);
+    dies->is_soft = true;
+    dies->card_count = cards ? cards->u.array.count : 0;
+    bool has_dies = dies->card_count > 0;
+    for (uint32_t i = 0; i < dies->card_count; i++)
+        has_dies &= dse_platform_of(attr_dict_get_c(cards->u.array.items[i], SYS_CARD_DIES), NULL,
+                                    &dies->cards[i]);
+    return has_dies;
 }
 
 FifoDies *fifo_dies_create(const Op *module, const HlsDesign *design)
 {
     size_t count = design->streams.len - design->port_count;
     FifoDies *dies = xcalloc(1, sizeof *dies);
-    if (!dse_platform(module, &dies->platform)) {
+    if (!find_dies(module, dies)) {
         fifo_dies_free(dies);
         return NULL;
     }
@@ -48,7 +80,7 @@ FifoDies *fifo_dies_create(const Op *module, const HlsDesign *design)
         const Op *func = design->processes.data[i].func;
         uint32_t die = die_of(dies, func);
         Cost own = fifo_process_cost(func);
-        if (die < SYS_MAX_DIES) cost_add(&dies->others[die], &own);
+        if (die < MOST_DIES) cost_add(&dies->others[die], &own);
     }
     for (size_t i = 0; i < count; i++) {
         uint32_t writer = design->streams.data[design->port_count + i].writer;
@@ -60,10 +92,15 @@ FifoDies *fifo_dies_create(const Op *module, const HlsDesign *design)
 void fifo_dies_free(FifoDies *dies)
 {
     if (!dies) return;
-    partition_platform_free(&dies->platform);
+    for (uint32_t i = 0; i < dies->card_count; i++) partition_platform_free(&dies->cards[i]);
     free_ptr((void **)&dies->die);
     free_ptr((void **)&dies->scratch);
     free_ptr((void **)&dies);
+}
+
+bool fifo_dies_are_soft(const FifoDies *dies)
+{
+    return dies->is_soft;
 }
 
 /* The BRAM18 that a mean share of BRAM18, URAM and DSP leaves on a die that has all three. */
@@ -79,15 +116,16 @@ static int64_t mean_bram(const PartitionDie *die, const Cost *use, int64_t perce
 
 static Cost limits_of(const FifoDies *dies, uint32_t die, const Cost *use)
 {
-    const PartitionPlatform *platform = &dies->platform;
+    const PartitionPlatform *platform = &dies->cards[die / SYS_MAX_DIES];
+    const PartitionDie *own = &platform->dies[die % SYS_MAX_DIES];
     Cost limits = {.cycles = -1};
     for (int k = 0; k < COST_KINDS; k++) limits.items[k] = -1;
     for (PartitionKind k = 0; k < PARTITION_KINDS; k++)
-        limits.items[dse_cost_kind(k)] = platform->dies[die].limit[k];
+        limits.items[dse_cost_kind(k)] = own->limit[k];
     for (size_t i = 0; i < platform->averages.len; i++)
-        if (platform->averages.data[i].dies >> die & 1)
-            limits.bram18 = i64_min(limits.bram18, mean_bram(&platform->dies[die], use,
-                                                             platform->averages.data[i].percent));
+        if (platform->averages.data[i].dies >> die % SYS_MAX_DIES & 1)
+            limits.bram18 =
+                i64_min(limits.bram18, mean_bram(own, use, platform->averages.data[i].percent));
     return limits;
 }
 
@@ -104,9 +142,9 @@ void fifo_dies_choose_kinds(const FifoDies *dies, FifoUse *fifos, size_t count)
 {
     static const Cost none = {.items = {-1, -1, -1, -1, -1, -1, -1, -1}}, nothing = {.items = {0}};
     _Static_assert(COUNT_OF(none.items) == 8, "a limit for each kind");
-    for (uint32_t die = 0; die <= SYS_MAX_DIES; die++) {
+    for (uint32_t die = 0; die <= MOST_DIES; die++) {
         size_t found = gather(dies, die, fifos, count), next = 0;
-        bool is_die = die < dies->platform.die_count;
+        bool is_die = die_at(dies, die);
         Cost limits = is_die ? limits_of(dies, die, &dies->others[die]) : none;
         fifo_choose_kinds(dies->scratch, found, is_die ? &dies->others[die] : &nothing, &limits);
         for (size_t i = 0; i < count; i++)
@@ -118,7 +156,8 @@ double fifo_dies_beyond(const FifoDies *dies, const FifoUse *fifos, size_t count
 {
     Cost sum = {.items = {0}};
     double excess = 0;
-    for (uint32_t die = 0; die < dies->platform.die_count; die++) {
+    for (uint32_t die = 0; !dies->is_soft && die < MOST_DIES; die++) {
+        if (!die_at(dies, die)) continue;
         Cost use = dies->others[die];
         fifo_costs(dies->scratch, gather(dies, die, fifos, count), &use);
         const Cost limits = limits_of(dies, die, &use);

@@ -73,12 +73,35 @@ static void fill_storage(const FifoFitting *f)
             f->depths[f->design->port_count + i] = f->fifos[i].depth = fifo_capacity(&f->fifos[i]);
 }
 
+/* What all takes beyond each limit of the budget, and the sum of it in shares of them. */
+static double pool_beyond(const FifoFitting *f, Cost *beyond)
+{
+    Cost total = f->others;
+    double excess = 0;
+    fifo_costs(f->fifos, f->fifo_count, &total);
+    *beyond = (Cost){.items = {0}};
+    for (int k = 0; k < COST_KINDS; k++) {
+        if (f->limits.items[k] < 0 || total.items[k] <= f->limits.items[k]) continue;
+        beyond->items[k] = total.items[k] - f->limits.items[k];
+        excess += (double)beyond->items[k] / (double)(f->limits.items[k] + 1);
+    }
+    return excess;
+}
+
+/* On the dies where they are, each of which has room of its own; the dies of cards only if the whole
+ * then keeps the budget. */
+static void choose_kinds(const FifoFitting *f)
+{
+    Cost beyond;
+    if (f->dies) fifo_dies_choose_kinds(f->dies, f->fifos, f->fifo_count);
+    if (f->dies && (!fifo_dies_are_soft(f->dies) || pool_beyond(f, &beyond) <= 0)) return;
+    fifo_choose_kinds(f->fifos, f->fifo_count, &f->others, &f->limits);
+}
+
 /* Chooses what the FIFOs of these depths are built of, but for kinds that were given, and fills
  * that. Gives what it takes beyond each limit, and the sum of it in shares of them: 0 if the design fits. */
 static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyond)
 {
-    Cost total = f->others;
-    double excess = 0;
     for (size_t i = 0; i < f->fifo_count; i++) {
         uint32_t stream = f->design->port_count + (uint32_t)i;
         const HlsStream *s = &f->design->streams.data[stream];
@@ -90,18 +113,9 @@ static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyon
                                 !op_attr(stream_op(s), EMITHLS_ATTR_FIXED);
         f->fifos[i].is_given = keeps_given && given_kind(stream_op(s), &f->fifos[i].kind);
     }
-    if (f->dies)
-        fifo_dies_choose_kinds(f->dies, f->fifos, f->fifo_count);
-    else
-        fifo_choose_kinds(f->fifos, f->fifo_count, &f->others, &f->limits);
+    choose_kinds(f);
     fill_storage(f);
-    fifo_costs(f->fifos, f->fifo_count, &total);
-    *beyond = (Cost){.items = {0}};
-    for (int k = 0; k < COST_KINDS; k++) {
-        if (f->limits.items[k] < 0 || total.items[k] <= f->limits.items[k]) continue;
-        beyond->items[k] = total.items[k] - f->limits.items[k];
-        excess += (double)beyond->items[k] / (double)(f->limits.items[k] + 1);
-    }
+    double excess = pool_beyond(f, beyond);
     if (f->dies) excess += fifo_dies_beyond(f->dies, f->fifos, f->fifo_count, beyond);
     return excess;
 }

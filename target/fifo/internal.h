@@ -208,6 +208,9 @@ void fifo_costs(const FifoUse *fifos, size_t count, Cost *sum);
 typedef struct FifoDies FifoDies;
 /* NULL: the module is not placed. */
 FifoDies *fifo_dies_create(const Op *module, const HlsDesign *design);
+/* Whether limits are kept where that is possible, and count for nothing else: the dies of cards, which
+ * place-cards chose before FIFOs were sized. */
+bool fifo_dies_are_soft(const FifoDies *dies);
 void fifo_dies_free(FifoDies *dies);
 /* As fifo_choose_kinds, on each die by itself. `fifos` are those behind the ports' streams. */
 void fifo_dies_choose_kinds(const FifoDies *dies, FifoUse *fifos, size_t count);

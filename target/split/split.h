@@ -3,6 +3,7 @@
  *   place-cards    which card, and there which die, each process is on
  *   connect-cards  links in place of streams between cards, with the processes at their ends
  *   bound-links    room at the end of links without back-pressure
+ *   check-dies     what dies take beyond what a design may use of them
  *   chain-kernels  the kernel that each process will be in, where weights are loaded
  *   split-region   a function per kernel, and the sys.system that joins them
  *   copy-frames    a kernel at memory in place of the end of a link that the host is
@@ -16,6 +17,7 @@
 
 extern const PassDef pass_bound_links;
 extern const PassDef pass_chain_kernels;
+extern const PassDef pass_check_dies;
 extern const PassDef pass_connect_cards;
 extern const PassDef pass_copy_frames;
 extern const PassDef pass_place_cards;
