@@ -22,6 +22,7 @@ import pathlib
 import random
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -254,7 +255,7 @@ def main():
             try:
                 counted += check(args.tools.resolve(), work, layer, targets, simulate)
                 has_tree = has_tree or check_tree(work)
-            except networks_check.Failure as why:
+            except (networks_check.Failure, subprocess.SubprocessError) as why:
                 print(f"FAIL {title}: {why}", flush=True)
                 failed += 1
                 continue
