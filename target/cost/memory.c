@@ -322,7 +322,8 @@ static void add_table(const ComputeSchedule *sched, const Binding *binding, cons
     if (binding->stream_bits > 0 && memory_is_loadable(elem))
         set_beats(sched, &layout, bits, counted, binding, &memory);
     memory.may_stream =
-        memory.beats > 0 && generic == sched->main && (int)operand == sched_compute_weights(sched);
+        memory.beats > 0 && generic == sched->main &&
+        ((int)operand == sched_compute_weights(sched) || sched_popcount_table(sched, operand));
     MemoryUse *use = add_memory(out, binding, &memory, holder, 0);
     use->reader = generic;
     use->operand = operand;

@@ -107,9 +107,28 @@ class Check:
             self.outputs(folder, "make", "-s", "-C", design, "csim", f"INPUT={frames[0]}",
                          f"OUTPUT={frames[1]}")
 
-    def check(self, name, *arguments):
+    def binary_case(self, folder, rng):
+        """The search leaves words of bits, which are counted, in memory where blocks are few."""
+        ming, design = self.args.tools / "ming", folder / "design"
+        net = Network("binary", rng, dyadic=True, frames=2)
+        x = net.bipolar_by(net.input((512,)), 1)
+        weight = net.bipolar_by(net.constant(np.asarray(
+            [[rng.choice([-1, 1]) for _ in range(512)] for _ in range(512)], np.float32), "w"), 1)
+        net.output(net.quant(net.gemm(x, weight, transB=1), 4))
+        (folder / "model.onnx").write_bytes(net.encode())
+        np.save(folder / "x.npy", net.source.array)
+        np.save(folder / "y.npy", net.result.array)
+        self.run(ming, "compile", folder / "model.onnx", "-o", design, "--weights=stream", "--bram=8",
+                 "--uram=0", "--lut=5000")
+        report = json.loads((design / "report.json").read_text())
+        if not report.get("streamed_weights"):
+            raise AssertionError("no weights are streamed")
+        self.outputs(folder, ming, "sim", design, f"--input={folder / 'x.npy'}",
+                     f"--output={folder / 'got.npy'}")
+
+    def check(self, name, case, *arguments):
         try:
-            self.case(*arguments)
+            case(*arguments)
             self.passed += 1
         except (AssertionError, OSError, ValueError) as error:
             self.failed += 1
@@ -133,7 +152,7 @@ def main():
             folder.mkdir()
             rng = random.Random(args.seed * 1000 + i)
             write_network(folder, rng)
-            check.check(f"seed {args.seed} network {i}", folder, rng, False,
+            check.check(f"seed {args.seed} network {i}", check.case, folder, rng, False,
                         args.csim > 0 and i % args.csim == 0)
             shutil.rmtree(folder)
         for name in MODELS if args.models else ():
@@ -142,7 +161,8 @@ def main():
             for file, ours in (("model.onnx", "model.onnx"), ("input.npy", "x.npy"),
                                ("output.npy", "y.npy")):
                 shutil.copy(args.models / name / file, folder / ours)
-            check.check(name, folder, random.Random(args.seed), True, args.csim > 0)
+            check.check(name, check.case, folder, random.Random(args.seed), True, args.csim > 0)
+        check.check("binary", check.binary_case, work, random.Random(args.seed))
         if args.count >= 8 and (check.streamed == 0 or check.spread == 0):
             check.failed += 1
             print("stream: no table was streamed, or none through several ports")
