@@ -198,6 +198,9 @@ Tensor *to_sa_repeat(Lowering *lw, Tensor *source, const Op *op, const int64_t r
  * takes elements of a map as they are. Its kernel is set before the weights are. */
 Layer *to_sa_add_selection(Lowering *lw, const Op *op, Tensor *source, const Extents *extents);
 int64_t *to_sa_zero_weights(Lowering *lw, Layer *layer);
+/* slice.c: the last three of an attribute's numbers, the last one first. False: they are none from 0 on, or the
+ * others are not `outer`. */
+bool to_sa_read_last(const Op *op, const char *name, int64_t outer, int64_t out[3]);
 /* spread.c: whether a tensor.insert_slice puts zeros, or what else the other tensor is filled with, between
  * rows and columns; gives its result. */
 bool to_sa_is_spread(const Op *insert);

@@ -14,7 +14,7 @@ typedef struct Slice {
     int64_t offsets[3], sizes[3], strides[3];
 } Slice;
 
-static bool read_list(const Op *op, const char *name, int64_t outer, int64_t out[3])
+bool to_sa_read_last(const Op *op, const char *name, int64_t outer, int64_t out[3])
 {
     int64_t list[RESHAPE_MAX_RANK];
     size_t count = 0;
@@ -34,9 +34,9 @@ static bool read_list(const Op *op, const char *name, int64_t outer, int64_t out
 
 static bool read_slice(const Op *op, Slice *out)
 {
-    return (read_list(op, "static_offsets", 0, out->offsets) &&
-            read_list(op, "static_sizes", 1, out->sizes) &&
-            read_list(op, "static_strides", 1, out->strides)) ||
+    return (to_sa_read_last(op, "static_offsets", 0, out->offsets) &&
+            to_sa_read_last(op, "static_sizes", 1, out->sizes) &&
+            to_sa_read_last(op, "static_strides", 1, out->strides)) ||
            to_sa_refuse(op, "takes a part that is not constant, or of more than rows, columns and "
                             "channels");
 }

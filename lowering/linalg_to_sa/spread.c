@@ -48,22 +48,6 @@ static Tensor *plain_map(Lowering *lw, const Value *value, const Op *op)
 
 /* Zeros between pixels. */
 
-/* The last three of an attribute's numbers, the last one first; others must be `outer`. */
-static bool read_last(const Op *op, const char *name, int64_t outer, int64_t out[3])
-{
-    int64_t list[RESHAPE_MAX_RANK];
-    size_t count = 0;
-    const Attr *attr = op_attr(op, name);
-    if (!attr || !attr_int_list(attr, list, RESHAPE_MAX_RANK, &count)) return false;
-    for (size_t i = 0; i < 3; i++) out[i] = outer;
-    for (size_t i = 0; i < count; i++) {
-        size_t back = count - 1 - i;
-        if (list[i] < 0 || (back >= 3 && list[i] != outer)) return false;
-        if (back < 3) out[back] = list[i];
-    }
-    return true;
-}
-
 static const Attr *fill_of(const Value *value)
 {
     const Op *op = value_def(value);
@@ -75,8 +59,9 @@ static const Attr *fill_of(const Value *value)
 bool to_sa_is_spread(const Op *insert)
 {
     int64_t strides[3], offsets[3];
-    return fill_of(op_operand(insert, 1)) && read_last(insert, "static_strides", 1, strides) &&
-           read_last(insert, "static_offsets", 0, offsets) && strides[0] == 1 &&
+    return fill_of(op_operand(insert, 1)) &&
+           to_sa_read_last(insert, "static_strides", 1, strides) &&
+           to_sa_read_last(insert, "static_offsets", 0, offsets) && strides[0] == 1 &&
            (strides[1] > 1 || strides[2] > 1) && offsets[0] == 0 && offsets[1] == 0 &&
            offsets[2] == 0;
 }
@@ -100,7 +85,7 @@ bool to_sa_spread(Lowering *lw, const Op *insert)
     Tensor *source = plain_map(lw, from, insert);
     Extents extents;
     int64_t strides[3], repeats[2], fill = attr_int_value(fill_of(op_operand(insert, 1)));
-    if (!source || !read_last(insert, "static_strides", 1, strides)) return false;
+    if (!source || !to_sa_read_last(insert, "static_strides", 1, strides)) return false;
     repeats[0] = source->extents.h > 1 ? strides[2] : 1;
     repeats[1] = source->extents.w > 1 ? strides[1] : 1;
     const Extents whole = {(source->extents.h - 1) * repeats[0] + 1,
