@@ -1,6 +1,7 @@
 /* Inside of lowering/linalg_to_sa.
  *
  *   layers.c    the function's ops in order: which kernels become one layer
+ *   elementwise.c  kernels that read elements at the places that they write
  *   slice.c     parts of maps, maps put together, shuffled channels, repeated pixels
  *   spread.c    zeros between pixels, depth to space and space to depth
  *   window.c    reductions: convolutions and products, with their weights
@@ -114,6 +115,8 @@ typedef struct Extents {
 } Extents;
 bool extents_of(const Type *type, uint32_t channel_dims, Extents *out);
 
+bool to_sa_is_same_extents(const Extents *a, const Extents *b);
+
 /* A tensor on its way. */
 typedef struct Layer Layer;
 typedef struct Tensor {
@@ -184,6 +187,8 @@ Tensor *to_sa_new_tensor(Lowering *lw, const Value *value, const Tensor *like);
 Layer *to_sa_copy(Lowering *lw, Tensor *source, const Op *op);
 /* Takes in the next op of the function. False: diagnosed. */
 bool to_sa_add_op(Lowering *lw, const Op *op) MUST_CHECK;
+/* elementwise.c: a kernel that reads maps at the places that it writes. False: diagnosed. */
+bool to_sa_add_map_kernel(Lowering *lw, const Op *generic) MUST_CHECK;
 /* slice.c: tensor.insert_slice and tensor.extract_slice. */
 bool to_sa_insert(Lowering *lw, const Op *op) MUST_CHECK;
 bool to_sa_extract(Lowering *lw, const Op *op) MUST_CHECK;
