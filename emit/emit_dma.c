@@ -40,8 +40,7 @@ static int64_t written_words(const Value *arg)
         size_t count = emithls_for_extents(op, extents, NEST_MAX_COUNTERS);
         for (size_t i = 0; i < count; i++) whole *= extents[i];
         emithls_for_range(op, &begin, &end);
-        if (begin != 0 || end != whole) return 0;
-        words *= whole;
+        if (begin != 0 || end != whole || !i64_mul(words, whole, &words)) return 0;
     }
     return words;
 }
