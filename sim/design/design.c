@@ -12,6 +12,7 @@
 #include "sim/design/internal.h"
 
 #define MOST_ITERATIONS (INT64_C(1) << 48)
+#define MOST_COPIES (INT64_C(1) << 20)
 #define MOST_CYCLES (INT64_C(1) << 50) /* of a loop in a frame, so that sums of many fit */
 
 int design_counter_of(const HlsLoop *loop, const Value *value)
@@ -51,6 +52,16 @@ static bool holds_steps(const Op *op)
     return false;
 }
 
+/* Scheduling goes over the copies that unrolled loops make. */
+static bool check_copies(const Op *op)
+{
+    FOR_EACH_INNER(inner, op)
+        if (!check_copies(inner)) return false;
+    return op->def != EMITHLS(FOR) || emithls_body_copies(op) <= MOST_COPIES ||
+           op_error(op, "cannot be simulated: unrolled more than %lld times",
+                    (long long)MOST_COPIES);
+}
+
 static bool check_cycles(const HlsLoop *loop)
 {
     int64_t cycles;
@@ -63,6 +74,8 @@ static bool check_cycles(const HlsLoop *loop)
 
 static bool add_loop(LoopBuilder *b, HlsLoop *loop)
 {
+    for (const Op *op = loop->first; op != loop->end; op = op->next)
+        if (!check_copies(op)) return false;
     uint32_t index = (uint32_t)b->process->loops.len;
     loop->executions = b->executions;
     loop->is_once = b->is_once;
