@@ -175,11 +175,11 @@ static bool open_data(SimRun *s)
                                          driver_ports_read(&sim->inputs));
 }
 
-static bool see_tensors(void *user, int64_t frame, Array *const *arrays)
+static bool see_tensors(void *user, int64_t turn, Array *const *arrays)
 {
     const SimRun *s = user;
     StrBuf why = {0};
-    bool ok = trace_design_frame(s->tensors, frame, arrays, &why) ||
+    bool ok = trace_design_turn(s->tensors, turn, arrays, &why) ||
               tool_error(s->tool, "error: --trace: %s", why.data);
     strbuf_free(&why);
     return ok;
@@ -189,11 +189,6 @@ static bool init_tensors(SimRun *s)
 {
     Simulation *sim = &s->simulation;
     if (!s->flags->trace) return true;
-    if (sim->instances > 1)
-        return tool_error(s->tool,
-                          "error: --trace: the design has %lld instances, by turns for a "
-                          "frame each; tensors are traced in designs of one",
-                          (long long)sim->instances);
     s->tensors = trace_create_design(sim->design, sim->values, sim->inputs.frames);
     sim->seen = see_tensors;
     sim->user = s;

@@ -41,7 +41,7 @@ typedef struct Simulation {
     PortFiles inputs, outputs;
     /* Told of each frame whose values are simulated, with the arrays of the arguments, those of a tile once
      * for a frame of each instance. False: reported, ends the simulation. NULL: nobody is. */
-    bool (*seen)(void *user, int64_t frame, Array *const *arrays);
+    bool (*seen)(void *user, int64_t turn, Array *const *arrays);
     void *user;
     uint32_t *input_args, *output_args; /* arguments of the top function */
     /* Of a tile: frames go to its instances by turns, and those arguments are the first one's. */

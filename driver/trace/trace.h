@@ -2,7 +2,7 @@
  * folder, and how tensors differ.
  *
  *   interpreter ─▶ trace_watch: a result per op ─────────────┬▶ trace_write: NNN_name.npy …,
- *   simulation ─▶ trace_design_frame: streams and ports ─────┘               index.json
+ *   simulation ─▶ trace_design_turn: streams and ports ──────┘               index.json
  *   two arrays ─▶ trace_difference          scores, labels ─▶ trace_accuracy
  *
  * `ming run --trace=`, `ming compare` and --expected build on it.
@@ -37,9 +37,9 @@ typedef struct DesignTrace DesignTrace;
 DesignTrace *trace_create_design(const HlsDesign *design, HlsValues *values, int64_t frames)
     MUST_CHECK;
 void trace_free_design(DesignTrace *trace);
-/* Takes a frame when it is simulated. ports: one array per argument of the top function. False:
- * appended to *why. */
-bool trace_design_frame(DesignTrace *trace, int64_t frame, Array *const *ports, StrBuf *why)
+/* Takes a frame of each instance, of a tile, else a frame, when it is simulated. ports: one array per
+ * argument of the top function. False: appended to *why. */
+bool trace_design_turn(DesignTrace *trace, int64_t turn, Array *const *ports, StrBuf *why)
     MUST_CHECK;
 /* How many tensors it has, and how many of the network no stream carries. */
 void trace_count_design(const DesignTrace *trace, size_t *traced, size_t *fused);

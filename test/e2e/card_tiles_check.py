@@ -4,9 +4,11 @@
     card_tiles_check.py --tools=DIR [--all] [--asan] [--filter=TEXT]
 
 Compiles a network so and compares frames of `ming sim`, of the emulated cards and (with --all) of
-the kernels' C++ with those of another program (output.npy beside the model), cycles of the
-emulation with `ming sim` (with a host on XRT, of each instance that got frames), and system.json with what a tile must be: as many instances, each with
-kernels of its own, so many of them on several cards, which the links join, and dies within their limits.
+the kernels' C++ with those of another program (output.npy beside the model), tensors that
+`ming sim` traces with those of the interpreter, cycles of the emulation with `ming sim` (with a
+host on XRT, of each instance that got frames), and system.json with what a tile must be: as many
+instances, each with kernels of its own, so many of them on several cards, which the links join, and
+dies within their limits.
 There are fewer frames than turns of all instances. Without --all it takes two_layers only; --asan builds
 the cards with AddressSanitizer and UBSan. Ends in `N passed, N failed`.
 """
@@ -23,6 +25,7 @@ import numpy as np
 from design_cases import judge
 from emulate_check import SANITIZE, emulate, expect
 from run_check import command
+from trace_check import TOLERANCE, load
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODELS = ROOT / "../shared/models"
@@ -93,8 +96,10 @@ class Tile:
         instances = self.case[2]
         table, output = self.project / "sim.json", self.project / "sim.npy"
         command(self.args.tools / "ming", "sim", self.project, f"--json={table}",
-                f"--input={self.source / 'input.npy'}", f"--output={output}")
+                f"--input={self.source / 'input.npy'}", f"--output={output}",
+                f"--trace={self.project / 'traced'}")
         self.same("ming sim:", output)
+        self.check_trace()
         found = json.loads(table.read_text(encoding="utf-8"))
         turns = -(-frames // instances)
         expect(found["frames"] == turns and found["instances"] == instances, "turns", found["frames"])
@@ -108,7 +113,8 @@ class Tile:
         frames = len(np.load(self.source / "output.npy"))
         expect(frames % instances or instances == 2, name, "has whole turns")
         cycles = self.simulated(frames)
-        self.refuses_trace()
+        if instances > 1:
+            self.refuses_other_streams()
         if "--platform=xrt" in options:
             for flags in ("--batch=1", "--batch=2 --slots=1", ""):
                 self.check_instances(self.emulated(HOST_FLAGS=flags), cycles)
@@ -135,12 +141,32 @@ class Tile:
             expect(int(number) == cycles[0] if slow else int(number) <= cycles[0],
                    "instance", instance, "takes", number, "ming sim", cycles[0])
 
-    def refuses_trace(self):
-        folder = self.project / "trace"
-        result = subprocess.run([self.args.tools / "ming", "sim", self.project, f"--trace={folder}",
+    def check_trace(self):
+        """Tensors of all frames are those of the interpreter, which knows no instances."""
+        command(self.args.tools / "ming", "run", self.source / "model.onnx",
+                f"--input={self.source / 'input.npy'}", f"--trace={self.project / 'network'}")
+        wanted, (index, got) = load(self.project / "network")[1], load(self.project / "traced")
+        expect(got and set(got) | set(index["fused"]) == set(wanted), "traced are", sorted(got))
+        for name, array in got.items():
+            same = array.shape == wanted[name].shape and np.allclose(array, wanted[name], rtol=0, atol=(
+                TOLERANCE * np.max(np.abs(wanted[name]))))
+            expect(same, "tensor", name, "differs")
+
+    def refuses_other_streams(self):
+        """A design whose second instance has another list of tensors than the first one."""
+        design = next(self.project.glob("*.mir")).read_text(encoding="utf-8")
+        lines = design.splitlines(keepends=True)
+        place = next(i for i, line in enumerate(lines) if " = emithls.stream" in line and
+                     "_i2 = " in line and "dfg.tensors" in line)
+        lines[place] = lines[place].replace('dfg.tensors = ', 'dfg.tensors_not = ')
+        other = self.project / "other.mir"
+        other.write_text("".join(lines), encoding="utf-8")
+        folder = self.project / "refused"
+        result = subprocess.run([self.args.tools / "ming", "sim", other, f"--trace={folder}",
                                  f"--input={self.source / 'input.npy'}"],
                                 capture_output=True, text=True, check=False, timeout=300)
-        expect(result.returncode == 1 and "instances, by turns" in result.stderr, result.stderr)
+        other.unlink()
+        expect(result.returncode == 1 and "of instance 2 with tensor" in result.stderr, result.stderr)
         expect(not folder.exists(), "a trace was written")
 
     def run_kernels(self):
