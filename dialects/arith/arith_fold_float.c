@@ -74,6 +74,11 @@ static bool lane_minimum(const Lane *lane, const BigInt *args, BigInt *out)
     return lane_extreme(lane, args, out, float_minimum, NAN_WINS);
 }
 
+static bool lane_maxnum(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    return lane_extreme(lane, args, out, float_maximum, NAN_YIELDS);
+}
+
 static bool lane_minnum(const Lane *lane, const BigInt *args, BigInt *out)
 {
     return lane_extreme(lane, args, out, float_minimum, NAN_YIELDS);
@@ -149,10 +154,10 @@ bool arith_fold_maximumf(Op *op, const Attr *const *operands, FoldResult *result
     return folds_extreme(op, operands, results, -HUGE_VAL, lane_maximum);
 }
 
-/* Upstream 19 folds maxnumf's constants as maximumf's. */
+/* Unlike upstream 19, which folds maxnumf's constants as maximumf's: a NaN would win. */
 bool arith_fold_maxnumf(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    return folds_extreme(op, operands, results, -HUGE_VAL, lane_maximum);
+    return folds_extreme(op, operands, results, -HUGE_VAL, lane_maxnum);
 }
 
 bool arith_fold_minimumf(Op *op, const Attr *const *operands, FoldResult *results)
