@@ -1,6 +1,9 @@
 // Runs an ONNX model with ONNX Runtime, as it stands: no graph optimizations.
 //
-//   node onnx_runtime.js FOLDER MODEL INPUT.bin OUTPUT.bin DIM...
+//   node onnx_runtime.js FOLDER MODEL INPUT.bin OUTPUT.bin PRECISE DIM...
+//
+// PRECISE of 1 lets it make weights bytes without sign: processors without VNNI saturate sums of two
+// products of bytes with and without sign. That is one of its graph optimizations.
 //
 // FOLDER holds node_modules/onnxruntime-node. INPUT.bin holds float32 frames of
 // the given dimensions one after the other; the float32 outputs are written in
@@ -9,10 +12,11 @@
 const fs = require("fs");
 const path = require("path");
 
-async function main(folder, model, input, output, ...dims) {
+async function main(folder, model, input, output, precise, ...dims) {
     const ort = require(path.join(path.resolve(folder), "node_modules", "onnxruntime-node"));
     const session = await ort.InferenceSession.create(model, {
-        graphOptimizationLevel: "disabled", intraOpNumThreads: 1, interOpNumThreads: 1,
+        graphOptimizationLevel: precise === "1" ? "extended" : "disabled",
+        extra: {session: {x64quantprecision: precise}}, intraOpNumThreads: 1, interOpNumThreads: 1,
         logSeverityLevel: 3});
     const shape = dims.map(Number);
     const size = shape.reduce((a, b) => a * b, 1);

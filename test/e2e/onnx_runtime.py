@@ -22,13 +22,13 @@ def folder():
     return named if shutil.which("node") and package.is_dir() else None
 
 
-def run(model, frames, work, images=1):
+def run(model, frames, work, images=1, precise=False):
     """The output for each of the float frames, flat, one after the other; the model
-    takes so many of them at once."""
+    takes so many of them at once. precise: as onnx_runtime.js has it."""
     source, target = work / "ort_x.bin", work / "ort_y.bin"
     source.write_bytes(np.ascontiguousarray(frames, np.float32).tobytes())
-    done = subprocess.run(["node", SCRIPT, folder(), model, source, target, str(images),
-                           *map(str, frames.shape[1:])],
+    done = subprocess.run(["node", SCRIPT, folder(), model, source, target, str(int(precise)),
+                           str(images), *map(str, frames.shape[1:])],
                           capture_output=True, encoding="utf-8", errors="replace",
                           timeout=TIMEOUT, check=False)
     if done.returncode:
