@@ -68,10 +68,9 @@ bool driver_wants_cards(const CardOptions *options)
 
 bool driver_read_instances(const char *text, int64_t *out)
 {
-    enum { MAX_INSTANCES = 64 };
     char *end = NULL;
     *out = !text ? 1 : strcmp(text, "auto") == 0 ? 0 : strtol(text, &end, 10);
-    return !end || (end != text && *end == '\0' && *out >= 1 && *out <= MAX_INSTANCES);
+    return !end || (end != text && *end == '\0' && *out >= 1 && *out <= SYS_MAX_INSTANCES);
 }
 
 /* Cards of one device, whose places mean the same, and of one clock: links do not change it. */

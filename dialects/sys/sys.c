@@ -1,5 +1,7 @@
 /* The attribute #sys.place<card = 0, die = 2>, and what may have it.
  * Tests: lit/dialects/sys */
+#include <stdlib.h>
+
 #include "dialects/builtin/builtin.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
@@ -157,6 +159,78 @@ bool sys_has_ways(const Attr *ports, const Attr *pace)
     return ok;
 }
 
+/* Notes which instances have a port that is as port `first` of the first one. False: this one is none. */
+static bool note_port(const Op *top, uint32_t number, int64_t instances, uint64_t *has)
+{
+    const Attr *ports = op_attr(top, DFG_ATTR_PORT_ATTRS);
+    const Block *body = region_entry(op_region(top, 0));
+    const Attr *port = ports->u.array.items[number];
+    int64_t instance, first, ignored;
+    if (!sys_port_instance(port, &instance, &first)) return true;
+    if (instance < 1 || instance >= instances || first < 0 ||
+        first >= (int64_t)ports->u.array.count ||
+        sys_port_instance(ports->u.array.items[first], &ignored, &ignored) ||
+        body->args[number]->type != body->args[first]->type ||
+        attr_dict_get_c(port, EMITHLS_ATTR_FRAME) !=
+            attr_dict_get_c(ports->u.array.items[first], EMITHLS_ATTR_FRAME) ||
+        (has[first] >> instance & 1))
+        return false;
+    has[first] |= UINT64_C(1) << instance;
+    return true;
+}
+
+/* Each port of data of the first instance is there in all others. */
+static bool verify_ports(const Op *top, int64_t instances)
+{
+    const Attr *ports = op_attr(top, DFG_ATTR_PORT_ATTRS);
+    const Block *body = region_entry(op_region(top, 0));
+    const uint32_t count = body ? body->arg_count : 0;
+    const uint64_t others = (UINT64_MAX >> (SYS_MAX_INSTANCES - instances)) & ~UINT64_C(1);
+    if (!ports || ports->kind != ATTR_ARRAY || ports->u.array.count != count) return true;
+    for (uint32_t i = 0; i < count; i++)
+        if (ports->u.array.items[i]->kind != ATTR_DICT) return true; /* not ours to say */
+    uint64_t *has = xcalloc(count + 1, sizeof *has);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < count; i++)
+        ok = note_port(top, i, instances, has) ||
+             op_error(top, "port #%u is of no instance, or as no port of the first one", i);
+    for (uint32_t i = 0; ok && i < count; i++) {
+        const Attr *port = ports->u.array.items[i];
+        int64_t ignored;
+        if (attr_dict_get_c(port, EMITHLS_ATTR_WEIGHTS) ||
+            sys_port_instance(port, &ignored, &ignored))
+            continue;
+        ok = has[i] == others || op_error(top, "port #%u is not there in all instances", i);
+    }
+    free(has);
+    return ok;
+}
+
+/* Of a tile, that processes and ports belong to its instances. */
+static bool verify_tile(const Op *module, const Attr *instances)
+{
+    const Attr *mode = op_attr(module, SYS_ATTR_MODE);
+    const int64_t count = attr_int_value(instances);
+    if (count == 1 || (mode && mode->kind == ATTR_STRING && str_eq_c(mode->u.string, "dp")))
+        return true;
+    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
+        const Attr *own = op_attr(op, SYS_ATTR_INSTANCE);
+        if (own && ATTR_IS_I64.test(own) && attr_int_value(own) >= count)
+            return op_error(op, "has " SYS_ATTR_INSTANCE " %lld, but there are %lld instances",
+                            (long long)attr_int_value(own), (long long)count);
+    }
+    const Op *top = emithls_top(module);
+    return !top || verify_ports(top, count);
+}
+
+static bool verify_instances(const Op *op, const Attr *value)
+{
+    if (!ATTR_IS_I64.test(value) || attr_int_value(value) < 1 ||
+        attr_int_value(value) > SYS_MAX_INSTANCES)
+        return op_error(op, SYS_ATTR_INSTANCES " must be an i64 from 1 to %d", SYS_MAX_INSTANCES);
+    return op->def != BUILTIN(MODULE) || verify_tile(op, value);
+}
+
 /* { packet = 16 : i64, protocol = "credit" } */
 static bool verify_link_attr(Op *op, const Attr *link)
 {
@@ -175,9 +249,7 @@ static bool verify_attr(Op *op, const NamedAttr *attr)
     if (str_eq_c(name, SYS_ATTR_CARDS)) return verify_cards(op, attr->value);
     if (str_eq_c(name, SYS_ATTR_MODE))
         return attr->value->kind == ATTR_STRING || op_error(op, SYS_ATTR_MODE " must be a string");
-    if (str_eq_c(name, SYS_ATTR_INSTANCES))
-        return (ATTR_IS_I64.test(attr->value) && attr_int_value(attr->value) >= 1) ||
-               op_error(op, SYS_ATTR_INSTANCES " must be a positive i64");
+    if (str_eq_c(name, SYS_ATTR_INSTANCES)) return verify_instances(op, attr->value);
     if (str_eq_c(name, SYS_ATTR_INSTANCE))
         return (ATTR_IS_I64.test(attr->value) && attr_int_value(attr->value) >= 1 &&
                 op->def == EMITHLS(FUNC)) ||

@@ -75,7 +75,8 @@ extern const AttrDef sys_attr_place;
 #define SYS_LINK_DIES "dies"   /* i64 array: two dies by number */
 #define SYS_LINK_WIRES "wires" /* i64: in each direction */
 
-enum { SYS_MAX_CARDS = 16, SYS_MAX_DIES = 8, SYS_MAX_PORTS = 8 }; /* dies, ports: of a card */
+/* dies, ports: of a card */
+enum { SYS_MAX_CARDS = 16, SYS_MAX_DIES = 8, SYS_MAX_PORTS = 8, SYS_MAX_INSTANCES = 64 };
 
 typedef struct SysPlace {
     int64_t card, die;

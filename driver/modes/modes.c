@@ -27,11 +27,11 @@ typedef struct Attempt {
     DiagHold messages;
 } Attempt;
 
-/* What is asked for. */
+/* What is asked for. is_for_a_card: a tile is what is repeated, so frames a second count for each of its
+ * cards. */
 typedef struct Goal {
     const SearchOptions *search;
-    bool
-        is_for_a_card; /* a tile is what is repeated, so frames a second count for each of its cards */
+    bool is_for_a_card;
 } Goal;
 
 /* Keys by which figures are compared, the less the better, in this order. */

@@ -77,7 +77,8 @@ static bool init_ports(Simulation *s, bool is_input, PortFiles *ports, uint32_t 
             return op_error(design->top,
                             "cannot be simulated with data: port '%.*s' has no " EMITHLS_ATTR_FRAME,
                             STR_ARG(names->u.array.items[i]->u.string));
-        if (sys_port_instance(all->u.array.items[i], &instance, &first)) continue;
+        if (s->instances > 1 && sys_port_instance(all->u.array.items[i], &instance, &first))
+            continue;
         (*numbers)[ports->count] = i;
         if (!boundary_init(design->top, frame, all->u.array.items[i],
                            &ports->items[ports->count++].boundary))

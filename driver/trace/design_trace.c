@@ -147,7 +147,8 @@ static bool add_ports(DesignTrace *t)
         int64_t first;
         if (!list || !carrier.frame || design_argument_direction(design, i) == HLS_NO_DATA)
             continue;
-        if (!sys_port_instance(all->u.array.items[i], &carrier.instance, &first))
+        if (t->instances == 1 ||
+            !sys_port_instance(all->u.array.items[i], &carrier.instance, &first))
             carrier.instance = 0;
         if (!add_carrier(t, list, carrier, names->u.array.items[i]->u.string)) return false;
     }

@@ -8,9 +8,9 @@
  * An accelerator is one or more stages, each of which has kernels at memory on one card or several. A batch
  * of frames goes through the stages one after the other; between two of them the host copies what the first
  * one left on its card to that of the next, in two transfers, of which the second of a batch and the first of
- * the next one overlap. Slots are batches in flight, each with buffers of its own. Of
- * several accelerators the next one with a free slot takes the next batch. Everything that is particular to
- * the design is in design.h. Tested by test/e2e/emulate_check.py, card_tiles_check.py. */
+ * the next one overlap. Slots are batches in flight, each with buffers of its own. Of several accelerators
+ * the next one with a free slot takes the next batch. Everything that is particular to the design is in
+ * design.h. Tested by test/e2e/emulate_check.py, card_tiles_check.py. */
 #include "design.h"
 #include "host_frames.h"
 

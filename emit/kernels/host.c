@@ -27,7 +27,7 @@ static bool is_of_other(const KernelSet *set, uint32_t *port)
 {
     const Attr *ports = op_attr(set->system, DFG_ATTR_PORT_ATTRS);
     int64_t instance = 0, first = *port;
-    if (ports && sys_port_instance(ports->u.array.items[*port], &instance, &first))
+    if (set->tile > 1 && ports && sys_port_instance(ports->u.array.items[*port], &instance, &first))
         *port = (uint32_t)first;
     return instance > 0;
 }

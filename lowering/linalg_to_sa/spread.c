@@ -242,13 +242,12 @@ bool to_sa_rearrange(Lowering *lw, const Op *expand, bool *found)
     Move m = {0};
     int64_t blocks[2];
     Extents extents;
-    bool is_reverse = false;
     const Value *from = op_operand(expand, 0);
     *found = false;
     if (!read_move(expand, &m)) return true;
     const Value *to = op_result(m.collapse, 0);
-    if (!find_blocks(&m, false, blocks)) is_reverse = find_blocks(&m, true, blocks);
-    if ((!is_reverse && !find_blocks(&m, false, blocks)) || !extents_of(to->type, 1, &extents))
+    const bool is_reverse = !find_blocks(&m, false, blocks);
+    if ((is_reverse && !find_blocks(&m, true, blocks)) || !extents_of(to->type, 1, &extents))
         return true;
     Tensor *source = plain_map(lw, from, m.op);
     if (!source) return false;

@@ -488,7 +488,8 @@ static bool is_split(const Reshape *r, uint32_t narrow_dim)
     return parts > 1;
 }
 
-/* Whether a collapse_shape ends a move of elements from one dimension to another one, as depth to space is. */
+/* Whether a collapse_shape ends a move of elements from one dimension to another one, as depth to space
+ * is. */
 static bool ends_move(const Op *collapse)
 {
     Reshape first, last;

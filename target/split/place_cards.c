@@ -203,8 +203,8 @@ static void set_dies(const SplitPlan *p, int64_t card, const uint32_t *numbers,
         }
 }
 
-/* The best placement, where one is found soon: a design whose dies are hardly enough is given up, since there are
- * smaller ones. */
+/* The best placement, where one is found soon: a design whose dies are hardly enough is given up, since
+ * there are smaller ones. */
 static void find_placement(const PartitionModel *model, const PartitionOptions *options,
                            PartitionPlacement *out)
 {

@@ -58,8 +58,9 @@ bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec, 
  * False, no diagnostic: there is no such quantizer, or no exact form. */
 bool requant_build_add(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *out) MUST_CHECK;
 /* lw->node is a sum or difference of floats, x and y its operands with what is deferred of them; NULL
- * is a constant beside the other one, which is_fine. If it is used only by sums, Relus and nodes that move elements that end in a quantizer, builds it in
- * integers of that quantizer's grid, as much finer as makes rounding no worse than that of floats.
+ * is a constant beside the other one, which is_fine. If it is used only by sums, functions of each element
+ * and nodes that move elements, which end in a quantizer, builds it in integers of that quantizer's grid, as
+ * much finer as makes rounding no worse than that of floats.
  * False, no diagnostic: there is no such quantizer, or the integers would be too wide. */
 bool requant_build_fine_sum(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
     MUST_CHECK;
