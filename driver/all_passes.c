@@ -69,6 +69,7 @@ const PassTable *driver_all_passes(void)
         &pass_share_windows,
         &pass_simplify_kernels,
         &pass_size_fifos,
+        &pass_split_batch,
         &pass_split_region,
         &pass_split_results,
         &pass_stream_initials,

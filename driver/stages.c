@@ -295,6 +295,7 @@ static const Step steps[] = {
     {STAGE_STREAM, NULL, &pass_analyze_kernels, NULL},
     {STAGE_STREAM, on_functions, &pass_insert_reorders, add_keep_going},
     {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_to_dfg},
+    {STAGE_LAYERS, on_functions, &pass_split_batch, NULL},
     {STAGE_LAYERS, NULL, &pass_convert_linalg_to_sa, add_overlay},
     {STAGE_LAYERS, NULL, &pass_merge_sa_pools, NULL},
     {STAGE_TIDY, NULL, &pass_canonicalize, NULL},

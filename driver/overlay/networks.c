@@ -39,7 +39,7 @@ void overlay_search_set_types(SaOverlay *size, const char *act, const char *weig
 
 void overlay_search_pipeline(const SaOverlay *size, const char *rest, StrBuf *out)
 {
-    strbuf_add_c(out, "builtin.module(convert-linalg-to-sa{");
+    strbuf_add_c(out, "builtin.module(func.func(split-batch),convert-linalg-to-sa{");
     overlay_search_print_sizes(size, ' ', out);
     strbuf_printf(out, "},merge-sa-pools%s)", rest);
 }

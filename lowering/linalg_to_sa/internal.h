@@ -1,6 +1,7 @@
 /* Inside of lowering/linalg_to_sa.
  *
  *   layers.c    the function's ops in order: which kernels become one layer
+ *   batch.c     a batch of several items as frames of their own, in front of all that
  *   elementwise.c  kernels that read elements at the places that they write
  *   slice.c     parts of maps, maps put together, shuffled channels, repeated pixels
  *   spread.c    zeros between pixels, depth to space and space to depth

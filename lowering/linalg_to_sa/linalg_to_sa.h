@@ -5,6 +5,7 @@
 
 #include "ir/pass/pass.h"
 
+extern const PassDef pass_split_batch;
 extern const PassDef pass_convert_linalg_to_sa;
 
 #endif

@@ -157,8 +157,9 @@ static bool random_array(const Boundary *b, uint64_t *state, uint64_t indices, N
     return true;
 }
 
-static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, const Npy *inputs,
-                       Npy *results)
+/* Runs the function on a frame. */
+static bool run_frame(const Op *func, const RunSignature *s, Interp *interp, const Npy *inputs,
+                      Npy *results, int64_t frame, int64_t frames)
 {
     StrBuf why = {0};
     uint32_t count = s->input_count + s->result_count;
@@ -166,17 +167,41 @@ static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, co
     Array **values = arrays + s->input_count;
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->input_count; i++) {
-        arrays[i] = boundary_enter(&s->inputs[i], &inputs[i], 0, &why);
+        arrays[i] = boundary_enter(&s->inputs[i], &inputs[i], frame, &why);
         ok = arrays[i] != NULL;
     }
     bool ran = ok && interp_run(interp, arrays, values);
     for (uint32_t i = 0; ran && ok && i < s->result_count; i++)
-        ok = boundary_leave(&s->results[i], values[i], 0, 1, &results[i], &why);
+        ok = boundary_leave(&s->results[i], values[i], frame, frames, &results[i], &why);
     if (!ok) op_error(func, "does not take the arrays: %s", why.data);
     for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
     free(arrays);
     strbuf_free(&why);
     return ran && ok;
+}
+
+/* Frames that the arrays have for the function: a pass may make a frame of each item of a batch. */
+static int64_t count_frames(const RunSignature *s, const Npy *inputs)
+{
+    StrBuf why = {0};
+    int64_t least = 1;
+    for (uint32_t i = 0; i < s->input_count; i++) {
+        int64_t frames;
+        bool fits = boundary_frames(&s->inputs[i], &inputs[i], &frames, &why);
+        if (!fits || frames < 1) frames = 1;
+        if (i == 0 || frames < least) least = frames;
+    }
+    strbuf_free(&why);
+    return least;
+}
+
+static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, const Npy *inputs,
+                       Npy *results)
+{
+    int64_t frames = count_frames(s, inputs);
+    for (int64_t frame = 0; frame < frames; frame++)
+        if (!run_frame(func, s, interp, inputs, results, frame, frames)) return false;
+    return true;
 }
 
 static void sample_free(Sample *sample, const RunSignature *s)

@@ -222,7 +222,10 @@ def ending(net, x):
 def generate(seed, index):
     rng = random.Random(f"{seed}/{index}/overlay")
     while True:
-        net = Network(f"overlay-{index}", rng, rng.randint(13, 17), dyadic=rng.random() < 0.6)
+        net = Network(f"overlay-{index}", rng, rng.randint(13, 17), dyadic=rng.random() < 0.6,
+                      frames=rng.choice([2, 2, 3, 4]))
+        if rng.random() < 0.3:
+            net.batch = net.frames if net.frames == 3 else 2
         shape = (rng.randint(1, 9), rng.randint(3, 9), rng.randint(3, 9))
         x = net.quant(net.input(shape), rng.choice([4, 8]), rounding="ROUND")
         for number in range(rng.randint(1, 4)):

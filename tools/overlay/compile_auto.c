@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialects/func/func.h"
 #include "driver/overlay/overlay.h"
 #include "emit/overlay/overlay.h"
 #include "ir/asm/print/print.h"
@@ -150,6 +151,18 @@ static void try_dataflow(Auto *job, Op **module)
         figure->is_simulated = driver_design_times(*module, &figure->interval, &figure->latency);
 }
 
+/* Frames of the program that an array of the model has, whose batch becomes frames. */
+static int64_t frames_of(const Op *model, const Op *program)
+{
+    const Type *whole = NULL, *one = NULL;
+    FOR_EACH_INNER(op, model)
+        if (!whole && op->def == FUNC(FUNC) && func_type(op)->u.function.input_count > 0)
+            whole = func_type(op)->u.function.types[0];
+    FOR_EACH_INNER(op, program)
+        if (!one && op->def == SA(PORT)) one = op_attr(op, SA_ATTR_TYPE)->u.type_value;
+    return whole && one ? whole->u.shaped.dims[0] / one->u.shaped.dims[0] : 1;
+}
+
 /* An engine for the network, and its program, with the registers of borders between dies. */
 static bool find_engine(Auto *job, OverlayRequest *request)
 {
@@ -161,6 +174,7 @@ static bool find_engine(Auto *job, OverlayRequest *request)
         return false;
     const uint64_t registers = (uint64_t)engine->found.place.registers;
     cycles += engine->found.figures[0].estimate.runs * registers;
+    cycles *= (uint64_t)frames_of(request->models[0].module, engine->program);
     job->overlay.interval = job->overlay.latency = (int64_t)cycles;
     job->overlay.is_simulated = true;
     overlay_search_print_sizes(&engine->found.size, ',', &engine->sizes);
