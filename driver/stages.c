@@ -216,6 +216,8 @@ static bool wants_loaded_weights(StrBuf *out, const StageOptions *options)
     const CompileOptions *compile = options->compile;
     if (compile->loads_weights && compile->weights_width)
         strbuf_printf(out, "width=%lld", (long long)compile->weights_width);
+    if (compile->loads_weights && compile->weights_interface)
+        strbuf_printf(out, "%sinterface=%s", out->len > 0 ? " " : "", compile->weights_interface);
     return compile->loads_weights;
 }
 

@@ -149,9 +149,28 @@ static bool is_written(const Value *memory)
     return false;
 }
 
+/* Whether a memory, of the top function or of one that it calls, is behind AXI4-Lite. */
+static bool is_mapped(const Emitter *e, const Value *arg)
+{
+    const Block *body = region_entry(op_region(e->top, 0));
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        if (!e->ports.data[i].is_mapped) continue;
+        if (body->args[i] == arg) return true;
+        FOR_EACH_USE(use, body->args[i]) {
+            if (use->owner->def != EMITHLS(CALL)) continue;
+            const Op *callee = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
+            if (region_entry(op_region(callee, 0))->args[use_index(use)] == arg) return true;
+        }
+    }
+    return false;
+}
+
 void emit_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name)
 {
-    if (is_memory(arg))
+    if (is_memory(arg) && is_mapped(e, arg))
+        strbuf_printf(out, "const %s %s[%lld]", cpp_type(e, emithls_array_elem(arg->type)), name,
+                      (long long)emithls_array_dim(arg->type, 0));
+    else if (is_memory(arg))
         strbuf_printf(out, "%s%s *%s", is_written(arg) ? "" : "const ",
                       cpp_type(e, emithls_array_elem(arg->type)), name);
     else if (emit_dma_port(e, arg))

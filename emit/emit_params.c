@@ -347,12 +347,14 @@ static void add_words(StrBuf *out, const Op *table, uint32_t bytes)
     }
 }
 
-/* A kernel on a card has the file of its port; what loads a single design does not know the port's name. */
+/* A kernel on a card has the file of its port, and so has a memory, as hosts know it by name; what sends
+ * words to a stream does not know the port's name. */
 void emit_weights_path(const Emitter *e, size_t port, StrBuf *out)
 {
     const Attr *attrs = op_attr(e->top, DFG_ATTR_PORT_ATTRS)->u.array.items[port];
     bool on_cards = op_attr(e->module, SYS_ATTR_CARDS);
-    bool is_one = !on_cards && !attr_dict_get_c(attrs, EMITHLS_ATTR_PORT_CHAIN);
+    bool is_one =
+        !on_cards && !e->ports.data[port].bus && !attr_dict_get_c(attrs, EMITHLS_ATTR_PORT_CHAIN);
     strbuf_printf(out, "%s%s_%s.npy", on_cards ? "kernels/" : "", e->top_name,
                   is_one ? "weights" : e->ports.data[port].name);
 }

@@ -192,6 +192,14 @@ bool emit_port_is_signed(const EmitPort *port)
     return port->quant ? port->quant->is_signed : !port->is_unsigned;
 }
 
+static bool is_mapped(const Value *arg)
+{
+    FOR_EACH_USE(use, arg)
+        if (use->owner->def == EMITHLS(INTERFACE))
+            return str_eq_c(op_attr(use->owner, "mode")->u.string, "s_axilite");
+    return false;
+}
+
 static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, EmitPort *port)
 {
     Uses uses = {false, false};
@@ -208,6 +216,7 @@ static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, EmitPort 
     if (type_is_a(arg->type, &emithls_type_array)) {
         port->bus = emithls_array_elem(arg->type);
         port->bus_words = emithls_array_dim(arg->type, 0);
+        port->is_mapped = is_mapped(arg);
     } else {
         port->word = emithls_stream_word(arg->type);
     }
@@ -242,6 +251,7 @@ bool emit_ports(Emitter *e)
     vec_free(&used);
     for (size_t i = 0; i < e->ports.len; i++) {
         const EmitPort *port = &e->ports.data[i];
+        e->has_registers |= port->bus != NULL;
         e->has_memories |= port->bus && !port->is_weights;
         if (port->is_weights && !port->bus) e->weights = port;
     }

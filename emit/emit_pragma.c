@@ -43,6 +43,10 @@ bool emit_interface(Function *f, Op *op)
         emit_pragma(f, "interface mode=axis port=%s", port);
         return true;
     }
+    if (str_eq_c(mode, "s_axilite")) {
+        emit_pragma(f, "interface mode=s_axilite port=%s", port);
+        return true;
+    }
     StrBuf bundle = {0};
     identifier_append(&bundle, op_attr(op, EMITHLS_ATTR_BUNDLE)->u.string);
     emit_pragma(f, "interface mode=m_axi port=%s bundle=gmem_%s offset=slave depth=%lld", port,
@@ -58,6 +62,7 @@ bool emit_dataflow(Function *f, Op *op)
 {
     if (!f->frames) {
         emit_pragma(f, "interface mode=ap_ctrl_%s port=return", emithls_control(op));
+        if (f->e->has_registers) emit_pragma(f, "interface mode=s_axilite port=return");
         emit_pragma(f, "dataflow");
         return true;
     }

@@ -454,7 +454,10 @@ static void add_ports(Emitter *e, JsonWriter *w)
         json_begin_row(w);
         json_member_string(w, "name", port->tensor);
         json_member_string(w, "direction", port->is_input ? STR("in") : STR("out"));
-        json_member_string(w, "interface", port->bus ? STR("m_axi") : STR("axis"));
+        json_member_string(w, "interface",
+                           port->is_mapped ? STR("s_axilite")
+                           : port->bus     ? STR("m_axi")
+                                           : STR("axis"));
         if (port->beat_bits) json_member_bool(w, "tlast", true);
         if (port->is_weights) json_member_bool(w, "weights", true);
         if (port->loading_cycles) json_member_int(w, "loading_cycles", port->loading_cycles);

@@ -38,6 +38,7 @@ typedef struct EmitPort {
     bool is_input;
     const Type *word;       /* of the stream */
     const Type *bus;        /* of a memory, or NULL */
+    bool is_mapped;         /* it is in the accelerator, behind AXI4-Lite */
     int64_t bus_words;      /* of a memory, per frame */
     int64_t beat_bits;      /* of a DMA's stream; 0: it is none */
     const char *beat;       /* of a DMA's stream: C++ type of a beat */
@@ -91,6 +92,7 @@ typedef struct Emitter {
     PtrMap packed;           /* symbols of the tables whose last dimension is a memory's word */
     PtrMap word_tables;      /* symbols of the tables that are read word by word -> vector type */
     const EmitPort *weights; /* the port that loaded tables come through, or NULL */
+    bool has_registers;      /* memories, whose addresses are in registers, as is what starts it */
     bool has_memories;       /* some port is a memory: the top function takes a number of frames */
     /* EMIT_NEEDS_*. AP_INT and HLS_MATH: of any op or type of the module, found by emit_prepare;
      * the others: of the functions, recorded while their statements are printed. */

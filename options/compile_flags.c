@@ -83,6 +83,10 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
          "64 bits or of BITS, a power of two from 8 to 512, or, where that is better, in memory "
          "outside, from which they are read while they are used",
          NULL},
+        {"weights-interface", FLAG_CHOICE, &options->weights_interface, "axis|m_axi|axilite",
+         "The port of --weights=load: a stream (default), a memory outside that is read at "
+         "start-up, or a memory inside that is written through AXI4-Lite",
+         NULL},
         {"control", FLAG_CHOICE, &options->control, "chain|hs|none",
          "How frames are started: by ap_start, with ap_continue (default) or without it, or not at "
          "all: processes run as soon as they have words, and rewind unless --rewind=off",
@@ -130,6 +134,8 @@ void compile_flags_add_last(Flags *flags, CompileFlags *options)
                "compare",
                "1"});
 }
+
+enum { MOST_LITE_BITS = 64 };
 
 /* "rom", "load" or "load:BITS". False: it is none of them. */
 static bool parse_weights(const char *text, CompileOptions *out)
@@ -185,6 +191,8 @@ static void settle(CompileFlags *options)
     compile->anchors = options->anchor_list.data;
     if (strcmp(options->control, "chain") != 0) compile->control = options->control;
     options->knows_weights = parse_weights(options->weights, compile);
+    if (options->weights_interface && strcmp(options->weights_interface, "axis") != 0)
+        compile->weights_interface = options->weights_interface;
 }
 
 static bool check_platform(const CompileFlags *options, StrBuf *why)
@@ -263,6 +271,52 @@ static bool check_streaming(const CompileFlags *options, StrBuf *why)
                             "no --control=none");
 }
 
+/* What weights that are loaded from memory go with. */
+static bool check_loading(const CompileFlags *options, StrBuf *why)
+{
+    const char *kind = options->weights_interface;
+    const bool is_lite = strcmp(kind, "axilite") == 0;
+    if (driver_wants_cards(&options->cards))
+        return flags_wrong(why,
+                           "--weights-interface=%s: kernels on several cards are sent their "
+                           "weights by streams",
+                           kind);
+    if (has_verilog(options))
+        return flags_wrong(why,
+                           "--weights-interface=%s is a memory, which --emit=hls,verilog has "
+                           "not",
+                           kind);
+    if (platform(options) == EMIT_PLATFORM_PYNQ)
+        return flags_wrong(why,
+                           "--weights-interface=%s is a memory, but the driver of "
+                           "--platform=pynq only starts DMAs",
+                           kind);
+    if (is_lite && platform(options) == EMIT_PLATFORM_XRT)
+        return flags_wrong(why, "--weights-interface=axilite: hosts of --platform=xrt write no "
+                                "memories inside; m_axi is for them");
+    if (is_lite && options->compile.weights_width > MOST_LITE_BITS)
+        return flags_wrong(why, "--weights-interface=axilite takes words of up to %d bits",
+                           MOST_LITE_BITS);
+    return strcmp(options->control, "chain") == 0 ||
+           flags_wrong(why,
+                       "--control=%s: registers start an accelerator with a memory of weights "
+                       "(--weights-interface=%s)",
+                       options->control, kind);
+}
+
+static bool check_weights(const CompileFlags *options, StrBuf *why)
+{
+    const CompileOptions *compile = &options->compile;
+    if (!options->knows_weights)
+        return flags_wrong(
+            why,
+            "--weights takes rom, stream, load, or load:BITS with 8, 16, 32, 64, 128, 256 or 512");
+    if (options->weights_interface && !compile->loads_weights)
+        return flags_wrong(why, "--weights-interface is about the port of --weights=load");
+    if (compile->weights_interface && !check_loading(options, why)) return false;
+    return !compile->streams_weights || check_streaming(options, why);
+}
+
 static bool check(const CompileFlags *options, StrBuf *why)
 {
     const CompileOptions *compile = &options->compile;
@@ -282,11 +336,7 @@ static bool check(const CompileFlags *options, StrBuf *why)
                                 "most 1000%%");
     if (options->compile.residual && !driver_residual_is_valid(options->compile.residual))
         return flags_wrong(why, "--residual takes all, none, or a list of add, reuse and merge");
-    if (!options->knows_weights)
-        return flags_wrong(
-            why,
-            "--weights takes rom, stream, load, or load:BITS with 8, 16, 32, 64, 128, 256 or 512");
-    if (compile->streams_weights && !check_streaming(options, why)) return false;
+    if (!check_weights(options, why)) return false;
     if (strcmp(options->control, "chain") != 0 && strcmp(options->interface, "m_axi") == 0)
         return flags_wrong(why,
                            "--control=%s: registers start an accelerator with memories "

@@ -68,6 +68,7 @@ FlagAdvice flag_advice(DriverErrorKind kind);
 
 /* What `ming compile` takes, but for what it prints. */
 typedef struct CompileFlags {
+    const char *weights_interface; /* NULL: not given */
     const char *platform, *interface, *weights, *rewind, *style, *emit, *control, *primitives;
     bool knows_weights; /* `weights` is one of the words that say something */
     bool is_pooled;     /* a device's dies are one pool */

@@ -313,9 +313,11 @@ static bool verify_interface(Op *op)
 {
     Str mode = op_attr(op, "mode")->u.string;
     const Attr *depth = op_attr(op, "depth");
-    const char *wanted = is_stream(op_operand(op, 0)->type) ? "axis" : "m_axi";
-    if (!str_eq_c(mode, wanted))
-        return op_error(op, "interface mode must be '%s', but got '%.*s'", wanted, STR_ARG(mode));
+    const bool is_memory = !is_stream(op_operand(op, 0)->type);
+    if (!str_eq_c(mode, is_memory ? "m_axi" : "axis") &&
+        !(is_memory && str_eq_c(mode, "s_axilite")))
+        return op_error(op, "interface mode must be %s, but got '%.*s'",
+                        is_memory ? "'m_axi' or 's_axilite'" : "'axis'", STR_ARG(mode));
     if (str_eq_c(mode, "m_axi") && (!op_attr(op, "bundle") || !depth || attr_int_value(depth) < 1))
         return op_error(op, "a memory needs a bundle and a positive depth");
     return true;
@@ -334,7 +336,7 @@ const char *emithls_control(const Op *dataflow)
 static bool has_memory(const Op *dataflow)
 {
     for (const Op *op = dataflow->prev; op; op = op->prev)
-        if (op->def == EMITHLS(INTERFACE) && str_eq_c(op_attr(op, "mode")->u.string, "m_axi"))
+        if (op->def == EMITHLS(INTERFACE) && !str_eq_c(op_attr(op, "mode")->u.string, "axis"))
             return true;
     return false;
 }

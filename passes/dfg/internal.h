@@ -8,6 +8,15 @@
 
 enum { MAX_TABLE_RANK = 32 };
 
+/* The places of new ops in the top function: streams and then readers in front of the existing ops,
+ * writers at the end. */
+typedef struct PortPlaces {
+    Op *process;  /* readers' functions come before it */
+    Op *dataflow; /* interfaces before it */
+    Op *stream;   /* streams behind it: the last one added */
+    Op *call;     /* readers' calls before it */
+} PortPlaces;
+
 /* A table that is loaded into a variable of a function. */
 typedef struct LoadedTable {
     Op *func, *table;
@@ -38,6 +47,29 @@ int64_t load_table_trips(const LoadedTable *t);
 void load_table_declare(LoadedTable *t, Op *place, const Type *word);
 /* Builds the nest that fills the variable from the words of the chain. */
 void load_table(EmithlsNest *nest, const LoadedTable *t, Value *chain_in);
+
+/* The port of the words (load_port.c). */
+
+typedef enum LoadKind {
+    LOAD_AXIS,
+    LOAD_M_AXI,
+    LOAD_AXILITE,
+} LoadKind;
+
+typedef struct LoadPort {
+    Op *top;
+    LoadKind kind;
+    const Type *word;
+    int64_t words, trips; /* iterations that loading takes */
+    int64_t chain;        /* number of the chain that it begins, or 0 */
+    const Attr *die;      /* of the process that is loaded first; NULL: none */
+} LoadPort;
+
+/* Adds it; the stream that the chain begins with. */
+Value *load_table_port(SymbolTable *symbols, const LoadPort *port, const char *name,
+                       PortPlaces *places);
+/* What is built there happens in the first call only. */
+EmithlsNest load_table_once(Builder *b);
 
 /* Streamed tables (stream_table.c). */
 
@@ -81,14 +113,6 @@ Op *stream_table_unpacker(SymbolTable *symbols, const StreamedTable *t);
 
 /* Processes at ports. */
 
-/* The places of new ops in the top function: streams and then readers in front of the existing ops,
- * writers at the end. */
-typedef struct PortPlaces {
-    Op *process;  /* readers' functions come before it */
-    Op *dataflow; /* interfaces before it */
-    Op *stream;   /* streams behind it: the last one added */
-    Op *call;     /* readers' calls before it */
-} PortPlaces;
 /* False: diagnosed, the top function has no port_attrs, dataflow or calls. */
 bool port_process_places(Op *top, PortPlaces *out) MUST_CHECK;
 /* The top function's call of a process; NULL: there is none. */

@@ -33,6 +33,9 @@ typedef struct LoadChain {
     bool is_only;            /* there is no other */
     PtrMap gets;             /* Ident* of a table -> how often it is used */
     const Type *word;
+    LoadKind kind; /* of ports */
+    SymbolTable symbols;
+    PortPlaces places;
 } LoadChain;
 
 /* The pragma of that kind about an array, or NULL. */
@@ -162,22 +165,10 @@ static void load_function(LoadChain *chain, size_t first, size_t end, int64_t re
     for (size_t i = first; i < end; i++)
         load_table_declare(&chain->tables.data[i], first_loop(func), chain->word);
     Builder b = builder_before(first_loop(func));
-    OpState state = {.name = opinfo_of_def(chain->ctx, EMITHLS(ONCE))->name,
-                     .loc = func->loc,
-                     .region_count = 1};
-    NamedAttr name = build_named_attr(chain->ctx, "name", attr_string_c(chain->ctx, "loaded"));
-    state.attrs = attr_dict(chain->ctx, &name, 1);
-    Op *once = build_op(&b, &state);
-    EmithlsNest nest = {.b = builder_at_end(region_add_block(op_region(once, 0)), func->loc)};
+    b.loc = func->loc;
+    EmithlsNest nest = load_table_once(&b);
     for (size_t i = first; i < end; i++) load_table(&nest, &chain->tables.data[i], chain_in);
     if (rest) forward_rest(&nest, chain_in, chain_out, rest);
-}
-
-static Op *find_dataflow(Op *top)
-{
-    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
-        if (op->def == EMITHLS(DATAFLOW)) return op;
-    return NULL;
 }
 
 static Value *add_link(const LoadChain *chain, Op *place, Str from, Str to)
@@ -199,42 +190,22 @@ static void append_operand(Op *call, Value *value)
     op_replace_operands(call, call->operand_count, 0, &value, 1);
 }
 
-/* Whether the other ports are those of DMAs. */
-static bool has_dma(const Op *top)
+/* "weights", or "weights_2" of several. */
+static Value *add_port(LoadChain *chain, const Op *first, int64_t words, int64_t trips)
 {
-    const Attr *ports = op_attr(top, DFG_ATTR_PORT_ATTRS);
-    return ports->u.array.count > 0 &&
-           attr_dict_get_c(ports->u.array.items[0], EMITHLS_ATTR_BEAT) != NULL;
-}
-
-static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words, int64_t trips)
-{
-    Context *ctx = chain->ctx;
-    const int64_t lanes = emithls_lanes(chain->word), elements = words * lanes;
-    const Type *frame = type_tensor(emithls_scalar(chain->word), &elements, 1, NULL);
-    NamedAttr items[6] = {build_named_attr(ctx, EMITHLS_ATTR_FRAME, attr_type(frame)),
-                          build_named_attr(ctx, EMITHLS_ATTR_WEIGHTS, attr_unit(ctx)),
-                          build_named_attr(ctx, EMITHLS_ATTR_LOADING, attr_i64(ctx, trips))};
-    uint32_t count = 3;
-    if (lanes > 1)
-        items[count++] = build_named_attr(ctx, EMITHLS_ATTR_WORD, attr_i64_array(ctx, &lanes, 1));
-    if (has_dma(chain->top))
-        items[count++] =
-            build_named_attr(ctx, EMITHLS_ATTR_BEAT,
-                             attr_i64(ctx, emithls_beat_bits(emithls_scalar(chain->word), lanes)));
-    if (chain->number > 0)
-        items[count++] =
-            build_named_attr(ctx, EMITHLS_ATTR_PORT_CHAIN, attr_i64(ctx, chain->number));
+    const LoadPort port = {.top = chain->top,
+                           .kind = chain->kind,
+                           .word = chain->word,
+                           .words = words,
+                           .trips = trips,
+                           .chain = chain->number,
+                           .die = op_attr(first, SYS_ATTR_PLACE)};
     StrBuf name = {0};
     strbuf_add_c(&name, "weights");
     if (!chain->is_only) strbuf_printf(&name, "_%lld", (long long)chain->number);
-    Value *port = port_process_argument(chain->top, name.data, emithls_stream(chain->word),
-                                        attr_dict(ctx, items, count));
+    Value *stream = load_table_port(&chain->symbols, &port, name.data, &chain->places);
     strbuf_free(&name);
-    Builder b = builder_before(dataflow);
-    NamedAttr mode = build_named_attr(ctx, "mode", attr_string_c(ctx, "axis"));
-    build(&b, EMITHLS(INTERFACE), &port, 1, NULL, 0, &mode, 1);
-    return port;
+    return stream;
 }
 
 /* Tables from `first` on that the same function holds end there. */
@@ -256,14 +227,14 @@ static size_t chain_end(const LoadChain *chain, size_t first)
     return end;
 }
 
-static void connect_chain(LoadChain *chain, size_t first, size_t behind, Op *dataflow, Op *place)
+static void connect_chain(LoadChain *chain, size_t first, size_t behind, Op *place)
 {
     int64_t words = 0, trips = 0;
     for (size_t i = first; i < behind; i++) {
         words += emithls_loaded_words(chain->tables.data[i].table);
         trips += load_table_trips(&chain->tables.data[i]);
     }
-    Value *link = add_port(chain, dataflow, words, trips);
+    Value *link = add_port(chain, chain->tables.data[first].func, words, trips);
     for (size_t end; first < behind; first = end) {
         Op *func = chain->tables.data[first].func, *call = port_process_call_to(chain->top, func);
         end = function_end(chain, first);
@@ -278,14 +249,14 @@ static void connect_chain(LoadChain *chain, size_t first, size_t behind, Op *dat
     }
 }
 
-static void connect_chains(LoadChain *chain, Op *dataflow)
+static void connect_chains(LoadChain *chain)
 {
-    Op *place = dataflow->next;
+    Op *place = chain->places.dataflow->next;
     for (size_t first = 0, end; first < chain->tables.len; first = end) {
         chain->number = chain_of(chain->tables.data[first].func);
         end = chain_end(chain, first);
         chain->is_only = first == 0 && end == chain->tables.len;
-        connect_chain(chain, first, end, dataflow, place);
+        connect_chain(chain, first, end, place);
     }
 }
 
@@ -323,31 +294,74 @@ static void plan_tables(LoadChain *chain, uint32_t width)
     }
 }
 
+/* Blocks of all processes with those of the port, which the search did not know. */
+static bool check_budget(const LoadChain *chain, const Op *module)
+{
+    const int64_t limit =
+        attr_dict_int(op_attr(module, DFG_ATTR_BUDGET), DFG_COST_BRAM18, INT64_MAX);
+    int64_t sum = 0;
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+        if (op->def == EMITHLS(FUNC))
+            sum += i64_max(0, attr_dict_int(op_attr(op, DFG_ATTR_REPORT), DFG_COST_BRAM18, 0));
+    if (chain->kind == LOAD_AXIS || sum <= limit) return true;
+    op_error(chain->top, "takes %lld BRAM18 with the port that weights are loaded through, of %lld",
+             (long long)sum, (long long)limit);
+    return op_note(chain->top, "the search can leave room for it: --reserve-bram=%lld",
+                   (long long)(sum - limit));
+}
+
+/* Vitis HLS has registers of 32 bits, and takes two for an element of 64. */
+static bool check_word(const LoadChain *chain)
+{
+    return chain->kind != LOAD_AXILITE || emithls_lanes(chain->word) == 1 ||
+           op_error(chain->top,
+                    "has a memory of words of %lld bits behind AXI4-Lite, where they "
+                    "have 64 at most",
+                    (long long)(emithls_lanes(chain->word) * UNIT));
+}
+
+static void collect_all(LoadChain *chain, Op *module)
+{
+    bool counted = op_walk(module, count_get, &chain->gets);
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+        if (counted && op->def == EMITHLS(FUNC) && op != chain->top &&
+            port_process_call_to(chain->top, op) && first_loop(op))
+            collect(chain, op);
+}
+
+static LoadKind kind_of(Str interface)
+{
+    return str_eq_c(interface, "axis")    ? LOAD_AXIS
+           : str_eq_c(interface, "m_axi") ? LOAD_M_AXI
+                                          : LOAD_AXILITE;
+}
+
 static bool load_weights(Pass *pass, Op *module)
 {
     uint32_t width = (uint32_t)pass_int(pass, "width");
     if ((width & (width - 1)) != 0)
         return op_emit_error(module, "width must be 8, 16, 32, 64, 128, 256 or 512, but got %u",
                              width);
-    LoadChain chain = {.ctx = module->ctx, .top = emithls_top(module)};
-    Op *dataflow = chain.top ? find_dataflow(chain.top) : NULL;
-    if (!dataflow || !op_attr(chain.top, DFG_ATTR_PORT_ATTRS))
-        return op_emit_error(module,
-                             "there is no top function with port_attrs and emithls.dataflow");
-    bool counted = op_walk(module, count_get, &chain.gets);
-    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-        if (counted && op->def == EMITHLS(FUNC) && op != chain.top &&
-            port_process_call_to(chain.top, op) && first_loop(op))
-            collect(&chain, op);
+    LoadChain chain = {.ctx = module->ctx,
+                       .top = emithls_top(module),
+                       .kind = kind_of(pass_string(pass, "interface"))};
+    if (!chain.top) return op_emit_error(module, "there is no top function");
+    if (!port_process_places(chain.top, &chain.places)) return false;
+    collect_all(&chain, module);
     plan_tables(&chain, width);
-    bool ok = check_rewinding(&chain);
+    bool ok = check_rewinding(&chain) && check_word(&chain);
     if (ok && chain.tables.len > 0)
         qsort(chain.tables.data, chain.tables.len, sizeof *chain.tables.data, compare_tables);
-    if (ok) connect_chains(&chain, dataflow);
+    symtab_init(&chain.symbols, module);
+    if (ok) connect_chains(&chain);
+    ok = ok && check_budget(&chain, module);
+    symtab_free(&chain.symbols);
     vec_free(&chain.tables);
     ptrmap_free(&chain.gets);
     return ok;
 }
+
+static const char *const interfaces[] = {"axis", "m_axi", "axilite", NULL};
 
 const PassDef pass_load_weights = {
     .name = "load-weights",
@@ -356,6 +370,10 @@ const PassDef pass_load_weights = {
     .options = OPTIONS({"width", OPTION_INT, "64",
                         "bits of the port: 8, 16, 32, 64, 128, 256 or 512; more where an element "
                         "has more",
-                        .min = MIN_WORD, .max = MAX_WORD}),
+                        .min = MIN_WORD, .max = MAX_WORD},
+                       {"interface", OPTION_STRING, "axis",
+                        "the port: a stream, a memory outside, or a memory inside that is written "
+                        "through AXI4-Lite",
+                        .choices = interfaces}),
     .run = load_weights,
 };

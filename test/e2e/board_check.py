@@ -405,6 +405,7 @@ def main():
 
         cases = [("xrt-u250", lambda: card("xrt-u250", "--device=u250", "--fps=2000")),
                  ("xrt-weights", lambda: card("xrt-weights", "--device=u50", "--fps=2000", "--weights=load:512")),
+                 ("xrt-memory", lambda: card("xrt-memory", "--device=u50", "--fps=2000", "--weights=load:512", "--weights-interface=m_axi")),
                  ("xrt-stream", streamed),
                  ("pynq-z2", lambda: whole("pynq-z2", "xc7z020-1clg400c", "--device=pynq-z2")),
                  ("errors", lambda: check_driver_errors(project("pynq-z2", "--device=pynq-z2"), folder)),

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Weights that are read from memory (--weights=stream), on random networks.
+"""Weights that are read from memory (--weights=stream), or loaded from one (--weights-interface), on
+random networks.
 
     stream_check.py --tools=DIR [--count=N] [--seed=N] [--csim=N] [--models=DIR]
 
 A network is products of matrices, or convolutions and such a product, with weights of 1 to 8 bits.
 Its design is compiled; some of its tables are moved to memory by the folding file, for a bus of 64 to
 512 bits and ports of each kind. What `ming sim` gives, and the C++ of one in N, must be numpy's outputs
-exactly. --models: networks with published outputs as well, all of whose tables are streamed.
+exactly. The same network then loads its weights through a port of each kind. --models: networks with published outputs as well, all of whose tables are streamed.
 """
 import argparse
 import json
@@ -65,7 +66,7 @@ def pin(source, target, choose):
 class Check:
     def __init__(self, args, work):
         self.args, self.work = args, work
-        self.passed = self.failed = self.streamed = self.spread = 0
+        self.passed = self.failed = self.streamed = self.spread = self.loaded = 0
 
     def run(self, *command):
         done = subprocess.run(list(map(str, command)), text=True, capture_output=True)
@@ -101,6 +102,25 @@ class Check:
         self.spread += len(names) > len(tables)
         if len(tables) > count or report.get("streamed_weights", {}).get("ports", 0) != len(names):
             raise AssertionError(f"{len(names)} ports of weights for {count} tables")
+        frames = folder / "x.npy", folder / "got.npy"
+        self.outputs(folder, ming, "sim", design, f"--input={frames[0]}", f"--output={frames[1]}")
+        if runs_csim:
+            self.outputs(folder, "make", "-s", "-C", design, "csim", f"INPUT={frames[0]}",
+                         f"OUTPUT={frames[1]}")
+
+    def load_case(self, folder, rng, runs_csim):
+        """Weights come from a memory, outside or inside, in front of the first frame."""
+        ming, design = self.args.tools / "ming", folder / "loaded"
+        kind, width = rng.choice([("m_axi", rng.choice([8, 32, 64, 128, 512])),
+                                  ("axilite", rng.choice([8, 32, 64]))])
+        self.run(ming, "compile", folder / "model.onnx", "-o", design, f"--weights=load:{width}",
+                 f"--weights-interface={kind}", f"--interface={rng.choice(['axis', 'm_axi', 'dma'])}")
+        ports = [port for port in json.loads((design / "report.json").read_text())["ports"]
+                 if port.get("weights", False)]
+        wanted = {"m_axi": "m_axi", "axilite": "s_axilite"}[kind]
+        if [port["interface"] for port in ports] not in ([wanted], []):
+            raise AssertionError(f"ports {[port['interface'] for port in ports]}, not {wanted}")
+        self.loaded += len(ports)
         frames = folder / "x.npy", folder / "got.npy"
         self.outputs(folder, ming, "sim", design, f"--input={frames[0]}", f"--output={frames[1]}")
         if runs_csim:
@@ -154,6 +174,8 @@ def main():
             write_network(folder, rng)
             check.check(f"seed {args.seed} network {i}", check.case, folder, rng, False,
                         args.csim > 0 and i % args.csim == 0)
+            check.check(f"seed {args.seed} network {i}, loaded", check.load_case, folder, rng,
+                        args.csim > 0 and i % args.csim == 0)
             shutil.rmtree(folder)
         for name in MODELS if args.models else ():
             folder = work / name
@@ -163,9 +185,9 @@ def main():
                 shutil.copy(args.models / name / file, folder / ours)
             check.check(name, check.case, folder, random.Random(args.seed), True, args.csim > 0)
         check.check("binary", check.binary_case, work, random.Random(args.seed))
-        if args.count >= 8 and (check.streamed == 0 or check.spread == 0):
+        if args.count >= 8 and (check.streamed == 0 or check.spread == 0 or check.loaded == 0):
             check.failed += 1
-            print("stream: no table was streamed, or none through several ports")
+            print("stream: no table was streamed, none through several ports, or none was loaded")
     print(f"{check.passed} passed, {check.failed} failed")
     return 1 if check.failed else 0
 
