@@ -19,6 +19,7 @@ from report_driver import pack
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SMALL = ROOT / "examples/small_cnn/model.onnx"
+VERILATOR = ("VERILATOR_CXXFLAGS=-O0",)
 WIDE = """func.func @f(%x: tensor<4x300xi5>) -> tensor<4x300xi5> {
   %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
     iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x300xi5>) outs(%x : tensor<4x300xi5>) {
@@ -59,7 +60,7 @@ class Case:
 
     def result(self, project, target, env=None):
         self.y.unlink(missing_ok=True)
-        made = must_run("make", "-s", "-C", project, f"CXXFLAGS={board_tools.STRICT}", target,
+        made = must_run("make", "-s", "-C", project, f"CXXFLAGS={board_tools.STRICT}", *VERILATOR, target,
                         f"INPUT={self.x}", f"OUTPUT={self.y}", env=env)
         return np.load(self.y), made.stdout
 
@@ -114,7 +115,8 @@ class Case:
             wrong = re.sub(pattern, to, right)
             expect(wrong != right, pattern, "not found")
             rtl.write_text(wrong, encoding="utf-8")
-            result = run("make", "-s", "-C", project, "rtlsim", f"INPUT={self.x}", f"OUTPUT={self.y}")
+            result = run("make", "-s", "-C", project, *VERILATOR, "rtlsim", f"INPUT={self.x}",
+                         f"OUTPUT={self.y}")
             expect(result.returncode != 0 and message in result.stderr, message, "passes:", result.stderr)
         rtl.write_text(right, encoding="utf-8")
 

@@ -19,6 +19,7 @@ import os
 import pathlib
 import re
 import struct
+import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
