@@ -97,10 +97,11 @@ static uint32_t signed_number(const Steps *s, const Value *value)
     return number_signed(s->n, number, type_width(value->type));
 }
 
-/* All thresholds, channel by channel, in a table of `length`, with one that no element reaches behind them.
- * NULL: they are no constants that rise. */
-static int64_t *gather_thresholds(Steps *s, const Op *compare, int64_t never, size_t length)
+/* All thresholds, channel by channel, in a table of `length`, with one that no element reaches behind them;
+ * those that each element reaches are the least one. NULL: they are no constants that rise. */
+static int64_t *gather_thresholds(Steps *s, const Op *compare, const Number *x, size_t length)
 {
+    const int64_t never = x->hi + 1;
     size_t rows = (size_t)s->channels, step = 0;
     int64_t *values = ARENA_ARRAY(s->n->arena, int64_t, rows * length);
     for (size_t i = 0; i < rows * length; i++) values[i] = never;
@@ -111,7 +112,7 @@ static int64_t *gather_thresholds(Steps *s, const Op *compare, int64_t never, si
         if (!t || t->kind != NUMBER_CONST) return NULL;
         for (size_t c = 0; c < rows; c++) {
             int64_t *place = &values[c * length + step];
-            *place = i64_min(t->values[t->count > 1 ? c : 0], never);
+            *place = i64_max(i64_min(t->values[t->count > 1 ? c : 0], never), x->lo);
             if (step > 0 && place[-1] > *place) return NULL;
         }
         step++;
@@ -138,7 +139,8 @@ static uint32_t search(Steps *s, int64_t count)
     if (x == NO_NUMBER || number_at(n, x)->kind == NUMBER_CONST) return NO_NUMBER;
     while ((INT64_C(1) << bits) <= count) bits++;
     size_t length = ((size_t)1 << bits) - 1;
-    const int64_t *values = gather_thresholds(s, compare, number_at(n, x)->hi + 1, length);
+    const Number element = *number_at(n, x);
+    const int64_t *values = gather_thresholds(s, compare, &element, length);
     if (!values) return NO_NUMBER;
     for (uint32_t bit = bits; bit-- > 0;) {
         int64_t half = INT64_C(1) << bit;

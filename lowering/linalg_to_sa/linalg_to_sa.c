@@ -91,6 +91,12 @@ static bool add_argument(Lowering *lw, uint32_t index)
     const Attr *attrs = func_arg_attrs(lw->func, index);
     Tensor tensor = {0};
     const Type *elem = arg->type->kind == TYPE_RANKED_TENSOR ? type_elem(arg->type) : NULL;
+    if (elem && type_is_float(elem))
+        return op_error(lw->func,
+                        "has argument #%u of floats, and an overlay computes with integers: "
+                        "--quantize=int8 quantizes a float network, and a network that is "
+                        "quantized must quantize each input in front of all else",
+                        index);
     if (!elem || !type_is_integer(elem) || type_width(elem) > 32 ||
         !extents_of(arg->type, 1, &tensor.extents))
         return op_error(lw->func,

@@ -352,10 +352,10 @@ uint32_t number_offset(Numbers *n, uint32_t a, int64_t value)
 uint32_t number_mod(Numbers *n, uint32_t a, uint32_t bits)
 {
     if (a == NO_NUMBER) return NO_NUMBER;
+    const Number *x = number_at(n, a);
+    if (x->lo >= 0 && (bits >= MOST_BITS || x->hi < INT64_C(1) << bits)) return a;
     if (bits >= MOST_BITS) return number_fail(n, "has numbers of more than %d bits", MOST_BITS);
     int64_t size = INT64_C(1) << bits;
-    const Number *x = number_at(n, a);
-    if (x->lo >= 0 && x->hi < size) return a;
     if (x->kind == NUMBER_CONST) {
         int64_t *values = ARENA_ARRAY(n->arena, int64_t, x->count);
         for (size_t i = 0; i < x->count; i++) values[i] = x->values[i] & (size - 1);

@@ -172,19 +172,28 @@ static uint32_t add_places(Numbers *n, const Table *t, uint32_t sum, uint32_t k,
     return sum;
 }
 
-/* A table of parameters holds numbers from 0 on. */
+/* A table of parameters holds numbers from 0 on, of more than 32 bits in two tables. */
 uint32_t table_number(Numbers *n, const int64_t *values, size_t rows, size_t length, uint32_t k)
 {
+    enum { HALF = 16, WHOLE = 32 };
     size_t count = rows * length;
-    int64_t *entries = ARENA_ARRAY(n->arena, int64_t, count), least = values[0];
+    int64_t *low = ARENA_ARRAY(n->arena, int64_t, 2 * count), *high = low + count;
+    int64_t least = values[0], most = 0;
     for (size_t i = 1; i < count; i++) least = i64_min(least, values[i]);
     for (size_t i = 0; i < count; i++) {
-        entries[i] = values[i] - least;
-        if (entries[i] > UINT32_MAX)
-            return number_fail(n, "reads a table of numbers that are more than 32 bits apart");
+        uint64_t entry = (uint64_t)values[i] - (uint64_t)least;
+        low[i] = (int64_t)(entry & UINT32_MAX);
+        high[i] = (int64_t)(entry >> WHOLE);
+        most = i64_max(most, high[i]);
     }
-    return number_binary(n, NUMBER_ADD, number_lookup(n, k, entries, rows, length),
-                         number_const(n, least));
+    uint32_t number = number_lookup(n, k, low, rows, length);
+    if (most > 0) {
+        uint32_t upper = number_lookup(n, k, high, rows, length);
+        uint32_t factor = number_const(n, INT64_C(1) << HALF);
+        for (int i = 0; i < WHOLE / HALF; i++) upper = number_binary(n, NUMBER_MUL, upper, factor);
+        number = number_binary(n, NUMBER_ADD, upper, number);
+    }
+    return number_binary(n, NUMBER_ADD, number, number_const(n, least));
 }
 
 const Op *table_index(const Numbers *n, const Op *extract)
@@ -201,9 +210,10 @@ uint32_t table_read(Numbers *n, const Op *extract, uint32_t k)
     if (k == NO_NUMBER) return NO_NUMBER;
     if (!read_indices(n, extract, &read) || !fill_table(n, extract, &read, &table))
         return number_fail(n, "reads a table by other indices, or one that is no constant");
-    const Number *number = number_at(n, k);
-    if (number->lo < 0 || number->hi >= (int64_t)table.length)
-        return number_fail(n, "reads a table outside of it");
+    /* No index is outside, but its range may be. */
+    k = number_binary(n, NUMBER_MAX, k, number_const(n, 0));
+    k = number_binary(n, NUMBER_MIN, k, number_const(n, (int64_t)table.length - 1));
+    if (k == NO_NUMBER) return NO_NUMBER;
     if (choose_base(&table, &first, &slope) > MOST_PLACES)
         return table_number(n, table.values, table.rows, table.length, k);
     uint32_t odd = number_mod(n, k, 1);

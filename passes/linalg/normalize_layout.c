@@ -26,6 +26,7 @@ typedef struct Chooser {
     Arena *arena;
     PtrMap wanted;  /* Value* -> Layout*: what a reader would like */
     PtrMap layouts; /* Value* -> Layout*: what it gets */
+    bool keeps_moves;
 } Chooser;
 
 bool layout_is_identity(const Layout *layout)
@@ -125,6 +126,23 @@ static bool wanted_by_window(const Kernel *kernel, uint32_t operand, Layout *out
     return true;
 }
 
+/* Of a tensor whose elements are repeated behind its second dimension, which mostly is the model's
+ * channels: channels behind the others. False: none is. */
+static bool wanted_by_repeat(const Kernel *kernel, uint32_t operand, Layout *out)
+{
+    const AffineMap *map = linalg_operand_map(kernel->op, operand);
+    bool repeats = false;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        bool is_quotient = map->results[r]->kind == AFFINE_FLOORDIV;
+        if (r < 2 && is_quotient) return false;
+        repeats |= is_quotient;
+    }
+    out->rank = map->result_count;
+    for (uint32_t r = 0; r < out->rank; r++)
+        out->perm[r] = r == 0 ? 0 : r + 1 < out->rank ? r + 1 : 1;
+    return repeats;
+}
+
 static const AffineMap *output_map(const Op *generic)
 {
     return linalg_operand_map(generic, linalg_input_count(generic));
@@ -208,6 +226,27 @@ static uint32_t loop_order(const Kernel *kernel, const AffineMap *map, const Lay
     return count;
 }
 
+/* Whether each index of the result is the input's at the same place, or repeats the only element there. */
+static bool repeats_in_place(const Kernel *kernel, const AffineMap *in, const AffineMap *out)
+{
+    if (in->result_count != out->result_count) return false;
+    for (uint32_t r = 0; r < in->result_count; r++) {
+        int loop = loop_of_index(kernel, in->results[r]);
+        bool is_one = affine_is_const(in->results[r]);
+        if (!is_one && (loop < 0 || loop != loop_of_index(kernel, out->results[r]))) return false;
+    }
+    return true;
+}
+
+static bool reduces_operand(const Kernel *kernel, const AffineMap *map)
+{
+    for (uint32_t loop = 0; loop < kernel->loop_count; loop++)
+        if (kernel->is_reduction[loop] && map_uses_dim(map, loop)) return true;
+    return false;
+}
+
+/* What is no part of a reduction, as an element whose thresholds are counted, arrives in the order of the
+ * result. */
 static void want_of_generic(Chooser *c, const Op *op)
 {
     Kernel kernel;
@@ -219,10 +258,14 @@ static void want_of_generic(Chooser *c, const Op *op)
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
         const AffineMap *map = linalg_operand_map(op, i);
         if (!is_streamed(op_operand(op, i)) || map->result_count > LAYOUT_MAX_RANK) continue;
-        if (result && kernel.class == KERNEL_PURE_PARALLEL) {
+        if (result && !reduces_operand(&kernel, map)) {
             uint32_t count = loop_order(&kernel, output_map(op), result, order);
-            layout_in_order(&kernel, map, order, count, &layout);
-        } else if (!wanted_by_window(&kernel, i, &layout)) {
+            if (c->keeps_moves && repeats_in_place(&kernel, map, output_map(op)))
+                layout = *result;
+            else
+                layout_in_order(&kernel, map, order, count, &layout);
+        } else if (!wanted_by_window(&kernel, i, &layout) &&
+                   !(c->keeps_moves && wanted_by_repeat(&kernel, i, &layout))) {
             continue;
         }
         remember(c, &c->wanted, op_operand(op, i), &layout);
@@ -321,7 +364,8 @@ static bool reads_streams(const Op *op)
     return false;
 }
 
-/* The result's loops run in the order in which the input arrives. */
+/* The result's loops run in the order in which the input arrives. Where moves are kept, so do rows and
+ * columns of which the input has one alone. */
 static void choose_generic(Chooser *c, const Op *op)
 {
     Kernel kernel;
@@ -330,8 +374,12 @@ static void choose_generic(Chooser *c, const Op *op)
     if (!reads_streams(op) || !has_layout(op_result(op, 0)) || !kernel_analyze(op, &kernel)) return;
     const Value *input = leading_input(c, op, &kernel, linalg_input_count(op), &operand);
     Layout in = layout_of(c, input);
-    uint32_t count = loop_order(&kernel, linalg_operand_map(op, operand), &in, order);
-    layout_in_order(&kernel, output_map(op), order, count, &layout);
+    const AffineMap *map = linalg_operand_map(op, operand);
+    uint32_t count = loop_order(&kernel, map, &in, order);
+    if (c->keeps_moves && repeats_in_place(&kernel, map, output_map(op)))
+        layout = in;
+    else
+        layout_in_order(&kernel, output_map(op), order, count, &layout);
     remember(c, &c->layouts, op_result(op, 0), &layout);
 }
 
@@ -506,13 +554,13 @@ static bool ends_move(const Op *collapse)
 
 /* Makes readers of tensors that do not stream in the order of their collapse_shape do without it;
  * true if any can. */
-static bool sink_collapses(const Chooser *c, Block *body, bool keeps_moves)
+static bool sink_collapses(const Chooser *c, Block *body)
 {
     VEC(Op *) misfits = {0};
     bool any = false;
     FOR_EACH_OP(op, body)
         if (op->def == TENSOR(COLLAPSE_SHAPE) && reshape_is(op) && !keeps_order(c, op) &&
-            !(keeps_moves && ends_move(op)))
+            !(c->keeps_moves && ends_move(op)))
             *vec_push(&misfits) = op;
     for (size_t i = 0; i < misfits.len; i++) any |= layout_sink_collapse(misfits.data[i]);
     vec_free(&misfits);
@@ -550,7 +598,7 @@ static bool normalize_layout(Pass *pass, Op *func)
         !check_recorded(func, "res_attrs", type->u.function.types + type->u.function.input_count))
         return false;
 
-    Chooser c = {.arena = &pass->scratch};
+    Chooser c = {.arena = &pass->scratch, .keeps_moves = pass_bool(pass, "keep-moves")};
     Block *body = func_entry(func);
     if (!body) return true;
     if (op_region(func, 0)->first != op_region(func, 0)->last)
@@ -561,7 +609,7 @@ static bool normalize_layout(Pass *pass, Op *func)
             if ((is_kernel(op) && i + 1 == op->operand_count) || layout_is_move(op))
                 unshare_initial(op, i);
     do choose_all(&c, body);
-    while (sink_collapses(&c, body, pass_bool(pass, "keep-moves")));
+    while (sink_collapses(&c, body));
     copy_misfits(&c, body);
     layout_apply(func, &c.layouts);
     ptrmap_free(&c.wanted);
@@ -579,6 +627,7 @@ const PassDef pass_normalize_layout = {
                        {.name = "keep-moves",
                         .kind = OPTION_BOOL,
                         .help = "leave depth to space, and what else moves elements from one "
-                                "dimension to another one, a kernel of its own"}),
+                                "dimension to another one, a kernel of its own, and repeat a "
+                                "dimension of one element where it is"}),
     .run = normalize_layout,
 };

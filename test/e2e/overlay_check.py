@@ -22,6 +22,7 @@ import numpy as np
 
 import gen_networks
 from network_builder import Network
+from numpy_ops import multi_threshold
 
 ENGINES = ["rows=4,cols=4", "rows=8,cols=16", "rows=16,cols=16", "rows=8,cols=2", "rows=1,cols=4"]
 MODEL_ENGINES = ENGINES[:3]
@@ -110,14 +111,14 @@ def side_by_side(net, x):
     return net.concat([net.quant_by(y, scale, 8), net.quant_by(z, scale, 8)])
 
 
-def nearest(net, x, is_first):
+def nearest(net, x):
     """Whole factors, by which a map or the later sum of it and another one is read; beside what it came
     from or not."""
     rng, (height, width) = net.rng, x.array.shape[2:]
     factors = [rng.randint(1, 3), rng.randint(2, 3)]
-    if min(height, width) < 2 or height * width * factors[0] * factors[1] > 400:
+    if height * width * factors[0] * factors[1] > 400:
         return x
-    x = activation(net, convolution(net, x, keep=True)) if is_first or rng.random() < 0.5 else x
+    x = activation(net, convolution(net, x, keep=True)) if rng.random() < 0.5 else x
     kind = rng.choice(["alone", "add", "concat"])
     attrs = rng.choice([{"mode": "nearest"}, {"mode": "nearest", "nearest_mode": "floor",
                                               "coordinate_transformation_mode": "asymmetric"}])
@@ -177,14 +178,27 @@ def rearranged(net, x):
     return net.space_to_depth(x, size)
 
 
-def block(net, x, is_first):
+def counted(net, x):
+    """Thresholds that an element reaches, as FINN's MultiThreshold counts them: of each channel or of all."""
+    rng, channels = net.rng, x.array.shape[1]
+    spread = max(float(x.array.std()), 0.25)
+    thresholds = net.numpy.normal(x.array.mean(), spread, (rng.choice([1, channels]), rng.choice([3, 15, 40])))
+    thresholds = net.constant(np.sort(np.rint(thresholds * 64) / 64).astype(np.float32), "thresholds")
+    attrs = {"out_dtype": "FLOAT32", "out_scale": 0.25, "out_bias": rng.choice([0.0, -2.0]), "data_layout": "NCHW"}
+    array = multi_threshold(x.array, thresholds.array, attrs)
+    return net.node("MultiThreshold", [x, thresholds], array, attrs, "qonnx.custom_op.general")
+
+
+def block(net, x):
     kind = net.rng.choice(["conv", "conv", "conv", "pool", "residual", "concat", "excitation",
-                           "nearest", "transposed", "rearranged"])
+                           "nearest", "transposed", "rearranged", "counted"])
+    if kind == "counted":
+        return counted(net, x)
     if kind == "rearranged":
         x = rearranged(net, x)
         return activation(net, net.conv(x, weight_of(net, (net.rng.randint(1, 8), x.array.shape[1], 1, 1))))
     if kind == "nearest" and x.array.shape[1] < 8:
-        return nearest(net, x, is_first)
+        return nearest(net, x)
     if kind == "excitation":
         return excitation(net, x)
     if kind == "residual":
@@ -226,10 +240,10 @@ def generate(seed, index):
                       frames=rng.choice([2, 2, 3, 4]))
         if rng.random() < 0.3:
             net.batch = net.frames if net.frames == 3 else 2
-        shape = (rng.randint(1, 9), rng.randint(3, 9), rng.randint(3, 9))
+        shape = (rng.randint(1, 9), *(rng.choice([1, *range(3, 10), *range(3, 10)]) for _ in "hw"))
         x = net.quant(net.input(shape), rng.choice([4, 8]), rounding="ROUND")
-        for number in range(rng.randint(1, 4)):
-            x = block(net, x, number == 0)
+        for _ in range(rng.randint(1, 4)):
+            x = block(net, x)
         if rng.random() < 0.5:
             flat = net.flatten(x)
             x = net.gemm(flat, weight_of(net, (rng.randint(2, 9), flat.array.shape[1])), transB=1)
