@@ -54,7 +54,7 @@ bool design_is_shift(const Op *load);
 /* The timing of a load from the array. */
 OpTiming design_load_timing(const HlsMemory *memory, const HlsLoop *loop, const Op *load);
 /* Cycles that the ports need for an iteration's accesses to the array: a lower bound of the
- * initiation interval. Equal addresses in one bank share an access. */
-int64_t design_port_cycles(const HlsMemory *memory, const HlsLoop *loop);
+ * initiation interval. Equal addresses in one bank share an access. False: diagnosed. */
+bool design_port_cycles(const HlsMemory *memory, const HlsLoop *loop, int64_t *cycles) MUST_CHECK;
 
 #endif

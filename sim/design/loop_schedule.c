@@ -90,11 +90,13 @@ static bool limit_by_recurrences(LoopScheduler *l, const HlsMemory *m)
 static bool limit_by_arrays(LoopScheduler *l)
 {
     for (size_t i = 0; i < l->s.arrays.len; i++) {
+        int64_t cycles;
         HlsMemory m = design_memory(l->s.arrays.data[i]);
         if (!m.is_constant && !design_is_inside(l->loop->op, m.array) &&
             !limit_by_recurrences(l, &m))
             return false;
-        require_ii(l, design_port_cycles(&m, l->loop), "ports of", m.name);
+        if (!design_port_cycles(&m, l->loop, &cycles)) return false;
+        require_ii(l, cycles, "ports of", m.name);
     }
     return true;
 }

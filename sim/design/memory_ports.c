@@ -4,6 +4,7 @@
  * constants, so that equal addresses are the same uniqued expressions.
  * Tests: lit/sim/design/schedule.mir, lit/sim/design/memories.mir */
 #include "dialects/emithls/emithls.h"
+#include "ir/asm/print/print.h"
 #include "sim/design/internal.h"
 
 static void apply_pragma(HlsMemory *m, const Op *op)
@@ -124,7 +125,7 @@ OpTiming design_load_timing(const HlsMemory *m, const HlsLoop *loop, const Op *l
     return latency_register_load(choices);
 }
 
-enum { MAX_COPY_LOOPS = 16 };
+enum { MAX_COPY_LOOPS = 16, MOST_ADDRESSES = 1 << 21 };
 
 typedef struct BankAddress {
     uint64_t bank, word; /* hashes of the expressions */
@@ -136,6 +137,7 @@ typedef struct AccessCount {
     const HlsLoop *loop;
     VEC(BankAddress) seen; /* one each */
     PtrMap known;          /* hash of an address -> itself */
+    int64_t addresses;     /* equal ones, too */
 } AccessCount;
 
 /* Op around which the unrolled loops of a copy are searched: the loop, or the function. */
@@ -144,8 +146,12 @@ static const Op *outermost(const HlsLoop *loop)
     return loop->op ? loop->op : op_parent(loop->first);
 }
 
-static void add_address(AccessCount *c, const Op *op, const AffineExpr *const *dims)
+static bool add_address(AccessCount *c, const Op *op, const AffineExpr *const *dims)
 {
+    if (c->addresses++ == MOST_ADDRESSES)
+        return op_error(op,
+                        "cannot be simulated: an iteration has more than %d addresses in '%.*s'",
+                        MOST_ADDRESSES, STR_ARG(c->memory->name));
     const AffineMap *map = op_attr(op, "map")->u.map;
     uint32_t rank = emithls_array_rank(c->memory->array->type), first = first_index(op);
     BankAddress a = {.bank = 1, .word = 2, .is_store = op->def == EMITHLS(STORE)};
@@ -158,6 +164,7 @@ static void add_address(AccessCount *c, const Op *op, const AffineExpr *const *d
     }
     uint64_t key = hash_combine(hash_combine(a.bank, a.word), a.is_store ? 3 : 4) | 1;
     if (!ptrmap_put(&c->known, (void *)(uintptr_t)key, c)) *vec_push(&c->seen) = a;
+    return true;
 }
 
 /* Whether the index'th operand moves the bank or the address at all. */
@@ -183,31 +190,42 @@ static int64_t copy_count(const AccessCount *c, const Op *op)
     return copies;
 }
 
+/* The operand in front of `index` that is the same value, or `index`. */
+static uint32_t first_same(const Op *op, uint32_t index)
+{
+    uint32_t first = first_index(op), same = 0;
+    while (op_operand(op, first + same) != op_operand(op, first + index)) same++;
+    return same;
+}
+
 /* All values of the unrolled counters among the indices, from `index` on. A computed index may be
  * another one in each copy. */
-static void add_copies(AccessCount *c, const Op *op, const AffineExpr **dims, uint32_t index)
+static bool add_copies(AccessCount *c, const Op *op, const AffineExpr **dims, uint32_t index)
 {
     uint32_t first = first_index(op);
-    if (first + index == op->operand_count) {
-        add_address(c, op, dims);
-        return;
-    }
+    if (first + index == op->operand_count) return add_address(c, op, dims);
     const Value *counter = op_operand(op, first + index);
     int at = design_counter_of(c->loop, counter);
+    uint32_t same = first_same(op, index);
     if (at >= 0 || !is_addressed_by(c, op, index)) {
         dims[index] = at >= 0 ? affine_dim(op->ctx, (uint32_t)at) : affine_const(op->ctx, 0);
-        add_copies(c, op, dims, index + 1);
-        return;
+        return add_copies(c, op, dims, index + 1);
+    }
+    if (same < index && is_addressed_by(c, op, same)) {
+        dims[index] = dims[same];
+        return add_copies(c, op, dims, index + 1);
     }
     int64_t extents[MAX_COPY_LOOPS], values = copy_count(c, op);
     if (counter->is_arg) {
         emithls_for_extents(block_parent_op(counter->owner.block), extents, MAX_COPY_LOOPS);
         values = extents[counter->index];
     }
-    for (int64_t i = 0; i < values; i++) {
+    bool ok = true;
+    for (int64_t i = 0; ok && i < values; i++) {
         dims[index] = affine_const(op->ctx, i);
-        add_copies(c, op, dims, index + 1);
+        ok = add_copies(c, op, dims, index + 1);
     }
+    return ok;
 }
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -251,19 +269,28 @@ static int64_t most_cycles(const AccessCount *c)
     return most;
 }
 
-int64_t design_port_cycles(const HlsMemory *m, const HlsLoop *loop)
+static bool add_op(AccessCount *c, const Op *op)
+{
+    const AffineExpr *dims[HLS_MAX_LOOPS];
+    if (op->operand_count - first_index(op) > HLS_MAX_LOOPS)
+        return op_error(op, "cannot be simulated: it has more than %d indices", HLS_MAX_LOOPS);
+    return add_copies(c, op, dims, 0);
+}
+
+bool design_port_cycles(const HlsMemory *m, const HlsLoop *loop, int64_t *cycles)
 {
     AccessCount c = {.memory = m, .loop = loop};
-    const AffineExpr *dims[HLS_MAX_LOOPS];
+    bool ok = true;
+    *cycles = 1;
     if (m->is_register || str_eq_c(m->type, "rom_np")) /* a port for each access */
-        return 1;
+        return true;
     FOR_EACH_USE(use, m->array) {
         const Op *op = use->owner;
         bool is_access = op->def == EMITHLS(LOAD) || op->def == EMITHLS(STORE);
-        if (is_access && op_is_ancestor(outermost(loop), op)) add_copies(&c, op, dims, 0);
+        if (ok && is_access && op_is_ancestor(outermost(loop), op)) ok = add_op(&c, op);
     }
-    int64_t cycles = most_cycles(&c);
+    if (ok) *cycles = most_cycles(&c);
     vec_free(&c.seen);
     ptrmap_free(&c.known);
-    return cycles;
+    return ok;
 }
