@@ -46,10 +46,12 @@ static Value *apply_unary(Builder *b, UnaryFn fn, Value *x)
         [UNARY_ROUND] = MATH(ROUND), [UNARY_SQRT] = MATH(SQRT),   [UNARY_RSQRT] = MATH(RSQRT),
         [UNARY_TANH] = MATH(TANH),   [UNARY_ERF] = MATH(ERF)};
     if (fn == UNARY_SQUARE) return build_binary(b, ARITH(MULF), x->type, x, x);
-    if (fn == UNARY_RECIPROCAL) {
+    if (fn == UNARY_RECIPROCAL && type_is_float(x->type)) {
         Value *one = arith_constant(b, attr_float(x->type, 1.0));
         return build_binary(b, ARITH(DIVF), x->type, one, x);
     }
+    if (fn == UNARY_RECIPROCAL) /* not of floats, which the division's verifier says */
+        return build_binary(b, ARITH(DIVF), x->type, x, x);
     return build_unary(b, defs[fn], x->type, x);
 }
 
