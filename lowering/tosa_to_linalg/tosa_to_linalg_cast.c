@@ -50,7 +50,7 @@ static Value *replace_infinities(Builder *b, Value *rounded, const Type *type)
 static Value *saturate_above(Builder *b, Value *rounded, Value *least, const Type *type)
 {
     uint32_t width = type_width(type);
-    double beyond = (double)(int64_t)((uint64_t)tosa_build_signed_max(width) + 1);
+    double beyond = ldexp(1.0, (int)width - 1);
     Value *limit = arith_constant(b, float_limit(rounded->type, beyond));
     Value *max = arith_constant_int(b, type, tosa_build_signed_max(width));
     Value *raised = tosa_build_same(b, ARITH(MAXIMUMF), rounded, least);
@@ -78,7 +78,7 @@ static Value *from_float(const TosaScalar *s, const Type *from, const Type *to)
                            to, value);
     if (type_is_int_width(to, 1))
         return arith_cmpf(s->b, CMPF_UNE, value, arith_constant(s->b, attr_float(from, 0.0)));
-    return type_is_integer(to) ? float_to_int(s->b, value, to) : NULL;
+    return type_is_integer(to) && type_width(to) <= 64 ? float_to_int(s->b, value, to) : NULL;
 }
 
 /* Unsigned values pass through a signless type; i1 counts as unsigned. */
