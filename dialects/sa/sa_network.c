@@ -119,7 +119,8 @@ static bool verify_pair(Op *op, const char *name, int64_t least)
 
 static bool verify_weights(Op *op)
 {
-    const Type *type = op_attr(op, "weights")->type;
+    const Attr *weights = op_attr(op, "weights");
+    const Type *type = weights->type;
     const int64_t *in = sa_map_dims(op_operand(op, 0)), *out = sa_map_dims(op_result(op, 0));
     bool is_depthwise = op_attr(op, "depthwise") != NULL;
     int64_t groups = sa_int(op, SA_ATTR_GROUPS, 1);
@@ -134,7 +135,7 @@ static bool verify_weights(Op *op)
         return op_error(op, "weights must be %lld output x rows x columns x %lld input channels",
                         (long long)out[2], (long long)channels);
     if (dims[1] < 1 || dims[2] < 1) return op_error(op, "has a window without elements");
-    return dense_is_complete(op_attr(op, "weights")) ||
+    return (weights->kind == ATTR_DENSE && dense_is_complete(weights)) ||
            op_error(op, "has weights without their elements");
 }
 
@@ -254,6 +255,7 @@ static bool verify_weight_values(Op *op, const SaOverlay *size)
 {
     const Attr *weights = op_attr(op, "weights");
     int64_t count = weights && size->weight_bits == 1 ? dense_count(weights) : 0;
+    if (count > 0 && dense_view(weights).is_splat) count = 1; /* of how many ever */
     for (int64_t i = 0; i < count; i++)
         if (!sa_weight_fits(size, dense_i64(weights, i)))
             return op_error(op, "has the weight %lld, and the overlay's are -1 or 1",
