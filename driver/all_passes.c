@@ -24,6 +24,7 @@ const PassTable *driver_all_passes(void)
         &pass_add_memory_ports,
         &pass_analyze_kernels,
         &pass_apply_folding,
+        &pass_batch_sa_network,
         &pass_bound_links,
         &pass_canonicalize,
         &pass_chain_kernels,

@@ -199,6 +199,12 @@ static bool has_links(StrBuf *out, const StageOptions *options)
     return has;
 }
 
+static bool add_images(StrBuf *out, const StageOptions *options)
+{
+    strbuf_printf(out, "images=%lld", (long long)options->compile->images);
+    return options->compile->images > 1;
+}
+
 static bool wants_memory_ports(StrBuf *out, const StageOptions *options)
 {
     (void)out;
@@ -300,6 +306,7 @@ static const Step steps[] = {
     {STAGE_LAYERS, on_functions, &pass_split_batch, NULL},
     {STAGE_LAYERS, NULL, &pass_convert_linalg_to_sa, add_overlay},
     {STAGE_LAYERS, NULL, &pass_merge_sa_pools, NULL},
+    {STAGE_LAYERS, NULL, &pass_batch_sa_network, add_images},
     {STAGE_TIDY, NULL, &pass_canonicalize, NULL},
     {STAGE_TIDY, NULL, &pass_share_windows, add_residual},
     {STAGE_CHOOSE, NULL, &pass_apply_folding, add_folding_of_loops},

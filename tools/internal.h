@@ -193,7 +193,10 @@ int tool_check_overlay(int argc, char **argv);
 /* Of what may run on an overlay: 16 bits are F2N2's fixed point, since sums of products of 16 bits times
  * general factors fit no accumulator. */
 void tool_settle_quantize(QuantizeOptions *options);
-/* Takes --overlay (NULL: none), whose sizes stay in `sizes`, and checks --head. False: diagnosed. */
+/* --batch, of which the default is one image. */
+void tool_add_batch(CompileOptions *compile, Flags *flags);
+/* Takes --overlay (NULL: none), whose sizes stay in `sizes`, and checks --head and --batch. False:
+ * diagnosed. */
 bool tool_take_overlay(const Tool *tool, const char *text, CompileOptions *compile, StrBuf *sizes)
     MUST_CHECK;
 

@@ -336,11 +336,13 @@ static void add_overlay_flags(OverlayTool *options, Flags *flags)
         {"o", FLAG_TEXT, &options->output, "file", "File of the program, for ming engine", NULL},
         {"overlay", FLAG_TEXT, &options->overlay, "name=value,...",
          "Sizes of the overlay, as rows=16,cols=16,act=i8; default 64 rows and columns, i16", NULL},
-        {"network", FLAG_TEXT, &options->network, "file", "Write the layers, too", NULL},
-        {"head", FLAG_TEXT, &options->compile.head, "integers|argmax|topk=K",
-         "What the program gives: sums in front of scalings and softmaxes, default the "
-         "network's results",
-         NULL});
+        {"network", FLAG_TEXT, &options->network, "file", "Write the layers, too", NULL});
+    tool_add_batch(&options->compile, flags);
+    FLAGS_ADD(flags,
+              {"head", FLAG_TEXT, &options->compile.head, "integers|argmax|topk=K",
+               "What the program gives: sums in front of scalings and softmaxes, default the "
+               "network's results",
+               NULL});
     flags_add_model(flags, &options->model);
     flags_add_quantize(flags, &options->quantize);
     FLAGS_ADD(flags,

@@ -37,8 +37,8 @@ typedef struct EngineJob {
     size_t bank_count;
     EnginePorts inputs, outputs; /* that have files */
     EngineHost host;             /* gives the outputs in place of ports, if it has a function */
-    int64_t frames;
-    EngineResult result; /* of the last frame */
+    int64_t frames, images;      /* of the arrays; that the program takes at once */
+    EngineResult result;         /* of the last run */
 } EngineJob;
 
 /* "BANK:REST": the bank, and a pointer to the rest. */
@@ -210,7 +210,13 @@ static bool open_all_ports(EngineJob *job)
     return true;
 }
 
-static bool enter_frame(EngineJob *job, int64_t frame)
+/* Runs of the program that all frames take. */
+static int64_t run_count(const EngineJob *job)
+{
+    return ceil_div(job->frames, job->images);
+}
+
+static bool enter_frame(EngineJob *job, const EngineFrame *frame)
 {
     StrBuf why = {0};
     bool ok = true;
@@ -223,24 +229,47 @@ static bool enter_frame(EngineJob *job, int64_t frame)
     return ok;
 }
 
-static bool leave_frame(EngineJob *job, int64_t frame)
+/* The last frame fills up what the last run takes. */
+static bool enter_run(EngineJob *job, int64_t run)
+{
+    bool ok = true;
+    for (int64_t image = 0; ok && image < job->images; image++) {
+        int64_t number = i64_min(run * job->images + image, job->frames - 1);
+        ok = enter_frame(job, &(EngineFrame){number, job->frames, image});
+    }
+    return ok;
+}
+
+static bool leave_frame(EngineJob *job, const EngineFrame *frame)
 {
     StrBuf why = {0};
-    bool ok = !job->host.func || engine_host_run(&job->host, job->banks, frame, job->frames, &why);
+    bool ok = !job->host.func || engine_host_run(&job->host, job->banks, frame, &why);
     if (!ok && why.len > 0) op_error(job->host.func, "%s", why.data);
     for (size_t i = 0; ok && i < job->outputs.len; i++) {
         EnginePort *port = &job->outputs.data[i];
-        ok = engine_port_leave(port, frame, job->frames, place(job, port->op), &why) ||
+        ok = engine_port_leave(port, frame, place(job, port->op), &why) ||
              op_error(port->op, "%s", why.data);
     }
     strbuf_free(&why);
     return ok;
 }
 
+static bool leave_run(EngineJob *job, int64_t run)
+{
+    bool ok = true;
+    for (int64_t image = 0; ok && image < job->images; image++) {
+        int64_t number = run * job->images + image;
+        if (number >= job->frames) break;
+        ok = leave_frame(job, &(EngineFrame){number, job->frames, image});
+    }
+    return ok;
+}
+
 static bool fill_banks(EngineJob *job)
 {
     const EngineFlags *flags = job->flags;
-    if (!load_module(job)) return false;
+    if (!load_module(job) || !engine_images(job->module, &job->images)) return false;
+    job->frames = job->images;
     for (size_t i = 0; i < flags->memories.len; i++)
         if (!load_bank(job, "memory", flags->memories.data[i])) return false;
     for (size_t i = 0; i < flags->spaces.len; i++)
@@ -284,12 +313,13 @@ static void add_units(JsonWriter *json, const EngineResult *result)
     json_end_object(json);
 }
 
-/* {"cycles": …, "busy": {…}, …, "commands": [{"op", "unit", "start", "end"}, …]} */
-static void add_json(StrBuf *out, const EngineResult *result)
+/* {"cycles": …, "images": …, "busy": {…}, …, "commands": [{"op", "unit", "start", "end"}, …]} */
+static void add_json(StrBuf *out, const EngineResult *result, int64_t images)
 {
     JsonWriter json = {.out = out};
     json_begin_object(&json);
     json_member_int(&json, "cycles", (int64_t)result->cycles);
+    if (images > 1) json_member_int(&json, "images", images);
     add_units(&json, result);
     json_member_int(&json, "loaded_bytes", (int64_t)result->loaded);
     json_member_int(&json, "stored_bytes", (int64_t)result->stored);
@@ -310,11 +340,14 @@ static void add_json(StrBuf *out, const EngineResult *result)
     strbuf_add_char(out, '\n');
 }
 
-static void print_summary(const EngineResult *result)
+static void print_summary(const EngineResult *result, int64_t images)
 {
-    printf("%" PRIu64 " cycles, simulated; %" PRIu64 " bytes loaded, %" PRIu64 " stored, %" PRIu64
-           " products\n",
-           result->cycles, result->loaded, result->stored, result->products);
+    printf("%" PRIu64 " cycles", result->cycles);
+    if (images > 1)
+        printf(" for %lld images, %.1f for each", (long long)images,
+               (double)result->cycles / (double)images);
+    printf(", simulated; %" PRIu64 " bytes loaded, %" PRIu64 " stored, %" PRIu64 " products\n",
+           result->loaded, result->stored, result->products);
     for (uint32_t u = 0; u < ENGINE_UNITS; u++)
         printf("  %-8s %12" PRIu64 " cycles busy, %5.1f%%\n", engine_unit_name(u), result->busy[u],
                100.0 * (double)result->busy[u] / (double)result->cycles);
@@ -324,7 +357,7 @@ static bool report(const EngineJob *job, Str name)
 {
     const EngineFlags *flags = job->flags;
     StrBuf text = {0}, chart = {0};
-    if (flags->json) add_json(&text, &job->result);
+    if (flags->json) add_json(&text, &job->result, job->images);
     if (flags->svg) engine_print_svg(&job->result, name, &chart);
     bool ok = (!flags->json || tool_write(job->tool, flags->json, strbuf_str(&text))) &&
               (!flags->svg || tool_write(job->tool, flags->svg, strbuf_str(&chart)));
@@ -332,7 +365,7 @@ static bool report(const EngineJob *job, Str name)
     strbuf_free(&chart);
     bool is_taken = (flags->json && strcmp(flags->json, "-") == 0) ||
                     (flags->svg && strcmp(flags->svg, "-") == 0);
-    if (!is_taken) print_summary(&job->result);
+    if (!is_taken) print_summary(&job->result, job->images);
     return ok;
 }
 
@@ -369,7 +402,8 @@ static bool write_bank_file(const EngineJob *job, const char *name, Str text)
     return ok;
 }
 
-/* For a host: where ports are in the bank of maps, and cycles of a frame. */
+/* For a host: where ports are in the bank of maps, cycles of a run, and frames where a run has
+ * several. */
 static bool write_layout(EngineJob *job, const Op *program)
 {
     const EngineFlags *flags = job->flags;
@@ -377,6 +411,7 @@ static bool write_layout(EngineJob *job, const Op *program)
     StrBuf text = {0};
     bool ok = tool_count_cycles(job->module, program, &options, &job->result);
     strbuf_printf(&text, "cycles %" PRIu64 "\n", job->result.cycles);
+    if (job->images > 1) strbuf_printf(&text, "frames %lld\n", (long long)job->frames);
     FOR_EACH_INNER(op, job->module)
         if (op->def == SA(PORT))
             strbuf_printf(&text, "%s %lld %" PRIu64 "\n",
@@ -388,13 +423,13 @@ static bool write_layout(EngineJob *job, const Op *program)
     return ok;
 }
 
-/* The inputs of all frames, as they go to the bank of maps. */
+/* The inputs of all runs, as they go to the bank of maps. */
 static bool write_frames(EngineJob *job)
 {
     StrBuf text = {0};
     bool ok = true;
-    for (int64_t frame = 0; ok && frame < job->frames; frame++) {
-        ok = enter_frame(job, frame);
+    for (int64_t run = 0; ok && run < run_count(job); run++) {
+        ok = enter_run(job, run);
         FOR_EACH_INNER(op, job->module)
             if (ok && is_port(op, PORT_INPUT))
                 strbuf_add(&text, (const char *)place(job, op),
@@ -416,7 +451,7 @@ static bool write_banks(EngineJob *job, const Op *program)
               tool_error(job->tool, "error: cannot make '%s': %s", dir, strerror(errno));
     ok = ok && overlay_write_program(program, &text) &&
          write_bank_file(job, "program.bin", strbuf_str(&text)) && write_layout(job, program) &&
-         write_frames(job) && enter_frame(job, 0);
+         write_frames(job) && enter_run(job, 0);
     for (size_t i = 0; ok && (i < job->bank_count || i < LEAST_BANKS); i++) {
         const EngineBank *bank = &job->banks[i];
         strbuf_clear(&name);
@@ -441,15 +476,15 @@ static bool read_results(EngineJob *job)
     if (ok && (size == 0 || bytes.len == 0 || bytes.len % size != 0))
         ok = tool_error(job->tool, "error: '%s' has %zu bytes; a frame of the outputs has %" PRIu64,
                         path, bytes.len, size);
-    if (ok) job->frames = (int64_t)(bytes.len / size);
-    for (int64_t frame = 0; ok && frame < job->frames; frame++) {
+    if (ok) job->frames = (int64_t)(bytes.len / size) * job->images;
+    for (int64_t run = 0; ok && run < run_count(job); run++) {
         FOR_EACH_INNER(op, job->module) {
             if (!is_port(op, PORT_OUTPUT)) continue;
             uint64_t count = sa_whole_beats(engine_port_bytes(op));
             memcpy(place(job, op), bytes.data + at, count);
             at += count;
         }
-        ok = leave_frame(job, frame);
+        ok = leave_run(job, run);
     }
     strbuf_free(&bytes);
     return ok && save_outputs(job);
@@ -460,7 +495,7 @@ static bool read_after(EngineJob *job)
 {
     for (size_t i = 0; i < job->flags->after.len; i++)
         if (!load_bank(job, "after", job->flags->after.data[i])) return false;
-    return leave_frame(job, 0) && save_outputs(job);
+    return leave_run(job, 0) && save_outputs(job);
 }
 
 static bool simulate(EngineJob *job)
@@ -472,16 +507,16 @@ static bool simulate(EngineJob *job)
     if (flags->banks) return write_banks(job, program);
     if (flags->results) return read_results(job);
     if (flags->after.len > 0) {
-        if (job->frames > 1)
-            return tool_error(job->tool, "error: --after takes one frame, not %lld",
+        if (job->frames > job->images)
+            return tool_error(job->tool, "error: --after takes the frames of one run, not %lld",
                               (long long)job->frames);
         return read_after(job);
     }
-    for (int64_t frame = 0; frame < job->frames; frame++) {
+    for (int64_t run = 0; run < run_count(job); run++) {
         engine_result_free(&job->result);
-        if (!enter_frame(job, frame) ||
+        if (!enter_run(job, run) ||
             !engine_run(program, &options, job->banks, job->bank_count, &job->result) ||
-            !leave_frame(job, frame))
+            !leave_run(job, run))
             return false;
     }
     return save_banks(job) && save_outputs(job) && report(job, symbol_name(program)->str);

@@ -36,6 +36,8 @@ extern const AttrDef sa_attr_overlay; /* #sa.overlay<rows = 4, cols = 4, act = i
 /* Of ports that a function had: its type, and its dictionary of attributes. */
 #define SA_ATTR_TYPE "sa.type"
 #define SA_ATTR_PORT "sa.port"
+/* Of such a port: how many frames of that type its map has, one below the other. */
+#define SA_ATTR_FRAMES "sa.frames"
 /* Of such a port: what external memory holds is less than the array's numbers by it. */
 #define SA_ATTR_OFFSET "sa.offset"
 /* Of an input whose words hold windows of the function's map, entries of an array<i64>. */
@@ -59,6 +61,8 @@ enum {
 #define SA_ATTR_NAME "sa.name"  /* of a layer: what the model calls it */
 #define SA_ATTR_GROUPS "groups" /* of sa.conv, and of channels in the words of a sa.port */
 
+/* Of a layer: its maps are so many images, of equal rows, one below the other. */
+#define SA_ATTR_IMAGES "images"
 /* Of sa.eltwise: how often the result has an element, one below the other and side by side. */
 #define SA_ATTR_REPEATS "repeats"
 /* Of sa.conv: the windows over its results whose maxima it gives. */
@@ -80,7 +84,8 @@ enum {
     SA_BEAT_BYTES = 64,
     SA_MOST_BEATS = 1 << 28, /* that addresses count */
     SA_LOG2_PARAMETER_BITS = 5,
-    SA_QUEUE = 4, /* commands that wait in front of a unit */
+    SA_QUEUE = 4,          /* commands that wait in front of a unit */
+    SA_MOST_IMAGES = 4096, /* of a network's maps, as the compiler takes them */
 };
 
 /* Banks of external memory, as the compiler uses them and the engine's ports are wired. */
@@ -197,6 +202,8 @@ bool sa_is_layer(const Op *op);
 int64_t sa_item(const Op *op, const char *name, size_t index);
 /* Rows and columns of a layer's window; 1 element by element. */
 void sa_kernel(const Op *layer, int64_t kernel[2]);
+/* Images that its maps have, one below the other; windows see rows of their own. */
+int64_t sa_images(const Op *layer);
 /* Rows and columns of the result that each element is; 1 of most layers. */
 void sa_repeats(const Op *layer, int64_t repeats[2]);
 /* Whether only the first of these places has the element. */
@@ -205,12 +212,12 @@ bool sa_spreads(const Op *layer);
 Value *sa_operand(const Op *layer);
 /* Windows over the results of a layer, whose maxima it gives: rows, columns. */
 typedef struct SaPool {
-    int64_t map[2]; /* the results */
+    int64_t map[2]; /* the results, of an image */
     int64_t kernel[2], strides[2], pads[2];
 } SaPool;
 /* False: it gives its results as they are. */
 bool sa_pool(const Op *layer, SaPool *out);
-/* Whether every window of so many rows and columns has a result in it, and none is between windows. */
+/* Whether every window of so many rows and columns of an image has a result in it, and none is between windows. */
 bool sa_pool_fits(const SaPool *pool, const int64_t windows[2]);
 /* Bytes that are moved for so many. */
 static inline uint64_t sa_whole_beats(uint64_t bytes)

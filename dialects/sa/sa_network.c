@@ -73,6 +73,11 @@ void sa_repeats(const Op *layer, int64_t repeats[2])
         repeats[i] = has_repeats ? sa_item(layer, SA_ATTR_REPEATS, i) : 1;
 }
 
+int64_t sa_images(const Op *layer)
+{
+    return sa_int(layer, SA_ATTR_IMAGES, 1);
+}
+
 bool sa_spreads(const Op *layer)
 {
     return layer->def == SA(ELTWISE) && op_attr(layer, "pad_value");
@@ -139,12 +144,21 @@ static bool verify_weights(Op *op)
            op_error(op, "has weights without their elements");
 }
 
-static bool is_operand_of(const Value *operand, const Value *result)
+static bool is_operand_of(const Value *operand, const Value *result, int64_t images)
 {
     const int64_t *dims = sa_map_dims(operand);
-    bool is_pixel = dims[0] == 1 && dims[1] == 1 && dims[2] == sa_map_dims(result)[2];
+    bool is_pixel = dims[0] == images && dims[1] == 1 && dims[2] == sa_map_dims(result)[2];
     return operand->type == result->type ||
            (is_pixel && type_elem(operand->type) == type_elem(result->type));
+}
+
+static bool verify_images(Op *op)
+{
+    int64_t images = sa_images(op), in = sa_map_dims(op_operand(op, 0))[0],
+            out = sa_map_dims(op_result(op, 0))[0];
+    return (images >= 1 && in % images == 0 && out % images == 0) ||
+           op_error(op, "has %lld images in %lld rows of its input and %lld of its result",
+                    (long long)images, (long long)in, (long long)out);
 }
 
 /* Layers without weights, and depthwise ones, keep their channels; without padding nothing lies
@@ -157,7 +171,7 @@ static bool verify_shapes(Op *op)
     if (type_elem(op_result(op, 0)->type) != elem)
         return op_error(op, "must give elements of its input's type");
     if (!is_dense && in[2] != out[2]) return op_error(op, "must keep the number of channels");
-    if (sa_operand(op) && !is_operand_of(sa_operand(op), op_result(op, 0)))
+    if (sa_operand(op) && !is_operand_of(sa_operand(op), op_result(op, 0), sa_images(op)))
         return op_error(op, "operand must be of the result's type, or one pixel of it");
     return true;
 }
@@ -172,10 +186,11 @@ static bool verify_places(Op *op)
     if (sa_spreads(op) && !op_attr(op, SA_ATTR_REPEATS))
         return op_error(op, "has a pad_value, but each element only once");
     for (size_t i = 0; i < 2; i++) {
-        if (out[i] % repeats[i] != 0)
+        int64_t images = i == 0 ? sa_images(op) : 1;
+        if (out[i] / images % repeats[i] != 0)
             return op_error(op, "gives %lld rows or columns, of which %lld each are equal",
-                            (long long)out[i], (long long)repeats[i]);
-        if ((out[i] / repeats[i] - 1) * sa_item(op, "strides", i) >= in[i])
+                            (long long)(out[i] / images), (long long)repeats[i]);
+        if ((out[i] / images / repeats[i] - 1) * sa_item(op, "strides", i) >= in[i] / images)
             return op_error(op, "goes beyond its input");
     }
     return true;
@@ -194,7 +209,9 @@ static bool verify_pool(Op *op)
     if (count == 0) return true;
     if (count < COUNT_OF(names)) return op_error(op, "has a part of a pool's attributes");
     if (sa_operand(op)) return op_error(op, "has a pool and an operand");
-    return (sa_pool(op, &pool) && sa_pool_fits(&pool, sa_map_dims(op_result(op, 0)))) ||
+    const int64_t *dims = sa_map_dims(op_result(op, 0));
+    const int64_t windows[] = {dims[0] / sa_images(op), dims[1]};
+    return (sa_pool(op, &pool) && sa_pool_fits(&pool, windows)) ||
            op_error(op, "has a pool with windows that are apart or without a result");
 }
 
@@ -245,8 +262,8 @@ bool sa_verify_layer(Op *op)
 {
     return verify_pair(op, "strides", op->def != SA(ELTWISE)) && verify_pair(op, "dilations", 1) &&
            verify_pair(op, "pads", 0) && verify_pair(op, "kernel", 1) &&
-           verify_pair(op, SA_ATTR_REPEATS, 1) && verify_shapes(op) && verify_places(op) &&
-           verify_pool(op) && (op->def != SA(CONV) || verify_weights(op)) &&
+           verify_pair(op, SA_ATTR_REPEATS, 1) && verify_images(op) && verify_shapes(op) &&
+           verify_places(op) && verify_pool(op) && (op->def != SA(CONV) || verify_weights(op)) &&
            verify_parameters(op) && verify_programs(op);
 }
 
@@ -328,6 +345,11 @@ bool sa_verify_port(Op *op)
     if (pitch && (pitch->kind != ATTR_INTEGER || attr_int_value(pitch) < lanes * dims[1]))
         return op_error(op, "needs a " SA_ATTR_PITCH " of as many elements as a row has");
     int64_t row = pitch ? attr_int_value(pitch) : lanes * dims[1];
+    const Attr *frames = op_attr(op, SA_ATTR_FRAMES);
+    if (frames && (frames->kind != ATTR_INTEGER || attr_int_value(frames) < 1 ||
+                   dims[0] % attr_int_value(frames) != 0))
+        return op_error(op, "needs a " SA_ATTR_FRAMES " that divides its %lld rows",
+                        (long long)dims[0]);
     return row <= most * UINT16_MAX / dims[0] ||
            op_error(op, "has more than 2^32 * 65535 elements with what lies between them");
 }

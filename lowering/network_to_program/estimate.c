@@ -117,9 +117,10 @@ static uint64_t products_of(const Layer *layer)
     const int64_t *in = sa_map_dims(op_operand(layer->op, 0));
     if (!layer->has_weights) return 0;
     uint64_t columns = layer->mode == SA_MODE_DEPTHWISE ? 1 : (uint64_t)in[2] / layer->groups;
-    SaPool pool = {.map = {out[0], out[1]}};
+    SaPool pool = {.map = {out[0] / sa_images(layer->op), out[1]}};
     (void)sa_pool(layer->op, &pool);
-    return (uint64_t)(pool.map[0] * pool.map[1] * out[2]) * layer->taps * columns;
+    return (uint64_t)(sa_images(layer->op) * pool.map[0] * pool.map[1] * out[2]) * layer->taps *
+           columns;
 }
 
 bool to_program_estimate(const Op *network, const ProgramMemory *memory, ProgramEstimate *out)

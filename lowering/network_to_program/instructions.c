@@ -241,7 +241,10 @@ static void set_pool(Writer *w, const Tile *tile)
         const uint32_t range[] = {tile->begin[dim], tile->end[dim]};
         uint32_t sums[2];
         to_program_sums_range(layer, axis, range, sums);
-        int64_t pad = sums[0] - (range[0] * pool->strides[axis] - pool->pads[axis]);
+        const int64_t image = axis == 0 ? range[0] / to_program_image_rows(layer) : 0;
+        const int64_t window = range[0] - image * to_program_image_rows(layer);
+        int64_t pad =
+            sums[0] - image * pool->map[0] - (window * pool->strides[axis] - pool->pads[axis]);
         to_program_set(w, regs[0][axis], (uint64_t)pool->kernel[axis]);
         to_program_set(w, regs[1][axis], (uint64_t)pool->strides[axis]);
         to_program_set(w, regs[2][axis], (uint64_t)pad);
@@ -270,14 +273,17 @@ static void set_axis(Writer *w, const Tile *tile, const MapArea *in, int axis)
     const uint32_t *range = axis == 0 ? in->rows : in->cols;
     int dim = axis == 0 ? DIM_Y : DIM_X;
     int64_t stride = layer->strides[axis], pad = layer->pads[axis];
-    int64_t all = sa_map_dims(op_operand(layer->op, 0))[axis];
+    const int64_t image = axis == 0 ? tile->begin[DIM_Y] / to_program_image_rows(layer) : 0;
+    int64_t extent = axis == 0 ? layer->in_rows : sa_map_dims(op_operand(layer->op, 0))[1];
+    int64_t above = image * extent, first = image * to_program_image_sums(layer);
     bool is_part = layer->stages[ROLE_INPUT].count > 0;
     const uint32_t result[] = {tile->begin[dim], tile->end[dim]};
     uint32_t sums[2];
     to_program_sums_range(layer, axis, result, sums);
-    to_program_set(w, in_regs[axis], (is_part ? range[1] : (uint64_t)all) - range[0]);
+    to_program_set(w, in_regs[axis], (is_part ? range[1] : (uint64_t)(above + extent)) - range[0]);
     to_program_set(w, out_regs[axis], sums[1] - sums[0]);
-    to_program_set(w, pad_regs[axis], (uint64_t)(range[0] - sums[0] * stride + pad));
+    to_program_set(w, pad_regs[axis],
+                   (uint64_t)(range[0] - above - (sums[0] - first) * stride + pad));
 }
 
 static void set_maps(Writer *w, const Tile *tile, const Walk *walk)

@@ -82,6 +82,8 @@ typedef struct Layer {
     uint32_t tap_steps, pu_steps;   /* the same in steps of the processing unit */
     uint32_t groups, mode, taps;    /* read from the op once: tiles are tried by the million */
     int64_t kernel[2], strides[2], dilations[2], pads[2]; /* pads: in front */
+    uint32_t images;  /* of which no tile has two; 1: also where windows never meet others' rows */
+    uint32_t in_rows; /* of an image */
     int64_t repeats[2];  /* of each result, a run for each; tiles count what is repeated */
     bool spreads;        /* only the first of these runs reads the input */
     bool is_chosen;      /* it has its schedule, searched with all its maps on the chip */
@@ -163,6 +165,22 @@ enum { BEAT_BITS = 8 * SA_BEAT_BYTES };
  * of, and the most that `size` of them are. */
 void to_program_sums_range(const Layer *layer, int axis, const uint32_t range[2], uint32_t out[2]);
 uint32_t to_program_most_sums(const Layer *layer, int axis, uint32_t size);
+/* Of an image: rows that tiles count, results of the array. */
+static inline uint32_t to_program_image_rows(const Layer *layer)
+{
+    return layer->extents[DIM_Y] / layer->images;
+}
+static inline uint32_t to_program_image_sums(const Layer *layer)
+{
+    return layer->has_pool ? (uint32_t)layer->pool.map[0] : to_program_image_rows(layer);
+}
+/* The most that a tile has of a loop. */
+static inline uint32_t to_program_most(const Layer *layer, int dim)
+{
+    return dim == DIM_Y ? to_program_image_rows(layer) : layer->extents[dim];
+}
+/* Of a tile that begins there: where the next one does, or the loop ends. */
+uint32_t to_program_end(const Layer *layer, const Schedule *schedule, int dim, uint32_t begin);
 uint32_t to_program_trips(const Layer *layer, const Schedule *schedule, int dim);
 /* What a tile of its layer and part is that begins there in the part. */
 void to_program_settle_tile(const Plan *plan, const Schedule *schedule, const uint32_t begin[DIMS],

@@ -42,6 +42,7 @@ static void add_port(Builder *b, const Plan *plan, const Map *map)
     if (map->is_spilled && pitch != row)
         op_set_attr(port, SA_ATTR_PITCH, attr_i64(ctx, (int64_t)pitch));
     op_set_attr(port, SA_ATTR_TYPE, op_attr(op, SA_ATTR_TYPE));
+    op_set_attr(port, SA_ATTR_FRAMES, op_attr(op, SA_ATTR_FRAMES));
     op_set_attr(port, SA_ATTR_PORT, op_attr(op, SA_ATTR_PORT));
     op_set_attr(port, SA_ATTR_FOLD, op_attr(op, SA_ATTR_FOLD));
     op_set_attr(port, SA_ATTR_OFFSET, op_attr(op, SA_ATTR_OFFSET));

@@ -87,7 +87,8 @@ uint64_t to_program_run_cycles(const Plan *plan, const Layer *layer, const Tile 
 static uint64_t all_sums(const Layer *layer)
 {
     const uint32_t *extents = layer->extents;
-    return (uint64_t)extents[DIM_M] * to_program_most_sums(layer, 0, extents[DIM_Y]) *
+    return (uint64_t)extents[DIM_M] * layer->images *
+           to_program_most_sums(layer, 0, to_program_image_rows(layer)) *
            to_program_most_sums(layer, 1, extents[DIM_X]);
 }
 

@@ -38,6 +38,7 @@ bool to_program_estimate(const Op *network, const ProgramMemory *memory, Program
 
 extern const PassDef pass_lower_sa_network;
 extern const PassDef pass_merge_sa_pools;
+extern const PassDef pass_batch_sa_network;
 extern const PassDef pass_choose_sa_tiles;
 
 #endif

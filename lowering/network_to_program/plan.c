@@ -49,6 +49,27 @@ static int64_t item(const Op *op, const char *name, size_t index, int64_t absent
     return op_attr(op, name) ? sa_item(op, name, index) : absent;
 }
 
+/* Takes images as one whose rows are all of theirs, if no window sees rows of two and all are as far
+ * apart. A single window may be as far from the next one as an image is high. */
+static void join_images(Layer *layer)
+{
+    SaPool *pool = &layer->pool;
+    const int64_t windows = to_program_image_rows(layer), sums = to_program_image_sums(layer);
+    const int64_t stride = sums == 1 ? layer->in_rows : layer->strides[0];
+    const Value *operand = sa_operand(layer->op);
+    bool is_pixel = operand && operand->type != op_result(layer->op, 0)->type;
+    bool has_seam = layer->pads[0] > 0 || sums * stride != layer->in_rows ||
+                    (layer->kernel[0] - 1) * layer->dilations[0] >= stride;
+    if (layer->has_pool)
+        has_seam |= pool->pads[0] > 0 || windows * pool->strides[0] != sums ||
+                    pool->kernel[0] != pool->strides[0];
+    if (has_seam || is_pixel || stride > INT16_MAX) return;
+    layer->strides[0] = stride;
+    layer->in_rows *= layer->images;
+    pool->map[0] *= layer->images;
+    layer->images = 1;
+}
+
 static void add_layer(Plan *plan, const Op *op)
 {
     const MapLanes in = to_program_lanes(plan, op_operand(op, 0));
@@ -84,6 +105,9 @@ static void add_layer(Plan *plan, const Op *op)
     layer->extents[DIM_Y] = (uint32_t)(dims[0] / layer->repeats[0]);
     layer->extents[DIM_X] = (uint32_t)(dims[1] / layer->repeats[1]);
     layer->extents[DIM_N] = layer->n_blocks;
+    layer->images = (uint32_t)sa_images(op);
+    layer->in_rows = (uint32_t)(sa_map_dims(op_operand(op, 0))[0] / sa_images(op));
+    if (layer->images > 1) join_images(layer);
 }
 
 /* Runs write every so many rows of the result. */

@@ -46,11 +46,12 @@ static Op *conv_of(const Op *pool, const SaOverlay *size, SaPool *out)
 {
     Op *conv = value_def(op_operand(pool, 0));
     SaPool other;
-    if (!conv || conv->def != SA(CONV) || sa_operand(conv) || sa_operand(pool) ||
-        sa_pool(conv, &other) || !value_has_one_use(op_operand(pool, 0)) || !is_maximum(pool))
+    if (!conv || conv->def != SA(CONV) || sa_images(conv) != sa_images(pool) || sa_operand(conv) ||
+        sa_operand(pool) || sa_pool(conv, &other) || !value_has_one_use(op_operand(pool, 0)) ||
+        !is_maximum(pool))
         return NULL;
     for (size_t i = 0; i < MAP_DIMS; i++) {
-        out->map[i] = sa_map_dims(op_operand(pool, 0))[i];
+        out->map[i] = sa_map_dims(op_operand(pool, 0))[i] / (i == 0 ? sa_images(pool) : 1);
         out->kernel[i] = sa_item(pool, "kernel", i);
         out->strides[i] = sa_item(pool, "strides", i);
         out->pads[i] = sa_item(pool, "pads", i);
@@ -59,7 +60,9 @@ static Op *conv_of(const Op *pool, const SaOverlay *size, SaPool *out)
     int64_t pad = sa_int(pool, "pad_value", 0);
     bool is_raised = pad <= sa_act_min(size) || stores_at_least(conv, pad) ||
                      (pad >= LEAST_IMMEDIATE && pad <= MOST_IMMEDIATE);
-    return is_raised && sa_pool_fits(out, sa_map_dims(op_result(pool, 0))) ? conv : NULL;
+    const int64_t *dims = sa_map_dims(op_result(pool, 0));
+    const int64_t windows[MAP_DIMS] = {dims[0] / sa_images(pool), dims[1]};
+    return is_raised && sa_pool_fits(out, windows) ? conv : NULL;
 }
 
 static uint64_t pixels(const Value *map)

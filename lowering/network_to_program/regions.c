@@ -10,15 +10,17 @@
 static void reach(const Layer *layer, int axis, const uint32_t result[2], uint32_t out[2])
 {
     int64_t stride = layer->strides[axis], pad = layer->pads[axis];
-    int64_t extent = sa_map_dims(op_operand(layer->op, 0))[axis];
+    int64_t image = axis == 0 ? result[0] / to_program_image_rows(layer) : 0;
+    int64_t extent = axis == 0 ? layer->in_rows : sa_map_dims(op_operand(layer->op, 0))[1];
+    int64_t first = image * to_program_image_sums(layer), above = image * extent;
     uint32_t sums[2];
     to_program_sums_range(layer, axis, result, sums);
-    int64_t from = sums[0] * stride - pad;
-    int64_t to = ((int64_t)sums[1] - 1) * stride +
+    int64_t from = (sums[0] - first) * stride - pad;
+    int64_t to = (sums[1] - first - 1) * stride +
                  (layer->kernel[axis] - 1) * layer->dilations[axis] - pad + 1;
     from = i64_min(i64_max(from, 0), extent);
-    out[0] = (uint32_t)from;
-    out[1] = (uint32_t)i64_max(i64_min(to, extent), from);
+    out[0] = (uint32_t)(above + from);
+    out[1] = (uint32_t)(above + i64_max(i64_min(to, extent), from));
 }
 
 /* Words of pixels that hold blocks of `rows` outputs, those behind them without channels included. */
@@ -49,8 +51,10 @@ MapArea to_program_region(const Plan *plan, const Layer *layer, const Tile *tile
         region.words[1] = tile->first_n + tile->end[DIM_N];
     }
     if (role == ROLE_OPERAND && sa_operand(layer->op)->type != op_result(layer->op, 0)->type) {
-        region.rows[0] = region.cols[0] = 0; /* one pixel, for all */
-        region.rows[1] = region.cols[1] = 1;
+        region.rows[0] = y[0] / to_program_image_rows(layer); /* one pixel, for all of the image */
+        region.rows[1] = region.rows[0] + 1;
+        region.cols[0] = 0;
+        region.cols[1] = 1;
     }
     return region;
 }
@@ -177,7 +181,8 @@ static void add_ranges(const Plan *plan, Tile *tile, const Schedule *schedule, i
 {
     const Layer *layer = &plan->layers.data[tile->layer];
     uint32_t begin[DIMS] = {0};
-    for (; begin[dim] < layer->extents[dim]; begin[dim] += schedule->tile[dim]) {
+    for (; begin[dim] < layer->extents[dim];
+         begin[dim] = to_program_end(layer, schedule, dim, begin[dim])) {
         to_program_settle_tile(plan, schedule, begin, tile);
         MapArea region = to_program_region(plan, layer, tile, role);
         add_range(plan, &plan->maps.data[layer->map[role]], axis, &region, out);

@@ -103,9 +103,10 @@ static bool read_schedule(const Layer *layer, Schedule *out)
     if (!tile || !attr_int_list(tile, sizes, DIMS, &count) || count != DIMS)
         return op_error(layer->op, "needs four numbers as sa.tile");
     for (int d = 0; d < DIMS; d++) {
-        if (sizes[d] < 1 || sizes[d] > layer->extents[d])
-            return op_error(layer->op, "has tiles of %lld of %u %c", (long long)sizes[d],
-                            layer->extents[d], DIM_LETTERS[d]);
+        const uint32_t most = to_program_most(layer, d);
+        if (sizes[d] < 1 || sizes[d] > most)
+            return op_error(layer->op, "has tiles of %lld of %u %c", (long long)sizes[d], most,
+                            DIM_LETTERS[d]);
         out->tile[d] = (uint32_t)sizes[d];
     }
     return true;
@@ -123,10 +124,10 @@ static bool is_on_chip(const Plan *plan, const Layer *layer)
 static bool are_alike(const Layer *a, const Layer *b)
 {
     return memcmp(a->extents, b->extents, sizeof a->extents) == 0 && a->mode == b->mode &&
-           a->taps == b->taps && a->groups == b->groups && a->parts == b->parts &&
-           a->m_blocks == b->m_blocks && a->part_channels == b->part_channels &&
-           a->tap_steps == b->tap_steps && a->pu_steps == b->pu_steps &&
-           a->has_weights == b->has_weights &&
+           a->taps == b->taps && a->images == b->images && a->groups == b->groups &&
+           a->parts == b->parts && a->m_blocks == b->m_blocks &&
+           a->part_channels == b->part_channels && a->tap_steps == b->tap_steps &&
+           a->pu_steps == b->pu_steps && a->has_weights == b->has_weights &&
            memcmp(a->repeats, b->repeats, sizeof a->repeats) == 0 && a->has_pool == b->has_pool &&
            memcmp(&a->pool, &b->pool, sizeof a->pool) == 0;
 }

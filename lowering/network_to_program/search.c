@@ -117,7 +117,7 @@ static void try_sizes(Search *s, int left, Schedule *schedule)
         return;
     }
     int dim = left - 1;
-    uint32_t extent = s->layer->extents[dim];
+    uint32_t extent = to_program_most(s->layer, dim);
     uint32_t step = dim == DIM_M ? to_program_block_step(s->plan) : 1;
     for (uint32_t size = extent; size > 0; size = next_size(dim, extent, size, step)) {
         schedule->tile[dim] = size;

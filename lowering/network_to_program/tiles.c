@@ -4,7 +4,19 @@
 
 uint32_t to_program_trips(const Layer *layer, const Schedule *schedule, int dim)
 {
-    return (uint32_t)to_program_up(layer->extents[dim], schedule->tile[dim]);
+    uint32_t trips = (uint32_t)to_program_up(to_program_most(layer, dim), schedule->tile[dim]);
+    return dim == DIM_Y ? layer->images * trips : trips;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+uint32_t to_program_end(const Layer *layer, const Schedule *schedule, int dim, uint32_t begin)
+{
+    uint32_t most = to_program_most(layer, dim);
+    return least(begin + schedule->tile[dim], (begin / most + 1) * most);
 }
 
 void to_program_sums_range(const Layer *layer, int axis, const uint32_t range[2], uint32_t out[2])
@@ -13,10 +25,12 @@ void to_program_sums_range(const Layer *layer, int axis, const uint32_t range[2]
     out[0] = range[0];
     out[1] = range[1];
     if (!layer->has_pool) return;
-    int64_t from = range[0] * pool->strides[axis] - pool->pads[axis];
-    int64_t to = ((int64_t)range[1] - 1) * pool->strides[axis] - pool->pads[axis];
-    out[0] = (uint32_t)i64_max(from, 0);
-    out[1] = (uint32_t)i64_min(to + pool->kernel[axis], pool->map[axis]);
+    const int64_t image = axis == 0 ? range[0] / to_program_image_rows(layer) : 0;
+    const int64_t first = image * to_program_image_rows(layer), sums = image * pool->map[0];
+    int64_t from = (range[0] - first) * pool->strides[axis] - pool->pads[axis];
+    int64_t to = (range[1] - first - 1) * pool->strides[axis] - pool->pads[axis];
+    out[0] = (uint32_t)(sums + i64_max(from, 0));
+    out[1] = (uint32_t)(sums + i64_min(to + pool->kernel[axis], pool->map[axis]));
 }
 
 uint32_t to_program_most_sums(const Layer *layer, int axis, uint32_t size)
@@ -43,9 +57,12 @@ static uint64_t partial_sums(const Layer *layer, const Schedule *schedule)
     return sums;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
+/* Which of the loop's tiles begins there. */
+static uint32_t trip_of(const Layer *layer, const Schedule *schedule, int dim, uint32_t begin)
 {
-    return a < b ? a : b;
+    uint32_t most = to_program_most(layer, dim);
+    return begin / most * (uint32_t)to_program_up(most, schedule->tile[dim]) +
+           begin % most / schedule->tile[dim];
 }
 
 /* Tiles inside of the loop over input channels are numbered; each has room for a whole one's sums. */
@@ -55,7 +72,7 @@ static uint64_t first_sum(const Layer *layer, const Schedule *schedule, const ui
     if (to_program_trips(layer, schedule, DIM_N) == 1) return 0;
     for (int i = DIMS - 1; schedule->order[i] != DIM_N; i--) {
         int d = schedule->order[i];
-        number += scale * (begin[d] / schedule->tile[d]);
+        number += scale * trip_of(layer, schedule, d, begin[d]);
         scale *= to_program_trips(layer, schedule, d);
     }
     return number * tile_sums(layer, schedule);
@@ -68,7 +85,7 @@ void to_program_settle_tile(const Plan *plan, const Schedule *schedule, const ui
     uint32_t blocks = layer->m_blocks / layer->parts, first = tile->part * blocks;
     for (int d = 0; d < DIMS; d++) {
         tile->begin[d] = begin[d];
-        tile->end[d] = least(begin[d] + schedule->tile[d], layer->extents[d]);
+        tile->end[d] = to_program_end(layer, schedule, d, begin[d]);
     }
     bool is_last = tile->end[DIM_M] == layer->extents[DIM_M];
     tile->begin[DIM_M] += first;
@@ -94,7 +111,7 @@ bool to_program_next_tile(const Plan *plan, const Schedule *schedule, Tile *tile
     begin[DIM_M] -= tile->part * (layer->m_blocks / layer->parts);
     for (int i = DIMS - 1; i >= 0; i--) {
         int d = schedule->order[i];
-        begin[d] += schedule->tile[d];
+        begin[d] = to_program_end(layer, schedule, d, begin[d]);
         if (begin[d] < layer->extents[d]) {
             to_program_settle_tile(plan, schedule, begin, tile);
             return true;

@@ -65,6 +65,7 @@ typedef struct EnginePort {
     bool is_folded; /* words hold windows of the function's map */
     int64_t fold[SA_FOLD_COUNT], extents[3]; /* of them; of the function's map */
     int64_t offset;                          /* of the function's numbers above those of the map */
+    int64_t images;                          /* frames that the map has, one below the other */
     Boundary boundary;
     Npy npy; /* owned */
 } EnginePort;
@@ -77,14 +78,22 @@ void engine_port_free(EnginePort *port);
 /* Takes over an array for an input, and counts its frames. False: *why says what is wrong with a file
  * whose name stands in front of it, and the array stays the caller's. */
 bool engine_port_take(EnginePort *port, const Npy *npy, int64_t *frames, StrBuf *why) MUST_CHECK;
-/* Writes a frame of an input to the map's place in external memory, and reads one of `frames` of an
- * output from there into its array. False: *why tells. */
-bool engine_port_enter(const EnginePort *port, int64_t frame, uint8_t *to, StrBuf *why) MUST_CHECK;
-bool engine_port_leave(EnginePort *port, int64_t frame, int64_t frames, const uint8_t *from,
-                       StrBuf *why) MUST_CHECK;
-/* A frame of an output in the map's place, as the function's array: a new reference. NULL: *why
+/* Frames that a program takes at once, which all ports beside it have. False: diagnosed, they differ. */
+bool engine_images(const Op *module, int64_t *images) MUST_CHECK;
+/* A frame of an array, and its image in a map. */
+typedef struct EngineFrame {
+    int64_t frame, frames, image; /* frames: of the array */
+} EngineFrame;
+/* Writes a frame of an input to the map's place in external memory, and reads one of an output from
+ * there into its array. False: *why tells. */
+bool engine_port_enter(const EnginePort *port, const EngineFrame *frame, uint8_t *to, StrBuf *why)
+    MUST_CHECK;
+bool engine_port_leave(EnginePort *port, const EngineFrame *frame, const uint8_t *from, StrBuf *why)
+    MUST_CHECK;
+/* An image of an output in the map's place, as the function's array: a new reference. NULL: *why
  * tells. */
-Array *engine_port_read(const EnginePort *port, const uint8_t *from, StrBuf *why) MUST_CHECK;
+Array *engine_port_read(const EnginePort *port, int64_t image, const uint8_t *from, StrBuf *why)
+    MUST_CHECK;
 
 /* What the host computes behind a program: a function beside it, which takes the program's outputs in
  * their order and gives the model's. Zeros before engine_host_init. */
@@ -104,7 +113,7 @@ typedef struct EngineHost {
 bool engine_host_init(EngineHost *host, const Op *module) MUST_CHECK;
 void engine_host_free(EngineHost *host);
 /* Runs the function on a frame of the maps in external memory. False: diagnosed, or *why tells. */
-bool engine_host_run(EngineHost *host, const EngineBank *banks, int64_t frame, int64_t frames,
+bool engine_host_run(EngineHost *host, const EngineBank *banks, const EngineFrame *frame,
                      StrBuf *why) MUST_CHECK;
 
 #endif

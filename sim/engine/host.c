@@ -64,27 +64,29 @@ void engine_host_free(EngineHost *host)
     interp_free(host->interp);
 }
 
-static bool read_maps(EngineHost *host, const EngineBank *banks, Array **maps, StrBuf *why)
+static bool read_maps(EngineHost *host, const EngineBank *banks, int64_t image, Array **maps,
+                      StrBuf *why)
 {
     for (size_t i = 0; i < host->maps.len; i++) {
         const EnginePort *port = &host->maps.data[i];
         const uint8_t *from = banks[sa_int(port->op, SA_ATTR_BANK, 0)].bytes +
                               sa_int(port->op, "address", 0) * SA_BEAT_BYTES;
-        maps[i] = engine_port_read(port, from, why);
+        maps[i] = engine_port_read(port, image, from, why);
         if (!maps[i]) return false;
     }
     return true;
 }
 
-bool engine_host_run(EngineHost *host, const EngineBank *banks, int64_t frame, int64_t frames,
+bool engine_host_run(EngineHost *host, const EngineBank *banks, const EngineFrame *frame,
                      StrBuf *why)
 {
     size_t count = host->maps.len + host->results.len;
     Array **maps = xcalloc(count, sizeof *maps), **results = maps + host->maps.len;
-    bool ok = read_maps(host, banks, maps, why) && interp_run(host->interp, maps, results);
+    bool ok =
+        read_maps(host, banks, frame->image, maps, why) && interp_run(host->interp, maps, results);
     for (size_t i = 0; ok && i < host->results.len; i++)
-        ok = boundary_leave(&host->results.data[i].boundary, results[i], frame, frames,
-                            &host->results.data[i].npy, why);
+        ok = boundary_leave(&host->results.data[i].boundary, results[i], frame->frame,
+                            frame->frames, &host->results.data[i].npy, why);
     for (size_t i = 0; i < count; i++) array_unref(maps[i]);
     free(maps);
     return ok;

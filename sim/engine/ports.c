@@ -62,7 +62,7 @@ bool engine_port_init(EnginePort *port, const Op *op)
 {
     const Attr *type = op_attr(op, SA_ATTR_TYPE), *attrs = op_attr(op, SA_ATTR_PORT);
     int64_t count, own;
-    *port = (EnginePort){.op = op};
+    *port = (EnginePort){.op = op, .images = 1};
     port->has_type = type && type->kind == ATTR_TYPE && (!attrs || attrs->kind == ATTR_DICT);
     if (type && !port->has_type)
         return op_error(op, "needs a type as " SA_ATTR_TYPE " and a dictionary as " SA_ATTR_PORT);
@@ -72,10 +72,13 @@ bool engine_port_init(EnginePort *port, const Op *op)
         return op_error(op, "needs an integer as " SA_ATTR_OFFSET);
     port->offset = offset ? attr_int_value(offset) : 0;
     const Type *function_type = type->u.type_value;
-    bool fits = type_is_tensor(function_type) && type_is_static(function_type) &&
-                type_is_integer(type_elem(function_type)) &&
-                type_element_count(function_type, &count) && type_element_count(map_of(op), &own) &&
-                (op_attr(op, SA_ATTR_FOLD) ? read_fold(port, function_type) : count == own);
+    port->images = sa_int(op, SA_ATTR_FRAMES, 1);
+    bool fits =
+        type_is_tensor(function_type) && type_is_static(function_type) &&
+        type_is_integer(type_elem(function_type)) && type_element_count(function_type, &count) &&
+        type_element_count(map_of(op), &own) &&
+        (op_attr(op, SA_ATTR_FOLD) ? read_fold(port, function_type)
+                                   : own % port->images == 0 && count == own / port->images);
     if (!fits) return op_error(op, "has a " SA_ATTR_TYPE " that is no tensor of as many integers");
     return boundary_init(op, function_type, attrs, &port->boundary);
 }
@@ -144,49 +147,68 @@ static int64_t element_of(const EnginePort *port, int64_t i)
     return (at[0] * port->extents[1] + at[1]) * channels + lane % channels;
 }
 
-static int64_t map_count(const EnginePort *port)
+/* Elements of an image. */
+static int64_t image_count(const EnginePort *port)
 {
     const int64_t *dims = map_of(port->op)->u.shaped.dims;
-    return dims[0] * dims[1] * dims[2];
+    return dims[0] / port->images * dims[1] * dims[2];
 }
 
-bool engine_port_enter(const EnginePort *port, int64_t frame, uint8_t *to, StrBuf *why)
+bool engine_images(const Op *module, int64_t *images)
 {
-    Array *array = boundary_enter(&port->boundary, &port->npy, frame, why);
+    bool has_images = false;
+    *images = 1;
+    FOR_EACH_INNER(op, module) {
+        if (op->def != SA(PORT)) continue;
+        const int64_t own = op_attr(op, SA_ATTR_TYPE) ? sa_int(op, SA_ATTR_FRAMES, 1) : 1;
+        if (has_images && own != *images)
+            return op_error(op, "has %lld frames, and the port before %lld", (long long)own,
+                            (long long)*images);
+        *images = own;
+        has_images = true;
+    }
+    return true;
+}
+
+bool engine_port_enter(const EnginePort *port, const EngineFrame *frame, uint8_t *to, StrBuf *why)
+{
+    Array *array = boundary_enter(&port->boundary, &port->npy, frame->frame, why);
+    const int64_t count = image_count(port);
     if (!array) return false;
     uint32_t width = type_width(array->elem);
     bool is_unsigned = port->has_type && !port->boundary.is_signed && width < 64;
-    for (int64_t i = 0; i < map_count(port); i++) {
+    for (int64_t i = 0; i < count; i++) {
         int64_t from = element_of(port, i);
         uint64_t value =
             (uint64_t)(from < 0 ? port->fold[SA_FOLD_PAD_VALUE] : array_get_i64(array, from));
         if (is_unsigned && from >= 0) value &= (UINT64_C(1) << width) - 1;
         if (from >= 0) value -= (uint64_t)port->offset;
-        engine_put_bits(to, place_of(port, i), bits_of(port->op), value);
+        engine_put_bits(to, place_of(port, frame->image * count + i), bits_of(port->op), value);
     }
     array_unref(array);
     return true;
 }
 
-Array *engine_port_read(const EnginePort *port, const uint8_t *from, StrBuf *why)
+Array *engine_port_read(const EnginePort *port, int64_t image, const uint8_t *from, StrBuf *why)
 {
     uint32_t width = type_width(type_elem(map_of(port->op)));
     uint64_t sign = is_unsigned_map(port->op) ? 0 : UINT64_C(1) << (width - 1);
     Array *array = array_new(port->boundary.type);
     if (!array) strbuf_add_c(why, "has more elements than memory holds");
     for (int64_t i = 0; array && i < array->count; i++) {
-        uint64_t bits = engine_get_bits(from, place_of(port, i), bits_of(port->op));
+        uint64_t place = place_of(port, image * array->count + i);
+        uint64_t bits = engine_get_bits(from, place, bits_of(port->op));
         bits &= (UINT64_C(1) << width) - 1;
         array_set_i64(array, i, (int64_t)((bits ^ sign) - sign + (uint64_t)port->offset));
     }
     return array;
 }
 
-bool engine_port_leave(EnginePort *port, int64_t frame, int64_t frames, const uint8_t *from,
-                       StrBuf *why)
+bool engine_port_leave(EnginePort *port, const EngineFrame *frame, const uint8_t *from, StrBuf *why)
 {
-    Array *array = engine_port_read(port, from, why);
-    bool ok = array && boundary_leave(&port->boundary, array, frame, frames, &port->npy, why);
+    Array *array = engine_port_read(port, frame->image, from, why);
+    bool ok = array &&
+              boundary_leave(&port->boundary, array, frame->frame, frame->frames, &port->npy, why);
     array_unref(array);
     return ok;
 }

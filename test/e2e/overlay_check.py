@@ -284,11 +284,11 @@ def check_random(tools, seed, index, folder):
     model = folder / "m.onnx"
     model.write_bytes(net.encode())
     for engine, types in zip(rng.sample(ENGINES, 2), rng.sample(TYPES, 2)):
-        stages = rng.randint(1, 4)
+        stages, batch = rng.randint(1, 4), rng.choice([1, 1, 2, 3, 5])
         refused = compile_program(tools, model, folder,
-                                  f"{engine},{ROOM},pu_stages={stages},{types}")
+                                  f"{engine},{ROOM},pu_stages={stages},{types}", f"--batch={batch}")
         if refused:
-            raise Failure(f"{engine}: {refused}")
+            raise Failure(f"{engine}, batch of {batch}: {refused}")
         tolerance = 0 if net.dyadic else 1e-5 * np.abs(net.result.array).max()
         compare(tools, folder, net.source.array, net.result.array, tolerance)
         (folder / "p.mir").unlink()

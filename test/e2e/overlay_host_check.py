@@ -4,7 +4,7 @@
     overlay_host_check.py --tools=DIR [--seed=N] [--count=N] [--build=FLAGS]
 
 A project is written for three kernels and built once. Programs of random networks (overlay_check.py) and of
-small_cnn run 1 to 9 frames on 1 to 3 kernels with 1 to 4 calls in flight each; results must be numpy's in every
+small_cnn run 1 to 9 frames, up to 3 in a call, on 1 to 3 kernels with 1 to 4 calls in flight each; results must be numpy's in every
 element. The time that the host predicts must be within 5 % of the emulated card's clock, which follows what the
 host does, call by call. Folders and files that are wrong must be refused with their reason.
 The host for Zynq devices runs the same frames on a board (zynq_board.cpp) whose registers and memory are files.
@@ -49,7 +49,8 @@ def seconds(text, where):
 
 
 def check(args, engine, folder, model, inputs, outputs, rng, tolerance=0):
-    refused = overlay_check.compile_program(args.tools, model, folder, SIZES)
+    batch = rng.choice([1, 1, 2, 3])
+    refused = overlay_check.compile_program(args.tools, model, folder, SIZES, f"--batch={batch}")
     if refused:
         raise Failure(refused)
     frames = rng.randint(1, 9)
@@ -63,8 +64,13 @@ def check(args, engine, folder, model, inputs, outputs, rng, tolerance=0):
     finish(done)
     finish(run(args.tools / "ming", "engine", folder / "p.mir", f"--results={results}",
                f"--output={folder / 'y.npy'}"))
-    compare(np.load(folder / "y.npy").reshape(-1), outputs[picks], tolerance)
+    results = np.load(folder / "y.npy")             # the last call's are filled up
+    if len(results) != -(-frames // batch) * batch:
+        raise Failure(f"{len(results)} results of {frames} frames in batches of {batch}")
+    compare(results[:frames].reshape(-1), outputs[picks], tolerance)
     text = done.stdout.decode()
+    if f"{frames} frames in" not in text:
+        raise Failure(f"does not run {frames} frames: {text}")
     clock, model_time = seconds(text, "emulated card's clock"), seconds(text, "predicted by our model$")
     if abs(model_time / clock - 1) > TOLERANCE:
         raise Failure(f"{frames} frames, {kernels} kernels, {slots} slots: {model_time} s predicted, {clock} s on "
@@ -181,6 +187,7 @@ def check_refusals(args, engine, folder):
             ("host.txt", b"input 0 64\ninput 18446744073709551615 64\n", "has a port outside of the bank of maps"),
             ("bank1.bin", (good / "bank1.bin").read_bytes()[:64], "goes beyond a bank or a buffer"),
             ("host.txt", b"hello\n", "host.txt is not what ming engine --banks writes"),
+            ("host.txt", b"cycles 1\nframes x\n", "host.txt is not what ming engine --banks writes"),
             ("host.txt", b"cycles -1\n", "host.txt has a negative number")):
         bad = folder / "bad"
         shutil.copytree(good, bad, dirs_exist_ok=True)

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Networks of layers with random tiles, orders of loops and maps outside of the chip, compared with numpy.
 
-    tiles_check.py --tools=DIR [--seed=N] [--count=N] [--planes=N]
+    tiles_check.py --tools=DIR [--seed=N] [--count=N] [--planes=N] [--batches=N]
 
 engine_check.py's networks, each layer with a random size of tiles and one of the 24 orders of the loops
 over them, maps on the chip or outside, on engines of their own; then the same networks with few pages
 and sums, so that the compiler has to choose. Programs must run in `ming engine` without any hazard, and
 give numpy's outputs in every element. Tiles that array, buffers or pages do not hold must be refused by
 the layer's name; a share of the drawn ones must be held. --planes: the same with N networks of 1 to 3
-bits and their groups (popcount_engine_check.py). engine_csim_check.py does so in C++.
+bits and their groups (popcount_engine_check.py). engine_csim_check.py does so in C++. --batches: N models
+of overlay_check.py in programs of one to three images, with random tiles.
 """
 import argparse
 import pathlib
@@ -149,10 +150,11 @@ def shrink(text, why):
     return "\n".join(lines) + "\n"
 
 
-def lower_planes(tools, folder, rng, overlay):
+def lower_planes(tools, folder, rng, overlay, batch=1):
     """The program of folder/m.onnx with random tiles; whether the engine holds them."""
     (folder / "p.mir").unlink(missing_ok=True)
     refused = overlay_check.compile_program(tools, folder / "m.onnx", folder, overlay,
+                                            f"--batch={batch}",
                                             f"--network={folder / 'layers.mir'}")
     if refused and any(words.decode() in refused for words in REFUSALS):
         return False
@@ -173,13 +175,25 @@ def check_planes(args, index, folder):
     room = popcount_engine_check.ROOM + ",acc_words=1024"
     overlay = f"rows={rows},cols={cols},{planes.types},{room},pu_stages={index % 3 + 1}"
     (folder / "m.onnx").write_bytes(net.encode())
-    if not lower_planes(args.tools, folder, rng, overlay):
+    if not lower_planes(args.tools, folder, rng, overlay, rng.choice([1, 2, 3])):
         return False
     overlay_check.compare(args.tools, folder, net.source.array, net.result.array, 0)
     return True
 
 
-LEAST_HELD = {check: 0.5, check_planes: 0.15}
+def check_batches(args, index, folder):
+    """The same of engines of products."""
+    rng, net = random.Random(f"{args.seed}/{index}/batches of tiles"), overlay_check.generate(args.seed, index)
+    overlay = f"{rng.choice(overlay_check.ENGINES)},{overlay_check.ROOM},acc_words=4096"
+    (folder / "m.onnx").write_bytes(net.encode())
+    if not lower_planes(args.tools, folder, rng, overlay, rng.choice([1, 2, 2, 3])):
+        return False
+    tolerance = 0 if net.dyadic else 1e-5 * np.abs(net.result.array).max()
+    overlay_check.compare(args.tools, folder, net.source.array, net.result.array, tolerance)
+    return True
+
+
+LEAST_HELD = {check: 0.5, check_planes: 0.15, check_batches: 0.15}
 
 
 def main():
@@ -188,10 +202,11 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--planes", type=int, default=0, help="networks for engines of planes")
+    parser.add_argument("--batches", type=int, default=0, help="models in programs of several images")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the files of failed cases")
     args = parser.parse_args()
     failed = 0
-    for function, count in ((check, args.count), (check_planes, args.planes)):
+    for function, count in ((check, args.count), (check_planes, args.planes), (check_batches, args.batches)):
         held = 0
         for index in range(count):
             with tempfile.TemporaryDirectory() as name:
@@ -205,7 +220,7 @@ def main():
         print(f"{function.__name__}: tiles of {held} of {count} networks are held")
         if held < LEAST_HELD[function] * count:
             failed += 1
-    print(f"{args.count + args.planes + 1 - failed} passed, {failed} failed")
+    print(f"{args.count + args.planes + args.batches + 1 - failed} passed, {failed} failed")
     return failed > 0
 
 

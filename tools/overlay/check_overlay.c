@@ -49,9 +49,9 @@ static void add_weights(LayerRow *row, const Op *layer, const SaOverlay *size)
         size->weight_bits == 1 ? size->rows : lanes; /* blocks of no channels are left out */
     uint64_t outputs = (uint64_t)groups * blocks(out[2] / groups, rows) * rows;
     uint64_t inputs = is_depthwise ? size->cols : blocks(in[2] / groups, lanes) * lanes;
-    SaPool pool = {.map = {out[0], out[1]}};
+    SaPool pool = {.map = {out[0] / sa_images(layer), out[1]}};
     (void)sa_pool(layer, &pool);
-    row->macs += (uint64_t)(pool.map[0] * pool.map[1] * out[2]) * taps * columns;
+    row->macs += (uint64_t)(sa_images(layer) * pool.map[0] * pool.map[1] * out[2]) * taps * columns;
     row->bytes += outputs * inputs * taps * sa_stored_bits(size->weight_bits) / 8;
 }
 
@@ -140,6 +140,7 @@ static void print_json(const CheckOverlay *options, const SaOverlay *size, const
     JsonWriter json = {.out = &text};
     json_begin_object(&json);
     json_member_int(&json, "cycles", (int64_t)result->cycles);
+    if (options->compile.images > 1) json_member_int(&json, "images", options->compile.images);
     json_member_int(&json, "loaded_bytes", (int64_t)result->loaded);
     json_member_int(&json, "stored_bytes", (int64_t)result->stored);
     json_member_array(&json, "layers");
@@ -185,14 +186,16 @@ static const LayerRow *slowest(const CheckOverlay *options, const SaOverlay *siz
     return *is_memory ? waits : computes;
 }
 
-/* Whether a frame takes no more than --cycles. */
+/* Whether a frame takes no more than --cycles, of which a batch has as many as it has images. */
 static bool check_cycles(const CheckOverlay *options, const SaOverlay *size, const LayerRows *rows,
                          uint64_t cycles)
 {
     bool is_memory;
     const LayerRow *row = slowest(options, size, rows, &is_memory);
-    if (options->cycles == LIMIT_NOT_GIVEN || cycles <= (uint64_t)options->cycles || !row)
+    const uint64_t images = (uint64_t)options->compile.images;
+    if (options->cycles == LIMIT_NOT_GIVEN || !row || cycles <= images * (uint64_t)options->cycles)
         return true;
+    cycles = (cycles + images - 1) / images;
     if (!is_memory)
         return op_error(row->layer,
                         "takes most of a frame's %llu cycles, which are more than %lld: %llu of "
@@ -226,8 +229,11 @@ static bool count_cycles(const CheckOverlay *options, const Op *module, const Op
         if (options->as_json) print_json(options, &size, &rows, &result);
         if (!options->as_json) {
             print_table(options, &size, &rows);
-            printf("%llu cycles, simulated, with inputs and outputs\n",
-                   (unsigned long long)result.cycles);
+            printf("%llu cycles", (unsigned long long)result.cycles);
+            if (options->compile.images > 1)
+                printf(" for %lld images, %.1f for each", (long long)options->compile.images,
+                       (double)result.cycles / (double)options->compile.images);
+            printf(", simulated, with inputs and outputs\n");
         }
         ok = check_cycles(options, &size, &rows, result.cycles);
     }
@@ -259,6 +265,15 @@ void tool_settle_quantize(QuantizeOptions *options)
     if (options->format && strcmp(options->format, "int16") == 0) options->fixed_point = true;
 }
 
+void tool_add_batch(CompileOptions *compile, Flags *flags)
+{
+    compile->images = 1;
+    FLAGS_ADD(flags, {"batch", FLAG_INT, &compile->images, "n",
+                      "Images that the program takes at once, each weight loaded for all of them; "
+                      "default 1",
+                      NULL});
+}
+
 bool tool_take_overlay(const Tool *tool, const char *text, CompileOptions *compile, StrBuf *sizes)
 {
     StrBuf why = {0};
@@ -266,6 +281,8 @@ bool tool_take_overlay(const Tool *tool, const char *text, CompileOptions *compi
               tool_error(tool, "error: --overlay: %s", why.data);
     strbuf_free(&why);
     compile->overlay = sizes->data;
+    if (ok && (compile->images < 1 || compile->images > SA_MOST_IMAGES))
+        ok = tool_error(tool, "error: --batch takes 1 to %d images", SA_MOST_IMAGES);
     return ok &&
            (!compile->head || driver_head_is_valid(compile->head) ||
             tool_error(tool, "error: --head takes integers, argmax or topk=K with K above 0"));
@@ -293,19 +310,23 @@ static bool run_check(const Tool *tool, CheckOverlay *options, const char *path)
 
 static void add_flags(CheckOverlay *options, Flags *flags)
 {
+    FLAGS_ADD(flags,
+              {"architecture", FLAG_CHOICE, &options->architecture, TOOL_ARCHITECTURES,
+               "What compiles to an accelerator (ming check --help), or to a program of an overlay",
+               NULL},
+              {"overlay", FLAG_TEXT, &options->overlay, "name=value,...",
+               "Sizes of the overlay, as rows=16,cols=16,act=i8; default 64 rows and columns, i16",
+               NULL});
+    tool_add_batch(&options->compile, flags);
     FLAGS_ADD(
         flags,
-        {"architecture", FLAG_CHOICE, &options->architecture, TOOL_ARCHITECTURES,
-         "What compiles to an accelerator (ming check --help), or to a program of an overlay",
-         NULL},
-        {"overlay", FLAG_TEXT, &options->overlay, "name=value,...",
-         "Sizes of the overlay, as rows=16,cols=16,act=i8; default 64 rows and columns, i16", NULL},
         {"rate", FLAG_INT, &options->rate, "n",
          "Bytes that a bank moves in 1,000 cycles, default 64000, a beat a cycle", NULL},
         {"latency", FLAG_INT, &options->latency, "cycles",
          "From a command's request to the first beat, default 64", NULL},
         {"cycles", FLAG_INT, &options->cycles, "n",
-         "Cycles that a frame may take; if it takes more, fail and name the layer that lacks "
+         "Cycles that a frame may take, each of a batch; if it takes more, fail and name the layer "
+         "that lacks "
          "external memory, or keeps the array longest",
          NULL},
         {"head", FLAG_TEXT, &options->compile.head, "integers|argmax|topk=K",

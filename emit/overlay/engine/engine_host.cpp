@@ -45,9 +45,10 @@ struct Place {
 
 /* What the folder says. */
 struct Job {
-    std::uint64_t cycles = 0; /* of a frame, simulated */
+    std::uint64_t cycles = 0; /* of a call, simulated */
+    std::size_t frames = 0;   /* of all calls, the last one of which may be filled up; 0: one each */
     std::vector<Place> inputs, outputs;
-    Bytes program, maps, weights, parameters, frames;
+    Bytes program, maps, weights, parameters, calls;
     std::size_t count = 0, input_size = 0, output_size = 0;
 };
 
@@ -74,7 +75,7 @@ void read_layout(const Bytes &bytes, Job &job)
             job.inputs.push_back(read_place(line, job, job.input_size));
         else if (word == "output")
             job.outputs.push_back(read_place(line, job, job.output_size));
-        else if (word != "cycles" || !(line >> job.cycles))
+        else if (word == "frames" ? !(line >> job.frames) : word != "cycles" || !(line >> job.cycles))
             throw std::runtime_error("host.txt is not what ming engine --banks writes");
     }
 }
@@ -107,13 +108,15 @@ Job read_job(const std::string &folder)
     job.weights = read_file(folder + "/bank1.bin");
     job.parameters = read_file(folder + "/bank2.bin");
     job.program = instructions_of(read_file(folder + "/program.bin"));
-    job.frames = read_file(folder + "/frames.bin");
+    job.calls = read_file(folder + "/frames.bin");
     read_layout(read_file(folder + "/host.txt"), job);
     if (job.cycles == 0)
         throw std::runtime_error("host.txt does not say the cycles of a frame");
-    if (job.input_size == 0 || job.frames.empty() || job.frames.size() % job.input_size != 0)
+    if (job.input_size == 0 || job.calls.empty() || job.calls.size() % job.input_size != 0)
         throw std::runtime_error("frames.bin has no whole frames");
-    job.count = job.frames.size() / job.input_size;
+    job.count = job.calls.size() / job.input_size;
+    if (job.frames == 0)
+        job.frames = job.count;
     return job;
 }
 
@@ -175,7 +178,7 @@ public:
 
     void start(std::size_t frame)
     {
-        const unsigned char *from = job_.frames.data() + frame * job_.input_size;
+        const unsigned char *from = job_.calls.data() + frame * job_.input_size;
         for (const Place &place : job_.inputs) {
             std::copy(from, from + place.size, maps_.map<std::uint8_t *>() + place.offset);
             maps_.sync(XCL_BO_SYNC_BO_TO_DEVICE, place.size, place.offset);
@@ -342,18 +345,18 @@ int run_all(int argc, char **argv)
     write_file(options.results, results);
 #ifdef MING_ZYNQ
     const double run = static_cast<double>(job.cycles) / (HOST_CLOCK_MHZ * 1e6);
-    host::print_rate(job.count, static_cast<double>((job.count + options.kernels - 1) / options.kernels) * run,
+    host::print_rate(job.frames, static_cast<double>((job.count + options.kernels - 1) / options.kernels) * run,
                      "predicted by our model for the engines alone");
-    host::print_rate(job.count, seconds, "on the device");
+    host::print_rate(job.frames, seconds, "on the device");
 #else
-    host::print_rate(job.count, predict(job, 1, 1), "predicted by our model for one call at a time");
-    host::print_rate(job.count, predict(job, options.kernels, options.slots), "predicted by our model");
+    host::print_rate(job.frames, predict(job, 1, 1), "predicted by our model for one call at a time");
+    host::print_rate(job.frames, predict(job, options.kernels, options.slots), "predicted by our model");
 #endif
 #ifdef MING_EMULATE
-    host::print_rate(job.count, emulated::the_clock().now, "on the emulated card's clock");
-    host::print_rate(job.count, seconds, "emulated");
+    host::print_rate(job.frames, emulated::the_clock().now, "on the emulated card's clock");
+    host::print_rate(job.frames, seconds, "emulated");
 #elif !defined(MING_ZYNQ)
-    host::print_rate(job.count, seconds, "on the card");
+    host::print_rate(job.frames, seconds, "on the card");
 #endif
     return 0;
 }

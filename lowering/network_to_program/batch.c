@@ -1,0 +1,64 @@
+/* batch-sa-network.
+ *
+ * Requires: verified IR.  Changes: maps become those of several images, one below the other, and layers
+ * take them so: weights that are in the array serve all of them, and dense layers have an image's vector
+ * for a pixel. Ports keep the type of one frame and say how many their maps have.
+ * Tests: lit/lowering/network_to_program/batch.mir, test/e2e/overlay_check.py */
+#include "ir/asm/print/print.h"
+#include "lowering/network_to_program/internal.h"
+
+enum { MOST_ROWS = UINT16_MAX };
+
+static bool batch_map(Op *op, Value *map, int64_t images)
+{
+    const int64_t *dims = sa_map_dims(map);
+    const int64_t batched[] = {dims[0] * images, dims[1], dims[2]};
+    if (batched[0] > MOST_ROWS)
+        return op_error(op, "gives %lld rows for a batch of %lld images, more than %d",
+                        (long long)batched[0], (long long)images, MOST_ROWS);
+    map->type = type_with_shape(map->type, batched, COUNT_OF(batched));
+    return true;
+}
+
+static void multiply(Op *op, const char *name, int64_t images)
+{
+    op_set_attr(op, name, attr_i64(op->ctx, images * sa_int(op, name, 1)));
+}
+
+static bool batch_op(Op *op, int64_t images)
+{
+    if (sa_is_layer(op)) multiply(op, SA_ATTR_IMAGES, images);
+    if (!sa_is_layer(op) && op_attr(op, SA_ATTR_TYPE)) multiply(op, SA_ATTR_FRAMES, images);
+    return op->result_count == 0 || batch_map(op, op_result(op, 0), images);
+}
+
+static bool run(Pass *pass, Op *module)
+{
+    const int64_t images = pass_int(pass, "images");
+    pass->unchanged = true;
+    FOR_EACH_INNER(network, module) {
+        if (network->def != SA(NETWORK) || images == 1) continue;
+        pass->unchanged = false;
+        FOR_EACH_OP(op, region_entry(op_region(network, 0)))
+            if (!batch_op(op, images)) return false;
+    }
+    return true;
+}
+
+static const OptionDef options[] = {
+    {"images", OPTION_INT, "1", "images that the network takes at once", 1, SA_MOST_IMAGES, NULL},
+    {0},
+};
+
+const PassDef pass_batch_sa_network = {
+    .name = "batch-sa-network",
+    .summary = "Let an overlay's network take several images at once",
+    .description =
+        "Maps are those of so many images, one below the other. Weights in the array serve all of "
+        "them, so that each is loaded once for all; layers whose windows stay within an image's "
+        "rows "
+        "without padding, dense ones above all, take them as one map.",
+    .anchor = "builtin.module",
+    .options = options,
+    .run = run,
+};
