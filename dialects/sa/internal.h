@@ -13,6 +13,7 @@ extern const TypeConstraint SA_IS_MAP;
 bool sa_verify_network(Op *op);
 bool sa_verify_layer(Op *op);
 bool sa_verify_image(Op *op);
+bool sa_verify_input(Op *op);
 bool sa_verify_port(Op *op);
 
 /* Whether the numbers fit their fields and each other. False: diagnosed. */

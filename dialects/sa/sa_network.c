@@ -309,6 +309,13 @@ static bool verify_types(Op *op, const SaOverlay *size)
     return verify_weight_values(op, size);
 }
 
+bool sa_verify_input(Op *op)
+{
+    const Attr *value = op_attr(op, "value");
+    return !value || (value->type == op_result(op, 0)->type && dense_is_complete(value)) ||
+           op_error(op, "must have a value of its map's type, with all elements");
+}
+
 bool sa_verify_network(Op *op)
 {
     SaOverlay size = sa_overlay(op_attr(op, SA_ATTR_OVERLAY));

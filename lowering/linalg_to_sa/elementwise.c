@@ -17,6 +17,7 @@ typedef struct MapKernel {
     uint32_t count;
     Layer *base; /* that it runs behind; of inputs[base_input] */
     uint32_t base_input;
+    PlacedConstants placed[KERNEL_MAX_LOOPS]; /* of each operand that reads[] has though it is a constant */
 } MapKernel;
 
 /* A tensor that only this kernel reads, reshapes between them included. */
@@ -152,10 +153,22 @@ static bool repeat_pixel(Lowering *lw, MapKernel *k)
     return true;
 }
 
+/* Constants that differ from place to place are read as a map. */
+static bool read_constants(Lowering *lw, MapKernel *k, uint32_t operand)
+{
+    if (!to_sa_is_placed(k->op, operand, k->channel)) return true;
+    k->reads[operand] = to_sa_place_constants(lw, k->op, operand, &k->extents, &k->placed[operand]);
+    return k->reads[operand] && add_input(k, k->reads[operand], false);
+}
+
 static bool read_inputs(Lowering *lw, MapKernel *k)
 {
     for (uint32_t i = 0; i < linalg_input_count(k->op); i++) {
-        if (!linalg_reads_operand(k->op, i) || is_constant_operand(k->op, i)) continue;
+        if (!linalg_reads_operand(k->op, i)) continue;
+        if (is_constant_operand(k->op, i)) {
+            if (!read_constants(lw, k, i)) return false;
+            continue;
+        }
         Tensor *tensor = to_sa_tensor(lw, op_operand(k->op, i));
         if (!tensor) return false;
         int64_t repeats[2] = {1, 1};
@@ -181,7 +194,7 @@ static bool read_inputs(Lowering *lw, MapKernel *k)
 static void find_base(Lowering *lw, MapKernel *k)
 {
     for (uint32_t i = 0; i < linalg_input_count(k->op); i++)
-        if (linalg_reads_operand(k->op, i) && !is_constant_operand(k->op, i))
+        if (k->reads[i] && !is_constant_operand(k->op, i))
             choose_base(lw, k, i, input_of(k, k->reads[i]));
 }
 
@@ -212,8 +225,9 @@ static bool fill_arguments(Lowering *lw, const MapKernel *k, Layer *layer, const
     for (uint32_t i = 0; i < body->arg_count; i++) {
         args[i] = NO_NUMBER;
         if (i >= linalg_input_count(k->op) || !linalg_reads_operand(k->op, i)) continue;
-        if (!is_constant_operand(k->op, i)) {
-            args[i] = numbers[input_of(k, k->reads[i])];
+        if (k->reads[i]) {
+            args[i] = to_sa_placed_number(&layer->numbers, &k->placed[i],
+                                          numbers[input_of(k, k->reads[i])]);
             continue;
         }
         if (linalg_reduces(k->op)) continue;

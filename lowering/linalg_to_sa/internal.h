@@ -3,6 +3,7 @@
  *   layers.c    the function's ops in order: which kernels become one layer
  *   batch.c     a batch of several items as frames of their own, in front of all that
  *   elementwise.c  kernels that read elements at the places that they write
+ *   place.c     constants that differ from place to place
  *   slice.c     parts of maps, maps put together, shuffled channels, repeated pixels
  *   spread.c    zeros between pixels, depth to space and space to depth
  *   window.c    reductions: convolutions and products, with their weights
@@ -190,6 +191,18 @@ Layer *to_sa_copy(Lowering *lw, Tensor *source, const Op *op);
 bool to_sa_add_op(Lowering *lw, const Op *op) MUST_CHECK;
 /* elementwise.c: a kernel that reads maps at the places that it writes. False: diagnosed. */
 bool to_sa_add_map_kernel(Lowering *lw, const Op *generic) MUST_CHECK;
+/* place.c: whether a kernel without reductions reads a constant operand at other places for rows and columns, or
+ * channels that no loop counts alone. */
+bool to_sa_is_placed(const Op *generic, uint32_t operand, int channel);
+/* What the elements of a map mean: themselves, or where `count` numbers are. */
+typedef struct PlacedConstants {
+    int64_t *values;
+    size_t count; /* 0: themselves */
+} PlacedConstants;
+/* A map of the operand's constants at the places of the kernel's result. NULL: diagnosed. */
+Tensor *to_sa_place_constants(Lowering *lw, const Op *generic, uint32_t operand,
+                              const Extents *extents, PlacedConstants *placed) MUST_CHECK;
+uint32_t to_sa_placed_number(Numbers *n, const PlacedConstants *placed, uint32_t element);
 /* slice.c: tensor.insert_slice and tensor.extract_slice. */
 bool to_sa_insert(Lowering *lw, const Op *op) MUST_CHECK;
 bool to_sa_extract(Lowering *lw, const Op *op) MUST_CHECK;

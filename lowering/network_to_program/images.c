@@ -1,4 +1,4 @@
-/* Weights and parameters as external memory holds them. Channels that only fill up words have
+/* Weights, parameters and maps that are always the same as external memory holds them. Channels that only fill up words have
  * weights and parameters of 0. */
 #include "lowering/network_to_program/internal.h"
 
@@ -99,4 +99,29 @@ void to_program_add_parameters(Plan *plan, const Layer *layer)
                        PARAMETER_BYTES);
         }
     }
+}
+
+/* Numbers of less than a byte share bytes, the first one in the lowest bits. */
+static void put_number(Bytes *bytes, uint64_t bit, uint32_t bits, int64_t value)
+{
+    for (uint32_t i = 0; i < bits; i++, bit++)
+        bytes->data[bit / 8] |= (uint8_t)(((uint64_t)value >> i & 1) << bit % 8);
+}
+
+void to_program_add_map_bytes(const Plan *plan, const Map *map, const Attr *value, Bytes *bytes)
+{
+    const int64_t *dims = sa_map_dims(map->value);
+    uint32_t stored = sa_stored_bits(plan->size.act_bits);
+    uint64_t lanes = map->words * plan->size.cols, row = (uint64_t)dims[1] * lanes * stored;
+    if (map->is_spilled) row = map->pitch * BEAT_BITS;
+    uint64_t size = to_program_up((uint64_t)dims[0] * row, BEAT_BITS) * SA_BEAT_BYTES;
+    while (bytes->len < size) *vec_push(bytes) = 0;
+    for (int64_t pixel = 0; pixel < dims[0] * dims[1]; pixel++)
+        for (uint64_t lane = 0; lane < lanes; lane++) {
+            int64_t channel = to_program_channel(&map->lanes, lane);
+            uint64_t place = (uint64_t)(pixel % dims[1]) * lanes + lane;
+            if (channel < 0) continue;
+            put_number(bytes, (uint64_t)(pixel / dims[1]) * row + place * stored,
+                       stored, dense_i64(value, pixel * dims[2] + channel));
+        }
 }

@@ -249,6 +249,8 @@ bool to_program_has_end(const Plan *plan, const Map *map);
 /* images.c: appends the weights of a tile, or the parameters of a layer. */
 void to_program_add_weights(Plan *plan, const Tile *tile);
 void to_program_add_parameters(Plan *plan, const Layer *layer);
+/* Appends a map that has these elements, from its address on. */
+void to_program_add_map_bytes(const Plan *plan, const Map *map, const Attr *value, Bytes *bytes);
 
 /* weights.c: what a command loads, the weights of tiles that follow each other; where they are in the
  * buffer, in the order of the tiles. */

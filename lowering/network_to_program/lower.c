@@ -50,13 +50,30 @@ static void add_port(Builder *b, const Plan *plan, const Map *map)
         op_set_attr(port, SA_ATTR_GROUPS, attr_i64(ctx, (int64_t)map->lanes.groups));
 }
 
+/* A map that is always the same, as a port's would lie there. */
+static void add_constant(Builder *b, const Plan *plan, const Map *map, const Attr *value)
+{
+    Bytes bytes = {0};
+    Builder at = *b;
+    at.loc = map->input->loc;
+    to_program_add_map_bytes(plan, map, value, &bytes);
+    add_image(&at, SA_BANK_MAPS, map->address, &bytes);
+    vec_free(&bytes);
+}
+
 /* Inputs in their order, then outputs in theirs. */
 static void add_ports(Builder *b, const Plan *plan)
 {
     FOR_EACH_OP(op, region_entry(op_region(plan->network, 0)))
-        for (size_t i = 0; i < plan->maps.len; i++)
-            if (plan->maps.data[i].input == op || plan->maps.data[i].output == op)
-                add_port(b, plan, &plan->maps.data[i]);
+        for (size_t i = 0; i < plan->maps.len; i++) {
+            const Map *map = &plan->maps.data[i];
+            if (map->input != op && map->output != op) continue;
+            const Attr *value = map->input ? op_attr(map->input, "value") : NULL;
+            if (value)
+                add_constant(b, plan, map, value);
+            else
+                add_port(b, plan, map);
+        }
 }
 
 static void set_numbers(Op *op, const char *name, const int64_t *values, size_t count)

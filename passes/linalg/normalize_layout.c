@@ -143,6 +143,31 @@ static bool wanted_by_repeat(const Kernel *kernel, uint32_t operand, Layout *out
     return repeats;
 }
 
+/* Where constants differ along one dimension of a tensor alone, that is its channels. False: they do not, or
+ * along others. */
+static bool wanted_by_constants(const Kernel *kernel, uint32_t operand, Layout *out)
+{
+    const AffineMap *map = linalg_operand_map(kernel->op, operand);
+    int channel = -1;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        bool is_read = false;
+        if (map->results[r]->kind != AFFINE_DIM) return false;
+        const uint32_t loop = (uint32_t)map->results[r]->value;
+        for (uint32_t i = 0; i < linalg_input_count(kernel->op) && kernel->extents[loop] > 1; i++) {
+            const Op *def = value_def(op_operand(kernel->op, i));
+            is_read |= def && op_has_trait(def, TRAIT_CONSTANT_LIKE) &&
+                       map_uses_dim(linalg_operand_map(kernel->op, i), loop);
+        }
+        if (is_read && channel >= 0) return false;
+        if (is_read) channel = (int)r;
+    }
+    out->rank = 0;
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if ((int)r != channel) out->perm[out->rank++] = r;
+    if (channel >= 0) out->perm[out->rank++] = (uint32_t)channel;
+    return channel > 0;
+}
+
 static const AffineMap *output_map(const Op *generic)
 {
     return linalg_operand_map(generic, linalg_input_count(generic));
@@ -265,7 +290,8 @@ static void want_of_generic(Chooser *c, const Op *op)
             else
                 layout_in_order(&kernel, map, order, count, &layout);
         } else if (!wanted_by_window(&kernel, i, &layout) &&
-                   !(c->keeps_moves && wanted_by_repeat(&kernel, i, &layout))) {
+                   !(c->keeps_moves && (wanted_by_repeat(&kernel, i, &layout) ||
+                                        wanted_by_constants(&kernel, i, &layout)))) {
             continue;
         }
         remember(c, &c->wanted, op_operand(op, i), &layout);

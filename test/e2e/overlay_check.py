@@ -87,12 +87,21 @@ def convolution(net, x, keep=False):
 
 
 def pool(net, x):
-    kernel = net.rng.randint(2, 3)
+    """Means with padding have divisors that change at the border."""
+    rng, kernel = net.rng, net.rng.randint(2, 3)
     if min(x.array.shape[2:]) < kernel:
         return None
-    if net.rng.random() < 0.5:
-        return net.max_pool(x, kernel, net.rng.randint(1, 2), net.rng.randint(0, 1))
-    return net.quant(net.average_pool(x, 2, net.rng.randint(1, 2)), 8)
+    if rng.random() < 0.5:
+        return net.max_pool(x, kernel, rng.randint(1, 2), rng.randint(0, 1))
+    pads = {"pads": [rng.randrange(kernel) for _ in range(4)]} if rng.random() < 0.5 else {}
+    return net.quant(net.average_pool(x, kernel if pads else 2, rng.randint(1, 2), **pads), 8)
+
+
+def placed(net, x):
+    """A number for each place of a map, for each of its rows or for all of one channel."""
+    shape = net.rng.choice([x.array.shape[1:], (x.array.shape[2], 1), x.array.shape[1:2] + (1, 1)])
+    numbers = net.constant((net.numpy.integers(-20, 21, shape) / 8).astype(np.float32))
+    return activation(net, net.binary(net.rng.choice(["Add", "Mul"]), x, numbers))
 
 
 def residual(net, x):
@@ -191,9 +200,9 @@ def counted(net, x):
 
 def block(net, x):
     kind = net.rng.choice(["conv", "conv", "conv", "pool", "residual", "concat", "excitation",
-                           "nearest", "transposed", "rearranged", "counted"])
-    if kind == "counted":
-        return counted(net, x)
+                           "nearest", "transposed", "rearranged", "counted", "placed"])
+    if kind in ("counted", "placed"):
+        return (counted if kind == "counted" else placed)(net, x)
     if kind == "rearranged":
         x = rearranged(net, x)
         return activation(net, net.conv(x, weight_of(net, (net.rng.randint(1, 8), x.array.shape[1], 1, 1))))

@@ -1,0 +1,149 @@
+/* Constants that differ from place to place, as the divisors of means at the border of a map: a map that lies in
+ * external memory with the program. Where the numbers do not fit a map it has their places in a table
+ * of parameters.
+ * Tests: lit/lowering/linalg_to_sa/places.mir, test/e2e/overlay_check.py */
+#include <stdlib.h>
+
+#include "dialects/linalg/linalg.h"
+#include "ir/asm/print/print.h"
+#include "ir/rewrite/rewrite.h"
+#include "lowering/linalg_to_sa/internal.h"
+
+enum { MOST_NUMBERS = 256 }; /* in a table */
+
+static const Attr *dense_of(const Op *generic, uint32_t operand)
+{
+    const Attr *attr = fold_constant_of(op_operand(generic, operand));
+    bool is_dense = attr && attr->kind == ATTR_DENSE && dense_is_complete(attr);
+    return is_dense && type_is_integer(type_elem(attr->type)) ? attr : NULL;
+}
+
+/* Whether each dimension of the result is a loop, or has one element. */
+static bool has_plain_places(const Op *generic)
+{
+    const AffineMap *out = linalg_operand_map(generic, linalg_input_count(generic));
+    for (uint32_t r = 0; r < out->result_count; r++)
+        if (out->results[r]->kind != AFFINE_DIM && !affine_is_const(out->results[r])) return false;
+    return true;
+}
+
+bool to_sa_is_placed(const Op *generic, uint32_t operand, int channel)
+{
+    const Attr *attr = dense_of(generic, operand);
+    const AffineMap *map = linalg_operand_map(generic, operand);
+    int64_t extents[KERNEL_MAX_LOOPS];
+    if (!attr || dense_count(attr) == 1 || linalg_reduces(generic) ||
+        !has_plain_places(generic) || !linalg_loop_extents(generic, extents))
+        return false;
+    for (uint32_t i = 0; i < map->dim_count; i++)
+        if ((int)i != channel && extents[i] > 1 && map_uses_dim(map, i)) return true;
+    return false;
+}
+
+/* The loops at element `index` of the result. */
+static void find_loops(const Op *generic, int64_t index, int64_t loops[KERNEL_MAX_LOOPS])
+{
+    const AffineMap *out = linalg_operand_map(generic, linalg_input_count(generic));
+    const int64_t *dims = op_result(generic, 0)->type->u.shaped.dims;
+    for (uint32_t r = out->result_count; r-- > 0; index /= dims[r])
+        if (out->results[r]->kind == AFFINE_DIM) loops[out->results[r]->value] = index % dims[r];
+}
+
+/* The constants at the places of the result. */
+static int64_t *spread_constants(Arena *arena, const Op *generic, uint32_t operand, int64_t count)
+{
+    const Attr *attr = dense_of(generic, operand);
+    const AffineMap *map = linalg_operand_map(generic, operand);
+    const int64_t *dims = attr->type->u.shaped.dims;
+    int64_t loops[KERNEL_MAX_LOOPS] = {0}, at[KERNEL_MAX_LOOPS];
+    int64_t *values = ARENA_ARRAY(arena, int64_t, count);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t index = 0;
+        find_loops(generic, i, loops);
+        bool is_there = map_eval(map, loops, NULL, at);
+        for (uint32_t r = 0; r < map->result_count; r++) index = index * dims[r] + at[r];
+        values[i] = is_there ? dense_i64(attr, index) : 0;
+    }
+    return values;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Numbers in a table, and in their stead where they are. False: there are too many. */
+static bool number_places(Arena *arena, int64_t *values, int64_t count, PlacedConstants *placed)
+{
+    int64_t *sorted = ARENA_ARRAY(arena, int64_t, count);
+    for (int64_t i = 0; i < count; i++) sorted[i] = values[i];
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_numbers);
+    for (int64_t i = 0; i < count; i++)
+        if (i == 0 || sorted[i] != sorted[placed->count - 1]) sorted[placed->count++] = sorted[i];
+    placed->values = sorted;
+    if (placed->count > MOST_NUMBERS) return false;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t *found =
+            bsearch(&values[i], sorted, placed->count, sizeof *sorted, compare_numbers);
+        values[i] = found - sorted;
+    }
+    return true;
+}
+
+static void find_range(const int64_t *values, int64_t count, Tensor *tensor)
+{
+    tensor->lo = tensor->hi = values[0];
+    for (int64_t i = 1; i < count; i++) {
+        tensor->lo = i64_min(tensor->lo, values[i]);
+        tensor->hi = i64_max(tensor->hi, values[i]);
+    }
+}
+
+/* An input of the network that is no port. */
+static Value *build_map(Lowering *lw, const Op *generic, int64_t *values, const Tensor *tensor)
+{
+    const Extents *extents = &tensor->extents;
+    const int64_t dims[] = {extents->h, extents->w, extents->c};
+    const int64_t count = extents->h * extents->w * extents->c;
+    const Type *type = type_tensor(sa_act_type(lw->ctx, &lw->size), dims, 3, NULL);
+    for (int64_t i = 0; i < count; i++) values[i] -= tensor->offset;
+    NamedAttr attrs[] = {
+        build_named_attr(lw->ctx, "name", attr_string(lw->ctx, STR("constants"))),
+        build_named_attr(lw->ctx, "value", attr_dense_i64(type, values, (size_t)count))};
+    Builder b = lw->b;
+    b.loc = generic->loc;
+    return op_result(build(&b, SA(INPUT), NULL, 0, &type, 1, attrs, COUNT_OF(attrs)), 0);
+}
+
+Tensor *to_sa_place_constants(Lowering *lw, const Op *generic, uint32_t operand,
+                              const Extents *extents, PlacedConstants *placed)
+{
+    const int64_t count = extents->h * extents->w * extents->c;
+    Tensor *tensor = ARENA_NEW(lw->arena, Tensor);
+    *tensor = (Tensor){.extents = *extents,
+                       .width = type_width(type_elem(op_operand(generic, operand)->type))};
+    int64_t *values = spread_constants(lw->arena, generic, operand, count);
+    find_range(values, count, tensor);
+    const IntRange range = {tensor->lo, tensor->hi};
+    bool fits = to_sa_find_offset(lw, tensor->lo, tensor->hi, &tensor->offset);
+    if (!fits && number_places(lw->arena, values, count, placed)) {
+        find_range(values, count, tensor);
+        fits = to_sa_find_offset(lw, tensor->lo, tensor->hi, &tensor->offset);
+    }
+    if (!fits) {
+        to_sa_refuse(generic,
+                     "has %zu constants from %lld to %lld that differ from place to place, more "
+                     "than activations of %u bits hold",
+                     placed->count, (long long)range.lo, (long long)range.hi, lw->size.act_bits);
+        return NULL;
+    }
+    tensor->map = build_map(lw, generic, values, tensor);
+    return tensor;
+}
+
+uint32_t to_sa_placed_number(Numbers *n, const PlacedConstants *placed, uint32_t element)
+{
+    if (placed->count == 0) return element;
+    return table_number(n, placed->values, 1, placed->count, element);
+}
