@@ -242,6 +242,7 @@ typedef struct CompileOptions {
     int64_t weights_width;         /* bits of the port that loads them: 8, 16, 32 or 64; 0: 64 */
     const char *weights_interface; /* of that port: "m_axi" or "axilite"; NULL: "axis" */
     bool streams_weights;          /* tables may stay in memory outside, from where they are read */
+    bool shares_port;              /* to memory, of all that is streamed from there */
     bool rewinds;        /* processes begin with the next frame before they have run empty */
     bool flushes;        /* pipelines go on when their input is empty; not with rewinds */
     const char *control; /* "hs" or "none"; NULL: by ap_start with ap_continue */
@@ -263,8 +264,8 @@ int64_t driver_stream_bits(const Device *device);
 /* Over how many such ports a table may be spread, a power of two: no more than there are banks, nor than
  * make 2,048 bits. */
 int64_t driver_stream_ports(const Device *device);
-/* Bits that all banks together bring in 1,000 cycles, in long bursts. */
-int64_t driver_stream_rate(const DeviceTarget *target);
+/* Bits that all banks together bring in 1,000 cycles, in long bursts; is_shared: through one port. */
+int64_t driver_stream_rate(const DeviceTarget *target, bool is_shared);
 
 /* Whether a text is a head. */
 bool driver_head_is_valid(const char *text) MUST_CHECK;

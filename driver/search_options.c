@@ -196,14 +196,16 @@ int64_t driver_stream_ports(const Device *device)
     return ports;
 }
 
-int64_t driver_stream_rate(const DeviceTarget *target)
+int64_t driver_stream_rate(const DeviceTarget *target, bool is_shared)
 {
     const Device *device = &target->device;
     enum { BYTE = 8, CYCLES = 1000, PERCENT = 100 };
     int64_t mbps = 0;
     for (uint32_t i = 0; i < device->bank_count; i++)
         mbps += device->banks[i].count * device->banks[i].mbps;
-    return mbps * DEVICE_BANK_EFFICIENCY * BYTE * CYCLES / (PERCENT * target->clock);
+    const int64_t rate = mbps * DEVICE_BANK_EFFICIENCY * BYTE * CYCLES / (PERCENT * target->clock),
+                  of_port = driver_stream_bits(device) * DEVICE_BANK_EFFICIENCY * CYCLES / PERCENT;
+    return is_shared ? i64_min(rate, of_port) : rate;
 }
 
 void driver_add_search_options(StrBuf *out, const StageOptions *options)
@@ -218,9 +220,10 @@ void driver_add_search_options(StrBuf *out, const StageOptions *options)
     add_target(out, options->target);
     if (options->compile->loads_weights) strbuf_add_c(out, " loads-weights=true");
     if (options->compile->streams_weights)
-        strbuf_printf(out, " stream-bits=%lld stream-ports=%lld stream-rate=%lld",
-                      (long long)driver_stream_bits(device), (long long)driver_stream_ports(device),
-                      (long long)driver_stream_rate(options->target));
+        strbuf_printf(
+            out, " stream-bits=%lld stream-ports=%lld stream-rate=%lld",
+            (long long)driver_stream_bits(device), (long long)driver_stream_ports(device),
+            (long long)driver_stream_rate(options->target, options->compile->shares_port));
     if (options->compile->has_dma_ports) strbuf_printf(out, " port-bits=%d", EMITHLS_MAX_BEAT_BITS);
     if (options->compile->rewinds) strbuf_add_c(out, " rewind=true");
     if (!str_eq_c(device->dsp_kind, DFG_DSP_KIND_DEFAULT))

@@ -231,10 +231,11 @@ static bool wants_streamed_weights(StrBuf *out, const StageOptions *options)
 {
     if (!options->compile->streams_weights) return false;
     if (options->target)
-        strbuf_printf(out, "bus-bits=%lld ports=%lld rate=%lld",
-                      (long long)driver_stream_bits(&options->target->device),
-                      (long long)driver_stream_ports(&options->target->device),
-                      (long long)driver_stream_rate(options->target));
+        strbuf_printf(
+            out, "bus-bits=%lld ports=%lld rate=%lld",
+            (long long)driver_stream_bits(&options->target->device),
+            (long long)driver_stream_ports(&options->target->device),
+            (long long)driver_stream_rate(options->target, options->compile->shares_port));
     return true;
 }
 

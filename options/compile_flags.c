@@ -85,7 +85,8 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
          NULL},
         {"weights-interface", FLAG_CHOICE, &options->weights_interface, "axis|m_axi|axilite",
          "The port of --weights=load: a stream (default), a memory outside that is read at "
-         "start-up, or a memory inside that is written through AXI4-Lite",
+         "start-up, or a memory inside that is written through AXI4-Lite; --weights=stream has "
+         "m_axi",
          NULL},
         {"control", FLAG_CHOICE, &options->control, "chain|hs|none",
          "How frames are started: by ap_start, with ap_continue (default) or without it, or not at "
@@ -179,6 +180,7 @@ static void settle(CompileFlags *options)
         options->interface = platform(options) == EMIT_PLATFORM_XRT ? "m_axi" : "dma";
     compile->has_memory_ports = strcmp(options->interface, "m_axi") == 0;
     compile->has_dma_ports = strcmp(options->interface, "dma") == 0;
+    compile->shares_port = platform(options) == EMIT_PLATFORM_PYNQ;
     compile->rewinds = strcmp(options->rewind, "on") == 0;
     compile->flushes = flushes;
     compile->honors_dies = !options->is_pooled;
@@ -253,16 +255,18 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
 /* What weights that are read from memory go with. */
 static bool check_streaming(const CompileFlags *options, StrBuf *why)
 {
+    const char *kind = options->weights_interface;
+    if (kind && strcmp(kind, "m_axi") != 0)
+        return flags_wrong(why,
+                           "--weights-interface=%s: --weights=stream reads weights from memory "
+                           "outside, through m_axi",
+                           kind);
     if (driver_wants_cards(&options->cards))
         return flags_wrong(why, "--weights=stream is for one card, so it goes with no --cards and "
                                 "--system");
     if (has_verilog(options))
         return flags_wrong(why,
                            "--weights=stream reads memories, which --emit=hls,verilog has not");
-    if (platform(options) == EMIT_PLATFORM_PYNQ)
-        return flags_wrong(why,
-                           "--weights=stream reads memories, but the driver of --platform=pynq "
-                           "only starts DMAs");
     if (strcmp(options->rewind, "on") == 0)
         return flags_wrong(why, "--weights=stream reads weights frame by frame, so it goes with no "
                                 "--rewind=on");
@@ -286,11 +290,6 @@ static bool check_loading(const CompileFlags *options, StrBuf *why)
                            "--weights-interface=%s is a memory, which --emit=hls,verilog has "
                            "not",
                            kind);
-    if (platform(options) == EMIT_PLATFORM_PYNQ)
-        return flags_wrong(why,
-                           "--weights-interface=%s is a memory, but the driver of "
-                           "--platform=pynq only starts DMAs",
-                           kind);
     if (is_lite && platform(options) == EMIT_PLATFORM_XRT)
         return flags_wrong(why, "--weights-interface=axilite: hosts of --platform=xrt write no "
                                 "memories inside; m_axi is for them");
@@ -311,10 +310,11 @@ static bool check_weights(const CompileFlags *options, StrBuf *why)
         return flags_wrong(
             why,
             "--weights takes rom, stream, load, or load:BITS with 8, 16, 32, 64, 128, 256 or 512");
-    if (options->weights_interface && !compile->loads_weights)
-        return flags_wrong(why, "--weights-interface is about the port of --weights=load");
-    if (compile->weights_interface && !check_loading(options, why)) return false;
-    return !compile->streams_weights || check_streaming(options, why);
+    if (options->weights_interface && !compile->loads_weights && !compile->streams_weights)
+        return flags_wrong(why, "--weights-interface is about the ports of --weights=load and "
+                                "--weights=stream");
+    if (compile->streams_weights) return check_streaming(options, why);
+    return !compile->weights_interface || check_loading(options, why);
 }
 
 static bool check(const CompileFlags *options, StrBuf *why)

@@ -6,7 +6,8 @@
 
 As a module: Accelerator(emulate=False).run([x, ...]) gives the list of results. Everything that is
 known of the design is read from its report.json, which lies here or in the folder above, as do the
-bitstream TOP.bit with TOP.hwh or TOP.xclbin, libcsim.so, and TOP_weights.npy where weights are loaded.
+bitstream TOP.bit with TOP.hwh or TOP.xclbin, libcsim.so, TOP_weights.npy where weights are loaded, and
+TOP_NAME.npy of tables that stay in memory.
 """
 import argparse
 import ctypes
@@ -211,24 +212,52 @@ class Emulator:
 
 class Board:
     """The bitstream, and a DMA for each port. Results end frames with TLAST, at which a DMA stops: so
-    they are taken frame by frame, while the inputs of a batch go at once."""
+    they are taken frame by frame, while the inputs of a batch go at once. Where weights are in memories,
+    registers tell where, and start the accelerator."""
 
     slots = 1
+    START = 0x81 # ap_start, again and again (auto_restart)
 
-    def __init__(self, report, ports, weights, _):
+    def __init__(self, report, ports, weights, streamed):
         try:
             import pynq
         except ImportError:
             raise DriverError("PYNQ is not installed; --emulate does without") from None
-        self.pynq, self.ports, self.buffers = pynq, ports, {}
+        self.pynq, self.buffers, self.tables = pynq, {}, []
+        self.ports = [p for p in ports if not p.is_weights or weights is not None]
         self.overlay = pynq.Overlay(str(find(report["top"] + ".bit")))
-        self.dmas = [getattr(self.overlay, "dma_" + p.argument) for p in ports]
+        self.dmas = [getattr(self.overlay, "dma_" + p.argument) for p in self.ports]
+        if streamed:
+            self.set_up([p for p in ports if p.is_weights], streamed)
         if weights is not None:
             buffer = self.buffer(len(ports) - 1, weights.reshape(1, -1).shape)
             buffer[:] = weights.reshape(1, -1)
             buffer.flush()
             self.dmas[-1].sendchannel.transfer(buffer)
             self.dmas[-1].sendchannel.wait()
+
+    def set_up(self, rows, streamed):
+        """Writes weights to where the accelerator reads them, and starts it for good."""
+        registers = self.overlay.ip_dict["accel"]["registers"]
+
+        def write(name, values):
+            if name not in registers:
+                raise DriverError(f"the accelerator has no register {name}")
+            for i, value in enumerate(values):
+                self.overlay.accel.write(registers[name]["address_offset"] + 4 * i, int(value))
+
+        for port, data in zip(rows, streamed):
+            name, data = port.argument, data.reshape(-1)
+            if port.row["interface"] == "s_axilite": # in words of 32 bits
+                write("Memory_" + name, np.concatenate([data, np.zeros(-len(data) % 4, np.uint8)]).view("<u4"))
+                continue
+            buffer = self.pynq.allocate(shape=data.shape, dtype=np.uint8)
+            buffer[:] = data
+            buffer.flush()
+            self.tables.append(buffer) # it must not be freed
+            write(name + "_1", [buffer.device_address & 0xffffffff])
+            write(name + "_2", [buffer.device_address >> 32])
+        write("CTRL", [self.START])
 
     def buffer(self, i, shape):
         if i not in self.buffers or self.buffers[i].shape != shape:
@@ -370,10 +399,10 @@ class Accelerator:
         self.batch = max(1, min(batch, (self.LONGEST - 1) // longest))
         weights = None
         streamed = [p.pack(np.load(find(f"{report['top']}_{p.argument}.npy"))) for p in self.ports
-                    if p.is_weights and p.row["interface"] == "m_axi"]
+                    if p.is_weights and p.row["interface"] != "axis"]
         if self.ports[-1].is_weights and not streamed:
             weights = self.ports[-1].pack(np.load(find(report["top"] + "_weights.npy")))
-        hardware = Card if any(p.row["interface"] == "m_axi" for p in self.ports) else Board
+        hardware = Card if any(p.row["interface"] == "m_axi" for p in self.inputs + self.outputs) else Board
         self.engine = (Emulator if emulate else hardware)(report, self.ports, weights, streamed)
 
     def run(self, arrays):

@@ -69,12 +69,41 @@ static void add_tcl_word(StrBuf *out, const char *text)
 
 static const char *start_pins(const Emitter *e)
 {
+    if (e->has_registers) return "";
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
         if (op->def != EMITHLS(DATAFLOW)) continue;
         if (strcmp(emithls_control(op), "none") == 0) return "";
         if (strcmp(emithls_control(op), "hs") == 0) return "ap_start";
     }
     return "ap_start ap_continue";
+}
+
+/* Interfaces through which the accelerator reads memory itself. */
+static void add_memories(const Emitter *e, StrBuf *out)
+{
+    strbuf_add_c(out, "set memories [list");
+    FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
+        if (op->def != EMITHLS(INTERFACE) || !op_attr(op, EMITHLS_ATTR_BUNDLE)) continue;
+        strbuf_add_c(out, " m_axi_gmem_");
+        identifier_append(out, op_attr(op, EMITHLS_ATTR_BUNDLE)->u.string);
+    }
+    strbuf_add_c(out, "]\n");
+}
+
+/* Every port but a memory behind AXI4-Lite is one that a SmartConnect has to memory, and every port but
+ * a memory one that it has to registers, besides those of the accelerator. */
+static bool has_room(const Emitter *e)
+{
+    enum { MAX_PORTS = 16 }; /* of a SmartConnect */
+    size_t streams = 0, memories = 0;
+    for (size_t i = 0; i < e->ports.len; i++) {
+        streams += e->ports.data[i].bus == NULL;
+        memories += e->ports.data[i].bus && !e->ports.data[i].is_mapped;
+    }
+    return (e->has_beats && streams + memories <= MAX_PORTS &&
+            streams + e->has_registers <= MAX_PORTS) ||
+           op_error(e->top, "needs 1 to %d ports that are streams of DMAs%s", MAX_PORTS,
+                    e->has_registers ? ", with its registers and memories" : "");
 }
 
 static void add_setting(StrBuf *out, const char *name, const char *value)
@@ -86,24 +115,25 @@ static void add_setting(StrBuf *out, const char *name, const char *value)
 
 bool emit_pynq_design(Emitter *e, StrBuf *out)
 {
-    enum { MAX_PORTS = 16 }; /* of a SmartConnect */
     Str part = emit_part(e->module);
     assert(family(part)); /* compile_flags_check_target */
-    if (!e->has_beats || e->ports.len > MAX_PORTS)
-        return op_error(e->top, "needs 1 to %d ports that are streams of DMAs", MAX_PORTS);
+    if (!has_room(e)) return false;
     int64_t mhz =
         attr_dict_int(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ);
     strbuf_add_c(
-        out,
-        "# What vivado.tcl must know of the design. A port: name, direction, bits of a beat.\n");
+        out, "# What vivado.tcl must know of the design. A port: name, direction, bits of a beat;\n"
+             "# memories: interfaces through which it reads memory itself.\n");
     add_setting(out, "top", e->top_name);
     add_setting(out, "part", emit_arena_printf(&e->arena, "%.*s", STR_ARG(part)));
     add_setting(out, "board_pattern", board_pattern(e));
     add_setting(out, "family", family(part));
-    strbuf_printf(out, "set clock_mhz %lld\nset start_pins [list %s]\nset ports [list",
-                  (long long)mhz, start_pins(e));
+    strbuf_printf(out, "set clock_mhz %lld\nset start_pins [list %s]\nset has_registers %d\n",
+                  (long long)mhz, start_pins(e), e->has_registers);
+    add_memories(e, out);
+    strbuf_add_c(out, "set ports [list");
     for (size_t i = 0; i < e->ports.len; i++) {
         const EmitPort *port = &e->ports.data[i];
+        if (port->bus) continue;
         strbuf_printf(out, " \\\n    {%s %s %lld}", port->name, port->is_input ? "in" : "out",
                       (long long)port->beat_bits);
     }

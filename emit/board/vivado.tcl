@@ -1,9 +1,11 @@
 # The bitstream of a board with a processing system: make bitstream, which runs
 #     vivado -mode batch -source board/vivado.tcl
 # in the project's folder, behind synth and export. The accelerator is started for good (ap_start is
-# tied high); each of its streams has an AXI DMA, which PYNQ's driver.py controls.
+# tied high, or where it has registers, they say so); each of its streams has an AXI DMA, which PYNQ's
+# driver.py controls. What it reads of memory itself goes the same way as what DMAs move.
 #
-#   memory ─ PS ─ SmartConnect ─ AXI DMA ═ accelerator
+#   memory ─ PS ─ SmartConnect ─┬ AXI DMA ═ accelerator
+#                               └ accelerator
 #
 # What is particular to the design is in design.tcl; this file is the same for all.
 set folder [file dirname [file normalize [info script]]]
@@ -102,8 +104,10 @@ if {[llength $start_pins] > 0} {
 
 create_bd_cell -type ip -vlnv [newest xilinx.com:ip:smartconnect:1.0] control
 create_bd_cell -type ip -vlnv [newest xilinx.com:ip:smartconnect:1.0] memory
-set_property -dict [list CONFIG.NUM_SI 1 CONFIG.NUM_MI [llength $ports]] [get_bd_cells control]
-set_property -dict [list CONFIG.NUM_SI [llength $ports] CONFIG.NUM_MI 1] [get_bd_cells memory]
+set controlled [expr {[llength $ports] + $has_registers}]
+set masters [expr {[llength $ports] + [llength $memories]}]
+set_property -dict [list CONFIG.NUM_SI 1 CONFIG.NUM_MI $controlled] [get_bd_cells control]
+set_property -dict [list CONFIG.NUM_SI $masters CONFIG.NUM_MI 1] [get_bd_cells memory]
 connect_clock control/aclk memory/aclk
 connect_reset control/aresetn memory/aresetn
 connect_bd_intf_net [get_bd_intf_pins ps/$ps_master] [get_bd_intf_pins control/S00_AXI]
@@ -138,6 +142,13 @@ foreach port $ports {
     } else {
         connect_bd_intf_net [get_bd_intf_pins accel/$name] [get_bd_intf_pins $dma/S_AXIS_S2MM]
     }
+    incr number
+}
+if {$has_registers} {
+    connect_bd_intf_net [get_bd_intf_pins control/M[format %02d $number]_AXI] [get_bd_intf_pins accel/s_axi_control]
+}
+foreach name $memories {
+    connect_bd_intf_net [get_bd_intf_pins accel/$name] [get_bd_intf_pins memory/S[format %02d $number]_AXI]
     incr number
 }
 

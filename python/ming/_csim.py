@@ -156,12 +156,17 @@ class Csim:
                        if row["direction"] == "in" and not other]
         self.outputs = [Packing(row) for row in rows if row["direction"] == "out"]
         self.weights = [Packing(row) for row, other in zip(rows, is_weights) if other]
-        self.folder = pathlib.Path(folder)
+        self.folder, self.top = pathlib.Path(folder), report["top"]
+
+    def _file(self, port):
+        """Of the weights of a port: by its name, which a lone stream's has not."""
+        named = f"{self.top}_{port['argument']}.npy"
+        names = [f"kernels/{named}", f"{self.top}_weights.npy" if port["interface"] == "axis" else named]
+        return next(path for path in map(self.folder.joinpath, names) if path.is_file())
 
     def _weights(self):
         import numpy
-        files = sorted(self.folder.glob("*_weights.npy"))
-        return [packing.pack(numpy.load(file))[0] for packing, file in zip(self.weights, files)]
+        return [packing.pack(numpy.load(self._file(packing.port)))[0] for packing in self.weights]
 
     def run(self, arrays):
         if len(arrays) != len(self.inputs):

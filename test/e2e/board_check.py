@@ -161,7 +161,9 @@ class Project:
         expect(result.returncode == 2 and "no-such-vpp is not installed" in result.stderr, result.stderr)
 
     def vivado(self, part, script="board/vivado.tcl", **env):
-        ports = [f"{p['argument']} {p['direction']} {p['padded_bits']}" for p in self.ports]
+        ports = [f"{p['argument']} {p['direction']} {p['padded_bits']}" for p in self.ports if p["interface"] == "axis"]
+        ports += [f"m_axi_gmem_{p['argument']} memory 0" for p in self.ports if p["interface"] == "m_axi"]
+        ports += ["s_axi_control registers 0"] if any(p["interface"] != "axis" for p in self.ports) else []
         (self.path / f"{self.report['top']}_hls/hls/impl/ip").mkdir(parents=True, exist_ok=True)
         return run("tclsh", HERE / "vivado_stub.tcl", script, self.report["top"], part, *ports, cwd=self.path,
                    env=dict(os.environ, **env))
@@ -403,10 +405,37 @@ def main():
             stream_check.pin(found / "folding.json", pinned, lambda: True)
             card("xrt-stream", "--device=u50", "--fps=2000", "--weights=stream", f"--folding={pinned}")
 
+        def memory_board(key, part, model, *flags):
+            """Weights are in memories that registers tell of; results are the model's published ones."""
+            made[key] = one = Project(tools, folder / key, model / "model.onnx", *flags)
+            must_make(one.path, "libcsim.so")
+            given, wanted = model / "input.npy", np.load(model / "output.npy")
+            shape = next(port["shape"] for port in one.ports if port["direction"] == "out")
+            wanted = wanted.reshape(len(wanted) * shape[0], *shape[1:])
+            np.save(one.path / "expected.npy", wanted)
+            result = one.drive("--emulate", given, f"--output={one.path / 'z.npy'}", "--batch=3")
+            expect(result.returncode == 0, result.stderr)
+            expect(np.array_equal(np.load(one.path / "z.npy"), wanted), "emulated differs")
+            one.check_board(given)
+            env = dict(os.environ, PYTHONPATH=str(one.path / "modules"), MING_FAKE_PROJECT=str(one.path))
+            result = one.drive(given, env=dict(env, MING_FAKE_LACKS="CTRL"))
+            expect(result.returncode == 1 and "the accelerator has no register CTRL" in result.stderr, result.stderr)
+            one.check_vivado(part)
+
+        def streamed_board(key, model, *flags):
+            found, pinned = folder / f"{key}-found", folder / f"{key}.json"
+            must_run(tools / "ming", "compile", model / "model.onnx", "-o", found, *flags)
+            stream_check.pin(found / "folding.json", pinned, lambda: True)
+            memory_board(key, "xck26-sfvc784-2LV-c", model, "--weights=stream", f"--folding={pinned}", *flags)
+            for port in made[key].ports:
+                expect(port["interface"] == ("m_axi" if port.get("weights") else "axis"), port)
+
         cases = [("xrt-u250", lambda: card("xrt-u250", "--device=u250", "--fps=2000")),
                  ("xrt-weights", lambda: card("xrt-weights", "--device=u50", "--fps=2000", "--weights=load:512")),
-                 ("xrt-memory", lambda: card("xrt-memory", "--device=u50", "--fps=2000", "--weights=load:512", "--weights-interface=m_axi")),
                  ("xrt-stream", streamed),
+                 ("pynq-stream", lambda: streamed_board("pynq-stream", SMALL, "--fps=2000")),
+                 ("pynq-axilite", lambda: memory_board("pynq-axilite", "xck26-sfvc784-2LV-c", SMALL, "--weights=load:8",
+                                                       "--weights-interface=axilite")),
                  ("pynq-z2", lambda: whole("pynq-z2", "xc7z020-1clg400c", "--device=pynq-z2")),
                  ("errors", lambda: check_driver_errors(project("pynq-z2", "--device=pynq-z2"), folder)),
                  ("wrong", lambda: check_wrong_scripts(project("pynq-z2", "--device=pynq-z2"), "xc7z020-1clg400c")),
@@ -415,6 +444,12 @@ def main():
                  ("hostile", lambda: check_hostile(tools, folder)),
                  ("refused", lambda: check_refusals(tools, folder)),
                  ("stale", lambda: check_stale(tools, folder))]
+        if options.models:
+            cases += [("xrt-memory", lambda: card("xrt-memory", "--device=u50", "--fps=2000", "--weights=load:512",
+                                                  "--weights-interface=m_axi")),
+                      ("pynq-memory", lambda: memory_board("pynq-memory", "xc7z020-1clg400c", SMALL, "--device=pynq-z2",
+                                                           "--weights=load:32", "--weights-interface=m_axi")),
+                      ("pynq-two-layers", lambda: streamed_board("pynq-two-layers", pathlib.Path(options.models) / "two_layers"))]
         for network, flags in NETWORKS if options.models else ():
             model = pathlib.Path(options.models) / network
 

@@ -1,6 +1,7 @@
 """Stands for the package pynq in tests of driver.py: DMAs that behave as an AXI DMA without scatter
 gather does, in front of the C simulation. A receiving transfer ends at TLAST, so it takes one frame; a
-transfer is of a buffer that was allocated, and flushed since it was written."""
+transfer is of a buffer that was allocated, and flushed since it was written. What the accelerator reads of
+memory itself is where its registers say, and it works once it is started."""
 import ctypes
 import json
 import os
@@ -26,8 +27,51 @@ class Buffer(np.ndarray):
         pass
 
 
+allocated = {} # by address
+
+
 def allocate(shape, dtype):
-    return np.full(shape, 0xAA, dtype).view(Buffer)
+    buffer = np.full(shape, 0xAA, dtype).view(Buffer)
+    buffer.device_address = 0x8_7000_0000 + 0x100_0000 * len(allocated)
+    allocated[buffer.device_address] = buffer
+    return buffer
+
+
+class Accelerator:
+    """Registers: of a memory two that tell its address; memories inside begin at a power of two."""
+
+    def __init__(self, ports):
+        self.names, self.written, self.is_started = {"CTRL": {"address_offset": 0}}, {}, False
+        self.ports, at = ports, 0x10
+        for port in ports:
+            if port["interface"] == "m_axi":
+                for half in (1, 2):
+                    self.names[f"{port['argument']}_{half}"] = {"address_offset": at}
+                    at += 4 if half == 1 else 8
+            elif port["interface"] == "s_axilite":
+                at = 1 << max(at - 1, port["frame_bytes"] - 1).bit_length()
+                self.names["Memory_" + port["argument"]] = {"address_offset": at}
+                at *= 2
+        self.names.pop(os.environ.get("MING_FAKE_LACKS"), None)
+
+    def write(self, offset, value):
+        assert type(value) is int and offset % 4 == 0 and 0 <= value < 1 << 32 and not self.is_started
+        if offset == 0:
+            assert value == 0x81
+            self.contents = {p["argument"]: self.read(p) for p in self.ports if p["interface"] != "axis"}
+            self.is_started = True
+        self.written[offset] = value
+
+    def read(self, port):
+        name, size = port["argument"], port["frame_bytes"]
+        if port["interface"] == "s_axilite":
+            base = self.names["Memory_" + name]["address_offset"]
+            words = [self.written[base + at] for at in range(0, size, 4)]
+            return b"".join(word.to_bytes(4, "little") for word in words)[:size]
+        low, high = (self.written[self.names[f"{name}_{half}"]["address_offset"]] for half in (1, 2))
+        buffer = allocated[high << 32 | low]
+        assert buffer.clean and buffer.nbytes == size
+        return bytes(buffer.reshape(-1))
 
 
 class Channel:
@@ -72,14 +116,24 @@ class Overlay:
         self.sent = {p["argument"]: b"" for p in ports}
         self.wanted = {}
         for port in ports:
-            setattr(self, "dma_" + port["argument"], Dma(self, port))
+            if port["interface"] == "axis":
+                setattr(self, "dma_" + port["argument"], Dma(self, port))
+        self.registers = Accelerator(ports)
+        if any(port["interface"] != "axis" for port in ports):
+            self.accel, self.ip_dict = self.registers, {"accel": {"registers": self.registers.names}}
+        else:
+            self.registers.contents, self.registers.is_started = {}, True
 
     def step(self):
         """Runs a frame where all its bytes are there, and room for all results."""
         buffers = []
+        if not self.registers.is_started:
+            return
         for port in self.ports:
             name, size = port["argument"], port["frame_bytes"]
-            if port["direction"] == "out":
+            if name in self.registers.contents:
+                buffers.append(ctypes.create_string_buffer(self.registers.contents[name], size))
+            elif port["direction"] == "out":
                 if name not in self.wanted:
                     return
                 buffers.append(ctypes.create_string_buffer(size))

@@ -2,6 +2,7 @@
 # written here of Vivado (UG835, UG994, PG021, PG082, PG201, PG247), and the design that they make is
 # checked at the end. Nothing here is taken from the script.
 #     tclsh vivado_stub.tcl SCRIPT TOP PART {port direction bits}...
+# directions: in and out of streams, memory of what the accelerator reads itself, registers.
 # MING_STUB_LACKS names what is not there: board, ip, run. Ends with "design: ..." or an error.
 set script [lindex $argv 0]
 set top [lindex $argv 1]
@@ -204,7 +205,7 @@ proc pins {cell way} {
             if {[value_of $cell c_include_$one]} { lappend pins m_axi_${one}_aclk }
         }
     }
-    if {$cell eq "accel" && $way eq "in"} {
+    if {$cell eq "accel" && $way eq "in" && [lsearch $::expected "* registers *"] < 0} {
         foreach pin {ap_start ap_continue} {
             if {[string first $pin $::start_pins] >= 0} { lappend pins $pin }
         }
@@ -235,6 +236,11 @@ proc interfaces {cell} {
         }
         *:hls:* {
             foreach port $::expected {
+                set kind [dict get {in stream out stream memory drives registers takes} [lindex $port 1]]
+                if {$kind ne "stream"} {
+                    lappend all [lindex $port 0] [list $kind mm]
+                    continue
+                }
                 lappend all [lindex $port 0] [list [expr {[lindex $port 1] eq "in" ? "takes" : "drives"}] [lindex $port 2]]
             }
             return $all
