@@ -32,8 +32,8 @@ bool to_sa_is_placed(const Op *generic, uint32_t operand, int channel)
     const Attr *attr = dense_of(generic, operand);
     const AffineMap *map = linalg_operand_map(generic, operand);
     int64_t extents[KERNEL_MAX_LOOPS];
-    if (!attr || dense_count(attr) == 1 || linalg_reduces(generic) ||
-        !has_plain_places(generic) || !linalg_loop_extents(generic, extents))
+    if (!attr || dense_count(attr) == 1 || linalg_reduces(generic) || !has_plain_places(generic) ||
+        !linalg_loop_extents(generic, extents))
         return false;
     for (uint32_t i = 0; i < map->dim_count; i++)
         if ((int)i != channel && extents[i] > 1 && map_uses_dim(map, i)) return true;

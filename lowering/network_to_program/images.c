@@ -121,7 +121,7 @@ void to_program_add_map_bytes(const Plan *plan, const Map *map, const Attr *valu
             int64_t channel = to_program_channel(&map->lanes, lane);
             uint64_t place = (uint64_t)(pixel % dims[1]) * lanes + lane;
             if (channel < 0) continue;
-            put_number(bytes, (uint64_t)(pixel / dims[1]) * row + place * stored,
-                       stored, dense_i64(value, pixel * dims[2] + channel));
+            put_number(bytes, (uint64_t)(pixel / dims[1]) * row + place * stored, stored,
+                       dense_i64(value, pixel * dims[2] + channel));
         }
 }
