@@ -306,11 +306,42 @@ static uint32_t reshaped_channels(const Lowering *lw, const Op *op)
     return rank - kept;
 }
 
+/* Whether windows are read of a value, or of what element-wise kernels make of it; also if uses are
+ * more than may be looked at. */
+static bool is_read_by_windows(const Value *value, uint32_t *budget)
+{
+    FOR_EACH_USE(use, value) {
+        const Op *user = use->owner;
+        bool is_map = user->def == LINALG(GENERIC) && !to_sa_reduces_constants(user);
+        if (*budget == 0) return true;
+        (*budget)--;
+        if (user->def == TENSOR(PAD) || user->def == TENSOR(INSERT_SLICE)) return true;
+        if (is_map && linalg_reduces(user)) return true;
+        if (is_map && user->result_count == 1 && is_read_by_windows(op_result(user, 0), budget))
+            return true;
+    }
+    return false;
+}
+
+/* Whether elements of a row become rows and columns, whose pixels no words are. */
+static bool makes_map(const Op *op)
+{
+    const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
+    uint32_t large = 0, budget = 10000;
+    if (from->u.shaped.rank != 2 || to->u.shaped.rank < 4) return false;
+    for (uint32_t i = 1; i < to->u.shaped.rank; i++) large += to->u.shaped.dims[i] > 1;
+    return large > 1 && is_read_by_windows(op_result(op, 0), &budget);
+}
+
 static bool add_reshape(Lowering *lw, const Op *op)
 {
     Extents to;
     Tensor *source = to_sa_tensor(lw, op_operand(op, 0));
     if (!source) return false;
+    if (makes_map(op))
+        return to_sa_refuse(op, "makes rows and columns of a row of elements, as a decoder does "
+                                "behind a dense layer: compile it for --architecture=dataflow, or "
+                                "the network behind it with that map as its input");
     uint32_t dims = reshaped_channels(lw, op);
     if (!extents_of(op_result(op, 0)->type, dims, &to))
         return to_sa_refuse(op, "reshapes to a batch");

@@ -143,12 +143,20 @@ static bool wanted_by_repeat(const Kernel *kernel, uint32_t operand, Layout *out
     return repeats;
 }
 
+static bool reduces_operand(const Kernel *kernel, const AffineMap *map)
+{
+    for (uint32_t loop = 0; loop < kernel->loop_count; loop++)
+        if (kernel->is_reduction[loop] && map_uses_dim(map, loop)) return true;
+    return false;
+}
+
 /* Where constants differ along one dimension of a tensor alone, that is its channels. False: they do not, or
  * along others. */
 static bool wanted_by_constants(const Kernel *kernel, uint32_t operand, Layout *out)
 {
     const AffineMap *map = linalg_operand_map(kernel->op, operand);
     int channel = -1;
+    if (map->result_count < 3 || reduces_operand(kernel, map)) return false;
     for (uint32_t r = 0; r < map->result_count; r++) {
         bool is_read = false;
         if (map->results[r]->kind != AFFINE_DIM) return false;
@@ -261,13 +269,6 @@ static bool repeats_in_place(const Kernel *kernel, const AffineMap *in, const Af
         if (!is_one && (loop < 0 || loop != loop_of_index(kernel, out->results[r]))) return false;
     }
     return true;
-}
-
-static bool reduces_operand(const Kernel *kernel, const AffineMap *map)
-{
-    for (uint32_t loop = 0; loop < kernel->loop_count; loop++)
-        if (kernel->is_reduction[loop] && map_uses_dim(map, loop)) return true;
-    return false;
 }
 
 /* What is no part of a reduction, as an element whose thresholds are counted, arrives in the order of the

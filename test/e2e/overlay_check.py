@@ -101,7 +101,7 @@ def placed(net, x):
     """A number for each place of a map, for each of its rows or for all of one channel."""
     shape = net.rng.choice([x.array.shape[1:], (x.array.shape[2], 1), x.array.shape[1:2] + (1, 1)])
     numbers = net.constant((net.numpy.integers(-20, 21, shape) / 8).astype(np.float32))
-    return activation(net, net.binary(net.rng.choice(["Add", "Mul"]), x, numbers))
+    return activation(net, net.binary("Add", x, numbers))
 
 
 def residual(net, x):
@@ -176,6 +176,8 @@ def transposed(net, x):
 def rearranged(net, x):
     """Channels that become pixels, or pixels that become channels, behind a convolution."""
     rng, (channels, height, width) = net.rng, x.array.shape[1:]
+    if min(height, width) < 2:
+        return x
     size = rng.randint(2, 3)
     is_deep = rng.random() < 0.4 or height * width * size * size > 400
     filters = rng.randint(1, 3) * (1 if is_deep else size * size)
@@ -202,6 +204,7 @@ def block(net, x):
     kind = net.rng.choice(["conv", "conv", "conv", "pool", "residual", "concat", "excitation",
                            "nearest", "transposed", "rearranged", "counted", "placed"])
     if kind in ("counted", "placed"):
+        x = activation(net, convolution(net, x, keep=True))  # whose channels nobody else tells
         return (counted if kind == "counted" else placed)(net, x)
     if kind == "rearranged":
         x = rearranged(net, x)
