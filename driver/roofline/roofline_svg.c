@@ -27,13 +27,20 @@ static double power_below(double value)
     return pow(10, floor(log10(value)));
 }
 
+/* A logarithm has no place for 0, which is what a device without DSP slices computes in floats. */
+static void widen(double gops, double *least, double *most)
+{
+    if (gops <= 0) return;
+    *least = *least > 0 ? fmin(*least, gops) : gops;
+    *most = fmax(*most, gops);
+}
+
 static Axes find_axes(const Roofline *r)
 {
-    double least = r->gops, most = r->gops, x = r->intensity > 0 ? r->intensity : 1;
-    for (uint32_t i = 0; i < r->peak_count; i++) {
-        least = fmin(least, r->peaks[i].gops);
-        most = fmax(most, r->peaks[i].gops);
-    }
+    double least = 0, most = 0, x = r->intensity > 0 ? r->intensity : 1;
+    widen(r->gops, &least, &most);
+    for (uint32_t i = 0; i < r->peak_count; i++) widen(r->peaks[i].gops, &least, &most);
+    if (least == 0) least = most = 1;
     double ridge = r->bandwidth > 0 ? most / r->bandwidth : x;
     return (Axes){power_below(fmin(x, r->bandwidth > 0 ? least / r->bandwidth : x) / 1.5),
                   power_below(fmax(x, ridge) * 1.5) * 10, power_below(least / 1.5),
@@ -84,6 +91,7 @@ static void add_peaks(StrBuf *out, const Roofline *r, const Axes *a)
     double label = HEIGHT;
     for (uint32_t i = 0; i < r->peak_count; i++) {
         const RooflinePeak *peak = &r->peaks[i];
+        if (peak->gops <= 0) continue;
         double from = r->bandwidth > 0 ? fmax(peak->gops / r->bandwidth, a->x_low) : a->x_low;
         double y = y_of(a, peak->gops);
         add_line(out, x_of(a, from), y, LEFT + PLOT_WIDTH, y,
@@ -108,7 +116,7 @@ static void add_memory(StrBuf *out, const Roofline *r, const Axes *a)
 
 static void add_point(StrBuf *out, const Roofline *r, const Axes *a)
 {
-    if (r->intensity <= 0) return;
+    if (r->intensity <= 0 || r->gops <= 0) return;
     strbuf_printf(out,
                   "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"#00805c\"><title>%.1f operations "
                   "per byte, %.1f GOP/s</title></circle>\n",
