@@ -20,16 +20,30 @@ static bool batch_map(Op *op, Value *map, int64_t images)
     return true;
 }
 
+/* A map that is always the same is so for each image. */
+static void repeat_value(Pass *pass, Op *input, int64_t images)
+{
+    const Attr *value = op_attr(input, "value");
+    if (!value) return;
+    const int64_t count = dense_count(value);
+    int64_t *values = ARENA_ARRAY(&pass->scratch, int64_t, count * images);
+    for (int64_t i = 0; i < images; i++) dense_i64_row(value, 0, (size_t)count, values + i * count);
+    op_set_attr(input, "value",
+                attr_dense_i64(op_result(input, 0)->type, values, (size_t)(count * images)));
+}
+
 static void multiply(Op *op, const char *name, int64_t images)
 {
     op_set_attr(op, name, attr_i64(op->ctx, images * sa_int(op, name, 1)));
 }
 
-static bool batch_op(Op *op, int64_t images)
+static bool batch_op(Pass *pass, Op *op, int64_t images)
 {
     if (sa_is_layer(op)) multiply(op, SA_ATTR_IMAGES, images);
     if (!sa_is_layer(op) && op_attr(op, SA_ATTR_TYPE)) multiply(op, SA_ATTR_FRAMES, images);
-    return op->result_count == 0 || batch_map(op, op_result(op, 0), images);
+    if (op->result_count > 0 && !batch_map(op, op_result(op, 0), images)) return false;
+    if (op->def == SA(INPUT)) repeat_value(pass, op, images);
+    return true;
 }
 
 static bool run(Pass *pass, Op *module)
@@ -40,7 +54,7 @@ static bool run(Pass *pass, Op *module)
         if (network->def != SA(NETWORK) || images == 1) continue;
         pass->unchanged = false;
         FOR_EACH_OP(op, region_entry(op_region(network, 0)))
-            if (!batch_op(op, images)) return false;
+            if (!batch_op(pass, op, images)) return false;
     }
     return true;
 }
