@@ -121,8 +121,8 @@ bool emit_pynq_design(Emitter *e, StrBuf *out)
     int64_t mhz =
         attr_dict_int(op_attr(e->module, DFG_ATTR_BUDGET), DFG_BUDGET_CLOCK_MHZ, CLOCK_DEFAULT_MHZ);
     strbuf_add_c(
-        out, "# What vivado.tcl must know of the design. A port: name, direction, bits of a beat;\n"
-             "# memories: interfaces through which it reads memory itself.\n");
+        out, "# What vivado.tcl must know of the design. A port: name, direction, bits of a beat.\n"
+             "# Memories: interfaces through which it reads memory itself.\n");
     add_setting(out, "top", e->top_name);
     add_setting(out, "part", emit_arena_printf(&e->arena, "%.*s", STR_ARG(part)));
     add_setting(out, "board_pattern", board_pattern(e));

@@ -188,6 +188,8 @@ class Runner:
 
     def check(self, page, number, folder, text):
         command = adapt(page, text)
+        if command.startswith("meson setup build"):     # tests were built by whoever runs this
+            command = command.replace("meson setup build", "meson setup build -Dtests=disabled", 1)
         if self.built and command.startswith("meson setup build"):
             command = "ln -s ../tools-root build"
         if "builtin.module(…)" in command:
