@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts in emitted C++ what docs/emitted-code.md says it does not have.
 
-cpp_rules_check.py --tools=build/tools [--count=N]
+cpp_rules_check.py --tools=build/tools [--quick] [--count=N]
 
 Cases are the examples, the networks and kernels of MING_MODELS and MING_MLIR, and random kernels and
 graphs, streamed and through memories with loaded weights. Counted are
@@ -178,7 +178,8 @@ def run_case(tools, name, model, options):
 def cases(args, scratch):
     for name, model in named_models().items():
         is_large = model.stat().st_size > LARGE_FILE
-        for options in OPTIONS[:1] if is_large else OPTIONS:
+        some = OPTIONS[:0 if args.quick else 1] if is_large else OPTIONS[1:3] if args.quick else OPTIONS
+        for options in some:
             yield f"{name} {' '.join(options)}".strip(), model, options
     yield from random_models(scratch, args.seed, args.count, OPTIONS)
 
@@ -210,6 +211,7 @@ def main():
     parser.add_argument("--tools", type=pathlib.Path, required=True, help="folder of ming")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=10, help="random kernels, and graphs")
+    parser.add_argument("--quick", action="store_true", help="no large models, half of the options")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args()
     tools, failed, totals, refused = args.tools.resolve(), 0, collections.Counter(), 0
