@@ -140,8 +140,7 @@ static bool verify_weights(Op *op)
         return op_error(op, "weights must be %lld output x rows x columns x %lld input channels",
                         (long long)out[2], (long long)channels);
     if (dims[1] < 1 || dims[2] < 1) return op_error(op, "has a window without elements");
-    return (weights->kind == ATTR_DENSE && dense_is_complete(weights)) ||
-           op_error(op, "has weights without their elements");
+    return dense_is_complete(weights) || op_error(op, "has weights without their elements");
 }
 
 static bool is_operand_of(const Value *operand, const Value *result, int64_t images)

@@ -547,8 +547,8 @@ typedef struct DenseView {
     bool is_packed; /* i1, eight per byte */
 } DenseView;
 DenseView dense_view(const Attr *attr);
-/* Whether there are bytes for every element of a dense attribute; a resource's blob may be absent or
- * too short. */
+/* Whether an attribute is dense with bytes for every element; a resource's blob may be absent or too
+ * short. */
 bool dense_is_complete(const Attr *attr) MUST_CHECK;
 /* The bytes of one element, which must not be packed; dense_view_bit reads packed ones. */
 const uint8_t *dense_view_at(const DenseView *view, int64_t index);

@@ -288,6 +288,7 @@ DenseView dense_view(const Attr *attr)
 
 bool dense_is_complete(const Attr *attr)
 {
+    if (attr->kind != ATTR_DENSE) return false;
     DenseView view = dense_view(attr);
     size_t count = (size_t)dense_count(attr), bytes = view.elem->kind == TYPE_COMPLEX
                                                           ? dense_elem_bytes(view.elem)

@@ -14,6 +14,8 @@
 #include "lowering/linalg_to_sa/internal.h"
 #include "lowering/linalg_to_sa/linalg_to_sa.h"
 
+enum { MOST_COPIES = 1 << 16 };
+
 typedef struct Split {
     Op *func;
     int64_t batch;
@@ -48,7 +50,7 @@ static bool mixes(const Split *s, const Op *op)
 
 static bool has_equal_rows(const Split *s, const Attr *attr)
 {
-    if (attr->kind != ATTR_DENSE || !dense_is_complete(attr)) return false;
+    if (!dense_is_complete(attr)) return false;
     int64_t row = dense_count(attr) / s->batch;
     if (dense_view(attr).is_splat) return true;
     for (int64_t i = row; i < row * s->batch; i++)
@@ -75,17 +77,32 @@ static bool makes_alike(const Op *op)
     return linalg_is_structured(op) && linalg_init_count(op) == 1 && ignores_first(op);
 }
 
-/* Lets a value that no item gives be one: an empty tensor, a constant, or what a kernel makes alike. */
-static bool claim(Split *s, const Value *value)
+/* What a kernel that makes items alike begins with; NULL: a value is no such kernel's. */
+static const Value *alike_from(const Split *s, const Value *value)
 {
     const Op *op = value_def(value);
-    if (is_item(s, value)) return true;
-    if (!op || first_extent(value->type) != s->batch) return false;
-    const Attr *constant = fold_constant_of(value);
-    bool is_alike = op->def == TENSOR(EMPTY) || (constant && has_equal_rows(s, constant));
-    if (!is_alike && makes_alike(op)) is_alike = claim(s, op_operand(op, linalg_input_count(op)));
-    if (is_alike) add_item(s, value);
-    return is_alike;
+    bool is_alike =
+        op && !is_item(s, value) && first_extent(value->type) == s->batch && makes_alike(op);
+    return is_alike ? op_operand(op, linalg_input_count(op)) : NULL;
+}
+
+/* Lets a value that no item gives be one: an empty tensor, a constant, or what kernels make alike. */
+static bool claim(Split *s, const Value *value)
+{
+    const Value *start = value, *from;
+    while ((from = alike_from(s, start))) start = from;
+    if (!is_item(s, start)) {
+        const Op *op = value_def(start);
+        if (!op || first_extent(start->type) != s->batch) return false;
+        const Attr *constant = fold_constant_of(start);
+        if (op->def != TENSOR(EMPTY) && !(constant && has_equal_rows(s, constant))) return false;
+    }
+    for (; value != start; value = from) {
+        from = alike_from(s, value);
+        add_item(s, value);
+    }
+    add_item(s, start);
+    return true;
 }
 
 /* Ops that read items. */
@@ -264,20 +281,24 @@ static void apply(Pass *pass, const Split *s)
 }
 
 /* Values that readers may want in two ways get a copy for each reader: constants, empty tensors and
- * what kernels make of them, behind their readers first. */
-static void part_readers(Op *func)
+ * what kernels make of them, behind their readers first. Copies of kernels that read each other's
+ * results twice double with each kernel. False: they are more than may be. */
+static bool part_readers(Op *func)
 {
+    uint32_t copies = 0;
     for (Op *op = func_entry(func)->last; op; op = op->prev) {
         bool is_free =
             op->result_count == 1 && !op_has_trait(op, TRAIT_TERMINATOR) &&
             (op->def == TENSOR(EMPTY) || op_has_trait(op, TRAIT_CONSTANT_LIKE) || makes_alike(op));
         if (!is_free || first_extent(op_result(op, 0)->type) < 2) continue;
         while (op_result(op, 0)->uses && !value_has_one_use(op_result(op, 0))) {
+            if (copies++ == MOST_COPIES) return false;
             Builder b = builder_before(op);
             Op *copy = builder_insert(&b, op_clone(op, NULL));
             use_set(op_result(op, 0)->uses, op_result(copy, 0));
         }
     }
+    return true;
 }
 
 /* Rows, columns and channels behind the first dimension. */
@@ -313,7 +334,11 @@ static bool run_split(Pass *pass, Op *func)
     s.batch = first_extent(body->args[0]->type);
     if (s.batch < 2 || !has_batch(func, s.batch, &is_certain)) return true;
     pass->unchanged = false;
-    part_readers(func);
+    if (!part_readers(func))
+        return !is_certain || op_error(func,
+                                       "has a batch of %lld, and what all items share has "
+                                       "more than %d readers",
+                                       (long long)s.batch, MOST_COPIES);
     DiagHold hold;
     diag_hold_begin(&hold, func->ctx);
     bool ok = find_items(&s);

@@ -17,8 +17,8 @@ typedef struct MapKernel {
     uint32_t count;
     Layer *base; /* that it runs behind; of inputs[base_input] */
     uint32_t base_input;
-    PlacedConstants
-        placed[KERNEL_MAX_LOOPS]; /* of each operand that reads[] has though it is a constant */
+    /* Of each operand that reads[] has though it is a constant. */
+    PlacedConstants placed[KERNEL_MAX_LOOPS];
 } MapKernel;
 
 /* A tensor that only this kernel reads, reshapes between them included. */

@@ -273,7 +273,7 @@ const int64_t *payload_constants(Arena *arena, const Op *generic, uint32_t opera
     const AffineMap *map = linalg_operand_map(generic, operand);
     int64_t extents[KERNEL_MAX_LOOPS], loops[KERNEL_MAX_LOOPS] = {0};
     bool is_scalar = attr && attr->kind == ATTR_INTEGER;
-    bool is_dense = attr && attr->kind == ATTR_DENSE && dense_is_complete(attr);
+    bool is_dense = attr && dense_is_complete(attr);
     if (!is_scalar && !is_dense) return NULL;
     if (!type_is_integer(linalg_payload_type(value->type))) return NULL;
     if (!linalg_loop_extents(generic, extents)) return NULL;

@@ -14,7 +14,7 @@ enum { MOST_NUMBERS = 256 }; /* in a table */
 static const Attr *dense_of(const Op *generic, uint32_t operand)
 {
     const Attr *attr = fold_constant_of(op_operand(generic, operand));
-    bool is_dense = attr && attr->kind == ATTR_DENSE && dense_is_complete(attr);
+    bool is_dense = attr && dense_is_complete(attr);
     return is_dense && type_is_integer(type_elem(attr->type)) ? attr : NULL;
 }
 

@@ -85,9 +85,7 @@ static void choose_reading(Table *table, uint32_t width)
 static bool fill_table(const Numbers *n, const Op *extract, const Read *read, Table *table)
 {
     const Attr *attr = fold_constant_of(op_operand(extract, 0));
-    if (!attr || attr->kind != ATTR_DENSE || !dense_is_complete(attr) ||
-        !type_is_integer(type_elem(attr->type)))
-        return false;
+    if (!attr || !dense_is_complete(attr) || !type_is_integer(type_elem(attr->type))) return false;
     table->rows = read->channel_step ? n->channels : 1;
     table->length = read->length;
     table->values = ARENA_ARRAY(n->arena, int64_t, table->rows * table->length);

@@ -353,7 +353,7 @@ static uint32_t weight_leaf(const Window *w, Numbers *n)
 {
     const Attr *attr = fold_constant_of(op_operand(w->op, w->weights));
     if (attr->kind == ATTR_INTEGER) return number_const(n, attr_int_value(attr));
-    if (attr->kind != ATTR_DENSE || !dense_is_complete(attr) || dense_count(attr) < 1)
+    if (!dense_is_complete(attr) || dense_count(attr) < 1)
         return number_fail(n, "has weights without their elements");
     size_t count = (size_t)dense_count(attr);
     int64_t *values = ARENA_ARRAY(n->arena, int64_t, count);

@@ -7,7 +7,7 @@
 #include "ir/asm/print/print.h"
 #include "lowering/network_to_program/internal.h"
 
-enum { MOST_ROWS = UINT16_MAX };
+enum { MOST_ROWS = UINT16_MAX, MOST_CONSTANTS = 1 << 26 };
 
 static bool batch_map(Op *op, Value *map, int64_t images)
 {
@@ -21,15 +21,23 @@ static bool batch_map(Op *op, Value *map, int64_t images)
 }
 
 /* A map that is always the same is so for each image. */
-static void repeat_value(Pass *pass, Op *input, int64_t images)
+static bool repeat_value(Pass *pass, Op *input, int64_t images)
 {
     const Attr *value = op_attr(input, "value");
-    if (!value) return;
+    if (!value) return true;
+    const Type *type = op_result(input, 0)->type;
     const int64_t count = dense_count(value);
+    if (dense_view(value).is_splat) {
+        op_set_attr(input, "value", attr_dense_splat(type, dense_elem(value, 0)));
+        return true;
+    }
+    if (count > MOST_CONSTANTS / images)
+        return op_error(input, "has %lld constants for each of %lld images, more than %d",
+                        (long long)count, (long long)images, MOST_CONSTANTS);
     int64_t *values = ARENA_ARRAY(&pass->scratch, int64_t, count * images);
     for (int64_t i = 0; i < images; i++) dense_i64_row(value, 0, (size_t)count, values + i * count);
-    op_set_attr(input, "value",
-                attr_dense_i64(op_result(input, 0)->type, values, (size_t)(count * images)));
+    op_set_attr(input, "value", attr_dense_i64(type, values, (size_t)(count * images)));
+    return true;
 }
 
 static void multiply(Op *op, const char *name, int64_t images)
@@ -42,8 +50,7 @@ static bool batch_op(Pass *pass, Op *op, int64_t images)
     if (sa_is_layer(op)) multiply(op, SA_ATTR_IMAGES, images);
     if (!sa_is_layer(op) && op_attr(op, SA_ATTR_TYPE)) multiply(op, SA_ATTR_FRAMES, images);
     if (op->result_count > 0 && !batch_map(op, op_result(op, 0), images)) return false;
-    if (op->def == SA(INPUT)) repeat_value(pass, op, images);
-    return true;
+    return op->def != SA(INPUT) || repeat_value(pass, op, images);
 }
 
 static bool run(Pass *pass, Op *module)

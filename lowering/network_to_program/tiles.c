@@ -8,15 +8,10 @@ uint32_t to_program_trips(const Layer *layer, const Schedule *schedule, int dim)
     return dim == DIM_Y ? layer->images * trips : trips;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 uint32_t to_program_end(const Layer *layer, const Schedule *schedule, int dim, uint32_t begin)
 {
     uint32_t most = to_program_most(layer, dim);
-    return least(begin + schedule->tile[dim], (begin / most + 1) * most);
+    return (uint32_t)i64_min(begin + schedule->tile[dim], (begin / most + 1) * most);
 }
 
 void to_program_sums_range(const Layer *layer, int axis, const uint32_t range[2], uint32_t out[2])
