@@ -236,10 +236,11 @@ typedef struct CompileOptions {
     const char *head; /* what a network of ONNX operators gives in place of its results: "integers",
                          "argmax" or "topk=K"; NULL: its results */
     const char *folding; /* file of choices, no quotes or braces in its path; NULL: none is given */
-    bool has_memory_ports;         /* frames are in memories (m_axi), not streams */
-    bool has_dma_ports;            /* streams are those of DMAs; not with has_memory_ports */
-    bool loads_weights;            /* weights are loaded at start-up, not part of the bitstream */
-    int64_t weights_width;         /* bits of the port that loads them: 8, 16, 32 or 64; 0: 64 */
+    bool has_memory_ports; /* frames are in memories (m_axi), not streams */
+    bool has_dma_ports;    /* streams are those of DMAs; not with has_memory_ports */
+    bool loads_weights;    /* weights are loaded at start-up, not part of the bitstream */
+    int64_t
+        weights_width; /* bits of the port that loads them, a power of two from 8 to 512; 0: 64 */
     const char *weights_interface; /* of that port: "m_axi" or "axilite"; NULL: "axis" */
     bool streams_weights;          /* tables may stay in memory outside, from where they are read */
     bool shares_port;              /* to memory, of all that is streamed from there */

@@ -162,7 +162,10 @@ class Csim:
         """Of the weights of a port: by its name, which a lone stream's has not."""
         named = f"{self.top}_{port['argument']}.npy"
         names = [f"kernels/{named}", f"{self.top}_weights.npy" if port["interface"] == "axis" else named]
-        return next(path for path in map(self.folder.joinpath, names) if path.is_file())
+        for path in map(self.folder.joinpath, names):
+            if path.is_file():
+                return path
+        raise FileNotFoundError(f"{self.folder / names[-1]}, the weights of port '{port['name']}', is missing")
 
     def _weights(self):
         import numpy
