@@ -217,9 +217,12 @@ static void add_csim(const Emitter *e, StrBuf *out)
     emit_file_arguments(e, out);
     emit_template(e, out,
                   "\n\n"
-                  "TOP_cosim: TOP_cosim.cpp TOP_tb.cpp $(HEADERS)\n"
-                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_cosim.h TOP_cosim.cpp "
-                  "TOP_tb.cpp -o $@\n\n"
+                  "TOP_cosim: TOP_cosim.o TOP_cosim_tb.o\n"
+                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) TOP_cosim.o TOP_cosim_tb.o -o $@\n\n"
+                  "TOP_cosim.o: TOP_cosim.cpp $(HEADERS)\n"
+                  "\t$(CXX) $(CXXFLAGS) -Icsim -include csim/ming_cosim.h -c $< -o $@\n\n"
+                  "TOP_cosim_tb.o: TOP_tb.cpp $(HEADERS)\n"
+                  "\t$(CXX) $(CXXFLAGS) -Icsim -include csim/ming_cosim.h -c $< -o $@\n\n"
                   "libcsim.so: TOP.cpp TOP_lib.cpp $(HEADERS)\n"
                   "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -fPIC -fvisibility=hidden -shared "
                   "TOP.cpp TOP_lib.cpp -o $@\n\n"
@@ -264,7 +267,8 @@ static void add_vitis(const Emitter *e, StrBuf *out)
         "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
         "\t$(VITIS_RUN) --package $(HLS)\n\n"
         "clean:\n"
-        "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp libcsim.so $(OBJECTS) TOP_data.cfg TOP_hls");
+        "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp TOP_cosim.o TOP_cosim_tb.o libcsim.so "
+        "$(OBJECTS) TOP_data.cfg TOP_hls");
     emit_template(e, out, emit_has_trace(e) ? " TOP_tracing" : "");
     emit_template(e, out, e->options->rtl ? " TOP_rtlsim TOP_rtl synth.json synth.log" : "");
     emit_template(e, out, emit_has_emulation(e) ? " TOP_emulate TOP_cards.cpp" : "");

@@ -225,7 +225,7 @@ void emit_rtl_targets(const Emitter *e, StrBuf *out)
         "\n\n"
         "TOP_rtlsim: TOP_rtl_tb.cpp TOP_host.h $(wildcard csim/*.h) $(RTL)\n"
         "\t@$(call installed,$(VERILATOR),VERILATOR)\n"
-        "\t$(VERILATOR) --cc --exe --build -Wno-fatal $(VERILATOR_FLAGS) -Mdir TOP_rtl \\\n"
+        "\t$(VERILATOR) --cc --exe --build -j 0 -Wno-fatal $(VERILATOR_FLAGS) -Mdir TOP_rtl \\\n"
         "\t\t-CFLAGS \"-std=c++17 -I.. -I../csim\" -MAKEFLAGS \"OPT_FAST='$(VERILATOR_CXXFLAGS)' "
         "\\\n"
         "\t\tOPT_GLOBAL='$(VERILATOR_CXXFLAGS)' OPT_SLOW=-O0\" -F rtl/files.f \\\n"

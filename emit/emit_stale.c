@@ -281,9 +281,9 @@ static void remove_sources(const char *dir, Str old_top, const EmittedFiles *fil
                                           "_tb.cpp",   "_lib.cpp",    ".mir",        "_weights.npy",
                                           "_data.cfg", "_schedule.h", "_rtl_tb.cpp", "_emulate.cpp",
                                           "_trace.h"};
-    static const char *const products[] = {".o",         "_tb.o",   "_csim",    "_cosim",
-                                           "_cosim.cpp", "_rtlsim", "_rtl.log", "_emulate",
-                                           "_cards.cpp", "_tracing"};
+    static const char *const products[] = {".o",         "_tb.o",    "_csim",       "_cosim",
+                                           "_cosim.cpp", "_cosim.o", "_cosim_tb.o", "_rtlsim",
+                                           "_rtl.log",   "_emulate", "_cards.cpp",  "_tracing"};
     StrBuf name = {0}, path = {0};
     size_t count = COUNT_OF(sources);
     strbuf_printf(&name, "%.*s.h", STR_ARG(old_top));

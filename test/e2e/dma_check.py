@@ -19,7 +19,7 @@ from report_driver import pack
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SMALL = ROOT / "examples/small_cnn/model.onnx"
-VERILATOR = ("VERILATOR_CXXFLAGS=-O0",)
+VERILATOR = ("VERILATOR_CXXFLAGS=-O0", "VERILATOR_FLAGS=-MAKEFLAGS VM_PARALLEL_BUILDS=0")   # in one file
 WIDE = """func.func @f(%x: tensor<4x300xi5>) -> tensor<4x300xi5> {
   %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
     iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x300xi5>) outs(%x : tensor<4x300xi5>) {
