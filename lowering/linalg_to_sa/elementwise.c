@@ -154,12 +154,18 @@ static bool repeat_pixel(Lowering *lw, MapKernel *k)
     return true;
 }
 
-/* Constants that differ from place to place are read as a map. */
-static bool read_constants(Lowering *lw, MapKernel *k, uint32_t operand)
+/* Constants that differ from place to place are read as a map, all of a kernel's as one. */
+static bool read_constants(Lowering *lw, MapKernel *k)
 {
-    if (!to_sa_is_placed(k->op, operand, k->channel)) return true;
-    k->reads[operand] = to_sa_place_constants(lw, k->op, operand, &k->extents, &k->placed[operand]);
-    return k->reads[operand] && add_input(k, k->reads[operand], false);
+    uint32_t operands[KERNEL_MAX_LOOPS], count = 0;
+    for (uint32_t i = 0; i < linalg_input_count(k->op); i++)
+        if (linalg_reads_operand(k->op, i) && is_constant_operand(k->op, i) &&
+            to_sa_is_placed(k->op, i, k->channel))
+            operands[count++] = i;
+    if (count == 0 || k->reads[operands[0]]) return true;
+    Tensor *map = to_sa_place_constants(lw, k->op, operands, count, &k->extents, k->placed);
+    for (uint32_t i = 0; i < count; i++) k->reads[operands[i]] = map;
+    return map && add_input(k, map, false);
 }
 
 static bool read_inputs(Lowering *lw, MapKernel *k)
@@ -167,7 +173,7 @@ static bool read_inputs(Lowering *lw, MapKernel *k)
     for (uint32_t i = 0; i < linalg_input_count(k->op); i++) {
         if (!linalg_reads_operand(k->op, i)) continue;
         if (is_constant_operand(k->op, i)) {
-            if (!read_constants(lw, k, i)) return false;
+            if (!read_constants(lw, k)) return false;
             continue;
         }
         Tensor *tensor = to_sa_tensor(lw, op_operand(k->op, i));

@@ -199,9 +199,11 @@ typedef struct PlacedConstants {
     int64_t *values;
     size_t count; /* 0: themselves */
 } PlacedConstants;
-/* A map of the operand's constants at the places of the kernel's result. NULL: diagnosed. */
-Tensor *to_sa_place_constants(Lowering *lw, const Op *generic, uint32_t operand,
-                              const Extents *extents, PlacedConstants *placed) MUST_CHECK;
+/* A map of the constants of some operands at the places of the kernel's result: what an element means for
+ * an operand is in placed[operand]. NULL: diagnosed. */
+Tensor *to_sa_place_constants(Lowering *lw, const Op *generic, const uint32_t *operands,
+                              uint32_t operand_count, const Extents *extents,
+                              PlacedConstants *placed) MUST_CHECK;
 uint32_t to_sa_placed_number(Numbers *n, const PlacedConstants *placed, uint32_t element);
 /* slice.c: tensor.insert_slice and tensor.extract_slice. */
 bool to_sa_insert(Lowering *lw, const Op *op) MUST_CHECK;

@@ -1,6 +1,6 @@
 /* Constants that differ from place to place, as the divisors of means at the border of a map: a map that lies in
- * external memory with the program. Where the numbers do not fit a map it has their places in a table
- * of parameters.
+ * external memory with the program. Where the numbers do not fit a map, or a kernel has several of them,
+ * it has their places in a table of parameters, for each operand one.
  * Tests: lit/lowering/linalg_to_sa/places.mir, test/e2e/overlay_check.py */
 #include <stdlib.h>
 
@@ -67,28 +67,46 @@ static int64_t *spread_constants(Arena *arena, const Op *generic, uint32_t opera
     return values;
 }
 
-static int compare_numbers(const void *a, const void *b)
+/* What the operands have at a place of the result. */
+typedef struct Place {
+    const int64_t *values;
+    uint32_t count;
+    int64_t index;
+} Place;
+
+static int compare_places(const void *a, const void *b)
 {
-    const int64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
+    const Place *x = a, *y = b;
+    for (uint32_t i = 0; i < x->count; i++)
+        if (x->values[i] != y->values[i]) return x->values[i] > y->values[i] ? 1 : -1;
+    return 0;
 }
 
-/* Numbers in a table, and in their stead where they are. False: there are too many. */
-static bool number_places(Arena *arena, int64_t *values, int64_t count, PlacedConstants *placed)
+/* Each operand's numbers in a table, and in `values` the places in these that hold what all have at a place
+ * of the result. False: there are too many. */
+static bool number_places(Arena *arena, int64_t *const *columns, uint32_t columns_count,
+                          int64_t count, int64_t *values, PlacedConstants *const *placed)
 {
-    int64_t *sorted = ARENA_ARRAY(arena, int64_t, count);
-    for (int64_t i = 0; i < count; i++) sorted[i] = values[i];
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_numbers);
-    for (int64_t i = 0; i < count; i++)
-        if (i == 0 || sorted[i] != sorted[placed->count - 1]) sorted[placed->count++] = sorted[i];
-    placed->values = sorted;
-    if (placed->count > MOST_NUMBERS) return false;
+    Place *places = ARENA_ARRAY(arena, Place, count);
+    int64_t *rows = ARENA_ARRAY(arena, int64_t, count * columns_count), numbers = 0;
     for (int64_t i = 0; i < count; i++) {
-        const int64_t *found =
-            bsearch(&values[i], sorted, placed->count, sizeof *sorted, compare_numbers);
-        values[i] = found - sorted;
+        int64_t *row = rows + i * columns_count;
+        for (uint32_t c = 0; c < columns_count; c++) row[c] = columns[c][i];
+        places[i] = (Place){row, columns_count, i};
     }
-    return true;
+    qsort(places, (size_t)count, sizeof *places, compare_places);
+    for (int64_t i = 0; i < count; i++) {
+        bool is_new = i == 0 || compare_places(&places[i], &places[i - 1]) != 0;
+        if (is_new) places[numbers++].values = places[i].values;
+        values[places[i].index] = numbers - 1;
+    }
+    for (uint32_t c = 0; c < columns_count; c++) {
+        placed[c]->count = (size_t)numbers;
+        if (numbers > MOST_NUMBERS) continue;
+        placed[c]->values = ARENA_ARRAY(arena, int64_t, numbers);
+        for (int64_t i = 0; i < numbers; i++) placed[c]->values[i] = places[i].values[c];
+    }
+    return numbers <= MOST_NUMBERS;
 }
 
 static void find_range(const int64_t *values, int64_t count, Tensor *tensor)
@@ -116,26 +134,42 @@ static Value *build_map(Lowering *lw, const Op *generic, int64_t *values, const 
     return op_result(build(&b, SA(INPUT), NULL, 0, &type, 1, attrs, COUNT_OF(attrs)), 0);
 }
 
-Tensor *to_sa_place_constants(Lowering *lw, const Op *generic, uint32_t operand,
-                              const Extents *extents, PlacedConstants *placed)
+Tensor *to_sa_place_constants(Lowering *lw, const Op *generic, const uint32_t *operands,
+                              uint32_t operand_count, const Extents *extents,
+                              PlacedConstants *placed)
 {
     const int64_t count = extents->h * extents->w * extents->c;
-    Tensor *tensor = ARENA_NEW(lw->arena, Tensor);
+    int64_t *columns[KERNEL_MAX_LOOPS] = {0}, *values;
+    PlacedConstants *tables[KERNEL_MAX_LOOPS];
+    Tensor *tensor = ARENA_NEW(lw->arena, Tensor), all;
     *tensor = (Tensor){.extents = *extents,
-                       .width = type_width(type_elem(op_operand(generic, operand)->type))};
-    int64_t *values = spread_constants(lw->arena, generic, operand, count);
+                       .width = type_width(type_elem(op_operand(generic, operands[0])->type))};
+    for (uint32_t i = 0; i < operand_count; i++) {
+        tables[i] = &placed[operands[i]];
+        columns[i] = spread_constants(lw->arena, generic, operands[i], count);
+    }
+    values = columns[0];
     find_range(values, count, tensor);
-    const IntRange range = {tensor->lo, tensor->hi};
-    bool fits = to_sa_find_offset(lw, tensor->lo, tensor->hi, &tensor->offset);
-    if (!fits && number_places(lw->arena, values, count, placed)) {
-        find_range(values, count, tensor);
-        fits = to_sa_find_offset(lw, tensor->lo, tensor->hi, &tensor->offset);
+    all = *tensor;
+    for (uint32_t i = 1; i < operand_count; i++) {
+        find_range(columns[i], count, tensor);
+        all.lo = i64_min(all.lo, tensor->lo);
+        all.hi = i64_max(all.hi, tensor->hi);
+    }
+    bool fits =
+        operand_count == 1 && to_sa_find_offset(lw, tensor->lo, tensor->hi, &tensor->offset);
+    if (!fits) {
+        values = ARENA_ARRAY(lw->arena, int64_t, count);
+        if (number_places(lw->arena, columns, operand_count, count, values, tables)) {
+            find_range(values, count, tensor);
+            fits = to_sa_find_offset(lw, tensor->lo, tensor->hi, &tensor->offset);
+        }
     }
     if (!fits) {
         to_sa_refuse(generic,
                      "has %zu constants from %lld to %lld that differ from place to place, more "
                      "than activations of %u bits hold",
-                     placed->count, (long long)range.lo, (long long)range.hi, lw->size.act_bits);
+                     tables[0]->count, (long long)all.lo, (long long)all.hi, lw->size.act_bits);
         return NULL;
     }
     tensor->map = build_map(lw, generic, values, tensor);

@@ -118,6 +118,16 @@ bool layout_is_identity(const Layout *layout);
  * order of the elements would change, or reshape_read cannot read the op. */
 bool layout_of_reshaped(const Op *op, const Layout *source, Layout *out) MUST_CHECK;
 bool layout_before_reshape(const Op *op, const Layout *result, Layout *out) MUST_CHECK;
+/* Whether elements come in the same order: dimensions of one element may be anywhere. */
+bool layout_is_same_order(const Type *type, const Layout *a, const Layout *b);
+/* Whether a collapse_shape ends a move of elements from one dimension to another one, as depth to space is:
+ * an expand_shape is in front of it, with kernels between them that reduce nothing. */
+bool layout_ends_move(const Op *collapse);
+/* Whether an expand_shape begins such a move, or another order of the elements of the second dimension,
+ * which mostly is the model's channels. */
+bool layout_begins_move(const Op *expand);
+/* Whether an expand_shape splits the second dimension. */
+bool layout_splits_channels(const Op *expand);
 /* Whether the op is a slice, an insertion or a concatenation with constant parameters. */
 bool layout_is_move(const Op *op);
 /* The layout of such an op's result that follows from an operand's, and the reverse. The only

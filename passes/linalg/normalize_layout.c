@@ -126,8 +126,16 @@ static bool wanted_by_window(const Kernel *kernel, uint32_t operand, Layout *out
     return true;
 }
 
-/* Of a tensor whose elements are repeated behind its second dimension, which mostly is the model's
- * channels: channels behind the others. False: none is. */
+/* The second dimension behind the others. */
+static Layout channels_last(uint32_t rank)
+{
+    Layout layout = identity(rank);
+    for (uint32_t r = 1; r < rank; r++) layout.perm[r] = r + 1 < rank ? r + 1 : 1;
+    return layout;
+}
+
+/* Of a tensor whose elements are repeated behind its second dimension: channels behind the others. False:
+ * none is. */
 static bool wanted_by_repeat(const Kernel *kernel, uint32_t operand, Layout *out)
 {
     const AffineMap *map = linalg_operand_map(kernel->op, operand);
@@ -137,9 +145,7 @@ static bool wanted_by_repeat(const Kernel *kernel, uint32_t operand, Layout *out
         if (r < 2 && is_quotient) return false;
         repeats |= is_quotient;
     }
-    out->rank = map->result_count;
-    for (uint32_t r = 0; r < out->rank; r++)
-        out->perm[r] = r == 0 ? 0 : r + 1 < out->rank ? r + 1 : 1;
+    *out = channels_last(map->result_count);
     return repeats;
 }
 
@@ -299,12 +305,22 @@ static void want_of_generic(Chooser *c, const Op *op)
     }
 }
 
+/* Where moves are kept, they begin with channels behind the others, also with the only one. */
 static void want_of_reshape(Chooser *c, const Op *op)
 {
+    const Value *source = op_operand(op, 0);
     const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
+    const Layout last = channels_last(source->type->u.shaped.rank);
+    bool is_kept = c->keeps_moves && op->def == TENSOR(EXPAND_SHAPE) && has_layout(source);
     Layout layout;
-    if (wish && layout_before_reshape(op, wish, &layout))
-        remember(c, &c->wanted, op_operand(op, 0), &layout);
+    if (wish && layout_before_reshape(op, wish, &layout)) {
+        bool is_last =
+            is_kept && layout_is_same_order(source->type, &layout, &last) && layout_begins_move(op);
+        remember(c, &c->wanted, source, is_last ? &last : &layout);
+    } else if (is_kept && !ptrmap_get(&c->wanted, source) &&
+               ((wish && layout_splits_channels(op)) || layout_begins_move(op))) {
+        remember(c, &c->wanted, source, &last);
+    }
 }
 
 /* Of widths that are numbers; those that are values are in the order of the model. */
@@ -435,14 +451,21 @@ static void choose_move(Chooser *c, const Op *op)
             choose_initial(c, op_operand(op, i), &layout);
 }
 
+/* Where moves are kept, a map that is left of one pixel, or one channel, has its channels behind the others. */
 static void choose_reshape(Chooser *c, const Op *op)
 {
-    Layout source = layout_of(c, op_operand(op, 0)), layout;
-    const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
-    if (layout_of_reshaped(op, &source, &layout))
-        remember(c, &c->layouts, op_result(op, 0), &layout);
-    else if (wish && layout_before_reshape(op, wish, &layout)) /* its source will be copied */
-        remember(c, &c->layouts, op_result(op, 0), wish);
+    const Value *result = op_result(op, 0);
+    const Layout source = layout_of(c, op_operand(op, 0));
+    const Layout *wish = ptrmap_get(&c->wanted, result);
+    Layout layout;
+    if (layout_of_reshaped(op, &source, &layout)) {
+        const Layout last = wish ? *wish : channels_last(layout.rank);
+        bool is_last = c->keeps_moves && op->def == TENSOR(COLLAPSE_SHAPE) &&
+                       layout_is_same_order(result->type, &layout, &last) && layout_ends_move(op);
+        remember(c, &c->layouts, result, is_last ? &last : &layout);
+    } else if (wish && layout_before_reshape(op, wish, &layout)) { /* its source will be copied */
+        remember(c, &c->layouts, result, wish);
+    }
 }
 
 static void choose_layouts(Chooser *c, Block *body)
@@ -555,30 +578,6 @@ static void choose_all(Chooser *c, Block *body)
     }
 }
 
-static bool is_split(const Reshape *r, uint32_t narrow_dim)
-{
-    uint32_t parts = 0;
-    for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++)
-        parts += r->group[d] == narrow_dim && r->wide->u.shaped.dims[d] > 1;
-    return parts > 1;
-}
-
-/* Whether a collapse_shape ends a move of elements from one dimension to another one, as depth to space
- * is. */
-static bool ends_move(const Op *collapse)
-{
-    Reshape first, last;
-    const Op *op = value_def(op_operand(collapse, 0));
-    while (op && op->def == LINALG(GENERIC) && !linalg_reduces(op) && linalg_input_count(op) > 0)
-        op = value_def(op_operand(op, 0));
-    if (!op || !reshape_read(op, &first) || !first.expands || !reshape_read(collapse, &last) ||
-        first.narrow->u.shaped.rank != last.narrow->u.shaped.rank)
-        return false;
-    for (uint32_t d = 0; d < first.narrow->u.shaped.rank; d++)
-        if (is_split(&first, d) != is_split(&last, d)) return true;
-    return false;
-}
-
 /* Makes readers of tensors that do not stream in the order of their collapse_shape do without it;
  * true if any can. */
 static bool sink_collapses(const Chooser *c, Block *body)
@@ -587,7 +586,7 @@ static bool sink_collapses(const Chooser *c, Block *body)
     bool any = false;
     FOR_EACH_OP(op, body)
         if (op->def == TENSOR(COLLAPSE_SHAPE) && reshape_is(op) && !keeps_order(c, op) &&
-            !(c->keeps_moves && ends_move(op)))
+            !(c->keeps_moves && layout_ends_move(op)))
             *vec_push(&misfits) = op;
     for (size_t i = 0; i < misfits.len; i++) any |= layout_sink_collapse(misfits.data[i]);
     vec_free(&misfits);

@@ -1,8 +1,11 @@
 /* Propagation of layouts across a reshape, for normalize-layout. A reshape keeps the row-major
  * order, so the dimensions of a group must stream next to each other and in their order. Dimensions
- * of extent 1 do not affect the order and may be anywhere.
+ * of extent 1 do not affect the order and may be anywhere. Also, which reshapes belong to a move of elements
+ * from one dimension to another one.
  * Tests: lit/passes/linalg/normalize-layout-reshape.mir */
 #include "analysis/analysis.h"
+#include "dialects/linalg/linalg.h"
+#include "ir/core/core.h"
 #include "passes/linalg/internal.h"
 
 /* Narrow dimensions in the order in which the first of their members streams. */
@@ -54,4 +57,71 @@ bool layout_before_reshape(const Op *op, const Layout *result, Layout *out)
     if (r.expands) return layout_collapsed(&r, result, out);
     layout_expanded(&r, result, out);
     return true;
+}
+
+static bool is_split(const Reshape *r, uint32_t narrow_dim)
+{
+    uint32_t parts = 0;
+    for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++)
+        parts += r->group[d] == narrow_dim && r->wide->u.shaped.dims[d] > 1;
+    return parts > 1;
+}
+
+/* The expand_shape and the collapse_shape around kernels that reduce nothing. False: they are none, or
+ * change the rank. */
+static bool read_ends(const Op *expand, const Op *collapse, Reshape *first, Reshape *last)
+{
+    return expand && reshape_read(expand, first) && first->expands && collapse &&
+           reshape_read(collapse, last) && !last->expands &&
+           first->narrow->u.shaped.rank == last->narrow->u.shaped.rank;
+}
+
+static bool is_map_kernel(const Op *op)
+{
+    return op->def == LINALG(GENERIC) && op->result_count == 1 && !linalg_reduces(op) &&
+           linalg_input_count(op) > 0;
+}
+
+bool layout_ends_move(const Op *collapse)
+{
+    Reshape first, last;
+    const Op *op = value_def(op_operand(collapse, 0));
+    while (op && is_map_kernel(op)) op = value_def(op_operand(op, 0));
+    if (!read_ends(op, collapse, &first, &last)) return false;
+    for (uint32_t d = 0; d < first.narrow->u.shaped.rank; d++)
+        if (is_split(&first, d) != is_split(&last, d)) return true;
+    return false;
+}
+
+bool layout_begins_move(const Op *expand)
+{
+    Reshape first, last;
+    const Op *op = expand;
+    do {
+        if (!value_has_one_use(op_result(op, 0))) return false;
+        op = op_result(op, 0)->uses->owner;
+    } while (is_map_kernel(op));
+    return read_ends(expand, op, &first, &last) && first.narrow->u.shaped.rank > 2 &&
+           (is_split(&first, 1) || layout_ends_move(op));
+}
+
+bool layout_is_same_order(const Type *type, const Layout *a, const Layout *b)
+{
+    const int64_t *dims = type->u.shaped.dims;
+    for (uint32_t i = 0, j = 0; i < a->rank || j < b->rank;) {
+        if (i < a->rank && dims[a->perm[i]] == 1)
+            i++;
+        else if (j < b->rank && dims[b->perm[j]] == 1)
+            j++;
+        else if (i == a->rank || j == b->rank || a->perm[i++] != b->perm[j++])
+            return false;
+    }
+    return true;
+}
+
+bool layout_splits_channels(const Op *expand)
+{
+    Reshape reshape;
+    return reshape_read(expand, &reshape) && reshape.narrow->u.shaped.rank > 2 &&
+           is_split(&reshape, 1);
 }

@@ -189,6 +189,32 @@ def rearranged(net, x):
     return net.space_to_depth(x, size)
 
 
+def moved(net):
+    """A network's input whose channels become pixels, whose pixels become channels, or whose channels come in
+    another order, in front of all layers; or as it is."""
+    rng = net.rng
+    kind = rng.choice(["plain"] * 4 + ["deep", "wide", "shuffled"])
+    size, (height, width) = rng.randint(2, 3), (rng.choice([1, *range(3, 10), *range(3, 10)]) for _ in "hw")
+    channels = rng.randint(1, 9)
+    if kind == "wide":
+        channels, height, width = rng.randint(1, 3) * size * size, min(height, 5), min(width, 5)
+    elif kind == "deep":
+        height, width = size * rng.randint(1, 4), size * rng.randint(1, 4)
+    elif kind == "shuffled":
+        channels = size * rng.randint(2, 4)
+    x = net.quant(net.input((channels, height, width)), rng.choice([4, 8]), rounding="ROUND")
+    if kind == "plain":
+        return x
+    if kind == "wide":
+        x = net.depth_to_space(x, size, rng.choice(["DCR", "CRD"]))
+    elif kind == "deep":
+        x = net.space_to_depth(x, size)
+    else:
+        x = net.transpose(net.reshape(x, size, channels // size, height, width), 0, 2, 1, 3, 4)
+        x = net.reshape(x, channels, height, width)
+    return activation(net, net.conv(x, weight_of(net, (rng.randint(1, 8), x.array.shape[1], 1, 1))))
+
+
 def counted(net, x):
     """Thresholds that an element reaches, as FINN's MultiThreshold counts them: of each channel or of all."""
     rng, channels = net.rng, x.array.shape[1]
@@ -252,8 +278,7 @@ def generate(seed, index):
                       frames=rng.choice([2, 2, 3, 4]))
         if rng.random() < 0.3:
             net.batch = net.frames if net.frames == 3 else 2
-        shape = (rng.randint(1, 9), *(rng.choice([1, *range(3, 10), *range(3, 10)]) for _ in "hw"))
-        x = net.quant(net.input(shape), rng.choice([4, 8]), rounding="ROUND")
+        x = moved(net)
         for _ in range(rng.randint(1, 4)):
             x = block(net, x)
         if rng.random() < 0.5:
