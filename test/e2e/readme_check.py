@@ -190,7 +190,8 @@ class Runner:
         command = adapt(page, text)
         if command.startswith("meson setup build"):     # tests were built by whoever runs this
             command = command.replace("meson setup build", "meson setup build -Dtests=disabled", 1)
-        if self.built and command.startswith("meson setup build"):
+            command = f"export CFLAGS='-O0 -Wno-cpp'; {command}"    # half the time; FORTIFY warns of it
+        if self.built and "meson setup build" in command:
             command = "ln -s ../tools-root build"
         if "builtin.module(…)" in command:
             command = command.replace("builtin.module(…)", (folder / "pipeline.txt").read_text())
