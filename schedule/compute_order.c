@@ -1,7 +1,8 @@
 /* The order of a compute process's loops, which is that in which words arrive. Every stream brings
  * the loops of its dimensions in one order; the nest runs the loops of all streams in an order that
  * agrees with each of them. First come the counters of words, then the parts of a word that are
- * taken one after another, then the loops that no stream depends on.
+ * taken one after another, then the loops that no stream depends on. Those among them that the output
+ * has in front of a stream's loop run outside of it.
  *
  * A stream need not have all loops. While the loops inside its own run, its word is held. Where a
  * loop that it lacks runs outside one that it has, its words are wanted again: they are kept in a
@@ -178,48 +179,82 @@ static void add_parts(ComputeSchedule *sched, uint32_t loop)
     add_loop(sched, loop, parts.trip, parts.scale);
 }
 
-/* Counters of the words, then of the parts of a word. */
-static bool add_stream_loops(OrderBuild *b)
+static bool add_counter(OrderBuild *b, uint32_t loop)
 {
     ComputeSchedule *sched = b->sched;
-    for (uint32_t i = 0; i < b->order.count; i++) {
-        uint32_t loop = b->order.loops[i];
-        int64_t word = b->words[loop], extent = sched->kernel.extents[loop];
-        if (!word_holds(sched, loop, word, sched->unroll[loop]))
-            return op_error(sched->main, "unrolls loop %u by %lld, but words hold %lld", loop,
-                            (long long)sched->unroll[loop], (long long)word);
-        for (uint32_t s = 0; extent > word && s < sched->stream_count; s++)
-            if (has_loop(&b->streams[s].loops, loop)) sched->moves[s] |= 1u << sched->loop_count;
-        add_loop(sched, loop, extent / word, word);
+    int64_t word = b->words[loop], extent = sched->kernel.extents[loop];
+    if (!word_holds(sched, loop, word, sched->unroll[loop]))
+        return op_error(sched->main, "unrolls loop %u by %lld, but words hold %lld", loop,
+                        (long long)sched->unroll[loop], (long long)word);
+    for (uint32_t s = 0; extent > word && s < sched->stream_count; s++)
+        if (has_loop(&b->streams[s].loops, loop)) sched->moves[s] |= 1u << sched->loop_count;
+    add_loop(sched, loop, extent / word, word);
+    return true;
+}
+
+static void add_word_parts(OrderBuild *b, uint32_t loop)
+{
+    ComputeSchedule *sched = b->sched;
+    int64_t word = b->words[loop];
+    if (word == sched->kernel.extents[loop])
+        add_parts(sched, loop);
+    else
+        add_loop(sched, loop, word / sched->unroll[loop], sched->unroll[loop]);
+}
+
+/* Loops that no stream depends on, which the output has in front of dimension `end`. */
+static void add_free_loops(OrderBuild *b, uint32_t end)
+{
+    const AffineMap *out = sched_compute_output_map(b->sched);
+    for (uint32_t r = 0; r < end; r++) {
+        uint32_t loop = (uint32_t)out->results[r]->value;
+        if (!(b->placed >> loop & 1u)) add_parts(b->sched, loop);
+        b->placed |= 1u << loop;
     }
-    for (uint32_t i = 0; i < b->order.count; i++) {
-        uint32_t loop = b->order.loops[i];
-        int64_t word = b->words[loop];
-        if (word == sched->kernel.extents[loop])
-            add_parts(sched, loop);
-        else
-            add_loop(sched, loop, word / sched->unroll[loop], sched->unroll[loop]);
+}
+
+/* The output's dimension that is a loop, if loops that no stream depends on come before it; else 0. */
+static uint32_t dimension_behind_free(const OrderBuild *b, uint32_t loop)
+{
+    const AffineMap *out = sched_compute_output_map(b->sched);
+    int dim = map_result_of_dim(out, loop);
+    for (int r = 0; r < dim; r++) {
+        uint32_t before = (uint32_t)out->results[r]->value;
+        if (!(b->placed >> before & 1u) && b->sched->kernel.extents[before] > 1)
+            return (uint32_t)dim;
     }
+    return 0;
+}
+
+/* Counters of the words, then of the parts of a word; both in front of loops that no stream depends
+ * on, if such run outside of a stream's. */
+static bool add_stream_loops(OrderBuild *b)
+{
+    uint32_t done = 0; /* loops of the order whose parts are there */
+    for (uint32_t i = 0; i < b->order.count; i++) {
+        uint32_t dim = dimension_behind_free(b, b->order.loops[i]);
+        for (; dim > 0 && done < i; done++) add_word_parts(b, b->order.loops[done]);
+        add_free_loops(b, dim);
+        if (!add_counter(b, b->order.loops[i])) return false;
+    }
+    for (; done < b->order.count; done++) add_word_parts(b, b->order.loops[done]);
     return true;
 }
 
 /* Loops that no stream depends on: reductions, then the output's own in output order. */
-static void add_other_loops(ComputeSchedule *sched, uint32_t placed)
+static void add_other_loops(OrderBuild *b)
 {
-    const AffineMap *out = sched_compute_output_map(sched);
+    ComputeSchedule *sched = b->sched;
     for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
-        if (sched->kernel.is_reduction[i] && !(placed >> i & 1u)) add_parts(sched, i);
-    for (uint32_t r = 0; r < out->result_count; r++) {
-        uint32_t loop = (uint32_t)out->results[r]->value;
-        if (!(placed >> loop & 1u)) add_parts(sched, loop);
-    }
+        if (sched->kernel.is_reduction[i] && !(b->placed >> i & 1u)) add_parts(sched, i);
+    add_free_loops(b, sched_compute_output_map(sched)->result_count);
 }
 
 bool sched_compute_order(ComputeSchedule *sched)
 {
     OrderBuild b = {.sched = sched};
     if (!merge_streams(&b) || !add_stream_loops(&b)) return false;
-    add_other_loops(sched, b.placed);
+    add_other_loops(&b);
     return true;
 }
 

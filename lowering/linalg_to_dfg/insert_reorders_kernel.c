@@ -92,10 +92,39 @@ static Order parallel_order(const OrderFitting *f, const Order *order)
     return parallel;
 }
 
+/* Whether loops that no stream has may run outside of the order's innermost ones: the reductions are
+ * outside of both, so there are as many accumulators, and only words of the innermost are kept. */
+static bool puts_free_loops_outside(const OrderFitting *f, const Order *order)
+{
+    uint32_t next = order->count;
+    if (f->has_window) return false;
+    for (uint32_t i = f->out.count; i-- > 0;) {
+        if (!order_has(order, f->out.loops[i])) continue;
+        if (next == 0 || order->loops[--next] != f->out.loops[i]) return false;
+        if (i > 0 && !order_has(order, f->out.loops[i - 1])) break;
+    }
+    for (uint32_t i = next; i < order->count; i++)
+        if (f->kernel.is_reduction[order->loops[i]]) return false;
+    return next < order->count;
+}
+
+/* Parallel loops that streams have, in the order and as the output has them. */
+static bool agrees_with_output(const OrderFitting *f, const Order *order)
+{
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < order->count; i++) {
+        if (f->kernel.is_reduction[order->loops[i]]) continue;
+        while (next < f->out.count && f->out.loops[next] != order->loops[i]) next++;
+        if (next++ == f->out.count) return false;
+    }
+    return true;
+}
+
 static bool computes_in_order(const OrderFitting *f, const Order *order)
 {
     Order parallel = parallel_order(f, order);
-    return order_equal(&parallel, &f->out);
+    return order_equal(&parallel, &f->out) ||
+           (agrees_with_output(f, order) && puts_free_loops_outside(f, order));
 }
 
 /* Bare loops, each once, and constants where there is one element. */
