@@ -535,6 +535,15 @@ static void remark_reserve(const Op *design, const SearchOptions *first,
                   (long long)chosen->reserved_lut);
 }
 
+/* A frame of several images is for weights that are read once for all of them. */
+static void remark_images(const Op *design, int64_t images)
+{
+    const Op *top = emithls_top(design);
+    if (images > 1 && top && !op_attr(top, EMITHLS_ATTR_STREAMED))
+        op_remark(top, "no weights are read from memory, so a frame of %lld images saves nothing",
+                  (long long)images);
+}
+
 static void print_pipeline(const Compile *compile, const SearchOptions *search, bool has_tosa,
                            StrBuf *out)
 {
@@ -606,6 +615,7 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
     DseNeed need = {0};
     Compile compile = {options, target, NULL, verify_semantics_create(options->verify_semantics),
                        &need};
+    verify_semantics_take_images(compile.semantics, options->images);
     const bool has_tosa = driver_has_tosa(*module);
     const StageOptions front = stage_options(&compile, &chosen);
     ModelNotes *notes = driver_notes_begin(*module);
@@ -621,6 +631,7 @@ bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarg
                                              : best_design(&compile, *module, &chosen);
     verify_semantics_free(compile.semantics);
     if (design) remark_reserve(design, &options->search, &chosen);
+    if (design) remark_images(design, options->images);
     if (is_network && !design && need.least > 0)
         driver_advise(*module, options, target, need.kind, need.least);
     if (pipeline) print_pipeline(&compile, &chosen, has_tosa, pipeline);

@@ -232,7 +232,7 @@ typedef struct CompileOptions {
     const char
         *residual;    /* forms of residual blocks: "all", "none", or a list of "add", "reuse" and
                              "merge"; NULL: all */
-    int64_t images;   /* that a program of an overlay takes at once; 0: one */
+    int64_t images;   /* that a frame has, or a program of an overlay takes at once; 0: one */
     const char *head; /* what a network of ONNX operators gives in place of its results: "integers",
                          "argmax" or "topk=K"; NULL: its results */
     const char *folding; /* file of choices, no quotes or braces in its path; NULL: none is given */

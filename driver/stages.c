@@ -205,6 +205,18 @@ static bool add_images(StrBuf *out, const StageOptions *options)
     return options->compile->images > 1;
 }
 
+/* Checks and explorations compile without images. */
+static bool add_frame_images(StrBuf *out, const StageOptions *options)
+{
+    return options->compile && add_images(out, options);
+}
+
+static bool has_frame_images(StrBuf *out, const StageOptions *options)
+{
+    (void)out;
+    return options->compile && options->compile->images > 1;
+}
+
 static bool wants_memory_ports(StrBuf *out, const StageOptions *options)
 {
     (void)out;
@@ -295,12 +307,14 @@ static const Step steps[] = {
     {STAGE_STREAM | STAGE_NETWORK, NULL, &pass_cse, NULL},
     {STAGE_STREAM | STAGE_NETWORK, NULL, &pass_symbol_dce, NULL},
     {STAGE_STREAM | STAGE_NETWORK, on_functions, &pass_split_results, NULL},
+    {STAGE_STREAM, NULL, &pass_batch_images, add_frame_images},
     {STAGE_STREAM | STAGE_NETWORK, on_functions, &pass_stream_initials, NULL},
     {STAGE_STREAM, on_functions, &pass_narrow_integers, NULL},
     {STAGE_STREAM, on_functions, &pass_encode_levels, NULL},
     {STAGE_STREAM | STAGE_NETWORK, on_functions, &pass_canonicalize, NULL},
     {STAGE_STREAM, on_functions, &pass_normalize_layout, add_keep_going},
     {STAGE_NETWORK, on_functions, &pass_normalize_layout, add_keep_moves},
+    {STAGE_STREAM, on_functions, &pass_stream_batch_last, has_frame_images},
     {STAGE_STREAM, NULL, &pass_analyze_kernels, NULL},
     {STAGE_STREAM, on_functions, &pass_insert_reorders, add_keep_going},
     {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_to_dfg},

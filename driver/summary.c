@@ -116,6 +116,20 @@ static void add_share(StrBuf *out, size_t *line, const char *title, int64_t used
     strbuf_free(&share);
 }
 
+/* What a frame is, if it is several images. */
+static void add_images(const Op *design, int64_t clock, StrBuf *out)
+{
+    const Attr *images = op_attr(design, DFG_ATTR_IMAGES);
+    const Op *top = emithls_top(design);
+    if (!images || !top) return;
+    const int64_t cycles = frame_cycles(design, emithls_streamed_cycles(top));
+    strbuf_printf(out, "A frame is %lld images", (long long)attr_int_value(images));
+    if (cycles > 0)
+        strbuf_printf(out, ": %.1f images/s",
+                      (double)(attr_int_value(images) * clock) * 1000000 / (double)cycles);
+    strbuf_add_char(out, '\n');
+}
+
 static void add_streamed(const Op *design, int64_t clock, StrBuf *out)
 {
     const Op *top = emithls_top(design);
@@ -167,5 +181,6 @@ void driver_print_summary(const Op *design, const DeviceTarget *target, StrBuf *
                   figures(design, cost_names[rows[i].kind].key).sum * copies,
                   rows[i].total * cards);
     strbuf_add_char(out, '\n');
+    add_images(design, target->clock, out);
     add_streamed(design, target->clock, out);
 }

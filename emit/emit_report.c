@@ -512,6 +512,15 @@ static void add_activations(Emitter *e, JsonWriter *w)
     json_write_line(w, 2);
 }
 
+/* The images that a frame is, if they are several. */
+static void add_images(const Emitter *e, JsonWriter *w)
+{
+    const Attr *images = op_attr(e->module, DFG_ATTR_IMAGES);
+    if (!images) return;
+    json_member_count(w, "images", attr_int_value(images));
+    json_write_line(w, 2);
+}
+
 /* Weights that are read from memory, if there are any. */
 static void add_streamed(Emitter *e, JsonWriter *w)
 {
@@ -561,6 +570,7 @@ void emit_report(Emitter *e, StrBuf *out)
     add_choice(e, &w);
     add_totals(e, &w);
     add_timing(e, &w);
+    add_images(e, &w);
     add_streamed(e, &w);
     add_activations(e, &w);
     add_warnings(e, &w);

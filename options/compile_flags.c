@@ -2,6 +2,7 @@
  * Tests: lit/driver/ming-compile.mir, lit/tools/command-line.mir */
 #include <string.h>
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/sys/sys.h"
 #include "emit/kernels/kernels.h"
 #include "options/internal.h"
@@ -19,6 +20,7 @@ void compile_flags_init(CompileFlags *options)
                        .control = "chain",
                        .style = "stalled",
                        .max_text = EMIT_MAX_TEXT,
+                       .compile.images = 1,
                        .compile.search.fps = LIMIT_NOT_GIVEN};
 }
 
@@ -87,6 +89,10 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
          "The port of --weights=load: a stream (default), a memory outside that is read at "
          "start-up, or a memory inside that is written through AXI4-Lite; --weights=stream has "
          "m_axi",
+         NULL},
+        {"batch", FLAG_INT, &compile->images, "n",
+         "With --weights=stream: images that a frame has, for all of which dense layers read each "
+         "weight once; default 1",
          NULL},
         {"control", FLAG_CHOICE, &options->control, "chain|hs|none",
          "How frames are started: by ap_start, with ap_continue (default) or without it, or not at "
@@ -303,6 +309,16 @@ static bool check_loading(const CompileFlags *options, StrBuf *why)
                        options->control, kind);
 }
 
+static bool check_batch(const CompileFlags *options, StrBuf *why)
+{
+    const CompileOptions *compile = &options->compile;
+    if (compile->images < 1 || compile->images > DFG_MOST_IMAGES)
+        return flags_wrong(why, "--batch takes 1 to %d images", DFG_MOST_IMAGES);
+    return compile->images == 1 || compile->streams_weights ||
+           flags_wrong(why, "--batch is about weights that are read from memory, so it goes with "
+                            "--weights=stream");
+}
+
 static bool check_weights(const CompileFlags *options, StrBuf *why)
 {
     const CompileOptions *compile = &options->compile;
@@ -336,7 +352,7 @@ static bool check(const CompileFlags *options, StrBuf *why)
                                 "most 1000%%");
     if (options->compile.residual && !driver_residual_is_valid(options->compile.residual))
         return flags_wrong(why, "--residual takes all, none, or a list of add, reuse and merge");
-    if (!check_weights(options, why)) return false;
+    if (!check_weights(options, why) || !check_batch(options, why)) return false;
     if (strcmp(options->control, "chain") != 0 && strcmp(options->interface, "m_axi") == 0)
         return flags_wrong(why,
                            "--control=%s: registers start an accelerator with memories "

@@ -72,6 +72,7 @@ import                          import
 passes/common                   inline
 passes/linalg                   fold_unit fuse layout narrow parts
 passes/linalg/levels            level
+passes/linalg/kernels           batch
 passes/onnx                     decompose onnx_fold onnx_is_quant onnx_update quantize
 passes/tosa                     tosa_all_ones tosa_decompose tosa_rule
 passes/dfg                      load_table port_process stream_table

@@ -226,7 +226,7 @@ static bool check_options(const Tool *tool, CompileTool *options, const Texts *i
     const CompileFlags *flags = &options->flags;
     const bool has_one_way = driver_wants_cards(&flags->cards) || flags->anchors.len > 0 ||
                              flags->compile.colocated || options->place_svg ||
-                             options->dump_pipeline;
+                             options->dump_pipeline || flags->compile.images > 1;
     const bool chooses_mode = driver_chooses_mode(&flags->cards);
     if (chooses_mode && options->place_svg)
         return tool_error(tool, "error: --place-svg is about the dies of one card, so it goes with "

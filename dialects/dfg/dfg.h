@@ -78,6 +78,10 @@ enum {
  * DFG_COST keys that have a limit. Written by choose-unroll; read by target/fifo, emit, driver and
  * tools. */
 #define DFG_ATTR_BUDGET "dfg.budget"
+/* On the module: the images that a frame has, an i64; none for one. Written by batch-images; read by
+ * stream-batch-last, emit and driver. */
+#define DFG_ATTR_IMAGES "dfg.images"
+enum { DFG_MOST_IMAGES = 4096 };
 /* On the module: the warnings about its network, an array of strings. Written by driver/notes.c; read by
  * emit. */
 #define DFG_ATTR_WARNINGS "dfg.warnings"
@@ -206,6 +210,8 @@ const Attr *dfg_tensor(Context *ctx, Str name, const Type *type, const Attr *qua
 const Attr *dfg_tensors_add(const Attr *list, const Attr *tensor); /* list: NULL for an empty one */
 /* The value's dimension i was perm[i]; type: its new one. */
 const Attr *dfg_tensors_reorder(const Attr *list, const Type *type, const uint32_t *perm);
+/* Its first dimension, of one element, is that of so many images now. */
+const Attr *dfg_tensors_batch(const Attr *list, int64_t images);
 /* Its integers -1 and 1, or 0 and 1, are bits now. */
 const Attr *dfg_tensors_encode(const Attr *list, bool is_bipolar);
 /* Without those that read the integers without a sign. */

@@ -67,6 +67,35 @@ const Attr *dfg_tensors_reorder(const Attr *list, const Type *type, const uint32
     return change_each(list, reorder, &(Reorder){type, perm});
 }
 
+/* The list with as many in front as there are images; NULL: it does not begin with one. */
+static const Attr *with_images(const Attr *list, int64_t images)
+{
+    int64_t dims[2 * DFG_MAX_RANK];
+    size_t rank = 0;
+    if (!attr_int_list(list, dims, COUNT_OF(dims), &rank) || rank == 0 || dims[0] != 1) return NULL;
+    dims[0] = images;
+    return attr_i64_array(list->ctx, dims, (uint32_t)rank);
+}
+
+static const Attr *batch(const Attr *tensor, const void *how)
+{
+    const int64_t images = *(const int64_t *)how;
+    const Attr *shape = with_images(attr_dict_get_c(tensor, DFG_TENSOR_SHAPE), images);
+    const Attr *layout = attr_dict_get_c(tensor, DFG_TENSOR_LAYOUT);
+    if (!shape) return NULL;
+    tensor = set(tensor, DFG_TENSOR_SHAPE, shape);
+    if (!layout) return tensor;
+    const AffineExpr *first = layout->u.map->results[0];
+    const Attr *stream = with_images(attr_dict_get_c(tensor, DFG_TENSOR_STREAM), images);
+    bool stays = first->kind == AFFINE_DIM && first->value == 0;
+    return stays && stream ? set(tensor, DFG_TENSOR_STREAM, stream) : NULL;
+}
+
+const Attr *dfg_tensors_batch(const Attr *list, int64_t images)
+{
+    return change_each(list, batch, &images);
+}
+
 static bool is_signed(const Attr *quant)
 {
     const Attr *sign = quant ? attr_dict_get_c(quant, DFG_QUANT_SIGNED) : NULL;

@@ -12,6 +12,24 @@ static const AffineMap *stream_map(const ComputeSchedule *sched)
     return linalg_operand_map(sched->main, sched->stream_operand[0]);
 }
 
+/* The loop of the output's last dimension, if that is of the images of a frame (stream-batch-last); -1:
+ * it is another one. */
+static int last_image_loop(const ComputeSchedule *sched)
+{
+    const Op *module = op_parent(sched->process);
+    while (op_parent(module)) module = op_parent(module);
+    const Attr *images = op_attr(module, DFG_ATTR_IMAGES);
+    const AffineMap *out = sched_compute_output_map(sched);
+    if (!images || out->result_count < 2 || sched->stream_count == 0) return -1;
+    const int64_t *extents = sched->kernel.extents, count = attr_int_value(images);
+    const int64_t last = out->results[out->result_count - 1]->value, first = out->results[0]->value;
+    bool is_image = extents[last] == count && map_uses_dim(stream_map(sched), (uint32_t)last);
+    bool is_dense = !map_uses_dim(stream_map(sched), (uint32_t)first);
+    bool is_first =
+        sched->kernel.class == KERNEL_PURE_PARALLEL ? extents[first] == count : !is_dense;
+    return is_image && !is_first ? (int)last : -1;
+}
+
 /* Number of the map's results behind the loop's that are such loops. */
 static uint32_t place_from_inside(const ComputeSchedule *sched, const AffineMap *map, uint32_t loop,
                                   bool reduction)
@@ -33,6 +51,10 @@ static const char *parallel_name(const ComputeSchedule *sched, uint32_t loop)
     const AffineMap *out = sched_compute_output_map(sched);
     uint32_t rank = out->result_count;
     if (rank == 0 || sched->stream_count == 0) return "i";
+    const int image = last_image_loop(sched);
+    if (image >= 0 && (int)loop == image) return "image";
+    if (image >= 0 && affine_uses_dim(out->results[rank - 2], loop))
+        return map_uses_dim(stream_map(sched), loop) ? "c" : "oc";
     if (affine_uses_dim(out->results[rank - 1], loop))
         return map_uses_dim(stream_map(sched), loop) ? "c" : "oc";
     if (affine_uses_dim(out->results[0], loop)) return rank > 2 ? "n" : "row";
@@ -45,6 +67,8 @@ static const char *reduction_name(const ComputeSchedule *sched, uint32_t loop)
     static const char *const kernel[] = {"kx", "ky", "kz"};
     if (sched->stream_count == 0) return "r";
     const AffineMap *in = stream_map(sched);
+    if (last_image_loop(sched) >= 0)
+        in = map_get(in->ctx, in->dim_count, 0, in->result_count - 1, in->results);
     if (in->result_count && affine_uses_dim(in->results[in->result_count - 1], loop)) return "ic";
     uint32_t place = place_from_inside(sched, in, loop, true);
     return place < COUNT_OF(kernel) ? kernel[place] : "r";

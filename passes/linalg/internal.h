@@ -102,7 +102,7 @@ void narrow_check_bounds(Op *kernel);
 /* Parts of normalize-layout: normalize_layout.c chooses layouts, normalize_layout_reshape.c and
  * normalize_layout_move.c propagate them across reshapes and across slices, insertions and
  * concatenations, normalize_layout_sink.c moves reshapes out of the way, and
- * normalize_layout_apply.c rewrites the function.
+ * normalize_layout_apply.c rewrites the function, also for stream-batch-last.
  * Tests: lit/passes/linalg/normalize-layout.mir */
 
 enum { LAYOUT_MAX_RANK = 16 };

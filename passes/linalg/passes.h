@@ -11,6 +11,7 @@
 #include "ir/pass/pass.h"
 
 extern const PassDef pass_analyze_kernels;
+extern const PassDef pass_batch_images;
 extern const PassDef pass_convert_elementwise_to_linalg;
 extern const PassDef pass_encode_levels;
 extern const PassDef pass_linalg_fold_unit_extent_dims;
@@ -21,6 +22,7 @@ extern const PassDef pass_narrow_integers;
 extern const PassDef pass_normalize_layout;
 extern const PassDef pass_simplify_kernels;
 extern const PassDef pass_split_results;
+extern const PassDef pass_stream_batch_last;
 extern const PassDef pass_stream_initials;
 
 #endif

@@ -106,6 +106,8 @@ typedef struct VerifySemantics VerifySemantics;
 
 /* runs: random inputs per function. If it is 0, NULL, which the functions below take too. */
 VerifySemantics *verify_semantics_create(int64_t runs);
+/* Inputs are of so many frames, because a pass may make one frame of them (batch-images). */
+void verify_semantics_take_images(VerifySemantics *verify, int64_t images);
 void verify_semantics_free(VerifySemantics *verify);
 /* Hooks for the list RunOptions.hooks; NULL, which ends that list, if verify is NULL. */
 const PassHooks *verify_semantics_hooks(VerifySemantics *verify);

@@ -33,7 +33,7 @@ typedef struct Reference {
 
 struct VerifySemantics {
     PassHooks hooks;
-    int64_t runs;
+    int64_t runs, images;
     bool differs;
     size_t seen; /* functions met by one walk */
     VEC(Reference) references;
@@ -145,9 +145,24 @@ static double random_float(const Boundary *b, uint64_t *state)
     return (middle + random_unit(state) * reach) * b->scale / (double)b->divisor;
 }
 
-static bool random_array(const Boundary *b, uint64_t *state, uint64_t indices, Npy *out)
+/* An array of that many frames. */
+static bool new_input(const Boundary *b, int64_t frames, Npy *out)
 {
     if (!boundary_new_input(b, out)) return false;
+    if (frames == 1) return true;
+    Npy one = *out;
+    int64_t dims[NPY_MAX_RANK] = {1};
+    uint32_t rank = one.rank + (one.rank == 0);
+    for (uint32_t i = 0; i < one.rank; i++) dims[i] = one.dims[i];
+    bool ok = i64_mul(dims[0], frames, &dims[0]) && npy_init(out, one.kind, one.item, dims, rank);
+    npy_free(&one);
+    return ok;
+}
+
+static bool random_array(const Boundary *b, uint64_t *state, uint64_t indices, int64_t frames,
+                         Npy *out)
+{
+    if (!new_input(b, frames, out)) return false;
     for (int64_t i = 0; i < out->count; i++) {
         if (out->kind == 'f')
             npy_set_f64(out, i, random_float(b, state));
@@ -195,13 +210,32 @@ static int64_t count_frames(const RunSignature *s, const Npy *inputs)
     return least;
 }
 
-static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, const Npy *inputs,
+/* The array with the boundary's dimensions, where a pass has made one more of several frames. The data
+ * stays the array's. */
+static Npy reshaped(const Npy *npy, const Boundary *b)
+{
+    Npy result = *npy;
+    int64_t count;
+    const Type *type = b->tensor;
+    if (b->is_unranked || type->u.shaped.rank == npy->rank || !type_element_count(type, &count) ||
+        count != npy->count)
+        return result;
+    result.rank = type->u.shaped.rank;
+    for (uint32_t i = 0; i < result.rank; i++) result.dims[i] = type->u.shaped.dims[i];
+    return result;
+}
+
+static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, const Npy *arrays,
                        Npy *results)
 {
+    Npy *inputs = xcalloc(s->input_count + 1, sizeof *inputs);
+    for (uint32_t i = 0; i < s->input_count; i++) inputs[i] = reshaped(&arrays[i], &s->inputs[i]);
     int64_t frames = count_frames(s, inputs);
-    for (int64_t frame = 0; frame < frames; frame++)
-        if (!run_frame(func, s, interp, inputs, results, frame, frames)) return false;
-    return true;
+    bool ok = true;
+    for (int64_t frame = 0; ok && frame < frames; frame++)
+        ok = run_frame(func, s, interp, inputs, results, frame, frames);
+    free(inputs);
+    return ok;
 }
 
 static void sample_free(Sample *sample, const RunSignature *s)
@@ -226,7 +260,7 @@ static void sample_init(Sample *sample, const RunSignature *s)
 /* Draws inputs for which the function is defined; after some attempts integers are few and small,
  * which they must be where they select. */
 static bool draw_sample(const Op *func, const RunSignature *s, Interp *interp, uint64_t number,
-                        Sample *sample)
+                        int64_t images, Sample *sample)
 {
     enum { ATTEMPTS = 8 };
     for (uint64_t attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -235,7 +269,7 @@ static bool draw_sample(const Op *func, const RunSignature *s, Interp *interp, u
         bool ok = true;
         sample_init(sample, s);
         for (uint32_t i = 0; ok && i < s->input_count; i++)
-            ok = random_array(&s->inputs[i], &state, indices, &sample->inputs[i]);
+            ok = random_array(&s->inputs[i], &state, indices, images, &sample->inputs[i]);
         if (ok && run_arrays(func, s, interp, sample->inputs, sample->results)) return true;
         sample_free(sample, s);
     }
@@ -307,13 +341,14 @@ static void reference_free(Reference *reference, int64_t runs)
  * the interpreter's own limit holds, since passes make many ops of one. */
 #define MAX_STEPS ((int64_t)1 << 18)
 
-static bool fill_reference(const Op *func, const RunSignature *s, int64_t runs, Reference *out)
+static bool fill_reference(const Op *func, const RunSignature *s, int64_t runs, int64_t images,
+                           Reference *out)
 {
     Interp *interp = interp_create(func);
     bool ok = interp != NULL;
     if (ok) interp_limit_steps(interp, MAX_STEPS);
     for (int64_t i = 0; ok && i < runs; i++) {
-        ok = draw_sample(func, s, interp, (uint64_t)i, &out->samples[i]);
+        ok = draw_sample(func, s, interp, (uint64_t)i, images, &out->samples[i]);
         if (!ok) break;
         find_reach(func, s, interp, (uint64_t)i, &out->samples[i]);
         find_rounding(func, s, interp, (uint64_t)i, &out->samples[i]);
@@ -336,7 +371,7 @@ static void make_reference(VerifySemantics *v, const Op *func, const char *pass)
         reference.is_quantized = xcalloc(s.result_count + 1, sizeof *reference.is_quantized);
         for (uint32_t i = 0; i < s.result_count; i++)
             reference.is_quantized[i] = s.results[i].is_quantized;
-        ok = fill_reference(func, &s, v->runs, &reference);
+        ok = fill_reference(func, &s, v->runs, v->images, &reference);
     }
     capture_end(&capture);
     if (ok)
@@ -356,10 +391,15 @@ typedef struct Difference {
 } Difference;
 
 static bool equal_results(const Reference *reference, const RunSignature *s, const Sample *sample,
-                          const Npy *results, Difference *difference)
+                          Npy *results, int64_t images, Difference *difference)
 {
     for (uint32_t i = 0; i < reference->result_count; i++) {
-        const Npy *before = &sample->results[i], *after = &results[i];
+        const Npy *before = &sample->results[i];
+        Npy *after = &results[i];
+        if (images > 1 && after->count == before->count) {
+            after->rank = before->rank;
+            memcpy(after->dims, before->dims, sizeof after->dims);
+        }
         bool is_quantized = reference->is_quantized[i] || s->results[i].is_quantized;
         int64_t element =
             compare_results(before, after, is_quantized, sample->reach[i], sample->rounding[i]);
@@ -401,7 +441,7 @@ static void report_difference(const Op *func, const char *pass, const Difference
 
 /* The function on one sample's inputs. True also if it is not comparable any more. */
 static bool check_sample(const Op *func, const char *pass, const Reference *reference,
-                         const RunSignature *s, Interp *interp, int64_t run)
+                         const RunSignature *s, Interp *interp, int64_t run, int64_t images)
 {
     const Sample *sample = &reference->samples[run];
     Difference difference;
@@ -411,7 +451,7 @@ static bool check_sample(const Op *func, const char *pass, const Reference *refe
     capture_begin(&capture, func->ctx);
     bool ran = run_arrays(func, s, interp, sample->inputs, now.results);
     capture_end(&capture);
-    bool ok = ran && equal_results(reference, s, sample, now.results, &difference);
+    bool ok = ran && equal_results(reference, s, sample, now.results, images, &difference);
     if (!ran)
         diag_error(func->ctx, func->loc,
                    "pass '%s' changes the semantics of @%.*s: on random input %lld, %s", pass,
@@ -424,7 +464,7 @@ static bool check_sample(const Op *func, const char *pass, const Reference *refe
 }
 
 static bool check_function(const Op *func, const char *pass, const Reference *reference,
-                           int64_t runs)
+                           const VerifySemantics *v)
 {
     RunSignature s = {0};
     DiagCapture capture;
@@ -440,8 +480,8 @@ static bool check_function(const Op *func, const char *pass, const Reference *re
         ok = diag_error(func->ctx, func->loc,
                         "pass '%s' changes the number of arguments or results of @%.*s", pass,
                         STR_ARG(symbol_name(func)->str));
-    for (int64_t i = 0; interp && ok && i < runs; i++)
-        ok = check_sample(func, pass, reference, &s, interp, i);
+    for (int64_t i = 0; interp && ok && i < v->runs; i++)
+        ok = check_sample(func, pass, reference, &s, interp, i, v->images);
     interp_free(interp);
     free(s.inputs);
     strbuf_free(&capture.text);
@@ -476,8 +516,7 @@ static void refer(VerifySemantics *v, const Pass *pass, Op *func)
 static void compare(VerifySemantics *v, const Pass *pass, Op *func)
 {
     const Reference *reference = find_reference(v, symbol_name(func));
-    if (reference && !v->differs)
-        v->differs = !check_function(func, pass->def->name, reference, v->runs);
+    if (reference && !v->differs) v->differs = !check_function(func, pass->def->name, reference, v);
 }
 
 static const Op *outermost(const Op *op)
@@ -524,8 +563,14 @@ VerifySemantics *verify_semantics_create(int64_t runs)
     if (runs < 1) return NULL;
     VerifySemantics *v = xcalloc(1, sizeof *v);
     v->runs = runs;
+    v->images = 1;
     v->hooks = (PassHooks){.user = v, .before = before_pass, .after = after_pass};
     return v;
+}
+
+void verify_semantics_take_images(VerifySemantics *v, int64_t images)
+{
+    if (v && images > 1) v->images = images;
 }
 
 void verify_semantics_free(VerifySemantics *v)

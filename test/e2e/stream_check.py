@@ -7,7 +7,9 @@ random networks.
 A network is products of matrices, or convolutions and such a product, with weights of 1 to 8 bits.
 Its design is compiled; some of its tables are moved to memory by the folding file, for a bus of 64 to
 512 bits and ports of each kind. What `ming sim` gives, and the C++ of one in N, must be numpy's outputs
-exactly. The same network then loads its weights through a port of each kind. --models: networks with published outputs as well, all of whose tables are streamed.
+exactly. The same network then loads its weights through a port of each kind, and takes several images
+as a frame (--batch), for all of which dense layers read each bus word once. --models: networks with
+published outputs as well, all of whose tables are streamed.
 """
 import argparse
 import json
@@ -26,11 +28,12 @@ from network_builder import Network
 MODELS = ("two_layers", "resnet8_a8w8b16")
 
 
-def write_network(folder, rng):
-    """model.onnx, x.npy and y.npy."""
-    net = Network("streamed", rng, dyadic=True, frames=3)
+def write_network(folder, rng, frames=3):
+    """model.onnx, x.npy and y.npy; whether all layers are dense."""
+    net = Network("streamed", rng, dyadic=True, frames=frames)
     bits = rng.choice([1, 2, 3, 4, 6, 8])
-    if rng.random() < 0.5:
+    is_dense = rng.random() >= 0.5
+    if not is_dense:
         x = net.quant(net.input((rng.choice([1, 3, 8]), 6, 5)), rng.choice([1, 3]))
         for filters in (rng.choice([4, 9, 16]), rng.choice([5, 8])):
             kernel = rng.choice([1, 3])
@@ -48,6 +51,7 @@ def write_network(folder, rng):
     (folder / "model.onnx").write_bytes(net.encode())
     np.save(folder / "x.npy", net.source.array)
     np.save(folder / "y.npy", net.result.array)
+    return is_dense
 
 
 def pin(source, target, choose):
@@ -66,7 +70,7 @@ def pin(source, target, choose):
 class Check:
     def __init__(self, args, work):
         self.args, self.work = args, work
-        self.passed = self.failed = self.streamed = self.spread = self.loaded = 0
+        self.passed = self.failed = self.streamed = self.spread = self.loaded = self.batched = 0
 
     def run(self, *command):
         done = subprocess.run(list(map(str, command)), text=True, capture_output=True)
@@ -127,6 +131,44 @@ class Check:
             self.outputs(folder, "make", "-s", "-C", design, "csim", f"INPUT={frames[0]}",
                          f"OUTPUT={frames[1]}")
 
+    def batch_case(self, folder, rng, runs_csim):
+        """Two frames of several images, with random factors of the images' loops."""
+        ming, design = self.args.tools / "ming", folder / "batched"
+        images = rng.choice([2, 3, 4, 6])
+        is_dense = write_network(folder, rng, frames=2 * images)
+        flags = [f"--batch={images}", "--weights=stream", "--utilization=100",
+                 f"--interface={rng.choice(['axis', 'm_axi', 'dma'])}"]
+        self.run(ming, "compile", folder / "model.onnx", "-o", design, "--verify-semantics", *flags)
+        pinned = folder / "pinned.json"
+        pin(design / "folding.json", pinned, lambda: rng.random() < 0.8)
+        folding = json.loads(pinned.read_text())
+        layers = {}
+        for name, layer in folding["layers"].items():
+            if "weights" not in layer.get("storage", {}) or name.endswith("_epilogue"):
+                continue
+            factors = [rng.choice([f for f in range(1, n + 1) if n % f == 0]) for n in layer["loops"]]
+            if layer["loops"][0] == images and np.prod(factors) <= 64:
+                layer["unroll"] = factors
+            layers[name] = {key: layer[key] for key in ("layer", "loops", "unroll", "storage")}
+            layers[name]["storage"] = {"weights": layer["storage"]["weights"]}
+        pinned.write_text(json.dumps({"layers": layers}))
+        shutil.rmtree(design)
+        self.run(ming, "compile", folder / "model.onnx", "-o", design, f"--folding={pinned}", *flags)
+        report = json.loads((design / "report.json").read_text())
+        names = [port["name"] for port in report["ports"] if port.get("weights", False)]
+        if report.get("images") != images:
+            raise AssertionError(f"{report.get('images')} images, not {images}")
+        words = sum(np.load(next(design.glob(f"*_{name}.npy"))).size for name in names)
+        bits = report.get("streamed_weights", {}).get("memory_bits", 0)
+        if is_dense and not any("epilogue" in name for name in names) and bits != 64 * words:
+            raise AssertionError(f"a frame reads {bits} bits from memories of {64 * words}")
+        self.batched += is_dense and len(names) > 0
+        frames = folder / "x.npy", folder / "got.npy"
+        self.outputs(folder, ming, "sim", design, f"--input={frames[0]}", f"--output={frames[1]}")
+        for target in ("csim", "cosim") if runs_csim else ():
+            self.outputs(folder, "make", "-s", "-C", design, target, f"INPUT={frames[0]}",
+                         f"OUTPUT={frames[1]}")
+
     def binary_case(self, folder, rng):
         """The search leaves words of bits, which are counted, in memory where blocks are few."""
         ming, design = self.args.tools / "ming", folder / "design"
@@ -176,6 +218,8 @@ def main():
                         args.csim > 0 and i % args.csim == 0)
             check.check(f"seed {args.seed} network {i}, loaded", check.load_case, folder, rng,
                         args.csim > 0 and i % args.csim == 0)
+            check.check(f"seed {args.seed} network {i}, in batches", check.batch_case, folder, rng,
+                        args.csim > 0 and i % args.csim == 0)
             shutil.rmtree(folder)
         for name in MODELS if args.models else ():
             folder = work / name
@@ -185,9 +229,10 @@ def main():
                 shutil.copy(args.models / name / file, folder / ours)
             check.check(name, check.case, folder, random.Random(args.seed), True, args.csim > 0)
         check.check("binary", check.binary_case, work, random.Random(args.seed))
-        if args.count >= 8 and (check.streamed == 0 or check.spread == 0 or check.loaded == 0):
+        if args.count >= 8 and not all((check.streamed, check.spread, check.loaded, check.batched)):
             check.failed += 1
-            print("stream: no table was streamed, none through several ports, or none was loaded")
+            print("stream: no table was streamed, none through several ports, none was loaded, or none "
+                  "was read for several images")
     print(f"{check.passed} passed, {check.failed} failed")
     return 1 if check.failed else 0
 

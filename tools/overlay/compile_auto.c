@@ -68,9 +68,10 @@ bool tool_check_auto(const Tool *tool, const AutoFlags *options, bool is_auto, b
     if (!is_auto && !chooses_mode && options->choice)
         return tool_error(tool, "error: --choice is for --architecture=auto or --mode=auto");
     return !is_auto || !has_one_way ||
-           tool_error(tool, "error: --cards, --system, --anchor, --colocate, --place-svg and "
-                            "--dump-pass-pipeline are of accelerators, and --architecture=auto may "
-                            "take an overlay");
+           tool_error(tool,
+                      "error: --cards, --system, --anchor, --colocate, --place-svg, --batch "
+                      "and --dump-pass-pipeline are of accelerators, and --architecture=auto may "
+                      "take an overlay");
 }
 
 /* Sizes. */
