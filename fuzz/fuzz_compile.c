@@ -98,12 +98,18 @@ static void reference_free(Reference *r)
     driver_ports_free(&r->results);
 }
 
+static double tolerance_of(const PortFile *port)
+{
+    return compare_tolerance(type_elem(port->boundary.tensor));
+}
+
 static void widen_reach(const Op *func, Reference *r, uint64_t *state)
 {
     Reference shifted = {0};
     bool ok = init_ports(func, &shifted);
     for (uint32_t i = 0; ok && i < r->inputs.count; i++)
-        ok = compare_shift_input(&r->inputs.items[i].npy, state, &shifted.inputs.items[i].npy);
+        ok = compare_shift_input(&r->inputs.items[i].npy, tolerance_of(&r->inputs.items[i]), state,
+                                 &shifted.inputs.items[i].npy);
     OtherRounding rounding = {.state = *state};
     array_round_otherwise(&rounding);
     ok = ok && run_function(func, &shifted);
@@ -118,7 +124,7 @@ static void find_reach(const Op *func, Reference *r, uint64_t state)
     enum { SHIFTS = 4 };
     r->reach = xcalloc(r->results.count + 1, sizeof *r->reach);
     for (uint32_t i = 0; i < r->results.count; i++)
-        r->reach[i] = compare_reach(&r->results.items[i].npy);
+        r->reach[i] = compare_reach(&r->results.items[i].npy, tolerance_of(&r->results.items[i]));
     for (int i = 0; i < SHIFTS; i++) widen_reach(func, r, &state);
 }
 
@@ -242,7 +248,7 @@ static void take_device(Context *ctx, DeviceTarget *target)
     DeviceOptions options = DEVICE_OPTIONS_DEFAULTS;
     enum { AMPLE = 100000000 };
     options.limits = (Resources){AMPLE, AMPLE, AMPLE, AMPLE, AMPLE};
-    fuzz_check(driver_resolve_device(ctx, &options, silent, target), "no device", STR(""));
+    fuzz_check(driver_resolve_device(ctx, &options, fuzz_reports, target), "no device", STR(""));
 }
 
 static bool is_narrow_float(const Type *type)

@@ -23,8 +23,7 @@ void fuzz_folding(const uint8_t *data, size_t size)
     fuzz_write_file(data, size, path, sizeof path);
     Context *ctx = fuzz_context_take(&reused);
     Op *module = load_network(ctx, &text);
-    const DriverErrors silent = {.report = NULL};
-    fuzz_check(driver_resolve_device(ctx, &device, silent, &target), "no device", STR(""));
+    fuzz_check(driver_resolve_device(ctx, &device, fuzz_reports, &target), "no device", STR(""));
     const CompileOptions options = {.folding = path};
     size_t errors = diag_error_count(ctx);
     bool ok = driver_compile(&module, &options, &target, NULL);

@@ -47,7 +47,6 @@ static void place(const PartitionModel *model)
 void fuzz_partition(const uint8_t *data, size_t size)
 {
     static FuzzContext reused;
-    const DriverErrors silent = {.report = NULL};
     System *system = xcalloc(1, sizeof *system);
     PartitionPlatform *platform = xcalloc(1, sizeof *platform);
     PartitionModel model;
@@ -55,7 +54,7 @@ void fuzz_partition(const uint8_t *data, size_t size)
     char path[32];
     fuzz_write_file(data, size, path, sizeof path);
     Context *ctx = fuzz_context_take(&reused);
-    fuzz_check(driver_chain_cards(ctx, "u280", 2, true, silent, system), "no card", STR(""));
+    fuzz_check(driver_chain_cards(ctx, "u280", 2, true, fuzz_reports, system), "no card", STR(""));
     fuzz_check(partition_platform(ctx, system, platform, &why), "no platform", strbuf_str(&why));
     size_t errors = diag_error_count(ctx);
     bool ok = partition_read(ctx, str_from(path), platform, &model);

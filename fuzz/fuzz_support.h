@@ -3,6 +3,7 @@
 #ifndef MING_FUZZ_SUPPORT_H
 #define MING_FUZZ_SUPPORT_H
 
+#include "driver/driver.h"
 #include "fuzz/targets.h"
 #include "ir/asm/print/print.h"
 
@@ -25,6 +26,8 @@ void fuzz_forget_errors(void);
 /* The first error of the input that is run; empty: none so far. How many a user would have seen. */
 Str fuzz_first_error(void);
 size_t fuzz_error_count(void);
+/* What the driver reports is a first error, too. */
+extern const DriverErrors fuzz_reports;
 /* Whether the first error says that a pass changes results, or leaves IR that does not verify, where
  * that is known and has a reason. */
 bool fuzz_is_known_change(void);

@@ -11,4 +11,7 @@ void fuzz_mutate(Str bytes, Str other, uint64_t *state, StrBuf *out);
 /* The same of an ONNX file, which as a rule stays one: attributes, types, data and nodes change. */
 void fuzz_mutate_onnx(Str bytes, Str other, uint64_t *state, StrBuf *out);
 
+/* A module, or one function of it, with other element types: i16 for i8, f64 for f32. */
+void fuzz_mutate_types(Str text, uint64_t *state, StrBuf *out);
+
 #endif

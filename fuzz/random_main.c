@@ -5,11 +5,13 @@
  *     --seed=N  --count=N  --seconds=S       how many inputs, or for how long; default 1000
  *     --prefix=N                             random bytes in front of each file
  *     --mutate=P                             percent of the files that are changed; default 0
+ *     --types=P                              percent that get other element types; default 0
  *     --keep=DIR                             where inputs that fail are left; default none
  *
  * Inputs run in a worker process. When it crashes, aborts, leaks or takes more than LIMIT_SECONDS
  * of processor time for one input, the input is named and another worker goes on behind it. The
- * last line counts inputs: N passed, N failed. */
+ * last line counts inputs: N passed, N failed; the one before it says what they took. SIGINT and
+ * SIGTERM end a run behind the input that runs. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -56,7 +59,7 @@ typedef struct Options {
     const char *name, *keep;
     FuzzTarget *target;
     uint64_t seed;
-    int64_t count, seconds, prefix, mutate;
+    int64_t count, seconds, prefix, mutate, types;
 } Options;
 
 typedef VEC(StrBuf) Files;
@@ -65,7 +68,16 @@ typedef VEC(StrBuf) Files;
 typedef struct Shared {
     volatile int64_t next;    /* number of the input that runs, or would be next */
     volatile int64_t checked; /* inputs before it do not leak */
+    volatile sig_atomic_t is_stopped;
 } Shared;
+
+static Shared *shared; /* by the handler of signals, too */
+
+static void stop(int signal)
+{
+    (void)signal;
+    shared->is_stopped = 1;
+}
 
 static void fail(const char *what, const char *subject)
 {
@@ -109,21 +121,31 @@ static void add_path(Files *files, const char *path)
         add_file(files, path);
 }
 
+static bool is_chosen(int64_t percent, uint64_t *state)
+{
+    return (int64_t)(fuzz_random(state) % 100) < percent;
+}
+
 /* Appends input number `number`: random bytes, and a file that may be changed. */
 static void make_input(const Options *o, const Files *files, int64_t number, StrBuf *out)
 {
     uint64_t state = o->seed * UINT64_C(0x100000001b3) + (uint64_t)number;
     fuzz_random(&state);
     for (int64_t i = 0; i < o->prefix; i++) strbuf_add_char(out, (char)fuzz_random(&state));
+    StrBuf retyped = {0};
     Str file = strbuf_str(&files->data[fuzz_random(&state) % files->len]);
-    bool changes = (int64_t)(fuzz_random(&state) % 100) < o->mutate;
-    if (!changes) {
-        strbuf_add_str(out, file);
-        return;
+    if (is_chosen(o->types, &state)) {
+        fuzz_mutate_types(file, &state, &retyped);
+        file = strbuf_str(&retyped);
     }
-    Str other = strbuf_str(&files->data[fuzz_random(&state) % files->len]);
-    bool is_onnx = o->target == fuzz_onnx || o->target == fuzz_compile;
-    (is_onnx ? fuzz_mutate_onnx : fuzz_mutate)(file, other, &state, out);
+    if (is_chosen(o->mutate, &state)) {
+        Str other = strbuf_str(&files->data[fuzz_random(&state) % files->len]);
+        bool is_onnx = o->target == fuzz_onnx || o->target == fuzz_compile;
+        (is_onnx ? fuzz_mutate_onnx : fuzz_mutate)(file, other, &state, out);
+    } else {
+        strbuf_add_str(out, file);
+    }
+    strbuf_free(&retyped);
 }
 
 /* The worker. */
@@ -135,17 +157,17 @@ static void limit_time(int seconds)
 }
 
 /* Ends the process when an input since the last call leaks. */
-static void check_leaks(Shared *shared)
+static void check_leaks(void)
 {
     if (FIND_LEAKS()) _exit(LEAK_STATUS);
     shared->checked = shared->next;
 }
 
-static void work(const Options *o, const Files *files, Shared *shared, time_t end, int interval)
+static void work(const Options *o, const Files *files, time_t end, int interval)
 {
     StrBuf input = {0};
-    for (; shared->next < o->count && time(NULL) < end; shared->next++) {
-        if (shared->next - shared->checked >= interval) check_leaks(shared);
+    for (; shared->next < o->count && time(NULL) < end && !shared->is_stopped; shared->next++) {
+        if (shared->next - shared->checked >= interval) check_leaks();
         strbuf_clear(&input);
         make_input(o, files, shared->next, &input);
         limit_time(LIMIT_SECONDS);
@@ -153,7 +175,7 @@ static void work(const Options *o, const Files *files, Shared *shared, time_t en
         limit_time(0);
     }
     strbuf_free(&input);
-    check_leaks(shared);
+    check_leaks();
     _exit(0);
 }
 
@@ -183,26 +205,25 @@ static void report(const Options *o, const Files *files, int64_t number, int sta
 }
 
 /* Runs a worker to its end; its status. */
-static int run_worker(const Options *o, const Files *files, Shared *shared, time_t end,
-                      int interval)
+static int run_worker(const Options *o, const Files *files, time_t end, int interval)
 {
     int status = 0;
     fflush(stdout);
     pid_t worker = fork();
     if (worker < 0) fail("fork", strerror(errno));
-    if (worker == 0) work(o, files, shared, end, interval);
+    if (worker == 0) work(o, files, end, interval);
     while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
     }
     return status;
 }
 
 /* The number of inputs that failed. */
-static int64_t run_all(const Options *o, const Files *files, Shared *shared)
+static int64_t run_all(const Options *o, const Files *files)
 {
     time_t end = o->seconds > 0 ? time(NULL) + o->seconds : (time_t)INT64_MAX;
     int64_t failures = 0;
     int interval = LEAK_INTERVAL, status;
-    while ((status = run_worker(o, files, shared, end, interval)) != 0) {
+    while ((status = run_worker(o, files, end, interval)) != 0) {
         bool leaks = WIFEXITED(status) && WEXITSTATUS(status) == LEAK_STATUS;
         if (leaks && interval > 1) { /* one of several, which run again one by one */
             interval = 1;
@@ -239,7 +260,7 @@ static void read_option(Options *o, const char *arg)
     else if (!read_number(arg, "--count=", &o->count) &&
              !read_number(arg, "--seconds=", &o->seconds) &&
              !read_number(arg, "--prefix=", &o->prefix) &&
-             !read_number(arg, "--mutate=", &o->mutate))
+             !read_number(arg, "--mutate=", &o->mutate) && !read_number(arg, "--types=", &o->types))
         fail("unknown option", arg);
 }
 
@@ -249,6 +270,16 @@ static void choose_target(Options *o, const char *name)
         if (strcmp(targets[i].name, name) == 0) o->target = targets[i].run;
     o->name = name;
     if (!o->target) fail("unknown target", name);
+}
+
+/* What the workers took. */
+static void print_time(const char *name)
+{
+    struct rusage used;
+    if (getrusage(RUSAGE_CHILDREN, &used) != 0) fail("getrusage", strerror(errno));
+    printf("%s: %lld inputs, %.1f s of processor time\n", name, (long long)shared->next,
+           (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+               1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec));
 }
 
 int main(int argc, char **argv)
@@ -262,10 +293,12 @@ int main(int argc, char **argv)
     for (; at < argc; at++) add_path(&files, argv[at]);
     if (files.len == 0) fail("no files", options.name);
     if (options.count < 0) options.count = options.seconds > 0 ? INT64_MAX : 1000;
-    Shared *shared =
-        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) fail("mmap", strerror(errno));
-    int64_t failures = run_all(&options, &files, shared);
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
+    int64_t failures = run_all(&options, &files);
+    print_time(options.name);
     printf("%lld passed, %lld failed\n", (long long)(shared->next - failures), (long long)failures);
     for (size_t i = 0; i < files.len; i++) strbuf_free(&files.data[i]);
     vec_free(&files);
