@@ -49,6 +49,9 @@ const Type *tosa_broadcast_type(const Op *op, const Type *elem); /* of elementwi
 const Type *tosa_reduced_type(const Op *op);
 const Type *tosa_reshaped_type(const Op *op);
 const Type *tosa_concat_type(const Op *op); /* op must have an operand; NULL: diagnosed */
+/* Why the op computes nothing on its types of elements, as words behind "op"; NULL: it does, or only
+ * moves elements, or they are no plain numbers. */
+const char *tosa_refuse_elements(const Op *op);
 /* The integers of a constant operand (such as a permutation or paddings); NULL if it is not
  * constant. */
 const Attr *tosa_const_ints(const Value *value);

@@ -268,13 +268,14 @@ static Bounds intersect(Bounds a, Bounds b)
                     b.max_fp < a.max_fp ? b.max_fp : a.max_fp};
 }
 
-static Value *build_clamp(Builder *b, const Type *type, Value *input, Bounds bounds)
+/* The op's clamp with other bounds, of the types that it has. */
+static Value *build_clamp(Builder *b, const Op *op, Value *input, Bounds bounds)
 {
-    const Type *f32 = type_float(b->ctx, TYPE_F32);
+    const Type *type = op_result(op, 0)->type, *real = op_attr(op, "min_fp")->type;
     NamedAttr attrs[] = {build_named_attr(b->ctx, "min_int", attr_i64(b->ctx, bounds.min_int)),
                          build_named_attr(b->ctx, "max_int", attr_i64(b->ctx, bounds.max_int)),
-                         build_named_attr(b->ctx, "min_fp", attr_float(f32, bounds.min_fp)),
-                         build_named_attr(b->ctx, "max_fp", attr_float(f32, bounds.max_fp))};
+                         build_named_attr(b->ctx, "min_fp", attr_float(real, bounds.min_fp)),
+                         build_named_attr(b->ctx, "max_fp", attr_float(real, bounds.max_fp))};
     return op_result(build(b, TOSA(CLAMP), &input, 1, &type, 1, attrs, COUNT_OF(attrs)), 0);
 }
 
@@ -289,7 +290,7 @@ static bool join_clamps(Rewriter *rw, Op *op, void *user)
     if (type_is_float(type_elem(type)) ? bounds.min_fp > bounds.max_fp
                                        : bounds.min_int > bounds.max_int)
         return false;
-    rewriter_replace_one(rw, op, build_clamp(&rw->b, type, op_operand(inner, 0), bounds));
+    rewriter_replace_one(rw, op, build_clamp(&rw->b, op, op_operand(inner, 0), bounds));
     return true;
 }
 

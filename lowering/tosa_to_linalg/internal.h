@@ -1,7 +1,6 @@
 /* The inside of the tosa lowerings, for their sources only. Each lowering builds the ops that
  * upstream's pattern builds, in the same order, unused constants included, so that printed IR
- * agrees. Types are taken from the op as it states them: where they contradict each other, the
- * verifier reports it after the pass.
+ * agrees. Types are taken from the op as it states them, behind tosa_refuse_elements.
  *
  *   tosa-to-linalg-named   _named.c: _conv.c, _pool.c, with _window.c
  *   tosa-to-linalg         _linalg.c: _elementwise.c, _scalar.c, _cast.c, _reduce.c, _rescale.c, …

@@ -40,11 +40,19 @@ static bool rounds_twice(const Op *op)
     return attr_is_true(op_attr(op, "double_round"));
 }
 
-/* Splats need a shape. */
+/* arith has signless integers only. */
+static bool is_unsigned(const Type *type)
+{
+    const Type *elem = type_is_shaped(type) ? type_elem(type) : type;
+    return type_is_integer(elem) && elem->u.integer.sign != SIGNLESS;
+}
+
+/* Splats need a shape; the value is widened in its own signedness. */
 static bool is_scalable(const Op *op)
 {
     const Type *type = op_result(op, 0)->type;
-    return !type_is_shaped(type) || type_is_static(type);
+    return (!type_is_shaped(type) || type_is_static(type)) &&
+           !is_unsigned(op_operand(op, 0)->type) && !is_unsigned(type);
 }
 
 /* Shifts beyond 31 round at bit 30 as well, away from zero. */
@@ -181,7 +189,7 @@ static bool lower_scale_32(Rewriter *rw, Op *op, void *user)
     Value *value = op_operand(op, 0);
     const Type *type = op_result(op, 0)->type;
     Halves h = {.b = &rw->b};
-    if (type_width(type_elem(value->type)) > 32 || !is_scalable(op)) return false;
+    if (type_width(type_elem(value->type)) != 32 || !is_scalable(op)) return false;
     start_constants(&h, op, integer_like(type, 32));
     multiply(&h, op);
     if (rounds_twice(op)) round_twice(&h, value);

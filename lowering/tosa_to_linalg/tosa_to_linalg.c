@@ -8,6 +8,7 @@
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
+#include "ir/asm/print/print.h"
 #include "lowering/tosa_to_linalg/internal.h"
 
 void tosa_lower_hand_note_on(Rewriter *rw, Op *op)
@@ -41,10 +42,25 @@ static bool apply_row(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
+typedef struct RowSet {
+    const TosaRow *rows;
+    size_t count;
+} RowSet;
+
+static bool check_elements(Op *op, void *user)
+{
+    const RowSet *set = user;
+    size_t row = 0;
+    while (row < set->count && set->rows[row].def != op->def) row++;
+    const char *why = row < set->count ? tosa_refuse_elements(op) : NULL;
+    return !why || op_error(op, "%s", why);
+}
+
 bool tosa_lower_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
                         const ConversionTarget *target)
 {
     PatternSet patterns;
+    if (!op_walk(func, check_elements, &(RowSet){rows, count})) return false;
     patterns_init(&patterns, pass->ctx);
     for (size_t i = 0; i < count; i++) {
         patterns.user = arena_copy(&pass->scratch, &(RowUse){pass, &rows[i]}, sizeof(RowUse));

@@ -35,7 +35,10 @@ static Value *replace_infinities(Builder *b, Value *rounded, const Type *type)
 {
     const Type *from = rounded->type;
     uint32_t width = type_width(type);
-    Value *number = build_unary(b, ARITH(FPTOSI), type, rounded);
+    Value *least = arith_constant(b, tosa_build_lowest_of(from));
+    Value *greatest = arith_constant(b, tosa_build_highest_of(from));
+    Value *finite = tosa_build_clamp_float(b, rounded, least, greatest);
+    Value *number = build_unary(b, ARITH(FPTOSI), type, finite);
     Value *above = arith_constant(b, float_limit(from, INFINITY));
     Value *below = arith_constant(b, float_limit(from, -INFINITY));
     Value *overflow = arith_cmpf(b, CMPF_UEQ, rounded, above);
@@ -45,16 +48,20 @@ static Value *replace_infinities(Builder *b, Value *rounded, const Type *type)
     return arith_select(b, underflow, min, arith_select(b, overflow, max, number));
 }
 
-/* The greatest value of the integer type is no float, but that value plus one is. So the lower
- * bound is clamped to, and the upper one is compared with. */
+/* The greatest value of the integer type is no float, but that value plus one is, to which numbers
+ * are compared. What is converted is clamped to the float before it: upstream converts what does not
+ * fit, and leaves it out. */
 static Value *saturate_above(Builder *b, Value *rounded, Value *least, const Type *type)
 {
+    const Type *from = rounded->type;
     uint32_t width = type_width(type);
     double beyond = ldexp(1.0, (int)width - 1);
-    Value *limit = arith_constant(b, float_limit(rounded->type, beyond));
+    double below = beyond - ldexp(1.0, (int)width - 1 - (int)significand_bits(from));
+    Value *limit = arith_constant(b, float_limit(from, beyond));
+    Value *greatest = arith_constant(b, float_limit(from, below));
     Value *max = arith_constant_int(b, type, tosa_build_signed_max(width));
-    Value *raised = tosa_build_same(b, ARITH(MAXIMUMF), rounded, least);
-    Value *number = build_unary(b, ARITH(FPTOSI), type, raised);
+    Value *number =
+        build_unary(b, ARITH(FPTOSI), type, tosa_build_clamp_float(b, rounded, least, greatest));
     return arith_select(b, arith_cmpf(b, CMPF_UGE, rounded, limit), max, number);
 }
 
@@ -70,15 +77,26 @@ static Value *float_to_int(Builder *b, Value *value, const Type *type)
     return build_unary(b, ARITH(FPTOSI), type, tosa_build_clamp_float(b, rounded, least, greatest));
 }
 
+/* Floats of two forms of as many bits become each other as f32, which holds both. */
+static Value *float_to_float(Builder *b, Value *value, const Type *to)
+{
+    const Type *f32 = type_float(b->ctx, TYPE_F32);
+    if (type_width(value->type) == type_width(to)) value = build_unary(b, ARITH(EXTF), f32, value);
+    bool widens = type_width(value->type) < type_width(to);
+    return build_unary(b, widens ? ARITH(EXTF) : ARITH(TRUNCF), to, value);
+}
+
+/* Not all floats of 8 bits have infinities, which those of f32 that they become do without. */
 static Value *from_float(const TosaScalar *s, const Type *from, const Type *to)
 {
     Value *value = s->args[0];
-    if (type_is_float(to))
-        return build_unary(s->b, type_width(from) < type_width(to) ? ARITH(EXTF) : ARITH(TRUNCF),
-                           to, value);
+    if (type_is_float(to)) return float_to_float(s->b, value, to);
     if (type_is_int_width(to, 1))
         return arith_cmpf(s->b, CMPF_UNE, value, arith_constant(s->b, attr_float(from, 0.0)));
-    return type_is_integer(to) && type_width(to) <= 64 ? float_to_int(s->b, value, to) : NULL;
+    if (!type_is_integer(to) || type_width(to) > 64) return NULL;
+    if (type_width(from) == 8)
+        value = build_unary(s->b, ARITH(EXTF), type_float(s->b->ctx, TYPE_F32), value);
+    return float_to_int(s->b, value, to);
 }
 
 /* Unsigned values pass through a signless type; i1 counts as unsigned. */
@@ -91,16 +109,18 @@ static Value *int_to_float(const TosaScalar *s, const Type *from, const Type *to
     return build_unary(s->b, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), to, value);
 }
 
+/* Of unsigned and of truth values the sign is no sign. The value is signless already. */
 static Value *int_to_int(const TosaScalar *s, const Type *from, const Type *to)
 {
-    bool widens = type_width(from) < type_width(to);
-    if (type_is_int_width(from, 1) && widens)
-        return build_unary(s->b, ARITH(EXTUI), to, s->args[0]);
-    if (type_is_int_width(to, 1)) {
-        Value *zero = arith_constant_int(s->b, type_i(s->b->ctx, type_width(from)), 0);
-        return arith_cmpi(s->b, CMPI_NE, s->args[0], zero);
-    }
-    return build_unary(s->b, widens ? ARITH(EXTSI) : ARITH(TRUNCI), to, s->args[0]);
+    Value *value = s->args[0];
+    uint32_t width = type_width(from);
+    if (type_is_int_width(to, 1))
+        return arith_cmpi(s->b, CMPI_NE, value,
+                          arith_constant_int(s->b, type_i(s->b->ctx, width), 0));
+    if (width == type_width(to)) return value;
+    bool is_unsigned = width == 1 || from->u.integer.sign == UNSIGNED;
+    const OpDef *widen = is_unsigned ? ARITH(EXTUI) : ARITH(EXTSI);
+    return build_unary(s->b, width < type_width(to) ? widen : ARITH(TRUNCI), to, value);
 }
 
 Value *tosa_build_scalar_cast(const TosaScalar *s)

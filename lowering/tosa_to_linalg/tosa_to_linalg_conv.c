@@ -145,10 +145,11 @@ static Value *add_bias(Lower *l, const TosaConv *conv, Value *sums, Value *empty
     Builder body;
     Op *op = tosa_build_generic(l->b, &def, &conv->result, &body);
     Value *bias = body.block->args[0], *sum = body.block->args[1];
-    if (conv->quant && bias->type != sum->type)
+    bool is_float = type_is_float(sum->type);
+    if (!is_float && bias->type != sum->type)
         bias = build_unary(&body, ARITH(EXTSI), sum->type, bias);
     tosa_build_yield(&body,
-                     tosa_build_same(&body, conv->quant ? ARITH(ADDI) : ARITH(ADDF), bias, sum));
+                     tosa_build_same(&body, is_float ? ARITH(ADDF) : ARITH(ADDI), bias, sum));
     return op_result(op, 0);
 }
 

@@ -36,7 +36,8 @@ static Value *scale_element(Lower *l, Builder *b, Value *value)
     value = build_unary(b, ARITH(EXTSI), elem, value);
     for (uint32_t i = 0; i < 4; i += 2)
         if (is_bilinear(l->op) && scale.data[i] != 0)
-            value = tosa_build_same(b, ARITH(MULI), value, tosa_build_i32(b, scale.data[i]));
+            value =
+                tosa_build_same(b, ARITH(MULI), value, arith_constant_int(b, elem, scale.data[i]));
     vec_free(&scale);
     return value;
 }
@@ -303,8 +304,7 @@ static void build_resize_body(TosaResize *r)
     r->batch = at[0];
     r->channel = at[3];
     r->zero = tosa_build_i32(b, 0);
-    Value *float_zero =
-        arith_constant(b, tosa_build_zero_of(r->elem->kind == TYPE_F16 ? r->elem : f32));
+    Value *float_zero = arith_constant(b, tosa_build_zero_of(r->float_type ? r->float_type : f32));
     for (uint32_t i = 0; i < 2; i++) {
         axes[i]->size = extent_of(input, i + 1);
         axes[i]->max = tosa_build_i32(b, axes[i]->size - 1);
@@ -326,7 +326,8 @@ bool tosa_lower_resize(Lower *l)
     Builder body;
     Op *op = tosa_build_generic(l->b, &def, &type, &body);
     tosa_build_relocate_args(&body);
-    bool is_float = elem->kind == TYPE_F16 || elem->kind == TYPE_F32;
+    /* Coordinates are floats where elements are; those of 8 bits only choose, by integers. */
+    bool is_float = type_is_float(elem) && type_width(elem) >= 16;
     TosaResize resize = {
         .b = &body, .op = l->op, .elem = elem, .float_type = is_float ? elem : NULL};
     build_resize_body(&resize);

@@ -106,7 +106,7 @@ static Value *mul_shifted(const TosaScalar *s, int64_t shift)
     Value *operands[] = {lhs, to_i32(s, s->args[1]), amount};
     NamedAttr attr = build_named_attr(b->ctx, "double_round", attr_bool(b->ctx, false));
     Value *product = op_result(build(b, TOSA(APPLY_SCALE), operands, 3, &i32, 1, &attr, 1), 0);
-    return s->elem == i32 ? product : build_unary(b, ARITH(TRUNCI), s->elem, product);
+    return s->result == i32 ? product : build_unary(b, ARITH(TRUNCI), s->result, product);
 }
 
 static Value *mul_int(const TosaScalar *s)

@@ -79,7 +79,7 @@ bool tosa_decompose_conv2d(Rewriter *rw, Op *op, void *user)
     Builder *b = &rw->b;
     Value *input = op_operand(op, 0), *weight = op_operand(op, 1);
     int64_t widths[8] = {0}, pixels = 1;
-    if (!is_product(op)) return false;
+    if (!is_product(op) || tosa_refuse_elements(op)) return false;
     const Attr *zero = conv_zero(op, type_elem(input->type));
     bool is_padded = read_pad(op, widths);
     if (is_padded && !zero) return false;
@@ -120,8 +120,10 @@ static bool is_elementwise(const Op *op)
     const Type *in = op_operand(op, 0)->type, *weight = op_operand(op, 1)->type;
     const Type *out = op_result(op, 0)->type, *elem = type_elem(out);
     return type_is_static(in) && type_is_static(weight) && type_is_static(out) &&
-           (type_is_float(elem) || type_is_integer(elem)) && tosa_all_ones(op, "stride") &&
-           weight->u.shaped.dims[0] == 1 && weight->u.shaped.dims[1] == 1;
+           (type_is_float(elem) || (type_is_integer(elem) && fits(elem, zero_point(op, 0)) &&
+                                    fits(elem, zero_point(op, 1)))) &&
+           tosa_all_ones(op, "stride") && weight->u.shaped.dims[0] == 1 &&
+           weight->u.shaped.dims[1] == 1;
 }
 
 /* The input with a dimension for the multiplier, about zero and padded. */
@@ -150,7 +152,7 @@ bool tosa_decompose_depthwise(Rewriter *rw, Op *op, void *user)
     const Type *out = op_result(op, 0)->type, *elem = type_elem(out);
     Value *weight = op_operand(op, 1), *bias = op_operand(op, 2);
     int64_t widths[10] = {0}, multiplier = dims_of(weight)[3];
-    if (!is_elementwise(op)) return false;
+    if (!is_elementwise(op) || tosa_refuse_elements(op)) return false;
     Value *input = spread_input(b, op);
     weight = cast_elements(b, weight, elem);
     input = subtract_zero_point(b, input, zero_point(op, 0));

@@ -22,6 +22,14 @@ static bool all_static(const Op *op)
     return ok;
 }
 
+/* The convolutions that it becomes have zero points where they have integers. */
+static bool is_convolution(const Op *op)
+{
+    bool is_integer = type_is_integer(type_elem(op_operand(op, 0)->type));
+    bool has_quant = op_attr(op, "quantization_info") != NULL;
+    return is_integer == has_quant && !tosa_refuse_elements(op);
+}
+
 static Value *reverse(Builder *b, Value *value, int64_t axis)
 {
     NamedAttr attr = build_named_attr(b->ctx, "axis", attr_int(type_i(b->ctx, 32), axis));
@@ -73,7 +81,7 @@ bool tosa_decompose_transpose(Rewriter *rw, Op *op, void *user)
     const Attr *out_pad = op_attr(op, "out_pad");
     const int64_t *kernel = dims_of(op_operand(op, 1));
     int64_t pad[4];
-    if (!tosa_all_ones(op, "stride") || !all_static(op)) return false;
+    if (!tosa_all_ones(op, "stride") || !all_static(op) || !is_convolution(op)) return false;
     for (uint32_t i = 0; i < 4; i++) pad[i] = kernel[1 + i / 2] - 1 + dense_array_i64(out_pad, i);
     Value *weight = reverse(&rw->b, op_operand(op, 1), 1);
     weight = reverse(&rw->b, weight, 2);
@@ -170,8 +178,8 @@ bool tosa_decompose_strided_transpose(Rewriter *rw, Op *op, void *user)
     Builder *b = &rw->b;
     TransposeConvAxis y, x;
     Value *bias = op_operand(op, 2);
-    if (tosa_all_ones(op, "stride") || !all_static(op) || !const_zero(type_elem(bias->type)) ||
-        !plan_axis(op, 0, &y) || !plan_axis(op, 1, &x))
+    if (tosa_all_ones(op, "stride") || !all_static(op) || !is_convolution(op) ||
+        !const_zero(type_elem(bias->type)) || !plan_axis(op, 0, &y) || !plan_axis(op, 1, &x))
         return false;
     Value *weight = split_kernel(b, op, &y, &x);
     Value *phases = convolve_phases(b, op, weight, &y, &x);

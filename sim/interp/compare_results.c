@@ -13,13 +13,23 @@
 
 #include "sim/interp/interp.h"
 
-/* Tolerances: of floats, of floats of 16 bits, whose steps are as large, and of dequantized integers,
- * relative to each. */
-static const double FLOAT_TOLERANCE = 1e-5, HALF_TOLERANCE = 0x1p-10, QUANT_TOLERANCE = 1e-6;
+/* Tolerances of floats, and of dequantized integers, relative to each. */
+static const double FLOAT_TOLERANCE = 1e-5, QUANT_TOLERANCE = 1e-6;
 
-static double tolerance_of(const Npy *npy)
+double compare_tolerance(const Type *elem)
 {
-    return npy->item == 2 ? HALF_TOLERANCE : FLOAT_TOLERANCE;
+    switch (elem->kind) {
+    case TYPE_F16:
+    case TYPE_TF32: return 0x1p-10;
+    case TYPE_BF16: return 0x1p-7;
+    case TYPE_F8E4M3:
+    case TYPE_F8E4M3FN:
+    case TYPE_F8E4M3FNUZ:
+    case TYPE_F8E4M3B11FNUZ: return 0x1p-3;
+    case TYPE_F8E5M2:
+    case TYPE_F8E5M2FNUZ: return 0x1p-2;
+    default: return FLOAT_TOLERANCE;
+    }
 }
 
 /* A bit of splitmix64. */
@@ -30,11 +40,10 @@ static bool random_bit(uint64_t *state)
     return (z ^ z >> 27) >> 63;
 }
 
-bool compare_shift_input(const Npy *input, uint64_t *state, Npy *out)
+bool compare_shift_input(const Npy *input, double tolerance, uint64_t *state, Npy *out)
 {
     if (!npy_init(out, input->kind, input->item, input->dims, input->rank)) return false;
     if (input->count > 0) memcpy(out->data, input->data, (size_t)input->count * input->item);
-    double tolerance = tolerance_of(input);
     for (int64_t i = 0; input->kind == 'f' && i < input->count; i++) {
         double factor = random_bit(state) ? 1 + tolerance : 1 - tolerance;
         npy_set_f64(out, i, npy_get_f64(input, i) * factor);
@@ -52,10 +61,10 @@ static double largest_size(const Npy *npy)
     return largest;
 }
 
-double *compare_reach(const Npy *result)
+double *compare_reach(const Npy *result, double tolerance)
 {
     if (result->kind != 'f') return NULL;
-    double reach = tolerance_of(result) * largest_size(result);
+    double reach = tolerance * largest_size(result);
     double *out = xcalloc((size_t)result->count + 1, sizeof *out);
     for (int64_t i = 0; i < result->count; i++) out[i] = reach;
     return out;

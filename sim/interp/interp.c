@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "dialects/cf/cf.h"
+#include "dialects/tosa/tosa.h"
 #include "ir/asm/print/print.h"
 #include "sim/interp/internal.h"
 #include "sim/interp/interp.h"
@@ -124,6 +125,9 @@ static bool holds_type(const Type *type)
 
 static bool check_types(const Op *op)
 {
+    const char *why =
+        op->def && op->def->dialect == &tosa_dialect ? tosa_refuse_elements(op) : NULL;
+    if (why) return op_error(op, "%s", why);
     for (uint32_t i = 0; i < op->result_count; i++)
         if (!holds_type(op_result(op, i)->type))
             return op_error(op, "cannot be interpreted: there are no values of type '%s'",

@@ -79,12 +79,14 @@ void quant_noise_print(const QuantNoise *noise, StrBuf *out);
  * in docs/interpreter.md. Arrays are the model's, as a boundary gives them.
  * Tests: test/unit/sim/interp/compare_results_test.c */
 
-/* A copy of an input whose floats are each off by as much as floats of results may be, up or down
- * by the next bits of *state. The caller frees it. False: it is too large. */
-bool compare_shift_input(const Npy *input, uint64_t *state, Npy *out) MUST_CHECK;
+/* How far floats of the type may be off, relative to the largest: a step of the type, or 1e-5. */
+double compare_tolerance(const Type *elem);
+/* A copy of an input whose floats are each off by the tolerance, up or down by the next bits of
+ * *state. The caller frees it. False: it is too large. */
+bool compare_shift_input(const Npy *input, double tolerance, uint64_t *state, Npy *out) MUST_CHECK;
 /* How far each element of a result may be off, relative to the largest of them; the caller frees it.
  * NULL: the result has no floats. */
-double *compare_reach(const Npy *result);
+double *compare_reach(const Npy *result, double tolerance);
 /* Elements may be off by as much as in another run, too: of shifted inputs, or with other roundings.
  * reach may be NULL. */
 void compare_widen_reach(double *reach, const Npy *result, const Npy *shifted);

@@ -276,6 +276,11 @@ static bool draw_sample(const Op *func, const RunSignature *s, Interp *interp, u
     return false;
 }
 
+static double tolerance_of(const Boundary *boundary)
+{
+    return compare_tolerance(type_elem(boundary->tensor));
+}
+
 /* How far floats may be off after a pass. Other inputs for which the function is undefined widen
  * nothing. */
 static void find_reach(const Op *func, const RunSignature *s, Interp *interp, uint64_t number,
@@ -284,19 +289,34 @@ static void find_reach(const Op *func, const RunSignature *s, Interp *interp, ui
     enum { SHIFTS = 4 };
     sample->reach = xcalloc(s->result_count + 1, sizeof *sample->reach);
     for (uint32_t i = 0; i < s->result_count; i++)
-        sample->reach[i] = compare_reach(&sample->results[i]);
+        sample->reach[i] = compare_reach(&sample->results[i], tolerance_of(&s->results[i]));
     for (uint64_t shift = 0; shift < SHIFTS; shift++) {
         uint64_t state = number * SHIFTS + shift;
         Sample shifted;
         bool ok = true;
         sample_init(&shifted, s);
         for (uint32_t i = 0; ok && i < s->input_count; i++)
-            ok = compare_shift_input(&sample->inputs[i], &state, &shifted.inputs[i]);
+            ok = compare_shift_input(&sample->inputs[i], tolerance_of(&s->inputs[i]), &state,
+                                     &shifted.inputs[i]);
         ok = ok && run_arrays(func, s, interp, shifted.inputs, shifted.results);
         for (uint32_t i = 0; ok && i < s->result_count; i++)
             compare_widen_reach(sample->reach[i], &sample->results[i], &shifted.results[i]);
         sample_free(&shifted, s);
     }
+}
+
+/* How far each element may be from what it was before it was rounded to a type narrower than f32, as
+ * a quantizer's level was that a pass makes an integer of. */
+static double *own_rounding(const Boundary *boundary, const Npy *result)
+{
+    const Type *elem = type_elem(boundary->tensor);
+    double *out = xcalloc((size_t)result->count + 1, sizeof *out);
+    bool is_narrow = type_is_float(elem) && type_width(elem) < 32;
+    for (int64_t i = 0; is_narrow && i < result->count; i++) {
+        double size = fabs(npy_get_f64(result, i));
+        out[i] = isfinite(size) ? size * compare_tolerance(elem) / 2 : 0;
+    }
+    return out;
 }
 
 /* Runs the function with other roundings of f32, unless it has none. */
@@ -307,7 +327,7 @@ static void find_rounding(const Op *func, const RunSignature *s, Interp *interp,
     OtherRounding rounding = {.state = number};
     sample->rounding = xcalloc(s->result_count + 1, sizeof *sample->rounding);
     for (uint32_t i = 0; i < s->result_count; i++)
-        sample->rounding[i] = xcalloc((size_t)sample->results[i].count + 1, sizeof(double));
+        sample->rounding[i] = own_rounding(&s->results[i], &sample->results[i]);
     for (int run = 0; run < ROUNDINGS && (run == 0 || rounding.inexact > 0); run++) {
         Sample other;
         rounding.to = run < ROUND_TO_COUNT ? (RoundTo)run : ROUND_TO_ANY;

@@ -36,7 +36,7 @@ static bool parse_array_int(OpParser *p, ArrayReader *reader, bool negative)
 {
     Token tok = p->tok;
     if (tok.kind == KW_true || tok.kind == KW_false) {
-        if (!type_is_int_width(reader->elem, 1)) {
+        if (!type_is_integer(reader->elem) || type_width(reader->elem) != 1) {
             return parse_fail(p, "expected i1 type for 'true' or 'false' values");
         }
         push_words(reader, &(uint64_t){tok.kind == KW_true});

@@ -164,7 +164,7 @@ static bool int_element(OpParser *p, Arena *arena, const Type *elem, bool negati
     case TOK_STRING: return parse_fail_at(p, at, "expected integer elements, but parsed string");
     case KW_true:
     case KW_false:
-        if (!type_is_int_width(elem, 1)) {
+        if (!type_is_integer(elem) || type_width(elem) != 1) {
             return parse_fail_at(p, at, "expected i1 type for 'true' or 'false' values");
         }
         *out = (BigInt){.width = 1, .u.word = tok.kind == KW_true};
