@@ -31,10 +31,11 @@ const char *onnx_operand_name(const Op *op, uint32_t index)
     return row->name;
 }
 
-/* ONNX has no number of more than 64 bits. */
+/* Floats that ONNX computes with; those of 8 bits are quantized numbers there. */
 static bool is_float(const Type *elem)
 {
-    return type_is_float(elem) && type_width(elem) <= 64;
+    return elem->kind == TYPE_F16 || elem->kind == TYPE_BF16 || elem->kind == TYPE_F32 ||
+           elem->kind == TYPE_F64;
 }
 
 static bool is_integer(const Type *elem)

@@ -116,10 +116,12 @@ static bool check_params(const Op *op, StrBuf *why)
     return check_scale(op, why);
 }
 
-/* Integers, or floats of 8 bits. */
+/* Integers, of which i1 is none but a truth value, or floats of 8 bits. */
 static bool check_quantized_elem(const Type *elem, const char *name, StrBuf *why)
 {
-    if (type_is_integer(elem) || (type_is_float(elem) && type_width(elem) == 8)) return true;
+    bool is_integer =
+        type_is_integer(elem) && type_width(elem) <= 64 && !type_is_int_width(elem, 1);
+    if (is_integer || (type_is_float(elem) && type_width(elem) == 8)) return true;
     return onnx_why(why, "'%s' must be a tensor of integer elements", name);
 }
 
@@ -154,7 +156,7 @@ bool onnx_infer_dequantize(const Op *op, const Type **results, StrBuf *why)
 bool onnx_infer_dynamic_quantize(const Op *op, const Type **results, StrBuf *why)
 {
     const Type *input = onnx_type(op, 0), *byte = type_integer(op->ctx, 8, UNSIGNED);
-    if (!onnx_check_elem(op, 0, ELEM_FLOAT, why)) return false;
+    if (!onnx_check_elem_is(op, 0, type_float(op->ctx, TYPE_F32), why)) return false;
     results[0] = type_with_elem(input, byte);
     results[1] = type_tensor(type_elem(input), NULL, 0, NULL);
     results[2] = type_tensor(byte, NULL, 0, NULL);

@@ -217,12 +217,21 @@ static Value *apply_scales(Decomposition *d, const OpDef *def, Value *x, Value *
     return decompose_make(d, def, operands, 2, type_elem(x->type), NULL, 0);
 }
 
+/* Numbers and scales are of the type that constants are made in. */
+static bool has_real_scale(const Decomposition *d)
+{
+    uint32_t number = d->op->def == ONNX(DEQUANTIZE_LINEAR) ? 1 : 0;
+    return type_elem(op_operand(d->op, 1)->type) == real_type(d) &&
+           type_elem(op_operand(d->op, number)->type) == real_type(d);
+}
+
 static bool split_scales(Decomposition *d)
 {
     enum { MAX_OPERANDS = 4 };
     Op *op = d->op;
-    Value *operands[MAX_OPERANDS], *scales = channel_scales(d);
     bool is_linear = op->def == ONNX(QUANTIZE_LINEAR) || op->def == ONNX(DEQUANTIZE_LINEAR);
+    if (!has_real_scale(d)) return false;
+    Value *operands[MAX_OPERANDS], *scales = channel_scales(d);
     if (!scales || op->operand_count > MAX_OPERANDS) return false;
     for (uint32_t i = 0; i < op->operand_count; i++) operands[i] = op_operand(op, i);
     if (op->def != ONNX(DEQUANTIZE_LINEAR))

@@ -322,7 +322,7 @@ static Fixed shift_zero(OnnxLowering *lw, const Fixed *x, int64_t zero)
     return result;
 }
 
-/* (x - zero_point) * scale on plain integers. */
+/* (x - zero_point) * scale on plain integers, or floats of 8 bits. */
 static bool dequantize_plain(OnnxLowering *lw, double zero, double scale)
 {
     Value *x = lower_plain(lw, 0);
@@ -332,8 +332,10 @@ static bool dequantize_plain(OnnxLowering *lw, double zero, double scale)
     Generic g;
     generic_elementwise(lw, &g, &x, 1);
     generic_open(lw, &g, lower_build_empty(lw, type));
-    Value *y =
-        build_unary(&g.body, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), elem, generic_arg(&g, 0));
+    const OpDef *convert = type_is_float(type_elem(x->type)) ? ARITH(EXTF)
+                           : is_unsigned                     ? ARITH(UITOFP)
+                                                             : ARITH(SITOFP);
+    Value *y = build_unary(&g.body, convert, elem, generic_arg(&g, 0));
     if (zero != 0.0)
         y = build_binary(&g.body, ARITH(SUBF), elem, y, lower_build_float(&g.body, elem, zero));
     y = build_binary(&g.body, ARITH(MULF), elem, y, lower_build_float(&g.body, elem, scale));

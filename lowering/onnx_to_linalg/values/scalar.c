@@ -330,16 +330,27 @@ static bool holds_integers(const Type *real, uint32_t bits)
     }
 }
 
-/* Pow of an integer and a float, in a floating-point type that holds the integer, as whether it is
- * odd gives the sign; its result has the type of the base. */
+/* A type that holds both floats. */
+static const Type *common_float(Context *ctx, const Type *x, const Type *y)
+{
+    uint32_t x_width = type_width(x), y_width = type_width(y);
+    if (x != y && x_width == y_width) return type_float(ctx, TYPE_F32);
+    return x_width > y_width ? x : y;
+}
+
+/* Pow of two types, in a floating-point type that holds the integer, as whether it is odd gives the
+ * sign, or both floats; its result has the type of the base. */
 static Value *mixed_power(Builder *b, const Op *node, const Type *type, Value *x, Value *y)
 {
     const Type *real = type_is_float(x->type) ? x->type : y->type;
     bool x_unsigned = lower_is_unsigned_elem(op_operand(node, 0)->type);
     bool y_unsigned = lower_is_unsigned_elem(op_operand(node, 1)->type);
-    if (node->def != ONNX(POW) || type_is_float(x->type) == type_is_float(y->type)) return NULL;
+    if (node->def != ONNX(POW) || !type_is_float(real)) return NULL;
     const Type *integer = type_is_float(x->type) ? y->type : x->type;
-    if (!holds_integers(real, type_width(integer))) real = type_float(b->ctx, TYPE_F64);
+    if (type_is_float(integer))
+        real = common_float(b->ctx, x->type, y->type);
+    else if (!holds_integers(real, type_width(integer)))
+        real = type_float(b->ctx, TYPE_F64);
     Value *power = binary(b, MATH(POWF), cast(b, x, real, x_unsigned, false),
                           cast(b, y, real, y_unsigned, false));
     return cast(b, power, type, false, x_unsigned);
@@ -354,7 +365,8 @@ Value *lower_build_scalar(Builder *b, const Op *node, const Type *type, Value *c
     if (node->def == ONNX(CAST))
         return cast(b, x, type, is_unsigned, lower_is_unsigned_elem(op_result(node, 0)->type));
     if (count == 1) return is_float ? float_unary(b, node, x) : int_unary(b, node, x, is_unsigned);
-    if (type_is_float(args[1]->type) != is_float) return mixed_power(b, node, type, x, args[1]);
+    bool is_mixed = args[1]->type != x->type && (is_float || type_is_float(args[1]->type));
+    if (is_mixed) return mixed_power(b, node, type, x, args[1]);
     Value *truth = compare(b, node, x, args[1], is_unsigned);
     if (truth) return truth;
     return is_float ? float_binary(b, node, x, args[1])
