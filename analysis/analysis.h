@@ -61,8 +61,8 @@ bool kernel_has_one_output(const Op *generic);
 /* Multiply-accumulate operations of a linalg.generic that adds up products, one for each iteration;
  * 0: it does not, -1: their number is not known. */
 int64_t kernel_macs(const Op *generic);
-/* The scalar that a linalg.fill, or a generic that does the same, writes everywhere; NULL for other
- * ops. */
+/* The scalar that a linalg.fill, or a generic that does the same, writes everywhere as it is; NULL for
+ * other ops. */
 Value *kernel_fill_value(const Op *op);
 
 /* Reshapes: tensor.expand_shape and tensor.collapse_shape between static shapes. Both keep the

@@ -172,7 +172,9 @@ static bool has_tensor_input(const Op *op)
  * kernel whatever it yields: the stream of that tensor has to be read. */
 Value *kernel_fill_value(const Op *op)
 {
-    if (op->def == LINALG(FILL)) return op_operand(op, 0);
+    if (op->def == LINALG(FILL))
+        return op_operand(op, 0)->type == type_elem(op_operand(op, 1)->type) ? op_operand(op, 0)
+                                                                             : NULL;
     if (op->def != LINALG(GENERIC) || op->result_count != 1 || has_tensor_input(op)) return NULL;
     Block *body = linalg_body(op);
     Value *yielded = op_operand(body->last, 0);

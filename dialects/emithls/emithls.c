@@ -40,9 +40,10 @@ static bool is_port(const Type *type)
 
 static const TypeConstraint IS_PORT = {is_port, "stream or array", .parses = is_port};
 
+/* Whether a number is signed is what a port's attributes say. */
 static bool is_scalar(const Type *type)
 {
-    return type_is_integer(type) || type_is_float(type);
+    return type_is_signless(type) || type_is_float(type);
 }
 
 static bool is_word(const Type *type)
@@ -160,6 +161,22 @@ Op *emithls_top(const Op *module)
     return NULL;
 }
 
+/* Beats hold at least a word of the stream. */
+static bool verify_beat(const Op *op, uint32_t index)
+{
+    const Attr *ports = op_attr(op, "port_attrs");
+    const Attr *port = ports ? ports->u.array.items[index] : NULL;
+    const Attr *beat =
+        port && port->kind == ATTR_DICT ? attr_dict_get_c(port, EMITHLS_ATTR_BEAT) : NULL;
+    const Type *type = region_entry(op_region(op, 0))->args[index]->type;
+    if (!beat) return true;
+    const Type *word = is_stream(type) ? emithls_stream_word(type) : NULL;
+    int64_t bits = beat->kind == ATTR_INTEGER ? attr_int_value(beat) : 0;
+    return (word && bits % 8 == 0 &&
+            bits >= emithls_beat_bits(emithls_scalar(word), emithls_lanes(word))) ||
+           op_error(op, "argument %u has " EMITHLS_ATTR_BEAT " that do not hold a word", index);
+}
+
 static bool verify_func(Op *op)
 {
     const Type *type = op_attr(op, "function_type")->u.type_value;
@@ -178,6 +195,7 @@ static bool verify_func(Op *op)
             return op_error(op, "argument %u must be an array of rank 1", i);
         if (names->u.array.items[i]->kind != ATTR_STRING)
             return op_error(op, "arg_names must be strings");
+        if (!verify_beat(op, i)) return false;
     }
     return true;
 }

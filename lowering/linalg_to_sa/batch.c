@@ -6,6 +6,7 @@
  * from others; what all items share stays, and constants that are equal for all lose their repetitions.
  * Whoever runs the function takes arrays of several frames.
  * Tests: lit/lowering/linalg_to_sa/batch.mir, test/e2e/overlay_check.py */
+#include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
@@ -324,6 +325,18 @@ static bool has_batch(const Op *func, int64_t batch, bool *is_certain)
     return false;
 }
 
+/* Whether frames of the model's arrays are items here: its first dimension is the first one. */
+static bool keeps_first(const Attr *all)
+{
+    for (uint32_t i = 0; all && i < all->u.array.count; i++) {
+        const Attr *layout = attr_dict_get_c(all->u.array.items[i], DFG_ATTR_LAYOUT);
+        const AffineMap *map = layout ? layout->u.map : NULL;
+        if (map && map->result_count > 0 && map->results[0] != affine_dim(map->ctx, 0))
+            return false;
+    }
+    return true;
+}
+
 static bool run_split(Pass *pass, Op *func)
 {
     const Block *body = func_entry(func);
@@ -332,7 +345,9 @@ static bool run_split(Pass *pass, Op *func)
     pass->unchanged = true;
     if (!body || body->arg_count == 0) return true;
     s.batch = first_extent(body->args[0]->type);
-    if (s.batch < 2 || !has_batch(func, s.batch, &is_certain)) return true;
+    if (s.batch < 2 || !has_batch(func, s.batch, &is_certain) ||
+        !keeps_first(op_attr(func, "arg_attrs")) || !keeps_first(op_attr(func, "res_attrs")))
+        return true;
     pass->unchanged = false;
     if (!part_readers(func))
         return !is_certain || op_error(func,

@@ -88,7 +88,8 @@ static bool copy_frames(Pass *pass, Op *module)
     sys_add_use(copied, &ways);
     if (!process || body->arg_count != 2 || ways.reads == ways.writes || !frame ||
         frame->kind != ATTR_TYPE || !type_element_count(frame->u.type_value, &elements) ||
-        body->args[0]->type != body->args[1]->type)
+        body->args[0]->type != body->args[1]->type ||
+        !type_is_a(copied->type, &emithls_type_stream))
         return op_error(top, "is no kernel between a stream and one that the host copies");
     Value *other = body->args[1 - copied->index];
     Value *args[2] = {ways.writes ? other : copied, ways.writes ? copied : other};
