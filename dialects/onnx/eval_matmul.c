@@ -1,5 +1,6 @@
 /* Evaluators of onnx matrix products.
  * Tests: test/e2e/onnx_cases.py */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,8 +106,13 @@ static double *matrix(const Array *array, bool transposed)
     return out;
 }
 
-/* Gemm of integers where alpha and beta are 1: sums wrap. */
-static void gemm_integers(const Eval *e, Array *y)
+static bool is_small_integer(double x)
+{
+    return x == floor(x) && fabs(x) < 0x1p53;
+}
+
+/* Gemm of integers where alpha and beta are integers: sums wrap. */
+static void gemm_integers(const Eval *e, Array *y, int64_t alpha, int64_t beta)
 {
     const Array *a = onnx_eval_input(e, 0), *b = onnx_eval_input(e, 1), *c = onnx_eval_input(e, 2);
     bool trans_a = onnx_int(e->op, "transA", 0) != 0, trans_b = onnx_int(e->op, "transB", 0) != 0;
@@ -117,11 +123,12 @@ static void gemm_integers(const Eval *e, Array *y)
     if (c) onnx_walk_broadcast(&walk, onnx_array_dims(c), onnx_array_rank(c));
     for (int64_t i = 0; i < y->count; i++, onnx_walk_next(&walk)) {
         int64_t row = i / columns, column = i % columns;
-        uint64_t sum = c ? (uint64_t)array_get_i64(c, walk.offset[0]) : 0;
+        uint64_t sum = 0;
         for (int64_t k = 0; k < depth; k++)
             sum += (uint64_t)array_get_i64(a, trans_a ? k * rows + row : row * depth + k) *
                    (uint64_t)array_get_i64(b, trans_b ? column * depth + k : k * columns + column);
-        array_set_i64(y, i, (int64_t)sum);
+        uint64_t added = c ? (uint64_t)array_get_i64(c, walk.offset[0]) : 0;
+        array_set_i64(y, i, (int64_t)((uint64_t)alpha * sum + (uint64_t)beta * added));
     }
 }
 
@@ -131,8 +138,8 @@ bool onnx_eval_gemm(const Eval *e)
     Array *y = e->results[0];
     bool trans_a = onnx_int(e->op, "transA", 0) != 0, trans_b = onnx_int(e->op, "transB", 0) != 0;
     double alpha = onnx_float(e->op, "alpha", 1.0), beta = onnx_float(e->op, "beta", 1.0);
-    if (!array_is_float(y) && alpha == 1.0 && (!c || beta == 1.0)) {
-        gemm_integers(e, y);
+    if (!array_is_float(y) && is_small_integer(alpha) && (!c || is_small_integer(beta))) {
+        gemm_integers(e, y, (int64_t)alpha, c ? (int64_t)beta : 0);
         return true;
     }
     double *left = matrix(a, trans_a), *right = matrix(b, trans_b);

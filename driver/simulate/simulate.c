@@ -199,6 +199,11 @@ static bool run_frames(Simulation *s)
     int64_t wanted = s->has_data ? turns(s) : s->settings->frames; /* or none */
     int64_t most = wanted > 0 ? wanted : MAX_FRAMES;
     bool is_last = false;
+    if (s->options.max_events > 0 && wanted > s->options.max_events)
+        return driver_error(s->errors, DRIVER_ERROR_OTHER,
+                            "%lld frames take more than %lld reads and writes; --max-events=N "
+                            "simulates up to N, 0 without a limit",
+                            (long long)wanted, (long long)s->options.max_events);
     for (int64_t frame = 1; !is_last; frame++) {
         if (!run_to(s, s->sim, &s->options, frame, false)) return false;
         is_last = frame == most || (wanted < 0 && knows_interval(s, frame));

@@ -238,9 +238,24 @@ static Value *finish_gemm(OnnxLowering *lw, Value *sums)
     return generic_close(&g, y);
 }
 
+/* Whether integers are scaled by integers of their type. */
+static bool scales_integers(const Product *p)
+{
+    const Op *op = p->lw->node;
+    const Type *elem = type_elem(p->result);
+    if (op->def != ONNX(GEMM) || type_is_float(elem)) return true;
+    const double scales[] = {alpha_of(op), onnx_operand(op, 2) ? beta_of(op) : 1.0};
+    const double end = onnx_exact_pow2((int)type_width(elem) - 1);
+    for (size_t i = 0; i < COUNT_OF(scales); i++)
+        if (scales[i] != floor(scales[i]) || fabs(scales[i]) >= end)
+            return onnx_error(op, "scales integers by %g, which is no such integer", scales[i]);
+    return true;
+}
+
 static bool product_plain(Product *p)
 {
     OnnxLowering *lw = p->lw;
+    if (!scales_integers(p)) return false;
     Value *a = lower_plain(lw, 0), *b = lower_plain(lw, 1);
     if (!a || !b) return false;
     Value *y = build_product(p, a, b, lower_plain_type(p->result), lower_is_unsigned_elem(p->a),

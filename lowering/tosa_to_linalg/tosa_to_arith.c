@@ -75,7 +75,7 @@ static bool lower_scale_64(Rewriter *rw, Op *op, void *user)
     (void)user;
     Builder *b = &rw->b;
     Value *value = op_operand(op, 0);
-    if (!is_scalable(op)) return false;
+    if (!is_scalable(op) || type_width(type_elem(value->type)) > 64) return false;
     const Type *i32 = integer_like(op_result(op, 0)->type, 32);
     const Type *i64 = integer_like(op_result(op, 0)->type, 64);
     Value *zero = constant(b, value->type, 0), *wide = value;

@@ -101,6 +101,8 @@ static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
         frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
         !type_element_count(frame->u.type_value, &elements))
         return op_error(top, "argument %u must be a stream with emithls.frame", index);
+    if (attr_dict_get_c(attrs, EMITHLS_ATTR_BEAT))
+        return op_error(top, "argument %u is the stream of a DMA already", index);
     const Type *word = emithls_stream_word(stream->type);
     *out =
         (MemoryPort){.top = top,
