@@ -93,6 +93,7 @@ static const struct {
     {"@inverses:", "upstream's folders of tosa.log and tosa.exp ignore NaN and infinities"},
     {"@float_chains:", "its fastmath flags let canonicalize leave out roundings"},
     {"pass 'onnx-quantize' changes", "it rounds, by intent"},
+    {"pass 'batch-images' changes", "a frame is several images, by intent"},
     {"pass 'onnx-set-head' changes", "it leaves out scalings and softmaxes, by intent"},
     {"expected valid permutation tensor", "an operand is checked when it becomes a constant"},
     {" op shifts by", "what is shifted too far is not selected afterwards"},

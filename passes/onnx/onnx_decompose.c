@@ -73,7 +73,11 @@ static int64_t last_axis(const Value *x, int64_t back)
 
 void decompose_replace(Decomposition *d, Value *value)
 {
-    value->type = op_result(d->op, 0)->type;
+    const Type *type = op_result(d->op, 0)->type;
+    /* The type of what others see stays. */
+    if (value->type != type && (value->is_arg || value_has_uses(value)))
+        value = decompose_make(d, ONNX(IDENTITY), &value, 1, type_elem(type), NULL, 0);
+    value->type = type;
     value_replace_all(op_result(d->op, 0), value);
     op_erase(d->op);
 }

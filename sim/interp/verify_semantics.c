@@ -195,14 +195,27 @@ static bool run_frame(const Op *func, const RunSignature *s, Interp *interp, con
     return ran && ok;
 }
 
-/* Frames that the arrays have for the function: a pass may make a frame of each item of a batch. */
-static int64_t count_frames(const RunSignature *s, const Npy *inputs)
+static bool has_elements(const Boundary *b, const Npy *npy)
+{
+    int64_t count;
+    return b->is_unranked || !type_is_static(b->tensor) ||
+           (type_element_count(b->tensor, &count) && count <= npy->count);
+}
+
+/* Frames that the arrays have for the function: a pass may make a frame of each item of a batch. 0: one
+ * has not all elements of a frame, which is diagnosed. */
+static int64_t count_frames(const Op *func, const RunSignature *s, const Npy *inputs)
 {
     StrBuf why = {0};
     int64_t least = 1;
     for (uint32_t i = 0; i < s->input_count; i++) {
         int64_t frames;
         bool fits = boundary_frames(&s->inputs[i], &inputs[i], &frames, &why);
+        if (!fits && !has_elements(&s->inputs[i], &inputs[i])) {
+            op_error(func, "does not take the arrays: %s", why.data);
+            least = 0;
+            break;
+        }
         if (!fits || frames < 1) frames = 1;
         if (i == 0 || frames < least) least = frames;
     }
@@ -230,8 +243,8 @@ static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, co
 {
     Npy *inputs = xcalloc(s->input_count + 1, sizeof *inputs);
     for (uint32_t i = 0; i < s->input_count; i++) inputs[i] = reshaped(&arrays[i], &s->inputs[i]);
-    int64_t frames = count_frames(s, inputs);
-    bool ok = true;
+    int64_t frames = count_frames(func, s, inputs);
+    bool ok = frames > 0;
     for (int64_t frame = 0; ok && frame < frames; frame++)
         ok = run_frame(func, s, interp, inputs, results, frame, frames);
     free(inputs);
