@@ -352,8 +352,25 @@ static bool reads_items(const Batch *b, const Op *op)
     return false;
 }
 
+static bool reads_no_items(Op *op, void *user)
+{
+    return !reads_items(user, op);
+}
+
+/* Whether what stands in the op's regions reads items besides. */
+static bool captures_items(Batch *b, const Op *op)
+{
+    for (uint32_t i = 0; i < op->region_count; i++)
+        FOR_EACH_BLOCK(block, op_region(op, i))
+            FOR_EACH_OP(inner, block)
+                if (!op_walk(inner, reads_no_items, b)) return true;
+    return false;
+}
+
 static bool batch_op(Batch *b, Op *op)
 {
+    if (!linalg_is_structured(op) && captures_items(b, op))
+        return refuse(b, op, "what it contains reads tensors of images");
     if (!reads_items(b, op)) return true;
     if (linalg_is_structured(op) && !batch_kernel(b, op)) return false;
     const bool inserts = op->def == TENSOR(INSERT_SLICE),
