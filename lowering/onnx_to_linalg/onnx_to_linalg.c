@@ -361,10 +361,22 @@ static bool stand_in(OnnxLowering *lw, Op *op)
     return true;
 }
 
+/* An argument that is quantized at the boundary is not so once more, by an onnx op or as unsigned. */
+static bool check_arg(OnnxLowering *lw, const Value *arg)
+{
+    QuantizerSpec spec;
+    const Attr *attrs = func_arg_attrs(lw->func, arg->index);
+    if (!attrs || !attr_dict_get_c(attrs, DFG_ATTR_QUANT)) return true;
+    return (!lower_is_unsigned_elem(arg->type) && !arg_quantizer(lw, arg, &spec)) ||
+           op_error(lw->func, "argument %u has dfg.quant already", arg->index);
+}
+
 static bool lower_body(OnnxLowering *lw, Block *old, const Attr **arg_attrs,
                        const Attr **result_attrs)
 {
     bool keeps_going = pass_bool(lw->pass, "keep-going"), ok = true;
+    for (uint32_t i = 0; i < old->arg_count; i++)
+        if (!check_arg(lw, old->args[i])) return false;
     lower_args(lw, old, arg_attrs);
     FOR_EACH_OP(op, old) {
         if (op->def == FUNC(RETURN)) return ok && lower_return(lw, op, result_attrs);
