@@ -122,18 +122,29 @@ static bool build_constant_copy(BodyBuilder *b, const Op *op)
     return true;
 }
 
+/* What other conditions have made of a condition comes no later than it. */
+static void bring_forward(Graph *g, NodeId id, int64_t time)
+{
+    Node *n = &g->nodes.data[id];
+    n->not_before = i64_min(n->not_before, time);
+    for (uint32_t i = 0; n->kind == NODE_AND && i < n->count; i++)
+        bring_forward(g, to_rtl_in(g, id, i), time);
+}
+
 /* A condition is logic of the counters, which other conditions may share: it is made when the
- * iteration begins, and its time is that of its op. */
+ * iteration begins, and its time is that of its op, or of the first op that shares it. */
 static bool build_condition(BodyBuilder *b, const Op *op, NodeId *out)
 {
     const HlsDesign *design = b->process->design;
+    NodeId first_new = (NodeId)b->g->nodes.len;
     if (!to_rtl_condition(b, op, out)) return false;
     if (*out == NO_NODE) return true;
     Node *n = &b->g->nodes.data[*out];
     OpTiming timing = latency_op(op, design->clock);
     int64_t time = clock_put_off(design->clock, clock_after(design->clock, 0, timing), timing,
                                  design_cycle_of(design, op));
-    n->not_before = n->not_before > 0 ? i64_min(n->not_before, time) : time;
+    if (*out >= first_new) n->not_before = time;
+    bring_forward(b->g, *out, time);
     return true;
 }
 
