@@ -51,6 +51,7 @@ const PassTable *driver_all_passes(void)
         &pass_linalg_generalize_named_ops,
         &pass_load_weights,
         &pass_lower_sa_network,
+        &pass_merge_forks,
         &pass_merge_sa_pools,
         &pass_name_layers,
         &pass_name_tensors,

@@ -229,10 +229,9 @@ extern const DriverOption driver_search_options[], driver_limit_options[];
 typedef struct CompileOptions {
     const char *top;        /* name of the top function, a C++ identifier; NULL: the network's */
     const char *fifo_slack; /* "exact", "N%" or "default", as fit-fifos has it; NULL: the default */
-    const char
-        *residual;    /* forms of residual blocks: "all", "none", or a list of "add", "reuse" and
-                             "merge"; NULL: all */
-    int64_t images;   /* that a frame has, or a program of an overlay takes at once; 0: one */
+    const char *residual;   /* forms of residual blocks: "all", "none", or a list of "add", "reuse",
+                             "merge" and "fanout"; NULL: all */
+    int64_t images;         /* that a frame has, or a program of an overlay takes at once; 0: one */
     const char *head; /* what a network of ONNX operators gives in place of its results: "integers",
                          "argmax" or "topk=K"; NULL: its results */
     const char *folding; /* file of choices, no quotes or braces in its path; NULL: none is given */

@@ -82,7 +82,7 @@ static bool wants_tosa_scales(StrBuf *out, const StageOptions *options)
 
 /* Which of the forms of residual blocks a list of words asks for. */
 typedef struct Residual {
-    bool adds, reuses, merges;
+    bool adds, reuses, merges, fans_out;
 } Residual;
 
 static bool parse_residual(const char *text, Residual *out)
@@ -92,11 +92,13 @@ static bool parse_residual(const char *text, Residual *out)
     for (;; text++) {
         Str word = {text, strcspn(text, ",")};
         bool all = str_eq_c(word, "all"), add = str_eq_c(word, "add"),
-             reuse = str_eq_c(word, "reuse"), merge = str_eq_c(word, "merge");
-        if (!all && !add && !reuse && !merge) return false;
+             reuse = str_eq_c(word, "reuse"), merge = str_eq_c(word, "merge"),
+             fanout = str_eq_c(word, "fanout");
+        if (!all && !add && !reuse && !merge && !fanout) return false;
         out->adds |= all || add;
         out->reuses |= all || reuse;
         out->merges |= all || merge;
+        out->fans_out |= all || fanout;
         text += word.len;
         if (*text == '\0') return true;
     }
@@ -126,6 +128,16 @@ static bool add_to_dfg(StrBuf *out, const StageOptions *options)
     if (text && parse_residual(text, &residual) && !residual.adds)
         strbuf_printf(out, "%sfuse-adds=false", out->len > 0 ? " " : "");
     return true;
+}
+
+/* Cards are given processes by name, forks among them. */
+static bool wants_fanout(StrBuf *out, const StageOptions *options)
+{
+    Residual residual;
+    const char *text = options->compile->residual;
+    (void)out;
+    return !options->compile->cards &&
+           (!text || !parse_residual(text, &residual) || residual.fans_out);
 }
 
 static bool add_overlay(StrBuf *out, const StageOptions *options)
@@ -328,6 +340,7 @@ static const Step steps[] = {
     {STAGE_CHOOSE, NULL, &pass_choose_unroll, add_search},
     {STAGE_TO_HLS, on_regions, &pass_size_fifos, NULL},
     {STAGE_TO_HLS, NULL, &pass_convert_dfg_to_emithls, add_pipeline_style},
+    {STAGE_TO_HLS, NULL, &pass_merge_forks, wants_fanout},
     {STAGE_FIT, NULL, &pass_add_dma_ports, wants_dma_ports},
     {STAGE_FIT, NULL, &pass_stream_weights, wants_streamed_weights},
     {STAGE_FIT, NULL, &pass_place_cards, driver_add_cards},

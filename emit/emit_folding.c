@@ -44,13 +44,13 @@ static void add_member(JsonWriter *w, const char *key, const Attr *value)
     add_value(w, value);
 }
 
-static void add_layer(JsonWriter *w, Op *func, const Attr *report, const Attr *folding)
+static void add_layer(JsonWriter *w, const Ident *name, const Attr *report, const Attr *folding)
 {
     static const char *const keys[] = {"multiplier", "requantizer", "words", "storage"};
     const Attr *unroll = attr_dict_get_c(folding, EMITHLS_ATTR_UNROLL);
     const Attr *source = attr_dict_get_c(report, DFG_REPORT_SOURCE);
     json_write_line(w, 4);
-    json_write_key(w, symbol_name(func)->str);
+    json_write_key(w, name->str);
     json_begin_object(w);
     add_member(w, "layer", source);
     if (unroll) add_member(w, "loops", attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS));
@@ -71,10 +71,24 @@ static const Attr *folding_of(const Op *op)
     return folding && folding->kind == ATTR_DICT && folding->u.dict.count > 0 ? folding : NULL;
 }
 
+/* Those that the process does the work of: the search has them as processes. */
+static void add_forks(JsonWriter *w, const Attr *report)
+{
+    const Attr *forks = attr_dict_get_c(report, DFG_REPORT_FORKS);
+    for (uint32_t i = 0; forks && i < forks->u.dict.count; i++) {
+        const NamedAttr *fork = &forks->u.dict.items[i];
+        const Attr *folding = attr_dict_get_c(fork->value, DFG_REPORT_FOLDING);
+        add_layer(w, fork->name, fork->value, folding);
+    }
+}
+
 static void add_layers(Emitter *e, JsonWriter *w)
 {
-    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-        if (folding_of(op)) add_layer(w, op, op_attr(op, DFG_ATTR_REPORT), folding_of(op));
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
+        if (folding_of(op))
+            add_layer(w, symbol_name(op), op_attr(op, DFG_ATTR_REPORT), folding_of(op));
+        if (op->def == EMITHLS(FUNC)) add_forks(w, op_attr(op, DFG_ATTR_REPORT));
+    }
 }
 
 static void add_fifos(Emitter *e, JsonWriter *w)

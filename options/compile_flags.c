@@ -110,9 +110,10 @@ void compile_flags_add(Flags *flags, CompileFlags *options)
          "What the accelerator gives: sums in front of scalings and softmaxes, or indices of the "
          "greatest elements, default the network's results",
          NULL},
-        {"residual", FLAG_TEXT, &compile->residual, "all|none|add,reuse,merge",
-         "Residual blocks: whether kernels add skips to their results, and windows also give the "
-         "tensor itself and windows that lie in their own, default all",
+        {"residual", FLAG_TEXT, &compile->residual, "all|none|add,reuse,merge,fanout",
+         "Residual blocks: whether kernels add skips to their results, windows also give the "
+         "tensor itself and windows that lie in their own, and processes write to several "
+         "readers, default all",
          NULL},
         {"fifo-slack", FLAG_TEXT, &compile->fifo_slack, "exact|N%|default",
          "How much deeper than predicted pipelines may be without losing the interval: not at "
@@ -351,7 +352,8 @@ static bool check(const CompileFlags *options, StrBuf *why)
         return flags_wrong(why, "--fifo-slack takes exact, default or a share as 50%%, at "
                                 "most 1000%%");
     if (options->compile.residual && !driver_residual_is_valid(options->compile.residual))
-        return flags_wrong(why, "--residual takes all, none, or a list of add, reuse and merge");
+        return flags_wrong(why,
+                           "--residual takes all, none, or a list of add, reuse, merge and fanout");
     if (!check_weights(options, why) || !check_batch(options, why)) return false;
     if (strcmp(options->control, "chain") != 0 && strcmp(options->interface, "m_axi") == 0)
         return flags_wrong(why,

@@ -156,6 +156,9 @@ enum { DFG_MOST_IMAGES = 4096 };
 #define DFG_REPORT_BUFFER "buffer"           /* i64: words, of processes that hold some */
 #define DFG_REPORT_VERILOG "verilog" /* a dictionary of DFG_COST keys: what it takes as Verilog */
 #define DFG_REPORT_FOLDING "folding" /* a dictionary of DFG_FOLDING keys */
+/* A dictionary: of each fork that the process does the work of, by name, its DFG_REPORT_FOLDING and
+ * DFG_REPORT_SOURCE. Written by merge-forks; read by emit. */
+#define DFG_REPORT_FORKS "forks"
 
 /* Of DFG_REPORT_FOLDING, and members of a layer in folding.json: what a user may choose for a
  * process. The values are those of the attributes of that name; storage is a dictionary by the

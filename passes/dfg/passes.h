@@ -1,5 +1,5 @@
-/* Passes on emithls, the hardware level that dfg is lowered to: ports to memories or DMAs, and weights
- * that are loaded at start-up.
+/* Passes on emithls, the hardware level that dfg is lowered to: ports to memories or DMAs, weights that
+ * are loaded at start-up, and processes that write to several readers.
  *
  * Each PassDef states its name, anchor and options; the opening of its source states what it
  * requires, changes and preserves. The driver builds pipelines of them; docs/reference describes
@@ -14,6 +14,7 @@
 extern const PassDef pass_add_dma_ports;
 extern const PassDef pass_add_memory_ports;
 extern const PassDef pass_load_weights;
+extern const PassDef pass_merge_forks;
 extern const PassDef pass_stream_weights;
 
 /* How rows of so many elements lie in bus words of integers of 64 bits (stream-weights). */

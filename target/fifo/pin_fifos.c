@@ -17,6 +17,7 @@ enum { MIN_DEPTH = 2, MAX_DEPTH = 1 << 30 };
 
 typedef struct Pins {
     const FoldingFile *file;
+    const Op *module;
     PtrMap streams; /* Ident of a name -> op */
 } Pins;
 
@@ -49,11 +50,29 @@ static bool pin_key(const Pins *pins, Op *stream, const char *key, const json_t 
                       "nothing of a FIFO is called '%s'", key);
 }
 
+/* Whether a FIFO was in front of a fork that another process does the work of (merge-forks). */
+static bool was_before_fork(const Op *module, const char *name)
+{
+    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
+        const Attr *forks = attr_dict_get_c(op_attr(op, DFG_ATTR_REPORT), DFG_REPORT_FORKS);
+        for (uint32_t i = 0; forks && i < forks->u.dict.count; i++) {
+            Str fork = forks->u.dict.items[i].name->str, all = str_from(name);
+            const Str to = STR("_to_");
+            if (all.len > fork.len + to.len &&
+                str_eq((Str){all.data + all.len - fork.len, fork.len}, fork) &&
+                str_eq((Str){all.data + all.len - fork.len - to.len, to.len}, to))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool pin_fifo(const Pins *pins, Context *ctx, const char *name, const json_t *entry)
 {
     const char *key;
     json_t *value;
     Op *stream = ptrmap_get(&pins->streams, ident_get_c(ctx, name));
+    if (!stream && was_before_fork(pins->module, name)) return true;
     if (!stream)
         return diag_error(ctx, folding_key_place(pins->file, name), "the design has no FIFO '%s'",
                           name);
@@ -71,7 +90,7 @@ static bool pin_fifos(Pass *pass, Op *module)
     FoldingFile file;
     Op *top = emithls_top(module);
     if (!folding_read(pass->ctx, pass_string(pass, "file"), &file)) return false;
-    Pins pins = {.file = &file};
+    Pins pins = {.file = &file, .module = module};
     if (top)
         FOR_EACH_OP(op, region_entry(op_region(top, 0)))
             if (op->def == EMITHLS(STREAM))
