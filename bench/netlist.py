@@ -1,4 +1,4 @@
-"""What bench/rtl asks Yosys: the cells of a module behind synth_xilinx and its longest path.
+"""What bench/rtl and bench/residual ask Yosys: the cells of a module behind synth_xilinx and its longest path.
 
 A path is measured by the numbers of the latency model (schedule/latency.c), so that it can be set
 beside the clock that the model allows; Yosys only says what it leads through. Results are kept in
@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 
 SCRIPT = pathlib.Path(__file__).resolve().parent / "yosys.js"
+FIGURES = ("dsp", "bram18", "uram", "lut", "ff")
 VERSION = 1                             # of what is kept
 # Picoseconds, as in schedule/latency.c: a level of logic with its wire, a bit of a choice; into
 # and out of a carry chain beside the level in front of it, a bit of it; outputs of what is clocked.
@@ -40,12 +41,18 @@ class Module:
     family: str = "xcup"
     parameters: tuple = ()
 
-    def script(self):
+    def script(self, lutrams=None):
+        """lutrams: a library of LUTRAM for the memories that Yosys's own does not map."""
+        synthesis = (f"synth_xilinx -flatten -family {self.family} -noiopad -noclkbuf "
+                     f"-top {self.name}")
+        if lutrams:
+            synthesis += (f" -run begin:map_memory; memory_libmap -lib {lutrams} t:$mem_v2 "
+                          "a:ram_style=distributed %i r:SIZE>256 %i; "
+                          f"techmap -map +/xilinx/lutrams_xc5v_map.v; {synthesis} -run map_memory:")
         values = "".join(f"-set {name} {value} " for name, value in self.parameters)
         change = f"chparam {values}{self.name}; " if values else ""
         return (f"read_verilog {' '.join(s for s in self.sources if s.endswith('.v'))}; {change}"
-                f"synth_xilinx -flatten -family {self.family} -noiopad -noclkbuf -top {self.name}; "
-                "tee -q -o count.txt stat -json; write_json net.json")
+                f"{synthesis}; tee -q -o count.txt stat -json; write_json net.json")
 
     def size(self):
         return sum((self.folder / source).stat().st_size for source in self.sources)
@@ -55,6 +62,55 @@ class Module:
         for source in self.sources:
             digest.update((self.folder / source).read_bytes())
         return digest.hexdigest()[:32]
+
+
+def is_instantiated(library, text):
+    """Whether a module of the library's file is named by another module."""
+    names = re.findall(r"^module (\w+)", library.read_text(encoding="utf-8"), flags=re.M)
+    return any(re.search(rf"\b{name}\b", text) for name in names)
+
+
+def process_module(folder, name, family):
+    """A process of the design in the folder."""
+    rtl = folder / "rtl"
+    name = name if (rtl / f"{name}.v").exists() else f"{name}_"
+    text = (rtl / f"{name}.v").read_text(encoding="utf-8")
+    library = [path.name for path in sorted(rtl.glob("ming_*.v")) if is_instantiated(path, text)]
+    files = re.findall(r'\$readmemh\("(.*?)"', text)
+    return Module(rtl, name, (*library, f"{name}.v", *files), family)
+
+
+def fifo_modules(folder, family):
+    """Of the design in the folder, by instance: the FIFO's module and its parameters."""
+    rtl, found = folder / "rtl", {}
+    top = rtl / (rtl / "files.f").read_text(encoding="utf-8").split()[-1]
+    for module, values, name in re.findall(r"(ming_fifo_\w+) #\((.*?)\) (\w+) \(",
+                                           top.read_text(encoding="utf-8")):
+        values = tuple(re.findall(r"\.(\w+)\((\d+)\)", values))
+        library = [path.name for path in sorted(rtl.glob("ming_*.v"))]
+        found[name] = Module(rtl, module, tuple(library), family, values)
+    return found
+
+
+def figures(tools, folder, results):
+    """(predicted, counted) of the processes and FIFOs of the design in the folder that were counted, by
+    name, each a dictionary of FIGURES: what `ming report` says, with the FIFOs as processes."""
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    report["processes"] += [fifo for fifo in report["fifos"] if "verilog" in fifo]
+    modules = {name: {"num_cells_by_type": result["cells"]}
+               for name, result in results.items() if "cells" in result}
+    if not modules:
+        return {}
+    synthesis = {"creator": "", "modules": modules, "design": {"num_cells_by_type": {}}}
+    with tempfile.TemporaryDirectory() as temporary:
+        work = pathlib.Path(temporary)
+        (work / "report.json").write_text(json.dumps(report), encoding="utf-8")
+        (work / "synth.json").write_text(json.dumps(synthesis), encoding="utf-8")
+        done = subprocess.run([tools / "ming", "report", work, f"--yosys={work / 'synth.json'}",
+                               "--json"], capture_output=True, text=True, check=True)
+    return {row["name"]: tuple({figure: row[key][figure] or 0 for figure in FIGURES}
+                               for key in ("predicted", "reported"))
+            for row in json.loads(done.stdout) if row["name"] in modules}
 
 
 class Timing:
@@ -164,10 +220,20 @@ class Yosys:
         found = subprocess.run(["yosys", "-V"], capture_output=True, text=True, check=True)
         return " ".join(found.stdout.split()[:2])
 
-    def command(self, module):
+    def command(self, module, lutrams=None):
         if not self.folder:
-            return ["yosys", "-q", "-p", module.script()]
+            return ["yosys", "-q", "-p", module.script(lutrams)]
         return ["node", SCRIPT, self.folder.resolve(), module.script(), *module.sources]
+
+    @staticmethod
+    def mended_lutrams(work):
+        """Yosys's LUTRAM of UltraScale with RAM512X1S, which its library has with 16 bits of address:
+        then it maps none of more than 256 words whose ports share their address."""
+        share = pathlib.Path(shutil.which("yosys")).resolve().parent.parent / "share" / "yosys"
+        text = (share / "xilinx" / "lutrams_xcu.txt").read_text(encoding="utf-8")
+        mended = text.replace('option "ABITS" 16', 'option "ABITS" 9').replace("abits 16;", "abits 9;")
+        (work / "lutrams.txt").write_text(mended, encoding="utf-8")
+        return "lutrams.txt"
 
     def limited(self):
         os.nice(15)
@@ -179,8 +245,11 @@ class Yosys:
             work = pathlib.Path(temporary)
             for source in module.sources:
                 shutil.copy(module.folder / source, work)
-            done = subprocess.run(self.command(module), cwd=work, capture_output=True, text=True,
-                                  errors="replace", check=False, preexec_fn=self.limited)
+            how = {"cwd": work, "capture_output": True, "text": True, "errors": "replace",
+                   "check": False, "preexec_fn": self.limited}
+            done = subprocess.run(self.command(module), **how)
+            if done.returncode and "invalid OPTION_ABITS" in done.stderr and not self.folder:
+                done = subprocess.run(self.command(module, self.mended_lutrams(work)), **how)
             if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
                 return {"failed": f"takes more than {self.limit} s"}
             if done.returncode:
