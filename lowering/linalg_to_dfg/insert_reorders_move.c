@@ -267,7 +267,9 @@ static Value *full_rank(Builder *b, Value *source, const StaticSlice *slice)
 {
     if (source->type->u.shaped.rank == slice->rank) return source;
     const Type *wide = type_with_shape(source->type, slice->size, slice->rank);
-    return tensor_expand_shape(b, source, wide, reshape_reassociation(wide, source->type));
+    const Attr *groups = source->type->u.shaped.rank > 0 ? reshape_reassociation(wide, source->type)
+                                                         : attr_array(b->ctx, NULL, 0);
+    return tensor_expand_shape(b, source, wide, groups);
 }
 
 static bool move_insert(Op *op)

@@ -198,10 +198,20 @@ static void copy_op(Narrowing *n, const Op *op)
     }
 }
 
+/* Whether the sign of an element is the op's that reads it, not its type's. */
+static bool has_plain_elements(const Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        const Type *elem = type_elem(op_operand(op, i)->type);
+        if (type_is_integer(elem) && elem->u.integer.sign != SIGNLESS) return false;
+    }
+    return true;
+}
+
 static bool is_kernel(const Op *op)
 {
     return op->def == LINALG(GENERIC) && linalg_has_tensor_semantics(op) &&
-           !linalg_body_has_regions(op);
+           !linalg_body_has_regions(op) && has_plain_elements(op);
 }
 
 /* Whether only kernels read it, as an input. */
