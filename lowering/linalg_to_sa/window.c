@@ -17,8 +17,9 @@ static bool find_operands(Window *w)
         bool is_constant = fold_constant_of(op_operand(w->op, i)) != NULL;
         uint32_t *slot = is_constant ? &w->weights : &w->data;
         if (!linalg_reads_operand(w->op, i)) continue;
-        if (!type_is_integer(linalg_payload_type(op_operand(w->op, i)->type)))
-            return to_sa_refuse(w->op, "computes with other than integers");
+        const Type *elem = linalg_payload_type(op_operand(w->op, i)->type);
+        if (!type_is_integer(elem) || type_width(elem) > 64)
+            return to_sa_refuse(w->op, "computes with other than integers of up to 64 bits");
         if (*slot != UINT32_MAX)
             return to_sa_refuse(w->op, is_constant ? "takes two constants"
                                                    : "takes the product of two maps");
