@@ -46,7 +46,7 @@ static void add_member(JsonWriter *w, const char *key, const Attr *value)
 
 static void add_layer(JsonWriter *w, const Ident *name, const Attr *report, const Attr *folding)
 {
-    static const char *const keys[] = {"multiplier", "requantizer", "words", "storage"};
+    static const char *const keys[] = {"multiplier", "order", "requantizer", "words", "storage"};
     const Attr *unroll = attr_dict_get_c(folding, EMITHLS_ATTR_UNROLL);
     const Attr *source = attr_dict_get_c(report, DFG_REPORT_SOURCE);
     json_write_line(w, 4);

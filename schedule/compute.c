@@ -271,6 +271,77 @@ int64_t sched_compute_first_write(const ComputeSchedule *sched)
     return first;
 }
 
+/* The loop of the result's innermost dimension of more than one element; -1: it has none. */
+static int64_t innermost_result(const ComputeSchedule *sched)
+{
+    const AffineMap *out = sched_compute_output_map(sched);
+    int64_t last = -1;
+    for (uint32_t r = 0; r < out->result_count; r++)
+        if (sched->kernel.extents[out->results[r]->value] > 1) last = out->results[r]->value;
+    return last;
+}
+
+int64_t sched_compute_pixel(const ComputeSchedule *sched)
+{
+    int64_t pixel = 1, last = innermost_result(sched);
+    for (uint32_t i = 0; i < sched->loop_count; i++)
+        if (sched->loops[i].is_reduction || sched->loops[i].loop == last)
+            pixel *= sched->loops[i].trip;
+    return pixel;
+}
+
+int64_t sched_compute_pixel_words(const ComputeSchedule *sched)
+{
+    int64_t words = 1, last = innermost_result(sched);
+    for (uint32_t i = 0; i < sched->loop_count; i++)
+        if (sched->loops[i].loop == last) words *= sched->loops[i].trip;
+    return words;
+}
+
+int64_t sched_compute_tail(const ComputeSchedule *sched)
+{
+    int64_t inner = 1, tail = 0, last = innermost_result(sched);
+    for (uint32_t i = sched->loop_count; i-- > 0;) {
+        if (sched->loops[i].loop == last) tail += (sched->loops[i].trip - 1) * inner;
+        inner *= sched->loops[i].trip;
+    }
+    return tail;
+}
+
+int64_t sched_compute_pitch(const ComputeSchedule *sched)
+{
+    int64_t pitch = 1;
+    for (uint32_t i = sched->loop_count; i-- > 0 && sched->loops[i].is_reduction;)
+        pitch *= sched->loops[i].trip;
+    return pitch;
+}
+
+/* The innermost loop that chooses a word of stream 0; UINT32_MAX: none does. */
+static uint32_t innermost_read(const ComputeSchedule *sched)
+{
+    for (uint32_t i = sched->loop_count; sched->stream_count && i-- > 0;)
+        if (sched_chooses_word(sched, 0, i)) return i;
+    return UINT32_MAX;
+}
+
+int64_t sched_compute_absorb(const ComputeSchedule *sched)
+{
+    uint32_t read = innermost_read(sched);
+    int64_t absorb = read == UINT32_MAX ? 0 : sched->loops[read].trip - 1;
+    for (uint32_t i = sched->loop_count; i-- > 0 && i > read;) absorb *= sched->loops[i].trip;
+    return absorb;
+}
+
+int64_t sched_compute_rest(const ComputeSchedule *sched)
+{
+    int64_t inner = 1, rest = 0;
+    for (uint32_t i = sched->loop_count; sched->stream_count && i-- > 0;) {
+        if (!sched_chooses_word(sched, 0, i)) rest += (sched->loops[i].trip - 1) * inner;
+        inner *= sched->loops[i].trip;
+    }
+    return rest;
+}
+
 bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int64_t *word)
 {
     uint32_t port = sched->stream_port[stream];

@@ -4,6 +4,9 @@
  * taken one after another, then the loops that no stream depends on. Those among them that the output
  * has in front of a stream's loop run outside of it.
  *
+ * With dfg.order = "results" the loops of the output run outside, so that a result is complete before
+ * the next one is begun.
+ *
  * A stream need not have all loops. While the loops inside its own run, its word is held. Where a
  * loop that it lacks runs outside one that it has, its words are wanted again: they are kept in a
  * memory as they come, and taken from there the next times. So a stream is read once a frame, and
@@ -250,10 +253,68 @@ static void add_other_loops(OrderBuild *b)
     add_free_loops(b, sched_compute_output_map(sched)->result_count);
 }
 
+bool sched_order_is(const Op *main, const char *order)
+{
+    const Attr *given = op_attr(main, DFG_ATTR_ORDER);
+    return given && given->kind == ATTR_STRING && str_eq_c(given->u.string, order);
+}
+
+/* All loops of the output, in its order. */
+static bool add_result_loops(OrderBuild *b)
+{
+    const AffineMap *out = sched_compute_output_map(b->sched);
+    for (uint32_t r = 0; r < out->result_count; r++) {
+        uint32_t loop = (uint32_t)out->results[r]->value;
+        add_free_loops(b, r + 1);
+        if (!has_loop(&b->order, loop)) continue;
+        if (!add_counter(b, loop)) return false;
+        add_word_parts(b, loop);
+    }
+    return true;
+}
+
+/* Counters of the words of reductions, then of the parts of a word. */
+static bool add_reduction_loops(OrderBuild *b)
+{
+    const bool *reduces = b->sched->kernel.is_reduction;
+    for (uint32_t i = 0; i < b->order.count; i++)
+        if (reduces[b->order.loops[i]] && !add_counter(b, b->order.loops[i])) return false;
+    for (uint32_t i = 0; i < b->order.count; i++)
+        if (reduces[b->order.loops[i]]) add_word_parts(b, b->order.loops[i]);
+    return true;
+}
+
+/* Whether a stream's words are read in the order in which they come. */
+static bool reads_in_order(const OrderBuild *b, uint32_t stream)
+{
+    const LoopOrder *order = &b->streams[stream].loops;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < b->sched->loop_count; i++) {
+        if (!sched_chooses_word(b->sched, stream, i)) continue;
+        while (next < order->count && order->loops[next] != b->sched->loops[i].loop) next++;
+        if (next++ == order->count) return false;
+    }
+    return true;
+}
+
+static bool order_by_results(OrderBuild *b)
+{
+    if (!add_result_loops(b) || !add_reduction_loops(b)) return false;
+    for (uint32_t s = 0; s < b->sched->stream_count; s++)
+        if (!reads_in_order(b, s))
+            return op_error(b->sched->main,
+                            "cannot complete its results one after another: it streams an operand "
+                            "by the map %s, in another order",
+                            map_str(b->sched->main->ctx, b->streams[s].map));
+    return true;
+}
+
 bool sched_compute_order(ComputeSchedule *sched)
 {
     OrderBuild b = {.sched = sched};
-    if (!merge_streams(&b) || !add_stream_loops(&b)) return false;
+    bool by_results = sched_order_is(sched->main, DFG_ORDER_RESULTS);
+    if (!merge_streams(&b) || !(by_results ? order_by_results(&b) : add_stream_loops(&b)))
+        return false;
     add_other_loops(&b);
     return true;
 }

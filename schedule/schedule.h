@@ -97,6 +97,12 @@ int64_t sched_window_history(const WindowSchedule *sched, uint32_t level);
 int64_t sched_window_taps(const WindowSchedule *sched, uint32_t level);
 /* Words per history row of level i: positions of the inner dimensions. */
 int64_t sched_window_row_words(const WindowSchedule *sched, uint32_t level);
+/* The share of the time from its first word in to its last one that a window waits before its first
+ * word out. The words of a position come together, when its reduction is complete. */
+double sched_window_wait(const WindowSchedule *sched);
+/* The share of a window's words out that it gives from when so many words in are to come: those whose
+ * last tap is the word before them, or comes later, or is padding behind the input. */
+double sched_window_share_behind(const WindowSchedule *sched, int64_t to_come);
 /* Elements of a word of output `part`. */
 int64_t sched_window_lanes(const WindowSchedule *sched, uint32_t part);
 
@@ -132,6 +138,8 @@ bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const
 /* Whether a kernel came with this dfg.multiplier: DFG_MULTIPLIER_LUT has its integer products made
  * of LUTs. */
 bool sched_multiplier_is(const Op *main, const char *multiplier);
+/* Whether a kernel came with this dfg.order. */
+bool sched_order_is(const Op *main, const char *order);
 /* Whether a product that is extended for its sum, which it would reach cut to its width, is
  * whole. */
 bool sched_product_is_whole(const Op *main, const Op *product);
@@ -326,6 +334,15 @@ int64_t sched_compute_trips(const ComputeSchedule *sched);
 /* Iteration that writes the first word: the first in which all reduction counters are at their
  * ends. */
 int64_t sched_compute_first_write(const ComputeSchedule *sched);
+/* Iterations from the first word of the last pixel to its last word, out and in: words of a pixel
+ * follow each other along the innermost dimension of the result, or of stream 0. */
+int64_t sched_compute_tail(const ComputeSchedule *sched);
+int64_t sched_compute_pitch(const ComputeSchedule *sched); /* from word out to word out */
+int64_t sched_compute_pixel(const ComputeSchedule *sched); /* from pixel to pixel */
+int64_t sched_compute_pixel_words(const ComputeSchedule *sched);
+int64_t sched_compute_absorb(const ComputeSchedule *sched);
+/* Iterations behind the last one that reads a word of stream 0. */
+int64_t sched_compute_rest(const ComputeSchedule *sched);
 /* Word of stream `stream` as main sees it: extents of its operand's rank. False: diagnosed. */
 bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int64_t *word)
     MUST_CHECK;

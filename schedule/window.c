@@ -237,3 +237,39 @@ int64_t sched_window_lanes(const WindowSchedule *sched, uint32_t part)
         lanes *= sched->dim[i].outputs * sched->parts[part].taps[i];
     return lanes;
 }
+
+double sched_window_wait(const WindowSchedule *sched)
+{
+    int64_t row = sched_window_row_words(sched, 0) / sched->inner_words;
+    int64_t in = sched->dim[0].in * row * sched->outer, before = sched->lead * row + sched->shift;
+    if (before <= 0 || in < 2) return 0;
+    return before < in ? (double)before / (double)(in - 1) : 1;
+}
+
+/* Words out follow each other in the order of their coordinates in the scan, so they are counted behind
+ * the coordinates of that read. */
+double sched_window_share_behind(const WindowSchedule *sched, int64_t to_come)
+{
+    uint32_t count = sched->params.count;
+    int64_t row = sched_window_row_words(sched, 0) / sched->inner_words, last = 0, step = row;
+    int64_t at[DFG_MAX_RANK], behind = 0, all = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        last += (sched->dim[i].in - 1) * step;
+        step /= i + 1 < count ? sched->box[i + 1] : 1;
+        all *= sched->dim[i].out;
+    }
+    last -= sched->shift + sched->lead * row + to_come;
+    if (last <= 0) return 1.0 / (double)sched->outer;
+    for (uint32_t i = count; i-- > 1; last /= sched->box[i]) at[i] = last % sched->box[i];
+    at[0] = last;
+    int64_t inner = all;
+    bool is_met = true; /* by a word out, in the dimensions so far */
+    for (uint32_t i = 0; is_met && i < count; i++) {
+        const WindowDim *dim = &sched->dim[i];
+        inner /= dim->out;
+        int64_t first = at[i] / dim->stride + 1;
+        behind += first < dim->out ? (dim->out - first) * inner : 0;
+        is_met = at[i] % dim->stride == 0 && at[i] / dim->stride < dim->out;
+    }
+    return (double)(behind + is_met) / (double)(all * sched->outer);
+}

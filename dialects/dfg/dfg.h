@@ -67,6 +67,11 @@ enum {
 #define DFG_MULTIPLIER_DSP "dsp"
 #define DFG_MULTIPLIER_LUT "lut"
 #define DFG_MULTIPLIER_POPCOUNT "popcount" /* counts of bits */
+/* On a process's kernel: what runs outside, one of DFG_ORDER. Written by choose-unroll and
+ * apply-folding; read by schedule and target/dse. */
+#define DFG_ATTR_ORDER "dfg.order"
+#define DFG_ORDER_INPUTS "inputs"   /* each word in serves all results; absent: this */
+#define DFG_ORDER_RESULTS "results" /* each result is completed before the next; words are kept */
 /* On constants, kernels, windows and reorders: what their memory is built of, "auto", "lutram",
  * "bram" or "uram", or an array of them, one per dimension of a window. Written by choose-unroll
  * and apply-folding; read by target/cost and dfg_to_emithls. */
@@ -166,6 +171,7 @@ enum { DFG_MOST_IMAGES = 4096 };
  * apply-folding. */
 #define DFG_FOLDING_UNROLL "unroll"
 #define DFG_FOLDING_MULTIPLIER "multiplier"
+#define DFG_FOLDING_ORDER "order"
 #define DFG_FOLDING_REQUANTIZER "requantizer" /* a string, or a list of several */
 #define DFG_FOLDING_WORDS "words"
 #define DFG_FOLDING_STORAGE "storage"

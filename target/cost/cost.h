@@ -66,6 +66,7 @@ typedef struct CostTarget {
     bool counts_luts;     /* LUTs have a limit. Without one nothing is moved into LUTs, because they
                           would look free */
     bool fuses_epilogues; /* no epilogue becomes a process of its own */
+    bool tries_orders;    /* of a kernel's loops, which make a difference for the latency only */
     bool
         has_lutram_fifos; /* FIFOs of few words are counted as LUTRAM, where that takes fewer LUTs */
     int64_t port_bits; /* of a DMA's beat, which a word at the boundary must fit in; 0: no limit */

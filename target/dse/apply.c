@@ -58,6 +58,21 @@ static void set_unroll(Op *process, const Config *config)
                 attr_i64_array(process->ctx, config->unroll, base.kernel.loop_count));
 }
 
+/* The order of a kernel's loops, where there was a choice. */
+static void set_order(Op *process, const DseSpace *space, const Config *config)
+{
+    ComputeSchedule base;
+    bool ok = sched_compute_base(process, &base);
+    assert(ok);
+    (void)ok;
+    Op *main = value_def(op_result(base.main, 0));
+    if (!space->target.tries_orders || base.accumulators == 1 || op_attr(main, DFG_ATTR_ORDER))
+        return;
+    op_set_attr(
+        main, DFG_ATTR_ORDER,
+        attr_string_c(process->ctx, config->by_results ? DFG_ORDER_RESULTS : DFG_ORDER_INPUTS));
+}
+
 /* Trip counts and factors of a process, for its report. */
 typedef struct ReportShape {
     const char *class;
@@ -261,7 +276,10 @@ void dse_set_converter_report(Op *process, const Type *from, const Type *to,
 static void apply_node(Op *process, const DseSpace *space, const DseNode *node,
                        const Config *config)
 {
-    if (node->kind == PROCESS_COMPUTE) set_unroll(process, config);
+    if (node->kind == PROCESS_COMPUTE) {
+        set_order(process, space, config);
+        set_unroll(process, config);
+    }
     set_port_words(process, space, config);
     dse_apply_binding(process, node->kind, &config->binding);
     ReportShape shape = process_shape(node);

@@ -1,7 +1,7 @@
 /* apply-folding: pins what a folding file says of the processes: unroll factors, words, memories
  * and multipliers. Everything else is left to choose-unroll.
  * Requires: processes as convert-linalg-to-dfg leaves them.
- * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, forms of requantizers, dfg.words of processes; an epilogue
+ * Changes: dfg.unroll, dfg.multiplier, dfg.order and dfg.storage of ops, forms of requantizers, dfg.words of processes; an epilogue
  * that the file has factors of its own for becomes a process (epilogue.c). If something
  * cannot be pinned, the pass fails with a diagnostic at its place in the file.
  * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
@@ -177,6 +177,17 @@ static bool pin_multiplier(FoldingLayer *layer, const char *key, const json_t *v
     return true;
 }
 
+static bool pin_order(FoldingLayer *layer, const char *key, const json_t *value)
+{
+    static const char *const choices[] = {DFG_ORDER_INPUTS, DFG_ORDER_RESULTS, NULL};
+    const char *choice =
+        computes(layer, key, value) ? read_choice(layer, key, value, choices) : NULL;
+    if (!choice) return false;
+    Op *main = value_def(op_result(layer->base.main, 0));
+    op_set_attr(main, DFG_ATTR_ORDER, attr_string_c(main->ctx, choice));
+    return check_pinned(layer, key, value);
+}
+
 /* Builds one requantizer in the form that the file names. False: diagnosed. */
 static bool pin_form(FoldingLayer *layer, const char *key, const json_t *value, uint32_t number)
 {
@@ -313,6 +324,7 @@ static const FoldingKey folding_keys[] = {
     {DFG_FOLDING_REQUANTIZER, pin_requantizer},
     {DFG_FOLDING_UNROLL, pin_unroll},
     {DFG_FOLDING_MULTIPLIER, pin_multiplier},
+    {DFG_FOLDING_ORDER, pin_order},
     {DFG_FOLDING_WORDS, pin_words},
     {DFG_FOLDING_STORAGE, pin_storage},
 };

@@ -72,6 +72,9 @@ bool dse_check_given_binding(const Op *process, const CostTarget *target)
         const Attr *storage = op_attr(op, DFG_ATTR_STORAGE),
                    *multiplier = op_attr(op, DFG_ATTR_MULTIPLIER);
         if (storage && !check_table(op, storage, target)) return false;
+        if (op_attr(op, DFG_ATTR_ORDER) && !sched_order_is(op, DFG_ORDER_INPUTS) &&
+            !sched_order_is(op, DFG_ORDER_RESULTS))
+            return op_error(op, "has a dfg.order that is neither \"inputs\" nor \"results\"");
         if (multiplier && !is_one_of(multiplier, multipliers, COUNT_OF(multipliers)))
             return op_error(op, "has a dfg.multiplier that is none of \"dsp\", \"lut\" and "
                                 "\"popcount\"");

@@ -238,6 +238,7 @@ static bool choose_unroll(Pass *pass, Op *module)
                                .has_uram = limits.uram > 0,
                                .counts_luts = limits.lut >= 0,
                                .fuses_epilogues = str_eq_c(pass_string(pass, "epilogues"), "fused"),
+                               .tries_orders = given_objective(pass) == DSE_PIPELINE_LATENCY,
                                .has_lutram_fifos =
                                    str_eq_c(pass_string(pass, "small-fifos"), "lutram"),
                                .port_bits = pass_int(pass, "port-bits"),

@@ -179,6 +179,35 @@ static void cut_stages(ComputeSchedule *sched, uint32_t from)
     sched->starts_from_join = sched->starts_from_join && from > 0;
 }
 
+/* The share of the pixels of stream 0 behind the first one that a result needs; of a single pixel the
+ * whole. */
+static double wait_for_result(const ComputeSchedule *sched)
+{
+    double pixels = 1, needed = 1;
+    bool is_inner = true;
+    for (uint32_t i = sched->loop_count; sched->stream_count && i-- > 0;) {
+        if (!sched_chooses_word(sched, 0, i)) continue;
+        if (!is_inner) {
+            pixels *= (double)sched->loops[i].trip;
+            needed *= sched->loops[i].is_reduction ? (double)sched->loops[i].trip : 1;
+        }
+        is_inner = false;
+    }
+    return pixels > 1 ? (needed - 1) / (pixels - 1) : 1;
+}
+
+static void set_order(Config *config, const ComputeSchedule *sched)
+{
+    config->by_results = sched_order_is(sched->main, DFG_ORDER_RESULTS);
+    config->pace = (ConfigPace){.tail = config->by_results ? sched_compute_tail(sched) : 0,
+                                .pitch = sched_compute_pitch(sched),
+                                .absorb = sched_compute_absorb(sched),
+                                .rest = sched_compute_rest(sched),
+                                .pixel = sched_compute_pixel(sched),
+                                .words = sched_compute_pixel_words(sched),
+                                .wait = wait_for_result(sched)};
+}
+
 /* The same factors with the epilogue split off. */
 static bool add_splits(Candidates *c, DseEpilogue *epilogue, const Type *const *ends)
 {
@@ -203,6 +232,7 @@ static bool add_splits(Candidates *c, DseEpilogue *epilogue, const Type *const *
             continue;
         cost_compute(&sched, &binding, &c->space->target, &cost);
         Config main = dse_config(c->space, c->node, &cost, sums, c->unroll, &binding);
+        set_order(&main, &sched);
         if (!dse_add_splits(epilogue, c->node, &main, end, sched.accumulators)) return false;
     }
     return true;
@@ -219,7 +249,9 @@ static bool add_candidate(Candidates *c, const Type *const *ends)
         if (!dse_binding_variant(&choices, n, &binding) || !binding_fits(c, &sched, &binding))
             continue;
         cost_compute(&sched, &binding, &c->space->target, &cost);
-        dse_add_config(c->space, c->node, &cost, ends, c->unroll, &binding);
+        Config config = dse_config(c->space, c->node, &cost, ends, c->unroll, &binding);
+        set_order(&config, &sched);
+        *vec_push(&c->node->configs) = config;
     }
     for (int i = 0; i < 2; i++)
         if (c->epilogues[i] && !add_splits(c, c->epilogues[i], ends)) return false;
@@ -319,14 +351,28 @@ static bool add_configs(DseSpace *space, DseNode *node)
     return ok;
 }
 
-/* The same process with other forms of its requantizers, which stands behind it meanwhile. */
-static bool add_variant(DseSpace *space, DseNode *node, uint32_t variant)
+static Op *main_of(const Op *process)
+{
+    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
+        if (op->def == LINALG(GENERIC)) return op;
+    return NULL;
+}
+
+static void complete_results(Op *process)
+{
+    op_set_attr(main_of(process), DFG_ATTR_ORDER, attr_string_c(process->ctx, DFG_ORDER_RESULTS));
+}
+
+/* The same process with other forms of its requantizers, or another order of its loops, which stands
+ * behind it meanwhile. */
+static bool add_variant(DseSpace *space, DseNode *node, uint32_t variant, bool by_results)
 {
     const Op *process = node->process;
     size_t before = node->configs.len;
     Op *copy = op_clone(process, NULL);
     op_insert_after(copy, (Op *)(uintptr_t)process);
     dse_set_forms(copy, variant, space->target.clock, NULL);
+    if (by_results) complete_results(copy);
     node->process = copy;
     bool ok = add_configs(space, node);
     node->process = process;
@@ -335,10 +381,30 @@ static bool add_variant(DseSpace *space, DseNode *node, uint32_t variant)
     return ok;
 }
 
+/* Whether results that are worked on in turn may be completed one after another instead. */
+static bool may_complete_results(const DseSpace *space, const Op *process)
+{
+    ComputeSchedule sched;
+    DiagHold hold;
+    if (!space->target.tries_orders || op_attr(main_of(process), DFG_ATTR_ORDER) ||
+        !sched_compute_base(process, &sched) || sched.accumulators == 1)
+        return false;
+    Op *copy = op_clone(process, NULL);
+    op_insert_after(copy, (Op *)(uintptr_t)process);
+    complete_results(copy);
+    diag_hold_begin(&hold, process->ctx);
+    bool may = sched_compute_base(copy, &sched);
+    diag_hold_drop(&hold);
+    op_erase(copy);
+    return may;
+}
+
 bool dse_compute_configs(DseSpace *space, DseNode *node)
 {
     uint32_t variants = dse_form_variants(node->process, space->target.clock);
     bool ok = add_configs(space, node);
-    for (uint32_t v = 1; ok && v < variants; v++) ok = add_variant(space, node, v);
+    uint32_t orders = ok && may_complete_results(space, node->process) ? 2 : 1;
+    for (uint32_t v = 1; ok && v < variants * orders; v++)
+        ok = add_variant(space, node, v % variants, v >= variants);
     return ok;
 }

@@ -25,6 +25,13 @@ static void list_words(const DseSpace *space, uint32_t number, uint32_t port, Wo
 }
 
 /* Where there are two converters, the interval of the slower one. */
+static int64_t words_gathered(const Type *from, const Type *middle, const Type *to)
+{
+    int64_t most = dfg_word_elems(to);
+    if (middle) most = i64_max(most, dfg_word_elems(middle));
+    return most / dfg_word_elems(from);
+}
+
 static int64_t conversion_interval(const Type *from, const Type *middle, const Type *to,
                                    const CostTarget *target)
 {
@@ -63,6 +70,7 @@ static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t
         cost_conversion(a, middle, b, &space->target, &config.cost);
         dse_add_fifo(b, 1, &space->target, &config.cost);
         config.interval = conversion_interval(a, middle, b, &space->target);
+        config.pace.gathered = words_gathered(a, middle, b);
     }
     if (config.middle >= 0) dse_add_fifo(middle, 1, &space->target, &config.cost);
     dse_add_fifo(a, 1, &space->target, &config.cost);

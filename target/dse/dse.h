@@ -48,6 +48,7 @@ typedef struct DseBacklog {
 typedef struct DseOverlap {
     double wait; /* share of its input that it must have before its first word out, at least */
     const double *waits;        /* the same of each configuration; NULL: it is that of all */
+    double wait_of_result;      /* the least of configurations by results; 1: there are none */
     double rest;                /* share of its work that is left when its last word is in */
     double burst;               /* of a window: share of its words that it gives then, at least */
     const double *bursts;       /* the same of each configuration; NULL: it is that of all */
@@ -60,10 +61,11 @@ typedef struct DseOverlap {
 DseOverlap *dse_overlaps(const DseSpace *space);
 
 /* A linear function of the chosen configurations, as a rule a lower bound of every design's pipeline
- * latency: weights, per node, of a configuration's fill, interval, hand-over and wait. */
+ * latency: weights, per node, of a configuration's fill, interval, hand-over, wait and rest, and of
+ * its tail and absorb, which count down. */
 typedef struct DseCut {
-    double *fill, *interval, *handover, *wait;
-    const DseOverlap *overlaps; /* that waits are taken from */
+    double *fill, *interval, *handover, *wait, *rest, *tail, *absorb;
+    const DseOverlap *overlaps; /* that waits and rests are taken from */
 } DseCut;
 
 DseCut dse_cut(const DseSpace *space);

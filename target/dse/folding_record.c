@@ -105,6 +105,7 @@ static const Attr *process_folding(Op *process)
         assert(ok);
         add_item(&items, ctx, DFG_FOLDING_UNROLL, op_attr(sched.main, DFG_ATTR_UNROLL));
         add_item(&items, ctx, DFG_FOLDING_MULTIPLIER, op_attr(sched.main, DFG_ATTR_MULTIPLIER));
+        add_item(&items, ctx, DFG_FOLDING_ORDER, op_attr(sched.main, DFG_ATTR_ORDER));
         add_item(&items, ctx, DFG_FOLDING_REQUANTIZER, dse_chosen_forms(process));
         if (has_words_of_its_own(&sched))
             add_item(&items, ctx, DFG_FOLDING_WORDS, port_words(process));

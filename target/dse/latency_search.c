@@ -18,7 +18,7 @@ enum { LATENCY_ROUNDS = 16, LATENCY_LABELS = 1000000, LATENCY_UNIT = 256 };
 enum { STALE_ROUNDS = 4, STEP_ROUNDS = 16, LEAST_STEP = 4096, MOST_STEP = 128 };
 /* Designs that are improved a neighbourhood at a time. */
 enum { NEIGHBOUR_STARTS = 4 };
-enum { LATENCY_DESIGNS = LATENCY_ROUNDS + STEP_ROUNDS + 1 + NEIGHBOUR_STARTS };
+enum { LATENCY_DESIGNS = LATENCY_ROUNDS + STEP_ROUNDS + 2 + 2 * NEIGHBOUR_STARTS };
 
 /* Every cut is a lower bound of the latency, so any convex combination of cuts is one too, and the
  * best design under a combination gives a bound. Two combinations alternate: that of cuts under which
@@ -36,11 +36,13 @@ typedef struct LatencySearch {
     uint32_t *designs[LATENCY_DESIGNS];
     uint32_t count;  /* of both */
     int64_t **extra; /* what the aggregate cut gives for each configuration */
+    double offset;   /* and what it gives besides, since that is not to be negative */
     uint32_t best;   /* design */
     double latencies[LATENCY_DESIGNS];
     double latency, bound;
-    uint32_t stale; /* rounds since the last new design */
-    double step;    /* 0: there is none */
+    uint32_t stale;    /* rounds since the last new design */
+    double step;       /* 0: there is none */
+    bool raises_bound; /* whatever the round */
 } LatencySearch;
 
 static double sum_under(const LatencySearch *f, const DseCut *cut, const uint32_t *design)
@@ -86,13 +88,16 @@ static void add_cut(LatencySearch *f, const DseCut *cut, double share)
         f->aggregate.interval[n] += share * cut->interval[n];
         f->aggregate.handover[n] += share * cut->handover[n];
         f->aggregate.wait[n] += share * cut->wait[n];
+        f->aggregate.rest[n] += share * cut->rest[n];
+        f->aggregate.tail[n] += share * cut->tail[n];
+        f->aggregate.absorb[n] += share * cut->absorb[n];
     }
 }
 
 /* Whether it is a round of estimates. */
 static bool wants_design(const LatencySearch *f)
 {
-    return f->count % 2 == 0 || f->step > 0;
+    return !f->raises_bound && (f->count % 2 == 0 || f->step > 0);
 }
 
 /* Shares of linear functions under which the shortest of the designs is as long as possible. */
@@ -125,6 +130,15 @@ static void find_shares(const LatencySearch *f, double *shares)
         find_longest(f, f->cuts, shares);
 }
 
+/* The least that a cut gives for a node; 0: it is never negative. */
+static double least_value(const DseCut *cut, const DseSpace *space, uint32_t node)
+{
+    double least = 0;
+    for (uint32_t c = 0; c < space->nodes.data[node].configs.len; c++)
+        least = fmin(least, dse_cut_value(cut, space, node, c));
+    return least;
+}
+
 static void aggregate_cuts(LatencySearch *f)
 {
     double shares[LATENCY_DESIGNS];
@@ -133,12 +147,15 @@ static void aggregate_cuts(LatencySearch *f)
     f->aggregate.overlaps = f->task->overlaps;
     for (uint32_t i = 0; i < f->count; i++)
         add_cut(f, wants_design(f) ? &f->estimates[i] : &f->cuts[i], shares[i]);
+    f->offset = 0;
     for (uint32_t n = 0; n < f->space->nodes.len; n++) {
         const DseNode *node = &f->space->nodes.data[n];
+        double least = least_value(&f->aggregate, f->space, n);
+        f->offset += least;
         for (uint32_t c = 0; c < node->configs.len; c++) {
             double step = c == f->designs[f->best][n] ? 0 : f->step;
-            f->extra[n][c] =
-                (int64_t)(LATENCY_UNIT * (dse_cut_value(&f->aggregate, f->space, n, c) + step));
+            double value = dse_cut_value(&f->aggregate, f->space, n, c) - least + step;
+            f->extra[n][c] = (int64_t)(LATENCY_UNIT * value);
         }
     }
 }
@@ -170,7 +187,8 @@ static bool search_latency(LatencySearch *f)
     DseStatus status = dse_solve(f->space, &problem, f->state, &value);
     if (status == DSE_INFEASIBLE) f->bound = f->latency;
     if (!dse_found_design(status)) return false;
-    if (is_bound) f->bound = fmax(f->bound, (double)f->state->bound / LATENCY_UNIT);
+    double bound = (double)f->state->bound / LATENCY_UNIT + f->offset;
+    if (is_bound) f->bound = fmax(f->bound, bound);
     add_design(f);
     return ceil(f->bound) < ceil(f->latency);
 }
@@ -294,13 +312,17 @@ static int64_t merit_of(const Neighbourhood *h, const uint32_t *design, double l
 /* The mean of the functions of the designs tried so far in place of the latency. */
 static void set_goals(const Neighbourhood *h, const DseCut *cuts, uint32_t count, int64_t **extra)
 {
-    for (uint32_t n = 0; n < h->part.nodes.len; n++)
-        for (uint32_t c = 0; h->is_free[n] && c < h->part.nodes.data[n].configs.len; c++) {
-            double sum = 0;
-            for (uint32_t i = 0; i < count; i++)
-                sum += dse_cut_value(&cuts[i], h->search->space, n, c);
+    const DseSpace *space = h->search->space;
+    for (uint32_t n = 0; n < h->part.nodes.len; n++) {
+        if (!h->is_free[n]) continue;
+        double least = 0;
+        for (uint32_t i = 0; i < count; i++) least += least_value(&cuts[i], space, n);
+        for (uint32_t c = 0; c < h->part.nodes.data[n].configs.len; c++) {
+            double sum = -least;
+            for (uint32_t i = 0; i < count; i++) sum += dse_cut_value(&cuts[i], space, n, c);
             extra[n][c] = (int64_t)((double)h->cycle * sum / count);
         }
+    }
 }
 
 /* Takes what was found in the part as the design to try. False: that was tried last. */
@@ -416,11 +438,68 @@ static void search_neighbourhoods(LatencySearch *f)
     }
 }
 
+/* Without the configurations that complete their results one after another, which are behind the
+ * others. */
+static DseNode plain_node(const DseSpace *space, const DseNode *node)
+{
+    DseNode plain = *node;
+    while (plain.configs.len > 0 && plain.configs.data[plain.configs.len - 1].by_results)
+        plain.configs.len--;
+    if (plain.configs.len == 0) return *node;
+    plain.configs.data = arena_copy(space->arena, node->configs.data,
+                                    plain.configs.len * sizeof(*plain.configs.data));
+    for (size_t c = 0; c < plain.configs.len; c++) plain.configs.data[c].pace.gathered = 0;
+    return plain;
+}
+
+/* The same space for linear functions: without those, and without what converters wait for, which
+ * depends on two nodes. */
+static DseSpace plain_space(const DseSpace *space)
+{
+    DseSpace plain = *space;
+    plain.nodes.data = ARENA_ARRAY(space->arena, DseNode, space->nodes.len + 1);
+    for (size_t n = 0; n < space->nodes.len; n++)
+        plain.nodes.data[n] = plain_node(space, &space->nodes.data[n]);
+    return plain;
+}
+
+static bool has_more(const DseSpace *space, const DseSpace *plain)
+{
+    for (size_t n = 0; n < space->nodes.len; n++)
+        if (space->nodes.data[n].configs.len > plain->nodes.data[n].configs.len) return true;
+    return false;
+}
+
+/* Results that are completed one after another make the space twice as large in each kernel, so they are
+ * only tried where neighbourhoods are. The bound becomes one of all designs. */
+static void search_orders(LatencySearch *f, const DseSpace *space)
+{
+    f->space = space;
+    f->latency = INFINITY;
+    for (uint32_t i = 0; i < f->count; i++) {
+        f->cuts[i] = dse_cut(space);
+        f->estimates[i] = dse_cut(space);
+        f->latencies[i] = dse_pipeline_latency(space, f->designs[i], f->task->overlaps, &f->cuts[i],
+                                               &f->estimates[i]);
+        if (f->latencies[i] >= f->latency) continue;
+        f->latency = f->latencies[i];
+        f->best = i;
+    }
+    f->bound = 0;
+    f->step = 0;
+    f->raises_bound = true;
+    if (search_latency(f)) search_neighbourhoods(f);
+}
+
 /* A frame takes at least the longest interval, and the first design has the shortest one possible:
  * its interval is the first bound. */
-DseAnswer dse_least_pipeline_latency(const DseSpace *space, const DseTask *task, DseState *state)
+DseAnswer dse_least_pipeline_latency(const DseSpace *all, const DseTask *task, DseState *state)
 {
+    const DseSpace plain = plain_space(all), *space = &plain;
     DseAnswer answer = dse_least_interval(space, task, state);
+    bool is_short =
+        !dse_found_design(answer.status) || (task->interval > 0 && answer.value > task->interval);
+    if (is_short && has_more(all, space)) answer = dse_least_interval(space = all, task, state);
     if (!dse_found_design(answer.status) || space->nodes.len == 0) return answer;
     if (task->interval > 0 && answer.value > task->interval) {
         answer.status = answer.bound > task->interval ? DSE_INFEASIBLE : DSE_FAILED;
@@ -434,12 +513,13 @@ DseAnswer dse_least_pipeline_latency(const DseSpace *space, const DseTask *task,
                          .bound = (double)answer.bound,
                          .extra = ARENA_ARRAY(space->arena, int64_t *, space->nodes.len + 1)};
     for (size_t n = 0; n < space->nodes.len; n++)
-        f->extra[n] = ARENA_ARRAY(space->arena, int64_t, space->nodes.data[n].configs.len + 1);
+        f->extra[n] = ARENA_ARRAY(space->arena, int64_t, all->nodes.data[n].configs.len + 1);
     add_first_designs(f, answer.value);
     bool more = true;
     while (more && f->count <= LATENCY_ROUNDS && f->stale < STALE_ROUNDS) more = search_latency(f);
     if (more) search_near(f);
     if (more) search_neighbourhoods(f);
+    if (has_more(all, space)) search_orders(f, all);
     save_at_latency(f);
     answer.value = (int64_t)ceil(f->latency);
     answer.bound = (int64_t)fmin(ceil(f->bound), ceil(f->latency));

@@ -4,7 +4,10 @@
  *   first out = max(first in + fill, first in + wait (last in - first in) + handover)
  *   last out  = max(first in + interval, last in + rest * interval + handover,
  *                   last word into the window in front + its burst * interval + handover)
+ * The words of a pixel may come slowly, and the work on a pixel begin with the first of them: the
+ * burst is then shorter by that much.
  * Tests: test/unit/target/dse/objective_test.c */
+#include <math.h>
 #include <string.h>
 
 #include "schedule/schedule.h"
@@ -12,6 +15,8 @@
 
 /* Cycles from a word in to the word out that it completes, for a process that is not filling. */
 enum { HANDOVER = 8 };
+/* Words that the pipeline of a process which moves words holds back. */
+enum { STAGES = 1 };
 
 typedef struct Times {
     double first, last; /* of the words out */
@@ -25,7 +30,15 @@ typedef struct Times {
     uint32_t first_source, last_source; /* nodes that decide the words in; UINT32_MAX: the input */
     uint32_t burst_source; /* the one that gives a window the word behind which its burst comes */
     uint32_t burst_first;  /* the one that gives it its first word */
-    bool has_burst;        /* among the words out */
+    double tail, tail_in;  /* cycles from a pixel's first word out to its last one, and in */
+    double pitch, pixel;   /* cycles from word out to word out, and from pixel to pixel */
+    double words;          /* of a pixel */
+    bool is_split;         /* words come from an epilogue of its own */
+    double last_in_begins; /* when the first word of the last pixel in comes */
+    uint32_t begin_source; /* the node that decides it */
+    double burst_tail;     /* tail of the words into a window */
+    uint32_t tail_source, burst_tail_source; /* the nodes that decide them */
+    bool has_burst;                          /* among the words out */
 } Times;
 
 /* What decides a time. */
@@ -84,56 +97,18 @@ static DseOverlap window_overlap(const WindowSchedule *sched)
                         .is_window = true};
 }
 
-/* The share of the time from its first word in to its last one that a window waits before its first
- * word out. The words of a position come together, when its reduction is complete. */
-static double window_wait(const WindowSchedule *sched)
-{
-    int64_t row = sched_window_row_words(sched, 0) / sched->inner_words;
-    int64_t in = sched->dim[0].in * row * sched->outer, before = sched->lead * row + sched->shift;
-    if (before <= 0 || in < 2) return 0;
-    return before < in ? (double)before / (double)(in - 1) : 1;
-}
-
-/* The share of a window's words out that it gives from when so many words in are to come: those whose
- * last tap is the word before them, or comes later, or is padding behind the input. Words out follow
- * each other in the order of their coordinates in the scan, so they are counted behind the coordinates
- * of that read. */
-static double share_behind(const WindowSchedule *sched, int64_t to_come)
-{
-    uint32_t count = sched->params.count;
-    int64_t row = sched_window_row_words(sched, 0) / sched->inner_words, last = 0, pitch = row;
-    int64_t at[DFG_MAX_RANK], behind = 0, all = 1;
-    for (uint32_t i = 0; i < count; i++) {
-        last += (sched->dim[i].in - 1) * pitch;
-        pitch /= i + 1 < count ? sched->box[i + 1] : 1;
-        all *= sched->dim[i].out;
-    }
-    last -= sched->shift + sched->lead * row + to_come;
-    if (last <= 0) return 1.0 / (double)sched->outer;
-    for (uint32_t i = count; i-- > 1; last /= sched->box[i]) at[i] = last % sched->box[i];
-    at[0] = last;
-    int64_t inner = all;
-    bool is_met = true; /* by a word out, in the dimensions so far */
-    for (uint32_t i = 0; is_met && i < count; i++) {
-        const WindowDim *dim = &sched->dim[i];
-        inner /= dim->out;
-        int64_t first = at[i] / dim->stride + 1;
-        behind += first < dim->out ? (dim->out - first) * inner : 0;
-        is_met = at[i] % dim->stride == 0 && at[i] / dim->stride < dim->out;
-    }
-    return (double)(behind + is_met) / (double)(all * sched->outer);
-}
-
 /* A word before the last one may bring more than the time up to the last one takes to work off, as where
  * words out of several pixels are complete in the middle of such: of the last row of words in, the one
  * that brings most if a frame is worked off in the time that it comes in. */
 static DseBacklog find_backlog(const WindowSchedule *sched)
 {
     int64_t row = sched_window_row_words(sched, 0) / sched->inner_words;
-    double words = (double)(sched->dim[0].in * row * sched->outer), most = share_behind(sched, 0);
+    double words = (double)(sched->dim[0].in * row * sched->outer),
+           most = sched_window_share_behind(sched, 0);
     DseBacklog backlog = {.share = most};
     for (int64_t to_come = 1; to_come <= row && to_come < (int64_t)words - 1; to_come++) {
-        DseBacklog other = {share_behind(sched, to_come), (double)to_come / (words - 1)};
+        DseBacklog other = {sched_window_share_behind(sched, to_come),
+                            (double)to_come / (words - 1)};
         if (other.share - other.lead <= most) continue;
         most = other.share - other.lead;
         backlog = other;
@@ -154,8 +129,8 @@ static bool find_shares(const DseSpace *space, const DseNode *node, DseOverlap *
         const Type *ends[2 + SCHED_MAX_PARTS] = {NULL};
         for (uint32_t i = 0; i < node->port_count; i++) ends[i] = space->words.data[word[i]];
         if (!sched_window(node->process, ends, &sched)) return false;
-        waits[c] = window_wait(&sched);
-        bursts[c] = share_behind(&sched, 0);
+        waits[c] = sched_window_wait(&sched);
+        bursts[c] = sched_window_share_behind(&sched, 0);
         backlogs[c] = find_backlog(&sched);
         if (waits[c] < overlap->wait) overlap->wait = waits[c];
         if (bursts[c] < overlap->burst) overlap->burst = bursts[c];
@@ -175,6 +150,16 @@ static double share_of_fill(const DseNode *node)
     return slowest->interval ? (double)slowest->cost.fill / (double)slowest->interval : 0;
 }
 
+static double wait_of_result(const DseNode *node)
+{
+    double least = 1;
+    for (size_t c = 0; c < node->configs.len; c++) {
+        const Config *config = &node->configs.data[c];
+        if (config->by_results) least = fmin(least, config->pace.wait);
+    }
+    return least;
+}
+
 static bool find_overlap(const DseSpace *space, const DseNode *node, DseOverlap *out)
 {
     ComputeSchedule compute;
@@ -185,6 +170,7 @@ static bool find_overlap(const DseSpace *space, const DseNode *node, DseOverlap 
     case PROCESS_COMPUTE:
         if (!sched_compute_base(node->process, &compute)) return false;
         *out = compute_overlap(&compute);
+        out->wait_of_result = wait_of_result(node);
         return true;
     case PROCESS_WINDOW:
         if (!sched_window(node->process, NULL, &window)) return false;
@@ -230,10 +216,23 @@ static double work_of(const Config *config)
     return (double)config->interval + drain(config);
 }
 
+/* Whether some configuration completes its results one after another; those are the last ones. */
+static bool has_results(const DseNode *node)
+{
+    return node->configs.len > 0 && node->configs.data[node->configs.len - 1].by_results;
+}
+
+/* A result of its own needs less of the input than all results of a pixel. */
 static double wait_of(const TimingGraph *f, uint32_t node)
 {
     const DseOverlap *overlap = &f->overlaps[node];
-    return overlap->waits && !f->is_bound ? overlap->waits[f->chosen[node]] : overlap->wait;
+    const Config *config = config_of(f, node);
+    if (f->is_bound)
+        return has_results(&f->space->nodes.data[node])
+                   ? fmin(overlap->wait, overlap->wait_of_result)
+                   : overlap->wait;
+    if (config->by_results) return config->pace.wait;
+    return overlap->waits ? overlap->waits[f->chosen[node]] : overlap->wait;
 }
 
 static double burst_of(const TimingGraph *f, uint32_t node)
@@ -250,12 +249,45 @@ static DseBacklog backlog_of(const TimingGraph *f, uint32_t node)
                                              : (DseBacklog){.share = burst_of(f, node)};
 }
 
+/* Cycles of a frame's work that are left behind its last word in. */
+static double rest_of(const DseOverlap *overlap, const Config *config)
+{
+    return config->by_results ? (double)config->pace.rest : overlap->rest * work_of(config);
+}
+
+/* When the work is done that a burst is, some of it while the words of a pixel come. */
+static double burst_done(const Config *config, double burst, double share, double tail)
+{
+    return burst + share * work_of(config) - fmin(tail, (double)config->pace.absorb);
+}
+
+/* Cycles from the first pixel in to the last one. */
+static double arrival(const Times *t)
+{
+    return fmax(t->last_in_begins - t->first_in, 0);
+}
+
+/* A pipeline moves on with the next words in, so those of a pixel that come slowly are later behind
+ * it. A result of its own needs all of a pixel's words, of which the last ones leave the pipelines in
+ * front with the next pixel, or with so many more words. */
+static double held_back(const TimingGraph *f, uint32_t node)
+{
+    const Times *t = &f->times[node];
+    const Config *config = config_of(f, node);
+    bool is_slow = t->tail_in > 0;
+    if (f->space->nodes.data[node].kind != PROCESS_COMPUTE)
+        return is_slow && config->cost.fill > 0 ? (t->pitch - 1) * STAGES : 0;
+    if (!config->by_results) return 0;
+    return is_slow ? fmin(t->pixel, t->tail_in + STAGES * t->pitch) : t->pixel;
+}
+
 static double first_out(const TimingGraph *f, uint32_t node, FirstBy *by)
 {
     const Times *t = &f->times[node];
     const Config *config = config_of(f, node);
     double filled = t->first_in + (double)config->cost.fill;
-    double handed = t->first_in + wait_of(f, node) * (t->last_in - t->first_in) + handover(config);
+    double handed = t->first_in + wait_of(f, node) * arrival(t) + handover(config);
+    if (!f->is_bound) handed += held_back(f, node);
     *by = filled >= handed ? FIRST_BY_FILL : FIRST_BY_WAIT;
     return filled >= handed ? filled : handed;
 }
@@ -264,12 +296,14 @@ static double last_out(const TimingGraph *f, uint32_t node, LastBy *by)
 {
     const Times *t = &f->times[node];
     const Config *config = config_of(f, node);
-    double work = work_of(config), worked = t->first_in + work;
-    double rest = t->last_in + f->overlaps[node].rest * work + handover(config);
-    double burst = t->burst_in + t->share_in * work + handover(config);
+    bool is_held = config->by_results && !f->is_bound;
+    double work = work_of(config), worked = t->first_in + work + (is_held ? held_back(f, node) : 0);
+    double rest = t->last_in + rest_of(&f->overlaps[node], config) + handover(config);
+    double burst = burst_done(config, t->burst_in, t->share_in, t->burst_tail) + handover(config);
     *by = worked >= rest ? LAST_BY_WORK : LAST_BY_REST;
     double last = worked >= rest ? worked : rest;
-    double backlog = t->backlog_in + t->backlog_share_in * work + handover(config);
+    double backlog =
+        burst_done(config, t->backlog_in, t->backlog_share_in, t->burst_tail) + handover(config);
     if (t->has_burst && burst > last) {
         *by = LAST_BY_BURST;
         last = burst;
@@ -281,7 +315,7 @@ static double last_out(const TimingGraph *f, uint32_t node, LastBy *by)
     return last;
 }
 
-static void take_source(Times *t, uint32_t node, const Times *source)
+static void take_source(Times *t, uint32_t node, const Times *source, const Config *config)
 {
     if (source->first > t->first_in) {
         t->first_in = source->first;
@@ -291,8 +325,18 @@ static void take_source(Times *t, uint32_t node, const Times *source)
         t->last_in = source->last;
         t->last_source = node;
     }
-    bool is_later = source->burst > t->burst_in ||
-                    (source->burst == t->burst_in && source->share > t->share_in);
+    if (source->last - source->tail > t->last_in_begins) {
+        t->last_in_begins = source->last - source->tail;
+        t->begin_source = node;
+        t->tail_in = source->tail;
+        t->pitch = source->pitch;
+        t->pixel = source->pixel;
+        t->words = source->words;
+        t->is_split = source->is_split;
+        t->tail_source = source->tail_source;
+    }
+    bool is_later = burst_done(config, source->burst, source->share, source->burst_tail) >
+                    burst_done(config, t->burst_in, t->share_in, t->burst_tail);
     if (source->has_burst && (!t->has_burst || is_later)) {
         t->has_burst = true;
         t->burst_in = source->burst;
@@ -302,6 +346,44 @@ static void take_source(Times *t, uint32_t node, const Times *source)
         t->lead = source->lead;
         t->burst_source = source->burst_source;
         t->burst_first = source->burst_first;
+        t->burst_tail = source->burst_tail;
+        t->burst_tail_source = source->burst_tail_source;
+    }
+}
+
+/* A converter to larger words waits until it has all parts of one. The last word of a pixel leaves an
+ * epilogue of its own with the next pixel. */
+static void gather(Times *t, double gathered, bool is_bound)
+{
+    double delay = fmin((gathered - 1) * t->pitch, t->tail), pixels = gathered / fmax(t->words, 1);
+    if (pixels >= 1 && t->words > 0) {
+        double held = t->is_split ? t->pixel : 0;
+        t->first += is_bound ? 0 : t->tail + (pixels - 1) * t->pixel + held;
+        t->pixel *= pixels;
+        t->words = 1;
+        t->tail = 0;
+        return;
+    }
+    t->first += is_bound ? 0 : delay;
+    t->tail -= delay;
+    t->pitch *= gathered;
+    t->words /= gathered;
+}
+
+static void find_tail(TimingGraph *f, uint32_t node)
+{
+    Times *t = &f->times[node];
+    const ConfigPace *pace = &config_of(f, node)->pace;
+    t->tail = t->tail_in;
+    if (f->space->nodes.data[node].kind == PROCESS_COMPUTE) {
+        t->tail = (double)pace->tail;
+        t->pitch = (double)pace->pitch;
+        t->pixel = (double)pace->pixel;
+        t->words = (double)pace->words;
+        t->is_split = config_of(f, node)->split != NULL;
+        t->tail_source = node;
+    } else if (pace->gathered > 1) {
+        gather(t, (double)pace->gathered, f->is_bound);
     }
 }
 
@@ -314,10 +396,13 @@ static void find_times(TimingGraph *f, uint32_t node)
     *t = (Times){.first_source = UINT32_MAX,
                  .last_source = UINT32_MAX,
                  .burst_source = UINT32_MAX,
-                 .burst_first = UINT32_MAX};
+                 .burst_first = UINT32_MAX,
+                 .begin_source = UINT32_MAX,
+                 .tail_source = UINT32_MAX,
+                 .burst_tail_source = UINT32_MAX};
     for (size_t e = 0; e < f->space->edges.len; e++) {
         const DseEdge *edge = &f->space->edges.data[e];
-        if (edge->to == node) take_source(t, edge->from, &f->times[edge->from]);
+        if (edge->to == node) take_source(t, edge->from, &f->times[edge->from], config_of(f, node));
     }
     t->first = first_out(f, node, &first_by);
     t->last = last_out(f, node, &last_by);
@@ -334,7 +419,10 @@ static void find_times(TimingGraph *f, uint32_t node)
         t->lead = backlog.lead;
         t->burst_source = t->last_source;
         t->burst_first = t->first_source;
+        t->burst_tail = t->tail_in;
+        t->burst_tail_source = t->tail_source;
     }
+    find_tail(f, node);
     t->has_burst = overlap->is_window || (overlap->hands_on && t->has_burst);
 }
 
@@ -376,8 +464,22 @@ static void weigh_first(const TimingGraph *f, uint32_t node, PathWeights *weight
         return;
     }
     cut->handover[node] += weight;
-    cut->wait[node] = f->is_bound ? 0 : weight * (t->last_in - t->first_in);
-    pass_on(weights, t, weight * (1 - wait), weight * wait);
+    if (arrival(t) == 0) wait = 0;
+    cut->wait[node] = f->is_bound ? 0 : weight * arrival(t);
+    pass_on(weights, t, weight * (1 - wait), 0);
+    if (t->begin_source != UINT32_MAX) weights[t->begin_source].last += weight * wait;
+    if (t->tail_source != UINT32_MAX) cut->tail[t->tail_source] += weight * wait;
+}
+
+/* Less of one of the two between which burst_done() chooses, so that bounds stay bounds. */
+static void weigh_before_burst(const TimingGraph *f, uint32_t node, double weight, DseCut *cut)
+{
+    const Times *t = &f->times[node];
+    if (t->burst_tail_source == UINT32_MAX) return;
+    if (t->burst_tail < (double)config_of(f, node)->pace.absorb)
+        cut->tail[t->burst_tail_source] += weight;
+    else
+        cut->absorb[node] += weight;
 }
 
 static void weigh_last(const TimingGraph *f, uint32_t node, PathWeights *weights, DseCut *cut)
@@ -387,13 +489,14 @@ static void weigh_last(const TimingGraph *f, uint32_t node, PathWeights *weights
     double weight = weights[node].last;
     last_out(f, node, &by);
     if (by != LAST_BY_WORK) cut->handover[node] += weight;
+    if (by == LAST_BY_BURST || by == LAST_BY_BACKLOG) weigh_before_burst(f, node, weight, cut);
     switch (by) {
     case LAST_BY_WORK:
         cut->interval[node] = weight;
         pass_on(weights, t, weight, 0);
         break;
     case LAST_BY_REST:
-        cut->interval[node] = weight * f->overlaps[node].rest;
+        cut->rest[node] = weight;
         pass_on(weights, t, 0, weight);
         break;
     case LAST_BY_BURST:
@@ -414,15 +517,23 @@ DseCut dse_cut(const DseSpace *space)
     return (DseCut){.fill = ARENA_ARRAY(space->arena, double, count),
                     .interval = ARENA_ARRAY(space->arena, double, count),
                     .handover = ARENA_ARRAY(space->arena, double, count),
-                    .wait = ARENA_ARRAY(space->arena, double, count)};
+                    .wait = ARENA_ARRAY(space->arena, double, count),
+                    .rest = ARENA_ARRAY(space->arena, double, count),
+                    .tail = ARENA_ARRAY(space->arena, double, count),
+                    .absorb = ARENA_ARRAY(space->arena, double, count)};
 }
 
 double dse_cut_value(const DseCut *cut, const DseSpace *space, uint32_t node, uint32_t config)
 {
     const Config *chosen = &space->nodes.data[node].configs.data[config];
-    const double *waits = cut->overlaps ? cut->overlaps[node].waits : NULL;
+    const DseOverlap *overlap = &cut->overlaps[node];
+    double wait = overlap->waits       ? overlap->waits[config]
+                  : chosen->by_results ? chosen->pace.wait - overlap->wait
+                                       : 0;
     return cut->fill[node] * (double)chosen->cost.fill + cut->interval[node] * work_of(chosen) +
-           cut->handover[node] * handover(chosen) + (waits ? cut->wait[node] * waits[config] : 0);
+           cut->handover[node] * handover(chosen) + cut->rest[node] * rest_of(overlap, chosen) -
+           cut->tail[node] * (double)chosen->pace.tail -
+           cut->absorb[node] * (double)chosen->pace.absorb + cut->wait[node] * wait;
 }
 
 bool dse_is_no_later(const DseSpace *space, const DseOverlap *overlaps, uint32_t node,
@@ -431,8 +542,12 @@ bool dse_is_no_later(const DseSpace *space, const DseOverlap *overlaps, uint32_t
     const Config *a = &space->nodes.data[node].configs.data[config];
     const Config *b = &space->nodes.data[node].configs.data[other];
     const double *waits = overlaps[node].waits;
+    if (a->by_results != b->by_results) return false;
     return a->cost.fill <= b->cost.fill && a->interval <= b->interval && work_of(a) <= work_of(b) &&
-           handover(a) <= handover(b) && (!waits || waits[config] <= waits[other]);
+           handover(a) <= handover(b) && a->pace.tail >= b->pace.tail &&
+           a->pace.absorb >= b->pace.absorb &&
+           rest_of(&overlaps[node], a) <= rest_of(&overlaps[node], b) &&
+           (!waits || waits[config] <= waits[other]);
 }
 
 /* Follows the critical path back from node `end`. */

@@ -1,6 +1,6 @@
 /* Builds the design space: a node per instantiated process with its configurations, an edge per
  * channel between two of them. Of the configurations with the same port words only those are kept
- * that are Pareto-optimal in cycles and resources.
+ * that are Pareto-optimal in cycles and resources, among those of the same order of loops.
  * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/choose-unroll.mir */
 #include <string.h>
 
@@ -71,12 +71,14 @@ bool dse_words_fit(const DseNode *node, const Type *const *ends)
 
 void dse_keep_best(DseNode *node)
 {
-    enum { MEASURES = COST_KINDS + 1 };
+    enum { MEASURES = COST_KINDS + 3 };
     int64_t *measures = xcalloc(node->configs.len * MEASURES + 1, sizeof(*measures));
     for (size_t c = 0; c < node->configs.len; c++) {
         const Config *config = &node->configs.data[c];
         memcpy(measures + c * MEASURES, config->cost.items, sizeof(Cost));
         measures[c * MEASURES + COST_KINDS] = config->interval;
+        measures[c * MEASURES + COST_KINDS + 1] = config->by_results;
+        measures[c * MEASURES + COST_KINDS + 2] = !config->by_results;
     }
     dse_keep_pareto(node, measures, MEASURES);
     free_ptr((void **)&measures);

@@ -91,6 +91,7 @@ def compile_once(case, ming):
         [ming, "compile", case.folder / "model.mlir", "-o", case.folder / "hls",
          f"--top={case.top}", f"--dsp={case.dsp}", "--bram=4000",
          f"--rewind={'on' if case.number % 2 else 'off'}",
+         *(["--objective=pipeline-latency"] if case.number % 4 < 2 else []),     # which tries orders of loops
          f"--residual={'reuse,merge' if case.number % 3 == 0 else 'all'}"],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=300)
     if result.returncode == 0:

@@ -7,7 +7,8 @@ of other widths and signs, with values at the ends of their ranges, some of them
 multiplied in LUTs) are compiled with factors given beforehand
 (dfg.unroll), a dozen in one network, each with its own input and result; the
 C++ is built, fed FRAMES frames back to back and compared with plain loops in
-this file. Taps of windows also get factors that do not divide their number.
+this file. Taps of windows also get factors that do not divide their number, and
+every other sum over channels completes its results one after another (dfg.order).
 Compute processes must take as many cycles as the trip counts divided by the
 factors, rounded up, and a pipeline's depth, and as many DSPs as the unrolled
 code has multiplications. Chains of sums whose words all differ need width
@@ -193,6 +194,12 @@ def in_luts(kernel, number):
     return kernel.packed and number % 4 == 3
 
 
+def by_results(kernel, number):
+    """Every other kernel whose sums take a channel completes its results one after another."""
+    sums_channels = any(name in "ck" for name, _, reduces in kernel.loops if reduces)
+    return ', dfg.order = "results"' if sums_channels and number % 2 else ""
+
+
 def extension(name, form):
     bits, signed = form
     return f"%{name}e = arith.ext{'s' if signed else 'u'}i %{name} : i{bits} to i32"
@@ -237,7 +244,7 @@ def kernel_text(kernel, number, factors, weight, forms):
               f"iterator_types = [{iterators}]}} ins({', '.join(inputs)} : {', '.join(types)}) "
               f"outs({init} : {out}) attrs = {{dfg.name = \"k{number}\", dfg.unroll = "
               f"array<i64: {', '.join(map(str, factors))}>"
-              f"{LUT if in_luts(kernel, number) else ''}}} {{",
+              f"{LUT if in_luts(kernel, number) else ''}{by_results(kernel, number)}}} {{",
               f"^bb0({', '.join([*args, '%acc: i32'])}):", *extensions, *BODIES[body],
               f"}} -> {out}"]
     return lines

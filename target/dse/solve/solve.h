@@ -16,6 +16,20 @@
 
 /* The model. */
 
+/* How the words of a pixel, those along the innermost dimension, follow each other, in cycles. */
+typedef struct ConfigPace {
+    int64_t tail;  /* from the first word out to the last one; 0: one after the other */
+    int64_t pitch; /* from word to word */
+    int64_t pixel; /* from pixel to pixel */
+    int64_t words; /* of a pixel out */
+    int64_t
+        gathered;   /* of a converter: words in that one of its words holds, if they are several */
+    int64_t absorb; /* from the first word in to the last one, if none is waited for */
+    int64_t rest;   /* of work behind the last word of a frame in; of those by_results */
+    double wait;    /* share of its pixels in that it must have before its first word out, the first
+                       one left out; of those by_results */
+} ConfigPace;
+
 /* One way to build a process. */
 typedef struct Config {
     Cost cost;
@@ -25,6 +39,8 @@ typedef struct Config {
     Binding binding;  /* where memories go, what multiplies */
     int64_t middle;   /* converters: number of the word between two of them, -1 for none */
     uint32_t forms;   /* compute processes: which of dse_form_variants(), 0: as it came */
+    bool by_results;  /* compute processes: results are completed one after another (dfg.order) */
+    ConfigPace pace;  /* of compute processes */
     const struct Split *split; /* compute processes: the two that it becomes; NULL: it stays one */
 } Config;
 
