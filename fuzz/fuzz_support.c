@@ -205,7 +205,9 @@ static bool op_is_small(Op *op, void *user)
         FOR_EACH_BLOCK(block, op_region(op, r))
             for (uint32_t i = 0; i < block->arg_count; i++)
                 if (!type_is_small(block->args[i]->type, sizes)) return false;
-    if (is_large(op_attr(op, "value"), sizes->elements)) sizes->has_large_constant = true;
+    const Attr *value = op_attr(op, "value");
+    if (value && value->kind == ATTR_DENSE && dense_count(value) > sizes->elements) return false;
+    if (is_large(value, sizes->elements)) sizes->has_large_constant = true;
     return !sizes->has_large_constant || !sizes->has_unknown_shape;
 }
 

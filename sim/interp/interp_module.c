@@ -32,8 +32,12 @@ static bool prepare_global(Interp *interp, InterpStep *step)
 {
     const Op *global = symtabs_lookup(interp->tables, step->op, op_attr(step->op, "global"));
     const Attr *value = global ? op_attr(global, "value") : NULL;
-    step->state = value ? array_from_attr(value) : NULL;
-    return step->state || interp_step_unsupported(step->op, "the global's value is not given");
+    if (!value) return interp_step_unsupported(step->op, "the global's value is not given");
+    if (value->type != op_result(step->op, 0)->type)
+        return interp_step_unsupported(step->op, "the global's value is of another type");
+    step->state = array_from_attr(value);
+    return step->state ||
+           interp_step_unsupported(step->op, "the global's value is no list of elements");
 }
 
 static bool eval_global(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
