@@ -226,17 +226,17 @@ def check_includes(name):
 
 def read_symbols(objects):
     """Of each object: names that it defines, uses, and keeps for itself."""
-    symbols = {}
-    for path, source in sorted(objects.items()):
-        defined, used, private = set(), set(), set()
-        listing = subprocess.run(["nm", str(path)], check=True, capture_output=True, text=True).stdout
-        for line in listing.splitlines():
-            *_, kind, name = line.split()
-            if kind == "U":
-                used.add(name)
-            elif "." not in name and not name.startswith("__"):  # what sanitizers add
-                (defined if kind.isupper() else private).add(name)
-        symbols[source] = (defined, used, private)
+    symbols = {source: (set(), set(), set()) for source in objects.values()}
+    sources = {str(path): source for path, source in objects.items()}
+    listing = subprocess.run(["nm", "-A", *sorted(sources)], check=True, capture_output=True, text=True).stdout
+    for line in listing.splitlines():
+        path, _, entry = line.partition(":")
+        *_, kind, name = entry.split()
+        defined, used, private = symbols[sources[path]]
+        if kind == "U":
+            used.add(name)
+        elif "." not in name and not name.startswith("__"):  # what sanitizers add
+            (defined if kind.isupper() else private).add(name)
     return symbols
 
 
