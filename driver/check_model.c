@@ -181,14 +181,9 @@ static void tidy_function(Op *func)
     rewrite_erase_dead_ops(func);
     for (uint32_t i = block->arg_count; i-- > 0;)
         if (!value_has_uses(block->args[i])) block_erase_arg(block, i);
-    uint32_t inputs = block->arg_count, results = ret->operand_count;
-    const Type **types = xcalloc(inputs + results, sizeof *types);
-    for (uint32_t i = 0; i < inputs; i++) types[i] = block->args[i]->type;
-    for (uint32_t i = 0; i < results; i++) types[inputs + i] = op_operand(ret, i)->type;
-    func_set_type(func, type_function(func->ctx, types, inputs, types + inputs, results));
+    func_update_type(func);
     op_set_attr(func, "arg_attrs", NULL);
     op_set_attr(func, "res_attrs", NULL);
-    free_ptr((void **)&types);
 }
 
 /* Takes the layers out of the module that cannot be checked further. */

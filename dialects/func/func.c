@@ -21,6 +21,19 @@ Block *func_entry(const Op *func)
     return region_entry(op_region(func, 0));
 }
 
+void func_update_type(Op *func)
+{
+    const Block *entry = func_entry(func);
+    const Op *ret = entry->last;
+    const uint32_t inputs = entry->arg_count, results = ret->operand_count;
+    VEC(const Type *) types = {0};
+    for (uint32_t i = 0; i < inputs; i++) *vec_push(&types) = entry->args[i]->type;
+    for (uint32_t i = 0; i < results; i++) *vec_push(&types) = op_operand(ret, i)->type;
+    func_set_type(func, type_function(func->ctx, types.data, inputs,
+                                      types.len ? types.data + inputs : NULL, results));
+    vec_free(&types);
+}
+
 static const Attr *dict_at(const Op *func, const char *name, uint32_t index)
 {
     const Attr *array = op_attr(func, name);

@@ -268,17 +268,9 @@ static void shrink_results(Pass *pass, const Split *s, Op *op)
 static void apply(Pass *pass, const Split *s)
 {
     Block *body = func_entry(s->func);
-    VEC(const Type *) types = {0};
-    for (uint32_t i = 0; i < body->arg_count; i++) {
-        shrink(body->args[i]);
-        *vec_push(&types) = body->args[i]->type;
-    }
+    for (uint32_t i = 0; i < body->arg_count; i++) shrink(body->args[i]);
     FOR_EACH_OP(op, body) shrink_results(pass, s, op);
-    for (uint32_t i = 0; i < body->last->operand_count; i++)
-        *vec_push(&types) = op_operand(body->last, i)->type;
-    func_set_type(s->func, type_function(s->func->ctx, types.data, body->arg_count,
-                                         types.data + body->arg_count, body->last->operand_count));
-    vec_free(&types);
+    func_update_type(s->func);
 }
 
 /* Values that readers may want in two ways get a copy for each reader: constants, empty tensors and

@@ -346,16 +346,10 @@ static void finish(Host *host)
 {
     Lowering *lw = host->lw;
     const Op *ret = func_entry(lw->func)->last;
-    const Block *entry = host->b.block;
-    VEC(const Type *) types = {0};
     builder_insert(&host->b, op_clone(ret, &host->copies));
-    for (uint32_t i = 0; i < entry->arg_count; i++) *vec_push(&types) = entry->args[i]->type;
-    for (uint32_t i = 0; i < ret->operand_count; i++) *vec_push(&types) = op_operand(ret, i)->type;
-    func_set_type(host->func, type_function(lw->ctx, types.data, entry->arg_count,
-                                            types.data + entry->arg_count, ret->operand_count));
+    func_update_type(host->func);
     if (op_attr(lw->func, "res_attrs"))
         op_set_attr(host->func, "res_attrs", op_attr(lw->func, "res_attrs"));
-    vec_free(&types);
 }
 
 static bool build_function(Lowering *lw)

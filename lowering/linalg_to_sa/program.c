@@ -455,6 +455,20 @@ static Op *build_layer(Lowering *lw, const Layer *layer, const Thresholds *thres
     return build(&b, layer->def, operands, layer->operand ? 2 : 1, &type, 1, attrs, count);
 }
 
+static bool check_instructions(const Lowering *lw, const Layer *layer, const Op *op)
+{
+    for (uint32_t r = 0; r < op->region_count; r++)
+        FOR_EACH_OP(inner, region_entry(op_region(op, r))) {
+            Str name = op_name(inner);
+            if (!sa_pu_has(&lw->size, inner))
+                return to_sa_refuse(
+                    layer->op,
+                    "needs '%.*s', which the overlay's processing unit has not (pu_kind)",
+                    STR_ARG(name));
+        }
+    return true;
+}
+
 Value *to_sa_build(Lowering *lw, Layer *layer)
 {
     Parameters parameters = {0};
@@ -467,7 +481,8 @@ Value *to_sa_build(Lowering *lw, Layer *layer)
     bool ok = (!is_pool || build_program(lw, layer, &layer->tap, layer->tap_result, NULL,
                                          op_region(op, 0), &parameters)) &&
               build_program(lw, layer, &layer->numbers, result, thresholds, op_region(op, is_pool),
-                            &parameters);
+                            &parameters) &&
+              check_instructions(lw, layer, op);
     op_set_attr(op, "parameters", attr_array(lw->ctx, parameters.data, parameters.len));
     Str name = layer_name_source(layer->op);
     if (name.len > 0) op_set_attr(op, SA_ATTR_NAME, attr_string(lw->ctx, name));

@@ -26,14 +26,29 @@ typedef struct Fork {
     uint32_t port; /* of the producer */
 } Fork;
 
+/* The calls in the top function. */
+typedef struct Calls {
+    SymbolTables *tables;
+    PtrMap once; /* Op* of functions that are called -> itself; NULL: more than once */
+} Calls;
+
 static Block *body_of(const Op *op)
 {
     return region_entry(op_region(op, 0));
 }
 
-static Op *callee_of(const Op *call)
+static Op *callee_of(const Calls *calls, const Op *call)
 {
-    return symbol_lookup(call, op_attr(call, "callee"));
+    return symtabs_lookup(calls->tables, call, op_attr(call, "callee"));
+}
+
+static void find_calls(Calls *calls, const Op *top)
+{
+    FOR_EACH_OP(op, body_of(top)) {
+        if (op->def != EMITHLS(CALL)) continue;
+        Op *callee = callee_of(calls, op);
+        ptrmap_put(&calls->once, callee, ptrmap_has(&calls->once, callee) ? NULL : callee);
+    }
 }
 
 /* Whether a loop's iterations read a word of the first argument, write it to all others, and do nothing
@@ -57,26 +72,18 @@ static bool is_fork(const Op *func)
            copies_words(body->first, body);
 }
 
-static bool is_called_once(const Op *top, const Op *func)
+/* Whether a function may be changed for a call. */
+static bool is_free(const Calls *calls, const Op *func)
 {
-    uint32_t calls = 0;
-    FOR_EACH_OP(op, body_of(top))
-        calls += op->def == EMITHLS(CALL) &&
-                 op_attr(op, "callee")->u.symbol.names[0] == symbol_name(func);
-    return calls == 1;
-}
-
-static bool is_placed(const Op *func)
-{
-    return op_attr(func, SYS_ATTR_PLACE) || op_attr(func, SYS_ATTR_INSTANCE);
+    return ptrmap_get(&calls->once, func) && !op_attr(func, SYS_ATTR_PLACE) &&
+           !op_attr(func, SYS_ATTR_INSTANCE);
 }
 
 /* Whether a call is of a fork that its producer can replace. */
-static bool find_fork(Op *top, Op *call, Fork *out)
+static bool find_fork(const Calls *calls, Op *call, Fork *out)
 {
-    *out = (Fork){.call = call, .func = callee_of(call)};
-    if (!is_fork(out->func) || !is_called_once(top, out->func) || is_placed(out->func))
-        return false;
+    *out = (Fork){.call = call, .func = callee_of(calls, call)};
+    if (!is_fork(out->func) || !is_free(calls, out->func)) return false;
     const Value *stream = op_operand(call, 0);
     const Op *def = value_def(stream);
     if (!def || def->def != EMITHLS(STREAM)) return false;
@@ -87,8 +94,8 @@ static bool find_fork(Op *top, Op *call, Fork *out)
         out->port = use_index(use);
     }
     if (!out->producer_call) return false;
-    out->producer = callee_of(out->producer_call);
-    return is_called_once(top, out->producer) && !is_placed(out->producer);
+    out->producer = callee_of(calls, out->producer_call);
+    return is_free(calls, out->producer);
 }
 
 static const Attr *argument_names(const Op *func)
@@ -210,13 +217,18 @@ static bool merge_forks(Pass *pass, Op *module)
 {
     Op *top = emithls_top(module);
     uint64_t merged = 0;
+    Calls calls = {0};
     Fork fork;
     if (!top) return true;
+    calls.tables = symtabs_create();
+    find_calls(&calls, top);
     FOR_EACH_OP_SAFE(op, body_of(top)) {
-        if (op->def != EMITHLS(CALL) || !find_fork(top, op, &fork)) continue;
+        if (op->def != EMITHLS(CALL) || !find_fork(&calls, op, &fork)) continue;
         merge_fork(&fork);
         merged++;
     }
+    symtabs_free(calls.tables);
+    ptrmap_free(&calls.once);
     pass_count(pass, "merged", merged);
     pass->unchanged = merged == 0;
     return true;

@@ -602,7 +602,6 @@ static bool check_kernels(const Block *body, bool keeps_going)
     return ok;
 }
 
-/* A layout that a value at the function's boundary has already permutes that value's dimensions. */
 static bool check_recorded(Op *func, const char *name, const Type *const *types)
 {
     const Attr *all = op_attr(func, name);
@@ -617,12 +616,16 @@ static bool check_recorded(Op *func, const char *name, const Type *const *types)
     return true;
 }
 
-static bool normalize_layout(Pass *pass, Op *func)
+bool layout_check_recorded(Op *func)
 {
     const Type *type = func_type(func);
-    if (!check_recorded(func, "arg_attrs", type->u.function.types) ||
-        !check_recorded(func, "res_attrs", type->u.function.types + type->u.function.input_count))
-        return false;
+    return check_recorded(func, "arg_attrs", type->u.function.types) &&
+           check_recorded(func, "res_attrs", type->u.function.types + type->u.function.input_count);
+}
+
+static bool normalize_layout(Pass *pass, Op *func)
+{
+    if (!layout_check_recorded(func)) return false;
 
     Chooser c = {.arena = &pass->scratch, .keeps_moves = pass_bool(pass, "keep-moves")};
     Block *body = func_entry(func);

@@ -161,18 +161,11 @@ static void update_signature(Op *func, const PtrMap *layouts)
     Block *body = func_entry(func);
     Op *ret = body->last;
     VEC(Value *) results = {0};
-    VEC(const Type *) types = {0};
-    for (uint32_t i = 0; i < body->arg_count; i++) *vec_push(&types) = body->args[i]->type;
-    for (uint32_t i = 0; i < ret->operand_count; i++) {
-        *vec_push(&results) = op_operand(ret, i);
-        *vec_push(&types) = op_operand(ret, i)->type;
-    }
+    for (uint32_t i = 0; i < ret->operand_count; i++) *vec_push(&results) = op_operand(ret, i);
     record_layouts(func, "arg_attrs", body->args, body->arg_count, layouts);
     record_layouts(func, "res_attrs", results.data, ret->operand_count, layouts);
-    func_set_type(func, type_function(func->ctx, types.data, body->arg_count,
-                                      types.data + body->arg_count, ret->operand_count));
+    func_update_type(func);
     vec_free(&results);
-    vec_free(&types);
 }
 
 void layout_apply(Op *func, const PtrMap *layouts)

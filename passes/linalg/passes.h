@@ -25,4 +25,8 @@ extern const PassDef pass_split_results;
 extern const PassDef pass_stream_batch_last;
 extern const PassDef pass_stream_initials;
 
+/* Whether each dfg.layout of the function's arguments and results permutes that value's dimensions.
+ * False: diagnosed. */
+bool layout_check_recorded(Op *func) MUST_CHECK;
+
 #endif

@@ -275,6 +275,7 @@ static bool run(Pass *pass, Op *func)
     uint32_t stream;
     pass->unchanged = true;
     if (t.images == 1 || !body) return true;
+    if (!layout_check_recorded(func)) return false;
     find_items(&t, body);
     find_wanted(&t, body);
     for (uint32_t i = 0; i < body->arg_count; i++)

@@ -443,19 +443,11 @@ static bool batch_signature(const Batch *b, Op *func)
     Block *body = func_entry(func);
     Op *ret = body->last;
     VEC(Value *) results = {0};
-    VEC(const Type *) types = {0};
-    for (uint32_t i = 0; i < body->arg_count; i++) *vec_push(&types) = body->args[i]->type;
-    for (uint32_t i = 0; i < ret->operand_count; i++) {
-        *vec_push(&results) = op_operand(ret, i);
-        *vec_push(&types) = op_operand(ret, i)->type;
-    }
+    for (uint32_t i = 0; i < ret->operand_count; i++) *vec_push(&results) = op_operand(ret, i);
     bool ok = batch_attrs(b, func, "arg_attrs", body->args, body->arg_count) &&
               batch_attrs(b, func, "res_attrs", results.data, ret->operand_count);
-    if (ok)
-        func_set_type(func, type_function(func->ctx, types.data, body->arg_count,
-                                          types.data + body->arg_count, ret->operand_count));
+    if (ok) func_update_type(func);
     vec_free(&results);
-    vec_free(&types);
     return ok;
 }
 
@@ -464,6 +456,7 @@ static bool batch_function(Op *func, int64_t images)
     Batch b = {.images = images};
     Block *body = func_entry(func);
     bool ok = true;
+    if (!layout_check_recorded(func)) return false;
     if (op_region(func, 0)->first != op_region(func, 0)->last)
         return op_error(func, "has control flow; a streaming network is straight-line code");
     for (uint32_t i = 0; ok && i < body->arg_count; i++) ok = make_item(&b, func, body->args[i]);
