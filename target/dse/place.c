@@ -165,18 +165,24 @@ static void note_interval(Placing *p)
 }
 
 /* Why the design that was tried last has no places. */
-static void explain_last(const Placing *p, StrBuf *out)
+static void report_last(const Placing *p, Str after)
 {
     DseTasks tasks;
     PartitionPlacement placement;
     PartitionOptions options = place_options(p->platform);
+    StrBuf why = {0};
     options.goal_count = 0;
     dse_tasks(p->space, p->last, p->platform, &p->anchors, p->task, false, &tasks);
     partition_search(&tasks.model, &options, &placement);
+    if (!placement.is_proven) {
+        partition_explain_steps(&tasks.model, placement.steps, &why);
+        strbuf_add_str(&why, after);
+    }
+    op_error(p->space->region, "has no places on the dies: %.*s", (int)why.len,
+             why.len ? why.data : "");
     if (placement.is_proven)
-        partition_explain(&tasks.model, &options, out);
-    else
-        partition_explain_steps(&tasks.model, placement.steps, out);
+        diag_because(p->space->region->ctx, partition_reason(&tasks.model, &options, after));
+    strbuf_free(&why);
     partition_placement_free(&placement);
     dse_tasks_free(&tasks);
 }
@@ -184,14 +190,12 @@ static void explain_last(const Placing *p, StrBuf *out)
 /* False. */
 static bool report(Placing *p, int64_t pooled)
 {
-    StrBuf text = {0};
-    strbuf_add_c(&text, "has no places on the dies: ");
-    explain_last(p, &text);
-    strbuf_add_c(&text, "; as one pool they hold a design that does a frame every ");
-    add_cycles(&text, p->task, pooled);
-    strbuf_add_c(&text, " (--pooled)");
-    op_error(p->space->region, "%s", text.data);
-    strbuf_free(&text);
+    StrBuf after = {0};
+    strbuf_add_c(&after, "; as one pool they hold a design that does a frame every ");
+    add_cycles(&after, p->task, pooled);
+    strbuf_add_c(&after, " (--pooled)");
+    report_last(p, strbuf_str(&after));
+    strbuf_free(&after);
     if (p->task->objective == DSE_FPS) note_interval(p);
     return false;
 }

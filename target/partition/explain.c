@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/asm/print/print.h"
 #include "target/partition/internal.h"
 
 /* The kind of which a version takes the greatest share of a die's limit, controllers included. */
@@ -274,4 +275,45 @@ void partition_explain(const PartitionModel *model, const PartitionOptions *opti
     }
     strbuf_printf(why, "each node fits on a die, but not all of them together");
     add_short_kind(model, options, why);
+}
+
+typedef struct Reason {
+    DiagReason base;
+    PartitionPlatform platform;
+    PartitionModel model;
+    PartitionOptions options;
+    StrBuf after;
+} Reason;
+
+static void add_reason(const DiagReason *base, StrBuf *text)
+{
+    const Reason *reason = (const Reason *)base;
+    partition_explain(&reason->model, &reason->options, text);
+    strbuf_add_str(text, strbuf_str(&reason->after));
+}
+
+static void free_reason(DiagReason *base)
+{
+    Reason *reason = (Reason *)base;
+    partition_platform_free(&reason->platform);
+    partition_model_free(&reason->model);
+    strbuf_free(&reason->after);
+    free(reason);
+}
+
+DiagReason *partition_reason(PartitionModel *model, const PartitionOptions *options, Str after)
+{
+    const PartitionPlatform *platform = model->platform;
+    Reason *reason = xcalloc(1, sizeof *reason);
+    *reason = (Reason){{add_reason, free_reason, 0}, *platform, *model, *options, {0}};
+    *model = (PartitionModel){.platform = platform};
+    memset(&reason->platform.links, 0, sizeof reason->platform.links);
+    memset(&reason->platform.averages, 0, sizeof reason->platform.averages);
+    for (size_t i = 0; i < platform->links.len; i++)
+        *vec_push(&reason->platform.links) = platform->links.data[i];
+    for (size_t i = 0; i < platform->averages.len; i++)
+        *vec_push(&reason->platform.averages) = platform->averages.data[i];
+    reason->model.platform = &reason->platform;
+    strbuf_add_str(&reason->after, after);
+    return &reason->base;
 }

@@ -180,6 +180,11 @@ void partition_placement_free(PartitionPlacement *placement);
 /* Appends what is short where partition_search has proven that there is no placement. */
 void partition_explain(const PartitionModel *model, const PartitionOptions *options, StrBuf *why);
 
+/* The same for diag_because, with a text behind it. Takes the model's arrays over, and copies its
+ * platform. */
+struct DiagReason *partition_reason(PartitionModel *model, const PartitionOptions *options,
+                                    Str after);
+
 /* Appends what is known where so many steps have brought no placement. */
 void partition_explain_steps(const PartitionModel *model, int64_t steps, StrBuf *why);
 

@@ -235,10 +235,11 @@ static bool place_card(const SplitPlan *p, int64_t card, const SplitLinks *links
     if (why.len == 0) find_placement(&model, &options, &placement);
     bool ok = placement.is_placed;
     if (ok) set_dies(p, card, numbers, &placement);
-    if (!ok && why.len == 0) partition_explain(&model, &options, &why);
     if (!ok)
-        op_error(p->graph.top, "cannot be placed on the dies of card %lld%s%.*s", (long long)card,
-                 why.len ? ": " : "", (int)why.len, why.len ? why.data : "");
+        op_error(p->graph.top, "cannot be placed on the dies of card %lld: %.*s", (long long)card,
+                 (int)why.len, why.len ? why.data : "");
+    if (!ok && why.len == 0)
+        diag_because(p->module->ctx, partition_reason(&model, &options, STR("")));
     partition_placement_free(&placement);
     partition_model_free(&model);
     strbuf_free(&why);

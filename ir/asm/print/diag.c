@@ -4,6 +4,7 @@
  * are in Diags.texts; strings made for arguments are in Diags.args until the next main diagnostic
  * has been emitted. The default handler is in diag_print.c.
  * Tests: test/unit/ir/asm/print/diag_test.c, lit/ir/asm/print/diagnostics.mir */
+#include <assert.h>
 #include <string.h>
 
 #include "ir/asm/print/internal.h"
@@ -57,6 +58,44 @@ void diag_show_op(Context *ctx, bool show)
     diags->hide_op = !show;
 }
 
+DiagReason *diag_reason_use(DiagReason *reason)
+{
+    if (reason) reason->uses++;
+    return reason;
+}
+
+void diag_reason_drop(DiagReason *reason)
+{
+    if (reason && --reason->uses == 0) reason->free(reason);
+}
+
+void diag_because(Context *ctx, DiagReason *reason)
+{
+    Diags *diags = diag_state_of(ctx);
+    assert(diags->pending.len > 0 && !diags->pending.data[0].reason);
+    diags->pending.data[0].reason = diag_reason_use(reason);
+}
+
+/* A copy in the arena, with a zero behind it. */
+static Str add_text(Arena *arena, Str text)
+{
+    char *copy = arena_alloc(arena, text.len + 1);
+    if (text.len) memcpy(copy, text.data, text.len);
+    return (Str){copy, text.len};
+}
+
+static void find_reason(Diag *diag, Arena *texts)
+{
+    StrBuf text = {0};
+    DiagReason *reason = diag->reason;
+    strbuf_add_str(&text, diag->text);
+    reason->add(reason, &text);
+    diag->text = add_text(texts, strbuf_str(&text));
+    diag->reason = NULL;
+    strbuf_free(&text);
+    diag_reason_drop(reason);
+}
+
 /* Hands the pending diagnostic to the handler. */
 static void deliver_one(Context *ctx)
 {
@@ -68,7 +107,9 @@ static void deliver_one(Context *ctx)
     diags->pending.data = NULL;
     diags->pending.len = diags->pending.cap = 0;
     DiagHandler *handler = diags->handler ? diags->handler : diag_print_stderr;
+    if (delivered[0].reason && handler != diag_keep) find_reason(&delivered[0], &texts);
     handler(diags->handler_user, ctx, &delivered[0], &delivered[1], count - 1);
+    diag_reason_drop(delivered[0].reason);
     arena_free(&texts);
     free_ptr((void **)&delivered);
 }
@@ -90,10 +131,8 @@ void diag_flush(Context *ctx)
 static void diag_add(Context *ctx, DiagKind kind, const Attr *loc, Str text)
 {
     Diags *diags = diag_state_of(ctx);
-    char *copy = arena_alloc(&diags->texts, text.len + 1); /* zero-terminated */
-    if (text.len) memcpy(copy, text.data, text.len);
     if (!loc) loc = loc_unknown(ctx);
-    *vec_push(&diags->pending) = (Diag){kind, loc, {copy, text.len}};
+    *vec_push(&diags->pending) = (Diag){kind, loc, add_text(&diags->texts, text), NULL};
 }
 
 /* The text is formatted before the former diagnostic is delivered, because arguments may be texts

@@ -1,7 +1,8 @@
 /* Diagnostics that are held back: those of an attempt whose failure may not matter.
  *
- * While a hold is on, a handler of its own copies what is delivered. The count of errors is set
- * back at its end, so that errors which nobody is told of do not count. Holds may nest.
+ * While a hold is on, a handler of its own copies what is delivered, but for reasons, which it leaves
+ * to whoever tells the message. The count of errors is set back at its end, so that errors which
+ * nobody is told of do not count. Holds may nest.
  * Tests: test/unit/ir/asm/print/diag_test.c, lit/driver/ming-compile-attempts.mir */
 #include "ir/asm/print/internal.h"
 #include "ir/asm/print/print.h"
@@ -10,10 +11,11 @@ static void keep_one(DiagHold *hold, const Diag *diag)
 {
     HeldDiag *held = vec_push(&hold->held);
     *held = (HeldDiag){.kind = diag->kind, .loc = diag->loc};
+    held->reason = diag_reason_use(diag->reason);
     strbuf_add_str(&held->text, diag->text);
 }
 
-static void keep(void *user, Context *ctx, const Diag *diag, const Diag *notes, size_t note_count)
+void diag_keep(void *user, Context *ctx, const Diag *diag, const Diag *notes, size_t note_count)
 {
     (void)ctx;
     keep_one(user, diag);
@@ -23,7 +25,7 @@ static void keep(void *user, Context *ctx, const Diag *diag, const Diag *notes, 
 void diag_hold_begin(DiagHold *hold, Context *ctx)
 {
     *hold = (DiagHold){.ctx = ctx};
-    diag_set_handler(ctx, keep, hold, &hold->handler, &hold->user);
+    diag_set_handler(ctx, diag_keep, hold, &hold->handler, &hold->user);
     hold->errors = diag_error_count(ctx);
 }
 
@@ -44,19 +46,28 @@ void diag_hold_report(const DiagHold *hold)
         case DIAG_REMARK: diag_remark(hold->ctx, held->loc, "%s", text); break;
         case DIAG_NOTE: diag_note(hold->ctx, held->loc, "%s", text); break;
         }
+        if (held->reason) diag_because(hold->ctx, held->reason);
     }
 }
 
-const HeldDiag *diag_hold_first_error(const DiagHold *hold)
+const HeldDiag *diag_hold_first_error(DiagHold *hold)
 {
-    for (size_t i = 0; i < hold->held.len; i++)
-        if (hold->held.data[i].kind == DIAG_ERROR) return &hold->held.data[i];
-    return NULL;
+    size_t i = 0;
+    while (i < hold->held.len && hold->held.data[i].kind != DIAG_ERROR) i++;
+    if (i == hold->held.len) return NULL;
+    HeldDiag *held = &hold->held.data[i];
+    if (held->reason) held->reason->add(held->reason, &held->text);
+    diag_reason_drop(held->reason);
+    held->reason = NULL;
+    return held;
 }
 
 void diag_hold_free(DiagHold *hold)
 {
-    for (size_t i = 0; i < hold->held.len; i++) strbuf_free(&hold->held.data[i].text);
+    for (size_t i = 0; i < hold->held.len; i++) {
+        strbuf_free(&hold->held.data[i].text);
+        diag_reason_drop(hold->held.data[i].reason);
+    }
     vec_free(&hold->held);
 }
 

@@ -201,6 +201,12 @@ typedef struct Diags {
 
 Diags *diag_state_of(const Context *ctx);
 
+/* The handler of a hold, which finds no reasons. */
+DiagHandler diag_keep;
+/* Another message has the reason, or one less, the last of which frees it. */
+DiagReason *diag_reason_use(DiagReason *reason);
+void diag_reason_drop(DiagReason *reason);
+
 /* Line number `line` (from 1) of the source registered under that name, without its newline. */
 bool diag_source_line(const Context *ctx, Str name, uint32_t line, Str *out) MUST_CHECK;
 

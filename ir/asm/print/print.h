@@ -86,10 +86,19 @@ bool printer_is_dry(const OpPrinter *p);
 
 typedef enum DiagKind { DIAG_ERROR, DIAG_WARNING, DIAG_REMARK, DIAG_NOTE } DiagKind;
 
+/* The rest of a message's text where it takes long to find: it is found when the message is told, and
+ * not at all if that is dropped. It lies in front of what it needs, which lives no shorter. */
+typedef struct DiagReason {
+    void (*add)(const struct DiagReason *reason, StrBuf *text);
+    void (*free)(struct DiagReason *reason);
+    uint32_t uses; /* by messages; 0 at first */
+} DiagReason;
+
 typedef struct Diag {
     DiagKind kind;
-    const Attr *loc; /* location attribute (ir/attr/attr.h), never NULL */
-    Str text;        /* lives during the handler's call only */
+    const Attr *loc;    /* location attribute (ir/attr/attr.h), never NULL */
+    Str text;           /* lives during the handler's call only */
+    DiagReason *reason; /* still to be found, or NULL, as it is for handlers */
 } Diag;
 
 /* The handler gets a diagnostic together with its notes. The texts live until it returns. */
@@ -113,6 +122,7 @@ typedef struct HeldDiag {
     DiagKind kind;
     const Attr *loc;
     StrBuf text;
+    DiagReason *reason; /* still to be found, or NULL */
 } HeldDiag;
 
 typedef struct DiagHold {
@@ -126,8 +136,8 @@ typedef struct DiagHold {
 void diag_hold_begin(DiagHold *hold, Context *ctx);
 void diag_hold_end(DiagHold *hold);
 void diag_hold_report(const DiagHold *hold);
-/* NULL: no error was held back. */
-const HeldDiag *diag_hold_first_error(const DiagHold *hold);
+/* Its text is whole. NULL: no error was held back. */
+const HeldDiag *diag_hold_first_error(DiagHold *hold);
 void diag_hold_free(DiagHold *hold);
 void diag_hold_drop(DiagHold *hold);
 
@@ -139,6 +149,8 @@ bool diag_warning(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LI
 bool diag_remark(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool diag_note(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_flush(Context *ctx);
+/* Ends the text of the message that was reported last, its notes aside; takes the reason over. */
+void diag_because(Context *ctx, DiagReason *reason);
 
 /* Sets whether messages about an op carry a note "see current operation: ..." with its generic
  * form, as upstream's do unless diagnostics are being verified. On at first. */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 #include "ir/asm/print/internal.h"
@@ -145,6 +146,70 @@ static void held_diagnostics_wait(void **state)
     log_expect(&log, "<unknown>:0: warning: b\n<unknown>:0: error: a\n<unknown>:0: note: of a\n");
 }
 
+/* A reason that counts how often it is found and freed. */
+typedef struct Counted {
+    DiagReason base;
+    int *found, *freed;
+} Counted;
+
+static void add_counted(const DiagReason *base, StrBuf *text)
+{
+    strbuf_add_c(text, " for a reason");
+    ++*((const Counted *)base)->found;
+}
+
+static void free_counted(DiagReason *base)
+{
+    ++*((Counted *)base)->freed;
+    free(base);
+}
+
+static void fail_for_reason(Context *ctx, const char *text, int *found, int *freed)
+{
+    Counted *reason = xcalloc(1, sizeof *reason);
+    *reason = (Counted){{add_counted, free_counted, 0}, found, freed};
+    diag_error(ctx, NULL, "%s", text);
+    diag_note(ctx, NULL, "of %s", text);
+    diag_because(ctx, &reason->base);
+}
+
+static void reasons_are_found_when_they_are_told(void **state)
+{
+    (void)state;
+    DiagHold first, inner;
+    int found = 0, freed = 0;
+    Log log = log_create();
+    diag_set_handler(log.ctx, collect, &log, NULL, NULL);
+    fail_for_reason(log.ctx, "a", &found, &freed);
+    diag_hold_begin(&first, log.ctx);
+    assert_int_equal(found, 1);
+    assert_int_equal(freed, 1);
+    diag_hold_begin(&inner, log.ctx);
+    fail_for_reason(log.ctx, "b", &found, &freed);
+    diag_hold_end(&inner);
+    diag_hold_report(&inner);
+    diag_hold_free(&inner);
+    diag_hold_begin(&inner, log.ctx);
+    fail_for_reason(log.ctx, "dropped", &found, &freed);
+    diag_hold_drop(&inner);
+    diag_hold_end(&first);
+    assert_int_equal(found, 1);
+    assert_int_equal(freed, 2);
+    diag_hold_report(&first);
+    diag_hold_report(&first);
+    const HeldDiag *error = diag_hold_first_error(&first);
+    assert_string_equal(error->text.data, "b for a reason");
+    assert_true(error == diag_hold_first_error(&first));
+    assert_string_equal(error->text.data, "b for a reason");
+    diag_hold_free(&first);
+    diag_flush(log.ctx);
+    assert_int_equal(found, 4);
+    assert_int_equal(freed, 3);
+    log_expect(&log, "<unknown>:0: error: a for a reason\n<unknown>:0: note: of a\n"
+                     "<unknown>:0: error: b for a reason\n<unknown>:0: note: of b\n"
+                     "<unknown>:0: error: b for a reason\n<unknown>:0: note: of b\n");
+}
+
 static void notes_follow_their_diagnostic(void **state)
 {
     (void)state;
@@ -233,6 +298,7 @@ int main(void)
         cmocka_unit_test(long_lines_are_cut_between_characters),
         cmocka_unit_test(line_may_be_missing),
         cmocka_unit_test(held_diagnostics_wait),
+        cmocka_unit_test(reasons_are_found_when_they_are_told),
         cmocka_unit_test(notes_follow_their_diagnostic),
         cmocka_unit_test(call_sites_are_unwound),
         cmocka_unit_test(newest_source_of_a_name_counts),
