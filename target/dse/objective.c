@@ -130,18 +130,46 @@ static double price_of(const Cost *cost, const double *prices)
     return sum;
 }
 
+/* What a node would choose from if words did not matter. */
+typedef struct Choice {
+    int64_t interval;
+    Cost cost;
+} Choice;
+
+typedef VEC(Choice) Choices;
+
+static bool is_no_worse(const Choice *a, const Choice *b)
+{
+    if (a->interval > b->interval) return false;
+    for (int k = 0; k < COST_KINDS; k++)
+        if (a->cost.items[k] > b->cost.items[k]) return false;
+    return true;
+}
+
+/* Without those that an earlier one is no worse than: none of them is the first of the least price, nor
+ * has it less of any kind. None of a converter. */
+static void list_choices(const DseNode *node, Choices *out)
+{
+    for (size_t c = 0; node->kind != PROCESS_CONVERTER && c < node->configs.len; c++) {
+        const Choice choice = {node->configs.data[c].interval, node->configs.data[c].cost};
+        size_t i = 0;
+        while (i < out->len && !is_no_worse(&out->data[i], &choice)) i++;
+        if (i == out->len) *vec_push(out) = choice;
+    }
+}
+
 /* Adds a node's least at intervals up to S. False: it has no configuration there. */
-static bool add_least(const DseNode *node, int64_t interval, const double *prices, Least *sum)
+static bool add_least(const Choices *choices, int64_t interval, const double *prices, Least *sum)
 {
     Least least = {.price = INFINITY};
     for (int k = 0; k < COST_KINDS; k++) least.costs.items[k] = INT64_MAX;
-    for (size_t c = 0; c < node->configs.len; c++) {
-        const Config *config = &node->configs.data[c];
-        if (config->interval > interval) continue;
-        least.price = fmin(least.price, price_of(&config->cost, prices));
+    for (size_t i = 0; i < choices->len; i++) {
+        const Choice *choice = &choices->data[i];
+        if (choice->interval > interval) continue;
+        least.price = fmin(least.price, price_of(&choice->cost, prices));
         for (int k = 0; k < COST_KINDS; k++)
-            if (config->cost.items[k] < least.costs.items[k])
-                least.costs.items[k] = config->cost.items[k];
+            if (choice->cost.items[k] < least.costs.items[k])
+                least.costs.items[k] = choice->cost.items[k];
     }
     if (isinf(least.price)) return false;
     cost_add(&sum->costs, &least.costs);
@@ -151,14 +179,14 @@ static bool add_least(const DseNode *node, int64_t interval, const double *price
 
 /* A necessary condition: whether the limits suffice if the processes choose independently, for each
  * kind of cost on its own, and for all of them together in the surrogate constraint. */
-static bool may_fit(const DseSpace *space, const DseState *state, const Cost *limits,
-                    int64_t interval)
+static bool may_fit(const DseSpace *space, const Choices *choices, const DseState *state,
+                    const Cost *limits, int64_t interval)
 {
     Least sum = {.price = 0};
     double affordable = 1e-6 + price_of(limits, state->multipliers);
     for (size_t n = 0; n < space->nodes.len; n++)
         if (space->nodes.data[n].kind != PROCESS_CONVERTER &&
-            !add_least(&space->nodes.data[n], interval, state->multipliers, &sum))
+            !add_least(&choices[n], interval, state->multipliers, &sum))
             return false;
     for (int k = 0; k < COST_KINDS; k++)
         if (limits->items[k] >= 0 && sum.costs.items[k] > limits->items[k]) return false;
@@ -166,19 +194,19 @@ static bool may_fit(const DseSpace *space, const DseState *state, const Cost *li
 }
 
 /* Cost of the configurations that are cheapest at intervals up to S, chosen independently. */
-static Cost cheapest_cost(const DseSpace *space, int64_t interval, const double *prices)
+static Cost cheapest_cost(size_t nodes, const Choices *choices, int64_t interval,
+                          const double *prices)
 {
     Cost sum = {.cycles = 0};
-    for (size_t n = 0; n < space->nodes.len; n++) {
-        const DseNode *node = &space->nodes.data[n];
-        const Config *best = NULL;
+    for (size_t n = 0; n < nodes; n++) {
+        const Choice *best = NULL;
         double least = INFINITY;
-        for (size_t c = 0; node->kind != PROCESS_CONVERTER && c < node->configs.len; c++) {
-            const Config *config = &node->configs.data[c];
-            double price = config->interval > interval ? INFINITY : price_of(&config->cost, prices);
+        for (size_t i = 0; i < choices[n].len; i++) {
+            const Choice *choice = &choices[n].data[i];
+            double price = choice->interval > interval ? INFINITY : price_of(&choice->cost, prices);
             if (price < least) {
                 least = price;
-                best = config;
+                best = choice;
             }
         }
         if (best) cost_add(&sum, &best->cost);
@@ -189,8 +217,8 @@ static Cost cheapest_cost(const DseSpace *space, int64_t interval, const double 
 /* A stronger necessary condition, by Lagrangian duality: whether there are no prices at which even
  * the cheapest configurations cost more than the limits. If there are, the limits that have a price
  * become active. */
-static bool fits_at_all_prices(const DseSpace *space, DseState *state, const Cost *limits,
-                               int64_t interval)
+static bool fits_at_all_prices(const DseSpace *space, const Choices *choices, DseState *state,
+                               const Cost *limits, int64_t interval)
 {
     enum { ROUNDS = 10 };
     const double small_share = 0.02;
@@ -207,7 +235,7 @@ static bool fits_at_all_prices(const DseSpace *space, DseState *state, const Cos
     for (int round = 0; round < ROUNDS && may_fail && over <= 1e-9; round++) {
         for (uint32_t i = 0; i < count; i++)
             prices[kinds[i]] = next[i] / (double)limits->items[kinds[i]];
-        Cost sum = cheapest_cost(space, interval, prices);
+        Cost sum = cheapest_cost(space->nodes.len, choices, interval, prices);
         over = 0;
         for (uint32_t i = 0; i < count; i++) {
             int64_t limit = limits->items[kinds[i]];
@@ -229,6 +257,7 @@ typedef struct Bisection {
     const DseTask *task;
     DseState *state;
     DseIntervals intervals;
+    Choices *choices; /* per node */
     int64_t *longest; /* per node, all the same */
     size_t excluded;  /* so many of the shortest intervals have no design */
     size_t best;      /* index of the best design's S; their number if there is none */
@@ -242,8 +271,8 @@ static size_t first_possible(const Bisection *b, size_t low)
         size_t middle = low + (high - low) / 2;
         int64_t interval = b->intervals.data[middle];
         const Cost limits = limits_at(b->space, &b->task->limits, interval);
-        if (may_fit(b->space, b->state, &limits, interval) &&
-            fits_at_all_prices(b->space, b->state, &limits, interval))
+        if (may_fit(b->space, b->choices, b->state, &limits, interval) &&
+            fits_at_all_prices(b->space, b->choices, b->state, &limits, interval))
             high = middle;
         else
             low = middle + 1;
@@ -291,11 +320,15 @@ DseAnswer dse_least_interval(const DseSpace *space, const DseTask *task, DseStat
     Bisection b = {.space = space,
                    .task = task,
                    .state = state,
+                   .choices = ARENA_ARRAY(space->arena, Choices, space->nodes.len + 1),
                    .longest = ARENA_ARRAY(space->arena, int64_t, space->nodes.len + 1)};
     DseAnswer answer = {.status = DSE_OPTIMAL};
     if (space->nodes.len == 0) return answer;
     dse_list_intervals(space, &b.intervals);
+    for (size_t n = 0; n < space->nodes.len; n++)
+        list_choices(&space->nodes.data[n], &b.choices[n]);
     bisect(&b);
+    for (size_t n = 0; n < space->nodes.len; n++) vec_free(&b.choices[n]);
     if (b.best == b.intervals.len) {
         answer.status = b.excluded < b.best ? DSE_FAILED : DSE_INFEASIBLE;
     } else {

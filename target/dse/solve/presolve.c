@@ -11,7 +11,9 @@ typedef struct Presolve {
     bool **alive;           /* per node and configuration */
     uint32_t *sent, *taken; /* per word: the last edge, counted from 1, of which an end has it */
     uint32_t stamp;
-    Cost limits; /* that a design might exceed */
+    uint32_t *losses;  /* per node: of configurations */
+    uint32_t *seen[2]; /* per edge: those of its ends when their words were matched */
+    Cost limits;       /* that a design might exceed */
 } Presolve;
 
 static bool is_excluded(const DseProblem *problem, uint32_t node, const Config *config)
@@ -37,6 +39,7 @@ static bool drop_unmarked(Presolve *r, uint32_t number, uint32_t port, const uin
     for (size_t c = 0; c < node->configs.len; c++) {
         if (r->alive[number][c] && marks[node->configs.data[c].word[port]] != r->stamp) {
             r->alive[number][c] = false;
+            r->losses[number]++;
             changed = true;
         }
     }
@@ -49,6 +52,10 @@ static bool match_words(Presolve *r)
     bool changed = false;
     for (size_t e = 0; e < r->space->edges.len; e++) {
         const DseEdge *edge = &r->space->edges.data[e];
+        if (r->seen[0][e] == r->losses[edge->from] && r->seen[1][e] == r->losses[edge->to])
+            continue;
+        r->seen[0][e] = r->losses[edge->from];
+        r->seen[1][e] = r->losses[edge->to];
         r->stamp++;
         mark_words(r, edge->from, edge->from_port, r->sent);
         mark_words(r, edge->to, edge->to_port, r->taken);
@@ -58,8 +65,10 @@ static bool match_words(Presolve *r)
     return changed;
 }
 
+/* An edge is matched again where an end has lost configurations since. */
 static void match_all_words(Presolve *r)
 {
+    for (size_t e = 0; e < r->space->edges.len; e++) r->seen[0][e] = UINT32_MAX;
     while (match_words(r)) {
     }
 }
@@ -70,6 +79,9 @@ static void find_alive(Presolve *r, Arena *arena)
     r->alive = ARENA_ARRAY(arena, bool *, nodes + 1);
     r->sent = ARENA_ARRAY(arena, uint32_t, r->space->words.len + 1);
     r->taken = ARENA_ARRAY(arena, uint32_t, r->space->words.len + 1);
+    r->losses = ARENA_ARRAY(arena, uint32_t, nodes + 1);
+    for (int end = 0; end < 2; end++)
+        r->seen[end] = ARENA_ARRAY(arena, uint32_t, r->space->edges.len + 1);
     for (uint32_t n = 0; n < nodes; n++) {
         const DseNode *node = &r->space->nodes.data[n];
         r->alive[n] = ARENA_ARRAY(arena, bool, node->configs.len + 1);
