@@ -277,10 +277,19 @@ bool tosa_fold_exp(Op *op, const Attr *const *operands, FoldResult *results)
     return folds_inverse(op, TOSA(LOG), results);
 }
 
+static bool has_zero_points(const Op *op)
+{
+    const Attr *quant = op_attr(op, "quantization_info");
+    return tosa_zero_point(quant, 0) != 0 || tosa_zero_point(quant, 1) != 0;
+}
+
+/* Upstream's folder drops zero points, by which a negation adds and limits. */
 bool tosa_fold_negate(Op *op, const Attr *const *operands, FoldResult *results)
 {
     (void)operands;
-    return folds_inverse(op, TOSA(NEGATE), results);
+    const Op *inner = value_def(op_operand(op, 0));
+    return !has_zero_points(op) && inner && inner->def == TOSA(NEGATE) && !has_zero_points(inner) &&
+           tosa_folds_to(op, op_operand(inner, 0), results);
 }
 
 /* abs(abs(x)) -> abs(x) */
