@@ -105,9 +105,6 @@ bool arith_verify_select(Op *op)
 {
     const Type *condition = op_operand(op, 0)->type, *type = op_result(op, 0)->type;
     if (!type_is_shaped(condition)) return true;
-    if (!type_is_tensor(type) && type->kind != TYPE_VECTOR)
-        return op_error(op, "expected condition to be a signless i1, but got '%s'",
-                        type_str(op->ctx, condition));
     const Type *want = arith_i1_like(type);
     if (condition != want)
         return op_error(op,
