@@ -189,12 +189,18 @@ static void infer_region(Region *region, Changes *changes)
             if (op->def && op->def->dialect == &tosa_dialect) infer_op(op, changes);
 }
 
-/* Its result types follow from its operands'. */
-static bool takes_new_types(const Op *op)
+/* Upstream leaves all ops alone whose result types follow from those of operands, and then they have
+ * the wrong ones; here those whose results stay the same. */
+static bool takes_new_types(Op *op)
 {
-    const OpDef *def = op->def;
-    return def && (def->dialect == &tosa_dialect || def->infer ||
-                   def->traits & TRAIT_SAME_OPERANDS_AND_RESULT_TYPE);
+    if (!op->def || op->def->dialect == &tosa_dialect) return op->def != NULL;
+    if (!op->def->infer || op->result_count == 0) return false;
+    const Type **types = xcalloc(op->result_count, sizeof *types);
+    bool same = op->def->infer(op, types);
+    for (uint32_t i = 0; same && i < op->result_count; i++)
+        same = types[i] == op_result(op, i)->type;
+    free_ptr((void **)&types);
+    return same;
 }
 
 /* One cast for all readers that need it, before the first of them if they share a block, else

@@ -12,15 +12,10 @@ typedef struct InferredShape {
     int64_t dims[MAX_RANK];
 } InferredShape;
 
-static bool has_rank(const Op *op, uint32_t operand)
-{
-    return type_is_ranked(op_operand(op, operand)->type);
-}
-
-/* An extent of an operand; dynamic if its rank is not known. */
+/* An extent of an operand whose rank the op's row fixes. */
 static int64_t extent(const Op *op, uint32_t operand, uint32_t dim)
 {
-    return has_rank(op, operand) ? op_operand(op, operand)->type->u.shaped.dims[dim] : DIM_DYNAMIC;
+    return op_operand(op, operand)->type->u.shaped.dims[dim];
 }
 
 static int64_t number(const Op *op, const char *attr, size_t index)
@@ -158,8 +153,7 @@ static int64_t resized(const Op *op, uint32_t direction)
 static const Type *rule_resize(const Op *op)
 {
     InferredShape shape = open_shape(op, 4);
-    if (!has_rank(op, 0) || extent(op, 0, 1) == DIM_DYNAMIC || extent(op, 0, 2) == DIM_DYNAMIC)
-        return NULL;
+    if (extent(op, 0, 1) == DIM_DYNAMIC || extent(op, 0, 2) == DIM_DYNAMIC) return NULL;
     shape.dims[0] = extent(op, 0, 0);
     shape.dims[3] = extent(op, 0, 3);
     for (uint32_t i = 0; i < 2; i++) shape.dims[1 + i] = resized(op, i);
@@ -199,7 +193,7 @@ static const Type *rule_rfft2d(const Op *op)
     int64_t width = extent(op, 0, 2);
     const int64_t dims[] = {extent(op, 0, 0), extent(op, 0, 1),
                             width == DIM_DYNAMIC ? width : width / 2 + 1};
-    return has_rank(op, 0) ? ranked(op, dims, 3) : NULL;
+    return ranked(op, dims, 3);
 }
 
 typedef VEC(int64_t) Dims;
@@ -266,9 +260,10 @@ static const Type *rule_slice(const Op *op)
 static const Type *rule_tile(const Op *op)
 {
     const Attr *multiples = op_attr(op, "multiples");
+    bool is_ranked = type_is_ranked(op_operand(op, 0)->type);
     Dims dims = {0};
     for (uint32_t i = 0; i < multiples->u.dense_array.count; i++) {
-        int64_t out = extent(op, 0, i);
+        int64_t out = is_ranked ? extent(op, 0, i) : DIM_DYNAMIC;
         bool ok = out != DIM_DYNAMIC && i64_mul(out, dense_array_i64(multiples, i), &out);
         *vec_push(&dims) = ok && out >= 0 ? out : DIM_DYNAMIC;
     }
