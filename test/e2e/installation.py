@@ -19,6 +19,7 @@ class Installation:
         self.prefix = pathlib.Path(folder) / option(build, "prefix").lstrip("/")
         self.libdir = self.prefix / option(build, "libdir")
         self.sanitize = option(build, "b_sanitize")
+        self.has_coverage = option(build, "b_coverage")
         self.destdir = pathlib.Path(folder)
         subprocess.run(["meson", "install", "-C", self.build, "--no-rebuild", "--quiet", "--destdir",
                         self.destdir], check=True, stdout=subprocess.DEVNULL)
@@ -40,6 +41,7 @@ class Installation:
         libs = self.flags("--libs", *["--static"] * static)
         if static:
             libs = [str(self.libdir / "libming.a") if flag == "-lming" else flag for flag in libs]
+            libs += ["-lgcov"] * self.has_coverage
         else:
             libs.append(f"-Wl,-rpath,{self.libdir}")
         subprocess.run(["cc", "-std=c17", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra",
