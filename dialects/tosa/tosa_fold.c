@@ -323,12 +323,19 @@ static bool lane_convert(const Lane *lane, const BigInt *args, BigInt *out)
     return lane_float1(lane, args, out, same_double);
 }
 
+/* A truth value is 0 or 1, and whatever is not zero is true; upstream's folder takes it for a signed
+ * number of one bit. */
 static bool lane_cast(const Lane *lane, const BigInt *args, BigInt *out)
 {
     const Type *from = lane->arg_elem, *to = lane->result_elem;
-    bool is_signed = type_is_float(from) || from->u.integer.sign != UNSIGNED;
+    double value;
+    if (type_is_int_width(to, 1)) {
+        if (type_is_float(from) && !lane_load(lane, &args[0], &value)) return false;
+        return lane_truth(lane, type_is_float(from) ? value != 0 : !bigint_is_zero(&args[0]), out);
+    }
     if (type_is_float(from))
         return type_is_float(to) ? lane_convert(lane, args, out) : lane_round(lane, &args[0], out);
+    bool is_signed = type_width(from) > 1 && from->u.integer.sign != UNSIGNED;
     if (type_is_float(to)) return lane_from_integer(lane, &args[0], out, is_signed);
     *out = bigint_resize(lane->arena, &args[0], type_width(to), is_signed);
     return true;
