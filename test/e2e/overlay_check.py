@@ -8,7 +8,7 @@ dilations, pads and groups, products, pools, sums, products with a pixel, parts
 of channels, roundings) must all compile, and give numpy's outputs on engines of several sizes and
 widths: exactly, where scales are powers of two. The families of gen_networks.py
 must give numpy's outputs, or be refused with the layer's name; so many of them
-must compile. Models with stored outputs run on three engines.
+must compile. So must the kernels of overlay_bodies.py. Models with stored outputs run on three engines.
 """
 import argparse
 import os
@@ -21,6 +21,7 @@ import tempfile
 import numpy as np
 
 import gen_networks
+import overlay_bodies
 from network_builder import Network
 from numpy_ops import multi_threshold
 
@@ -347,6 +348,27 @@ def check_family(tools, seed, index, folder):
     return not refused
 
 
+def check_bodies(tools, bodies, engine, folder):
+    model, inputs = folder / "m.mir", overlay_bodies.frames()
+    model.write_text(overlay_bodies.module(bodies))
+    refused = compile_program(tools, model, folder, engine)
+    if refused:
+        raise Failure(refused)
+    for number, frame in enumerate(inputs):
+        np.save(folder / f"x{number}.npy", frame)
+    done = run(tools / "ming", "engine", folder / "p.mir",
+               *(f"--input={folder}/x{number}.npy" for number in range(len(inputs))),
+               *(f"--output={folder}/y{number}.npy" for number in range(len(bodies))))
+    if done.returncode:
+        raise Failure(done.stderr.decode().splitlines()[0])
+    for number, (lines, function) in enumerate(bodies):
+        wrong = np.load(folder / f"y{number}.npy") != function(*inputs).astype(np.int8)
+        if wrong.any():
+            where = np.argwhere(wrong)[0]
+            raise Failure(f"{'; '.join(lines)}: wrong for {[int(x[tuple(where)]) for x in inputs]}")
+    return True
+
+
 def check_model(tools, model, engine, folder):
     overlay = f"{engine},act_pages=512,param_words=16384,w_words=65536"
     refused = compile_program(tools, model / "model.onnx", folder, overlay)
@@ -362,6 +384,11 @@ def make_cases(args):
         yield f"random-{args.seed}-{index}", lambda f, i=index: check_random(tools, args.seed, i, f)
     for index in [*range(args.families), *(COMPILE if args.families else [])]:
         yield f"family-{args.seed}-{index}", lambda f, i=index: check_family(tools, args.seed, i, f)
+    bodies, step = list(overlay_bodies.make_bodies()), 10
+    for first in range(0, len(bodies), step):
+        engine = f"{ENGINES[first // step % 2]},{ROOM},{TYPES[first // step % 2]}"
+        yield (f"bodies-{first}",
+               lambda f, k=first, e=engine: check_bodies(tools, bodies[k:k + step], e, f))
     names = ["two_layers", "resnet8_a8w8b16"] if args.models else []
     names += ["mobilenet_v2_a8w6b32"] if args.models and args.large else []
     for name in names:

@@ -37,6 +37,8 @@ HUNDRED = ((("cost",), 1, 50_000), (("cost",), 2, 50_000), (("cost",), 4, 100_00
 HUNDRED_SECONDS = 5
 CROWDED = (4, 10, 11)   # seeds
 CROWD = 30              # nodes
+WIRED_SEEDS = (6, 11, 13, 33)  # of graphs that are searched layer by layer
+WIRED = 18              # nodes
 OPTIONS = ([], [], ["--convex"], ["--cut=linear"], ["--max-hops=1"])
 SECONDS = 15
 STEPS = 20_000_000
@@ -196,13 +198,13 @@ def check_all_hundred(tools, goals, folder):
     return failed
 
 
-def check(tools, seed, options, folder):
-    """False: undecided."""
+def check(tools, seed, options, folder, nodes, *goals):
+    """False: undecided. Without goals, one or all of them."""
     rng = random.Random(seed)
     device, cards = rng.choice(CARDS)
-    graph = random_graph(rng, device, cards, options.nodes)
-    seconds = options.seconds or SECONDS * options.nodes // 10
-    goals = rng.choice((("cost",), ALL_GOALS))
+    graph = random_graph(rng, device, cards, nodes)
+    seconds = options.seconds or SECONDS * nodes // 10
+    goals = goals or rng.choice((("cost",), ALL_GOALS))
     arguments = [f"--device={device}", f"--cards={cards}", "--goal=" + ",".join(goals),
                  f"--max-steps={options.steps}", *rng.choice(OPTIONS)]
     placement, program = place(tools, folder, graph, arguments)
@@ -239,9 +241,10 @@ def main():
         sys.exit("place_check.py: error: cbc is not installed (Debian: coinor-cbc)")
     passed = failed = late = 0
     with tempfile.TemporaryDirectory() as name:
-        for seed in range(options.seed, options.seed + options.count):
+        cases = [(seed, options.nodes) for seed in range(options.seed, options.seed + options.count)]
+        for seed, *case in cases + [(seed, WIRED, "wires") for seed in WIRED_SEEDS]:
             try:
-                decided = check(options.tools.resolve(), seed, options, pathlib.Path(name))
+                decided = check(options.tools.resolve(), seed, options, pathlib.Path(name), *case)
                 passed, late = passed + decided, late + (not decided)
             except Failure as failure:
                 print(f"FAIL {seed}: {failure}")
