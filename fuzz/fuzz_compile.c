@@ -1,6 +1,7 @@
-/* Fuzz target for everything from an ONNX file to a design: the file is refused with one diagnostic,
- * or the design, simulated on random arrays, gives what the reference interpreter gives for the
- * file as it stands. Every pass is verified by the interpreter on the way. */
+/* Fuzz target for everything from an ONNX file to a design, by options that follow from the file's
+ * bytes: the file is refused with one diagnostic, or the design, simulated on random arrays, gives
+ * what the reference interpreter gives for the file as it stands. Every pass is verified by the
+ * interpreter on the way. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,12 +243,64 @@ static void check_design(const Op *module, const Reference *r)
     design_free(design);
 }
 
-/* A device that has room for every design. */
-static void take_device(Context *ctx, DeviceTarget *target)
+/* How to compile. */
+
+static bool one_in(uint64_t *state, uint64_t count)
+{
+    return fuzz_random(state) % count == 0;
+}
+
+static const char *one_of(uint64_t *state, const char *const *words, size_t count)
+{
+    return words[fuzz_random(state) % count];
+}
+
+/* By which ports frames and weights come. Registers start what reads memories. */
+static void draw_ports(uint64_t *state, CompileOptions *o)
+{
+    static const char *const interfaces[] = {NULL, "m_axi", "axilite"};
+    static const char *const controls[] = {"hs", "none"};
+    o->has_memory_ports = one_in(state, 6);
+    o->has_dma_ports = !o->has_memory_ports && one_in(state, 6);
+    if (one_in(state, 4)) {
+        o->loads_weights = true;
+        o->weights_width = 8 << fuzz_random(state) % 4;
+        o->weights_interface = one_of(state, interfaces, COUNT_OF(interfaces));
+    }
+    if (!o->has_memory_ports && !o->weights_interface && one_in(state, 4))
+        o->control = one_of(state, controls, COUNT_OF(controls));
+}
+
+/* Half of the files are compiled by default. */
+static CompileOptions draw_options(uint64_t *state)
+{
+    static const char *const residuals[] = {"none", "add", "reuse", "merge", "fanout", "add,merge"};
+    static const char *const slacks[] = {"exact", "50%", "100%"};
+    static const char *const objectives[] = {"latency", "pipeline-latency", "throughput"};
+    CompileOptions o = {.search = {.time_limit = 2}};
+    if (one_in(state, 2)) return o;
+    uint64_t style = fuzz_random(state) % 3;
+    o.rewinds = style == 1;
+    o.flushes = style == 2;
+    draw_ports(state, &o);
+    if (one_in(state, 3)) o.residual = one_of(state, residuals, COUNT_OF(residuals));
+    if (one_in(state, 3)) o.fifo_slack = one_of(state, slacks, COUNT_OF(slacks));
+    if (one_in(state, 2)) o.search.objective = one_of(state, objectives, COUNT_OF(objectives));
+    if (one_in(state, 4)) o.search.epilogues = "fused";
+    if (one_in(state, 4)) o.search.small_fifos = "lutram";
+    return o;
+}
+
+/* A device that has room for every design, or one in four times for a small one. */
+static void take_device(Context *ctx, uint64_t *state, DeviceTarget *target)
 {
     DeviceOptions options = DEVICE_OPTIONS_DEFAULTS;
     enum { AMPLE = 100000000 };
     options.limits = (Resources){AMPLE, AMPLE, AMPLE, AMPLE, AMPLE};
+    if (one_in(state, 4)) {
+        options.limits.dsp = 1 << fuzz_random(state) % 7;
+        options.limits.lut = 1000 << fuzz_random(state) % 6;
+    }
     fuzz_check(driver_resolve_device(ctx, &options, fuzz_reports, target), "no device", STR(""));
 }
 
@@ -268,13 +321,14 @@ static bool has_no_narrow_floats(Op *op, void *user)
 
 /* Sums of floats of fewer than 32 bits are rounded elsewhere in linalg, by more than the comparison
  * allows; designs have none. */
-static void compile(Op **module, const Reference *reference)
+static void compile(Op **module, uint64_t state, const Reference *reference)
 {
     DeviceTarget target;
     Context *ctx = (*module)->ctx;
-    take_device(ctx, &target);
+    take_device(ctx, &state, &target);
     bool is_compared = op_walk(*module, has_no_narrow_floats, NULL);
-    const CompileOptions options = {.verify_semantics = is_compared, .search = {.time_limit = 2}};
+    CompileOptions options = draw_options(&state);
+    options.verify_semantics = is_compared;
     size_t before = fuzz_error_count();
     bool ok = driver_compile(module, &options, &target, NULL);
     size_t errors = fuzz_error_count() - before;
@@ -287,6 +341,13 @@ static void compile(Op **module, const Reference *reference)
     if (ok && is_compared && reference) check_design(*module, reference);
 }
 
+static uint64_t hash_of(const uint8_t *data, size_t size)
+{
+    uint64_t hash = size;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ data[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 void fuzz_compile(const uint8_t *data, size_t size)
 {
     static FuzzContext reused;
@@ -296,7 +357,7 @@ void fuzz_compile(const uint8_t *data, size_t size)
     Op *module = driver_load_onnx(ctx, "fuzz", (Str){(const char *)data, size}, &options);
     if (module && fuzz_is_small(module, MOST_ELEMENTS)) {
         bool ran = make_reference(module, size, &reference);
-        compile(&module, ran ? &reference : NULL);
+        compile(&module, hash_of(data, size), ran ? &reference : NULL);
     }
     reference_free(&reference);
     if (module) op_erase(module);

@@ -1,14 +1,16 @@
-/* Fuzz targets for passes in random order. The first CHOICES bytes of an input choose one to six
+/* Fuzz targets for passes in random order. The first CHOICES bytes of an input choose one to eight
  * passes and their options, the rest is a module. It verifies after each pass, functions that can be
  * run keep their results (--verify-semantics), a pass that refuses has a diagnostic, the text that
  * comes out is read again as the same, and a module of the emithls level is emitted and simulated.
- * A module that begins with "// passes: NAME NAME" gets mostly these, as far as there are such.
+ * A module that begins with "// passes:" gets mostly those that the line names, as far as there are
+ * such: names or NAME{OPTIONS} behind tabs.
  *
  *   fuzz_orders    any passes
- *   fuzz_designs   mostly those of the levels dfg and emithls */
+ *   fuzz_designs   mostly those of the level that the module is at, or that lift it to the next one */
 #include <string.h>
 
 #include "dialects/emithls/emithls.h"
+#include "dialects/func/func.h"
 #include "driver/driver.h"
 #include "fuzz/fuzz_support.h"
 #include "ir/asm/parse/parse.h"
@@ -16,36 +18,65 @@
 #include "ir/verify/verify.h"
 #include "sim/interp/interp.h"
 
-enum { CHOICES = 48, MOST_PASSES = 6, MOST_ELEMENTS = 1 << 12, MOST_EVENTS = 1 << 18 };
+enum { CHOICES = 96, MOST_PASSES = 8, MOST_ELEMENTS = 1 << 12, MOST_EVENTS = 1 << 18 };
 
-static const char *const design_passes[] = {
-    "add-memory-ports", "apply-folding",   "choose-unroll",   "convert-dfg-to-emithls",
-    "fit-fifos",        "load-weights",    "insert-reorders", "convert-linalg-to-dfg",
-    "name-layers",      "pin-fifos",       "schedule-hls",    "size-fifos",
-    "split-results",    "stream-initials", "canonicalize",    "cse",
+typedef enum Level { LEVEL_ONNX, LEVEL_LINALG, LEVEL_DFG, LEVEL_EMITHLS, LEVEL_RTL } Level;
+
+/* Of the levels below that of rtl: passes, and the one that leads to the next level. */
+static const struct {
+    const char *names, *lifting;
+} level_passes[LEVEL_RTL] = {
+    {"canonicalize cse onnx-decompose onnx-fold-batch-norm onnx-fold-constants onnx-infer-shapes "
+     "onnx-quantize onnx-set-head",
+     "convert-onnx-to-linalg"},
+    {"analyze-kernels batch-images canonicalize convert-elementwise-to-linalg cse encode-levels "
+     "inline linalg-fold-unit-extent-dims linalg-fuse-elementwise-ops linalg-generalize-named-ops "
+     "name-layers name-tensors narrow-integers normalize-layout simplify-kernels split-batch "
+     "split-results stream-initials tosa-to-arith tosa-to-linalg tosa-to-linalg-named",
+     "convert-linalg-to-dfg"},
+    {"canonicalize chain-kernels choose-unroll cse insert-reorders place-cards record-requantizers "
+     "share-windows size-fifos stream-batch-last",
+     "convert-dfg-to-emithls"},
+    {"add-dma-ports add-memory-ports bound-links canonicalize check-dies connect-cards copy-frames "
+     "cross-dies cse fit-fifos load-weights merge-forks prove-loaded schedule-hls split-region "
+     "stream-weights",
+     "convert-emithls-to-rtl"},
 };
 
 /* The bytes that choose, one after the other; zeros behind them. */
 typedef struct Choices {
     const uint8_t *bytes;
     size_t at;
-    bool is_design; /* prefers design_passes */
-    Str hints;      /* names of passes between blanks, preferred too */
+    bool is_design; /* prefers the passes of its level */
+    Level level;
+    Str hints; /* names of passes, preferred too, and their options */
 } Choices;
+
+/* A pass and options of it; empty: they are to be chosen. */
+typedef struct Choice {
+    const PassDef *def;
+    Str options;
+} Choice;
 
 static uint8_t choose(Choices *c)
 {
     return c->at < CHOICES ? c->bytes[c->at++] : 0;
 }
 
-static Str next_word(Str *text)
+static bool contains(Str text, const char *word)
 {
-    size_t begin = 0, end;
-    while (begin < text->len && text->data[begin] == ' ') begin++;
-    for (end = begin; end < text->len && text->data[end] != ' ';) end++;
-    Str word = {text->data + begin, end - begin};
-    *text = (Str){text->data + end, text->len - end};
-    return word;
+    size_t length = strlen(word);
+    for (size_t i = 0; i + length <= text.len; i++)
+        if (memcmp(text.data + i, word, length) == 0) return true;
+    return false;
+}
+
+static Level level_of(Str text)
+{
+    if (contains(text, "rtl.module")) return LEVEL_RTL;
+    if (contains(text, "emithls.func")) return LEVEL_EMITHLS;
+    if (contains(text, "dfg.region")) return LEVEL_DFG;
+    return contains(text, "onnx.") ? LEVEL_ONNX : LEVEL_LINALG;
 }
 
 /* Those of the first line. */
@@ -57,27 +88,64 @@ static Str find_hints(Str text)
     return (Str){text.data + sizeof key - 1, (size_t)(end - text.data) - (sizeof key - 1)};
 }
 
-/* NULL: there is none. */
-static const PassDef *choose_hinted(const Choices *c, uint8_t which)
+/* What stands in front of the character, which is left out of the rest, too. */
+static Str split_at(Str *text, char c)
 {
-    enum { MOST = 16 };
-    const PassDef *passes[MOST];
-    size_t count = 0;
-    Str left = c->hints;
-    for (Str word = next_word(&left); word.len > 0 && count < MOST; word = next_word(&left))
-        if ((passes[count] = pass_find(driver_all_passes(), word))) count++;
-    return count > 0 ? passes[which % count] : NULL;
+    const char *end = memchr(text->data, c, text->len);
+    Str part = {text->data, end ? (size_t)(end - text->data) : text->len};
+    size_t used = end ? part.len + 1 : part.len;
+    *text = (Str){text->data + used, text->len - used};
+    return part;
 }
 
-static const PassDef *choose_pass(Choices *c)
+/* NULL: there is none. */
+static Choice choose_hinted(const Choices *c, uint8_t which)
+{
+    enum { MOST = 24 };
+    Choice choices[MOST];
+    size_t count = 0;
+    for (Str left = c->hints; left.len > 0 && count < MOST;) {
+        Str options = split_at(&left, '\t'), name = split_at(&options, '{');
+        if (options.len > 0) options.len--; /* the brace */
+        choices[count] = (Choice){pass_find(driver_all_passes(), name), options};
+        if (choices[count].def) count++;
+    }
+    return count > 0 ? choices[which % count] : (Choice){NULL, {NULL, 0}};
+}
+
+static const PassDef *choose_of_level(const Choices *c, uint8_t which)
+{
+    Str names = str_from(level_passes[c->level].names), name = {NULL, 0};
+    uint32_t count = 0;
+    for (Str left = names; left.len > 0; count++) split_at(&left, ' ');
+    for (uint32_t i = which % count + 1; i > 0; i--) name = split_at(&names, ' ');
+    return pass_find(driver_all_passes(), name);
+}
+
+static Choice choose_any(Choices *c)
 {
     const PassTable *all = driver_all_passes();
-    uint8_t weight = choose(c), which = choose(c);
-    const PassDef *hinted = weight % 16 < 10 ? choose_hinted(c, which) : NULL;
-    if (hinted) return hinted;
-    if (c->is_design && weight % 8 > 0)
-        return pass_find(all, str_from(design_passes[which % COUNT_OF(design_passes)]));
-    return all->passes[which % all->count];
+    uint8_t weight = choose(c) % 16, which = choose(c);
+    bool has_level = c->is_design && c->level < LEVEL_RTL;
+    Choice choice = {NULL, {NULL, 0}};
+    if (weight < (has_level ? 4 : 10)) choice = choose_hinted(c, which);
+    if (choice.def) return choice;
+    if (has_level && weight < 10)
+        choice.def = choose_of_level(c, which);
+    else if (has_level && weight < 15)
+        choice.def = pass_find(all, str_from(level_passes[c->level].lifting));
+    else
+        choice.def = all->passes[which % all->count];
+    return choice;
+}
+
+/* Follows what the pass does to the module's level. */
+static Choice choose_pass(Choices *c)
+{
+    Choice choice = choose_any(c);
+    if (c->level < LEVEL_RTL && strcmp(choice.def->name, level_passes[c->level].lifting) == 0)
+        c->level++;
+    return choice;
 }
 
 static int64_t choose_number(Choices *c, const OptionDef *option)
@@ -118,20 +186,28 @@ static bool is_left_out(const PassDef *def)
     return strcmp(def->name, "print-op-stats") == 0 || strcmp(def->name, "tosa-to-tensor") == 0;
 }
 
-/* A pipeline of random passes, whose text is appended; the caller frees it. */
+/* A pipeline of random passes, whose text is appended; the caller frees it. NULL: a pass refuses the
+ * options, which are those of a test. */
 static Pipeline *make_pipeline(Context *ctx, Choices *c, StrBuf *text)
 {
     Pipeline *pipeline = pipeline_create(ctx, driver_all_passes(), "builtin.module");
     StrBuf options = {0};
     for (int left = 1 + choose(c) % MOST_PASSES; left > 0; left--) {
-        const PassDef *def = choose_pass(c);
-        if (is_left_out(def)) continue;
+        Choice choice = choose_pass(c);
+        if (is_left_out(choice.def)) continue;
         strbuf_clear(&options);
-        choose_options(c, def, &options);
-        strbuf_printf(text, "%s%s{%s}", text->len ? "," : "", def->name,
+        if (choice.options.len > 0 && choose(c) % 2)
+            strbuf_add_str(&options, choice.options);
+        else
+            choose_options(c, choice.def, &options);
+        strbuf_printf(text, "%s%s{%s}", text->len ? "," : "", choice.def->name,
                       options.len ? options.data : "");
-        fuzz_check(pipeline_add(pipeline, def, options.data), "the options are refused",
-                   strbuf_str(text));
+        bool ok = pipeline_add(pipeline, choice.def, options.data);
+        fuzz_check(ok || choice.options.len > 0, "the options are refused", strbuf_str(text));
+        if (ok) continue;
+        pipeline_free(pipeline);
+        pipeline = NULL;
+        break;
     }
     strbuf_free(&options);
     return pipeline;
@@ -163,6 +239,10 @@ static bool run_passes(Op *module, Choices *c)
 {
     StrBuf text = {0};
     Pipeline *pipeline = make_pipeline(module->ctx, c, &text);
+    if (!pipeline) {
+        strbuf_free(&text);
+        return false;
+    }
     VerifySemantics *semantics = verify_semantics_create(1);
     const PassHooks *hooks[] = {verify_semantics_hooks(semantics), NULL};
     size_t errors = diag_error_count(module->ctx);
@@ -180,11 +260,28 @@ static bool run_passes(Op *module, Choices *c)
     return ok && *fuzz_first_error().data == '\0';
 }
 
+/* A network is one function, and most tests have several: leaves the one that a byte chooses, if
+ * none is called. */
+static void keep_one_function(Op *module, uint8_t which)
+{
+    uint32_t count = 0, index = 0;
+    Block *body = region_entry(op_region(module, 0));
+    for (const Op *op = body->first; op; op = op->next) {
+        if (op->def != FUNC(FUNC)) return;
+        count++;
+    }
+    for (Op *op = body->first, *next; op; op = next) {
+        next = op->next;
+        if (index++ != which % count) op_erase(op);
+    }
+}
+
 /* The result's text; false: refused by the parser or a pass. */
 static bool transform(FuzzContext *reused, Str text, Choices *c, StrBuf *out)
 {
     Context *ctx = fuzz_context_take(reused);
     Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
+    if (module && c->is_design && !contains(text, "call")) keep_one_function(module, choose(c));
     bool ok = module && fuzz_is_small(module, MOST_ELEMENTS) && run_passes(module, c);
     if (ok) op_print(out, module, &PRINT_DEFAULT);
     if (ok && emithls_top(module)) fuzz_check_design(module);
@@ -199,7 +296,8 @@ static void check_order(const uint8_t *data, size_t size, bool is_design)
     if (size <= CHOICES) return;
     StrBuf result = {0};
     Str text = {(const char *)data + CHOICES, size - CHOICES};
-    Choices choices = {.bytes = data, .is_design = is_design, .hints = find_hints(text)};
+    Choices choices = {
+        .bytes = data, .is_design = is_design, .level = level_of(text), .hints = find_hints(text)};
     if (transform(&first, text, &choices, &result)) fuzz_check_text(&second, strbuf_str(&result));
     strbuf_free(&result);
 }

@@ -1,6 +1,8 @@
 /* Contexts, checks and files of the fuzz targets. */
+#define _GNU_SOURCE /* memfd_create */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dialects/dialects.h"
@@ -120,13 +122,9 @@ void fuzz_check(bool holds, const char *what, Str text)
 void fuzz_write_file(const uint8_t *data, size_t size, char *path, size_t room)
 {
     static int file = -1;
-    if (file < 0) {
-        char name[] = "/tmp/ming-fuzz-XXXXXX";
-        file = mkstemp(name);
-        fuzz_check(file >= 0 && unlink(name) == 0, "no temporary file", STR(""));
-    }
+    if (file < 0) file = memfd_create("ming-fuzz", 0);
     bool ok = ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size;
-    fuzz_check(ok, "the temporary file cannot be written", STR(""));
+    fuzz_check(ok, "the file in memory cannot be written", STR(""));
     snprintf(path, room, "/proc/self/fd/%d", file);
 }
 

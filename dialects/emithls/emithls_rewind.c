@@ -35,12 +35,27 @@ static bool find_use(Op *op, void *user)
     return true;
 }
 
-/* Whether the process accesses each of its streams in one place, once per iteration at most. */
+/* Whether only the process's first call comes to the op: what fills its tables. */
+static bool is_at_start(const Op *op)
+{
+    while (op && op->def != EMITHLS(ONCE)) op = op_parent(op);
+    return op != NULL;
+}
+
+static bool is_for_start(const Value *stream)
+{
+    FOR_EACH_USE(use, stream)
+        if (!is_at_start(use->owner)) return false;
+    return true;
+}
+
+/* Whether the process accesses each of its streams in one place, once per iteration at most. Those
+ * that fill tables have been read when the loops begin. */
 static bool accesses_once(const Block *body)
 {
     for (uint32_t i = 0; i < body->arg_count; i++) {
         const Value *stream = body->args[i];
-        if (value_has_uses(stream) &&
+        if (!is_for_start(stream) &&
             (!value_has_one_use(stream) || emithls_body_copies(op_parent(stream->uses->owner)) > 1))
             return false;
     }

@@ -66,7 +66,9 @@ PRIMITIVES = ("xilinx", "generic")
 REWINDS = "rewinding"
 STYLES = {"stalled": ("--rewind=off",), REWINDS: ("--rewind=on",),
           "flushing": ("--rewind=off", "--pipeline-style=flushing"),
-          "loaded": ("--rewind=off", "--weights=load:128")}
+          "loaded": ("--rewind=off", "--weights=load:128"),
+          "loaded and flushing": ("--rewind=off", "--weights=load:128",
+                                  "--pipeline-style=flushing")}
 DESIGNS = [ROOT / "lit" / "lowering" / "emithls_to_rtl" / f"{name}.mir"
            for name in ("loops", "once", "flush", "interval", "moved", "early")]
 LEAST = 2                               # depth that every FIFO has
