@@ -184,6 +184,21 @@ static bool kernel_is_small(const Op *op, int64_t most)
     return true;
 }
 
+/* Of paddings, tiles and the like. */
+static bool has_large_attr(const Op *op, int64_t most)
+{
+    int64_t numbers[2 * ONNX_MAX_RANK];
+    size_t count;
+    for (uint32_t i = 0; op->props && i < op->props->u.dict.count; i++) {
+        const Attr *value = op->props->u.dict.items[i].value;
+        if (is_large(value, most)) return true;
+        if (!attr_int_list(value, numbers, COUNT_OF(numbers), &count)) continue;
+        for (size_t k = 0; k < count; k++)
+            if (numbers[k] > most) return true;
+    }
+    return false;
+}
+
 static bool type_is_small(const Type *type, Sizes *sizes)
 {
     int64_t count;
@@ -205,7 +220,7 @@ static bool op_is_small(Op *op, void *user)
                 if (!type_is_small(block->args[i]->type, sizes)) return false;
     const Attr *value = op_attr(op, "value");
     if (value && value->kind == ATTR_DENSE && dense_count(value) > sizes->elements) return false;
-    if (is_large(value, sizes->elements)) sizes->has_large_constant = true;
+    if (has_large_attr(op, sizes->elements)) sizes->has_large_constant = true;
     return !sizes->has_large_constant || !sizes->has_unknown_shape;
 }
 

@@ -15,17 +15,46 @@ typedef struct UnitFold {
     MapList maps;             /* new ones, per operand */
 } UnitFold;
 
+/* A loop stays if it only makes a window of another one: d0 + d1 indexes more than d1 runs over, and an
+ * operand has as many elements as a loop that alone indexes them. Whether one was found. */
+static bool keep_windows(const UnitFold *f, uint32_t operand, const AffineExpr **without,
+                         const int64_t *extents)
+{
+    bool found = false;
+    const AffineMap *map = linalg_operand_map(f->op, operand);
+    const Type *type = op_operand(f->op, operand)->type;
+    for (uint32_t i = 0; i < map->dim_count; i++)
+        without[i] = f->is_unit[i] ? affine_const(map->ctx, 0) : affine_dim(map->ctx, i);
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        const AffineExpr *expr = map->results[r],
+                         *alone = affine_replace(expr, without, map->dim_count, NULL, 0);
+        if (expr == alone || alone->kind != AFFINE_DIM ||
+            type->u.shaped.dims[r] == extents[alone->value])
+            continue;
+        for (uint32_t i = 0; i < map->dim_count; i++)
+            if (affine_uses_dim(expr, i)) f->is_unit[i] = false;
+        found = true;
+    }
+    return found;
+}
+
 /* A loop runs once if the first dimension that it alone indexes has extent 1. */
 static void find_unit_loops(UnitFold *f)
 {
     uint32_t loops = linalg_loop_count(f->op);
     int64_t *extents = xcalloc(loops, sizeof *extents);
-    bool known = linalg_loop_extents(f->op, extents);
-    for (uint32_t i = 0; i < loops; i++) {
-        f->is_unit[i] = known && extents[i] == 1;
+    const AffineExpr **without = xcalloc(loops, sizeof *without);
+    bool known = linalg_loop_extents(f->op, extents), changes = known;
+    for (uint32_t i = 0; i < loops; i++) f->is_unit[i] = known && extents[i] == 1;
+    while (changes) {
+        changes = false;
+        for (uint32_t i = 0; i < f->op->operand_count; i++)
+            changes |= keep_windows(f, i, without, extents);
+    }
+    for (uint32_t i = 0; i < loops; i++)
         f->loops[i] =
             f->is_unit[i] ? affine_const(f->op->ctx, 0) : affine_dim(f->op->ctx, f->loop_count++);
-    }
+    free_ptr((void **)&without);
     free_ptr((void **)&extents);
 }
 
