@@ -304,29 +304,12 @@ static void take_device(Context *ctx, uint64_t *state, DeviceTarget *target)
     fuzz_check(driver_resolve_device(ctx, &options, fuzz_reports, target), "no device", STR(""));
 }
 
-static bool is_narrow_float(const Type *type)
-{
-    return type_is_float(type_elem(type)) && type_width(type_elem(type)) < 32;
-}
-
-static bool has_no_narrow_floats(Op *op, void *user)
-{
-    (void)user;
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        if (is_narrow_float(op_operand(op, i)->type)) return false;
-    for (uint32_t i = 0; i < op->result_count; i++)
-        if (is_narrow_float(op_result(op, i)->type)) return false;
-    return true;
-}
-
-/* Sums of floats of fewer than 32 bits are rounded elsewhere in linalg, by more than the comparison
- * allows; designs have none. */
 static void compile(Op **module, uint64_t state, const Reference *reference)
 {
     DeviceTarget target;
     Context *ctx = (*module)->ctx;
     take_device(ctx, &state, &target);
-    bool is_compared = op_walk(*module, has_no_narrow_floats, NULL);
+    bool is_compared = !fuzz_sums_narrow_floats(*module);
     CompileOptions options = draw_options(&state);
     options.verify_semantics = is_compared;
     size_t before = fuzz_error_count();

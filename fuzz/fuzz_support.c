@@ -2,10 +2,12 @@
 #define _GNU_SOURCE /* memfd_create */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "dialects/dialects.h"
+#include "dialects/linalg/linalg.h"
 #include "dialects/onnx/onnx.h"
 #include "dialects/tosa/tosa.h"
 #include "fuzz/fuzz_support.h"
@@ -161,6 +163,7 @@ static bool is_large(const Attr *value, int64_t most)
     if (!value || (value->kind != ATTR_DENSE && value->kind != ATTR_INTEGER)) return false;
     if (!type_is_integer(type_elem(value->type)) && type_elem(value->type)->kind != TYPE_INDEX)
         return false;
+    if (value->kind == ATTR_DENSE && dense_count(value) > most) return true;
     Array *array = array_from_attr(value);
     bool found = false, is_list = array && array->count <= ONNX_MAX_RANK;
     int64_t product = 1;
@@ -228,6 +231,44 @@ bool fuzz_is_small(Op *module, int64_t elements)
 {
     Sizes sizes = {.elements = elements};
     return op_walk(module, op_is_small, &sizes);
+}
+
+static bool is_narrow_float(const Type *type)
+{
+    const Type *elem = type_is_shaped(type) ? type_elem(type) : type;
+    return type_is_float(elem) && type_width(elem) < 32;
+}
+
+/* Sums are in what a name says, or in a loop of linalg.generic. */
+static bool may_sum(const Op *op)
+{
+    static const char *const words[] = {
+        "attention", "contract", "conv",   "det", "dot",     "einsum", "fft",  "fully_connected",
+        "gemm",      "gru",      "loss",   "lrn", "lstm",    "mat",    "mean", "norm",
+        "pool",      "reduce",   "resize", "rnn", "softmax", "sum",    "vec"};
+    Str name = op->name->str;
+    for (uint32_t i = 0; op->def == LINALG(GENERIC) && i < linalg_loop_count(op); i++)
+        if (linalg_is_reduction(op, i)) return true;
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        for (size_t at = 0; at + strlen(words[i]) <= name.len; at++)
+            if (strncasecmp(name.data + at, words[i], strlen(words[i])) == 0) return true;
+    return false;
+}
+
+static bool sums_no_narrow_floats(Op *op, void *user)
+{
+    (void)user;
+    bool is_narrow = false;
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        is_narrow |= is_narrow_float(op_operand(op, i)->type);
+    for (uint32_t i = 0; i < op->result_count; i++)
+        is_narrow |= is_narrow_float(op_result(op, i)->type);
+    return !is_narrow || !may_sum(op);
+}
+
+bool fuzz_sums_narrow_floats(Op *module)
+{
+    return !op_walk(module, sums_no_narrow_floats, NULL);
 }
 
 uint64_t fuzz_random(uint64_t *state)

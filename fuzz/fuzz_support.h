@@ -48,6 +48,11 @@ void fuzz_write_file(const uint8_t *data, size_t size, char *path, size_t room);
  * range is known at run time only. */
 bool fuzz_is_small(Op *module, int64_t elements) MUST_CHECK;
 
+/* Whether the module has what may sum up floats of fewer than 32 bits. These sums are exact in an op of
+ * onnx, and rounded at every step in linalg, by more than the comparison allows (docs/interpreter.md);
+ * designs have none. */
+bool fuzz_sums_narrow_floats(Op *module) MUST_CHECK;
+
 /* The next number of a sequence (splitmix64). */
 uint64_t fuzz_random(uint64_t *state);
 

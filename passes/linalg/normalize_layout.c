@@ -338,11 +338,26 @@ static void want_of_move(Chooser *c, const Op *op)
             remember(c, &c->wanted, op_operand(op, i), &layout);
 }
 
+static bool is_too_wide(const Type *type)
+{
+    return type->kind == TYPE_RANKED_TENSOR && type->u.shaped.rank > LAYOUT_MAX_RANK;
+}
+
+/* Whether a tensor has more dimensions than a layout has: then all keep their order. */
+static bool exceeds_layouts(const Op *op)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < op->operand_count; i++) found |= is_too_wide(op_operand(op, i)->type);
+    for (uint32_t i = 0; i < op->result_count; i++) found |= is_too_wide(op_result(op, i)->type);
+    return found;
+}
+
 /* Wishes are propagated from readers to their operands. If no later reader has a wish, element-wise
  * kernels wish for the layout that was chosen for their result. */
 static void collect_wishes(Chooser *c, Block *body)
 {
     for (Op *op = body->last; op; op = op->prev) {
+        if (exceeds_layouts(op)) continue;
         if (op->def == LINALG(GENERIC) && op->result_count == 1) {
             want_of_generic(c, op);
         } else if (is_pad(op)) {
@@ -475,6 +490,7 @@ static void choose_layouts(Chooser *c, Block *body)
         if (wish) remember(c, &c->layouts, body->args[i], wish);
     }
     FOR_EACH_OP(op, body) {
+        if (exceeds_layouts(op)) continue;
         if (op->def == LINALG(GENERIC) && op->result_count == 1) {
             choose_generic(c, op);
             const Layout *result = ptrmap_get(&c->layouts, op_result(op, 0));
@@ -511,8 +527,11 @@ static bool required_layout(const Chooser *c, const Op *op, uint32_t operand, La
     bool is_initial = is_kernel(op) && operand + 1 == op->operand_count;
     if (is_streamed(value) && is_initial) *out = layout_of(c, op_result(op, 0));
     if (!is_streamed(value) || is_kernel(op)) return is_streamed(value) && is_initial;
-    if (op->def == FUNC(RETURN) || (reshape_is(op) && keeps_order(c, op))) return false;
-    *out = is_pad(op) ? layout_of(c, op_result(op, 0)) : identity(value->type->u.shaped.rank);
+    if (op->def == FUNC(RETURN)) return false;
+    *out = identity(value->type->u.shaped.rank);
+    if (exceeds_layouts(op)) return true;
+    if (reshape_is(op) && keeps_order(c, op)) return false;
+    if (is_pad(op)) *out = layout_of(c, op_result(op, 0));
     if (!layout_is_move(op) && !reshape_is(op)) return true;
     Layout result = layout_of(c, op_result(op, 0));
     return reshape_is(op) ? layout_before_reshape(op, &result, out)
@@ -585,8 +604,8 @@ static bool sink_collapses(const Chooser *c, Block *body)
     VEC(Op *) misfits = {0};
     bool any = false;
     FOR_EACH_OP(op, body)
-        if (op->def == TENSOR(COLLAPSE_SHAPE) && reshape_is(op) && !keeps_order(c, op) &&
-            !(c->keeps_moves && layout_ends_move(op)))
+        if (op->def == TENSOR(COLLAPSE_SHAPE) && reshape_is(op) && !exceeds_layouts(op) &&
+            !keeps_order(c, op) && !(c->keeps_moves && layout_ends_move(op)))
             *vec_push(&misfits) = op;
     for (size_t i = 0; i < misfits.len; i++) any |= layout_sink_collapse(misfits.data[i]);
     vec_free(&misfits);
