@@ -192,7 +192,8 @@ static bool has_large_attr(const Op *op, int64_t most)
 {
     int64_t numbers[2 * ONNX_MAX_RANK];
     size_t count;
-    for (uint32_t i = 0; op->props && i < op->props->u.dict.count; i++) {
+    if (!op->def || !op->props) return false; /* of an unregistered op they may be anything */
+    for (uint32_t i = 0; i < op->props->u.dict.count; i++) {
         const Attr *value = op->props->u.dict.items[i].value;
         if (is_large(value, most)) return true;
         if (!attr_int_list(value, numbers, COUNT_OF(numbers), &count)) continue;
