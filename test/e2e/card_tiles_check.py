@@ -29,7 +29,7 @@ from trace_check import TOLERANCE, load
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MODELS = ROOT / "../shared/models"
-FLAGS = "-std=c++17 -O1"
+FLAGS = "-std=c++17 -O0"
 WHOLE = re.compile(r"^emulate: (?:latency|interval).*: (\d+) cycles$", re.M)
 OWN = re.compile(r"^emulate: instance (\d+): latency.*: (\d+) cycles$", re.M)
 SMALL = ("--device=u280", "--dsp=0", "--fps=50000")

@@ -47,6 +47,11 @@ def run(*command):
     return done.stdout, done.stderr
 
 
+def make(design, target, given, got):
+    """Runs a design's C++ as its Makefile builds it, without optimizing."""
+    run("make", "-s", "-C", design, target, f"INPUT={given}", f"OUTPUT={got}", "CXXFLAGS=-O0 -std=c++17")
+
+
 def compare(what, want, got, tolerance=0.0):
     if want.shape != got.shape:
         raise Failure(f"{what}: shape {got.shape}, not {want.shape}")

@@ -2,7 +2,7 @@
 """Runs layers of few bits, whose products may be counts of bits, at every level.
 
     popcount_check.py --tools=DIR [--seed=N] [--count=N] [--quick] [--cpp-every=N] [--rtl-every=N]
-        [--precompiled] [--filter=REGEX]
+        [--filter=REGEX]
 
 A layer is a dense one or a convolution, strided, padded, grouped or depthwise, of
 activations and weights that are bipolar, ternary or integers of one to three bits,
@@ -14,7 +14,7 @@ csim and cosim, the network in `ming run`, and the processes take the cycles tha
 predicted. What counts in synthesis is compared with the bits one by one. --quick
 leaves cosim out; --cpp-every=N builds the C++ of one layer in N only, for many layers, and
 --rtl-every=N runs the Verilog of one in N (0: of none) in Icarus: both designs, those whose weights
-are loaded as well. --precompiled builds the C++ by clang with compiled headers, a tenth of the time.
+are loaded as well. With MING_PRECOMPILED the C++ is built as precompiled.py says.
 """
 import argparse
 import json
@@ -31,7 +31,6 @@ import numpy as np
 import cost_check
 import networks_check
 import numpy_ops as ops
-import precompiled
 import rtl_reals
 from network_builder import F32, QUANT_DOMAIN, Network
 
@@ -146,7 +145,7 @@ class Layer:
             dilations=dilations, pads=pads, group=groups)))
 
 
-def execute(tools, work, design, want, targets, simulate):
+def execute(tools, work, design, want, targets):
     """The design's results in `ming sim` and these simulations of its C++, and its cycles."""
     predicted, simulated = cost_check.read_design(tools, design)
     for name, cycles in simulated.items():
@@ -161,7 +160,7 @@ def execute(tools, work, design, want, targets, simulate):
             np.save(work / "y.npy", rtl_reals.simulate(design, np.load(work / "x.npy")))
             compare(target, want, work)
             continue
-        simulate(design, target, work / "x.npy", work / "y.npy")
+        networks_check.make(design, target, work / "x.npy", work / "y.npy")
         compare(target, want, work)
 
 
@@ -205,7 +204,7 @@ def other_multipliers(rng, design, path):
     return len(pinned)
 
 
-def check(tools, work, layer, targets, simulate=precompiled.make):
+def check(tools, work, layer, targets):
     """How many kernels had another multiplier the second time; it is not simulated in cosim."""
     rng, net = layer.rng, layer.net
     want = net.result.array
@@ -218,12 +217,11 @@ def check(tools, work, layer, targets, simulate=precompiled.make):
     emit = ("--emit=hls,verilog",) if RTL in targets else ()
     design = compile_model(tools, work, "design", *emit, *budget)
     others = other_multipliers(rng, design, work / "folding.json")
-    execute(tools, work, design, want, targets, simulate)
+    execute(tools, work, design, want, targets)
     if others:
         design = compile_model(tools, work, "other", f"--folding={work / 'folding.json'}",
                                "--lut=1000000", "--dsp=100000", "--bram=100000", *emit, *budget)
-        execute(tools, work, design, want, [target for target in targets if target != "cosim"],
-                simulate)
+        execute(tools, work, design, want, [target for target in targets if target != "cosim"])
     return others
 
 
@@ -235,7 +233,6 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--cpp-every", type=int, default=1)
     parser.add_argument("--rtl-every", type=int, default=1)
-    parser.add_argument("--precompiled", action="store_true")
     parser.add_argument("--filter", default="")
     args = parser.parse_args()
     simulations = ("csim",) if args.quick else ("csim", "cosim")
@@ -243,7 +240,6 @@ def main():
     has_tree = False
     with tempfile.TemporaryDirectory(prefix="ming-popcount-") as name:
         work = pathlib.Path(name)
-        simulate = precompiled.Headers(work).simulate if args.precompiled else precompiled.make
         for index in range(args.count or (6 if args.quick else 100)):
             layer = Layer(random.Random(f"{args.seed} {index}"), f"layer{index}")
             title = f"{index}: {', '.join(layer.words)}"
@@ -253,7 +249,7 @@ def main():
             if args.rtl_every and index % args.rtl_every == 0:
                 targets = *targets, RTL
             try:
-                counted += check(args.tools.resolve(), work, layer, targets, simulate)
+                counted += check(args.tools.resolve(), work, layer, targets)
                 has_tree = has_tree or check_tree(work)
             except (networks_check.Failure, subprocess.SubprocessError) as why:
                 print(f"FAIL {title}: {why}", flush=True)

@@ -310,7 +310,7 @@ def build_cpp(batch, program):
     while batch:
         csim = write_program(batch, program.with_suffix(".cpp"))
         result = subprocess.run(
-            [os.environ.get("CXX", "g++"), *CPP_FLAGS, f"-I{csim}", "-I", csim.parent,
+            [*os.environ.get("CXX", "g++").split(), *CPP_FLAGS, f"-I{csim}", "-I", csim.parent,
              program.with_suffix(".cpp"), "-o", program],
             stderr=subprocess.PIPE, text=True, check=False, timeout=600)
         if result.returncode == 0:

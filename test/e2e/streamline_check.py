@@ -3,7 +3,7 @@
 of their orders.
 
     streamline_check.py --tools=DIR [--seed=N] [--count=N] [--csim=N] [--cosim=N] [--rtl=N]
-        [--precompiled] [--filter=REGEX]
+        [--filter=REGEX]
 
 Inputs and weights have one to four bits, as do the results; some inputs are levels of several scales,
 side by side; a gain of the normalization is
@@ -11,8 +11,8 @@ negative for some of the channels, the pool is one of maxima, and where the quan
 last of the four another one follows. Scales are powers of two, so float32 is exact. numpy says
 what comes out: `ming run` and `ming sim` must give just that for every order, csim for each N-th
 network, cosim for each N-th and its Verilog in Icarus for each N-th (0: none), and the design
-computes on integers only. --count goes through the orders so many times. --precompiled builds the
-C++ by clang with compiled headers, a tenth of the time.
+computes on integers only. --count goes through the orders so many times. With MING_PRECOMPILED the C++
+is built as precompiled.py says.
 """
 import argparse
 import itertools
@@ -27,7 +27,6 @@ import numpy as np
 
 import networks_check
 import numpy_ops as ops
-import precompiled
 import rtl_reals
 from network_builder import F32, Network
 
@@ -111,7 +110,7 @@ def compare(what, want, path):
     networks_check.compare(what, want, got.reshape(want.shape))
 
 
-def check(tools, work, chain, targets, simulate):
+def check(tools, work, chain, targets):
     net = chain.net
     want, design = net.result.array, work / "design"
     model, given, got = work / "model.onnx", work / "x.npy", work / "y.npy"
@@ -133,7 +132,7 @@ def check(tools, work, chain, targets, simulate):
             np.save(got, rtl_reals.simulate(design, net.source.array))
             compare(target, want, got)
             continue
-        simulate(design, target, given, got)
+        networks_check.make(design, target, given, got)
         compare(target, want, got)
 
 
@@ -149,14 +148,12 @@ def main():
     parser.add_argument("--csim", type=int, default=12)
     parser.add_argument("--cosim", type=int, default=24)
     parser.add_argument("--rtl", type=int, default=4)
-    parser.add_argument("--precompiled", action="store_true")
     parser.add_argument("--filter", default="")
     args = parser.parse_args()
     passed = failed = 0
     orders = list(itertools.permutations(STEPS)) * args.count
     with tempfile.TemporaryDirectory(prefix="ming-streamline-") as name:
         work = pathlib.Path(name)
-        simulate = precompiled.Headers(work).simulate if args.precompiled else precompiled.make
         for number, order in enumerate(orders):
             chain = Chain(random.Random(f"{args.seed} {number}"), order)
             title = f"{number}: {', '.join(order)} ({', '.join(chain.words)})"
@@ -165,7 +162,7 @@ def main():
             targets = [target for target, every in (("csim", args.csim), ("cosim", args.cosim), (RTL, args.rtl))
                        if is_due(number, every)]
             try:
-                check(args.tools.resolve(), work, chain, targets, simulate)
+                check(args.tools.resolve(), work, chain, targets)
             except networks_check.Failure as why:
                 print(f"FAIL {title}: {why}", flush=True)
                 failed += 1

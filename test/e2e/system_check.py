@@ -389,7 +389,7 @@ def check_case(args, work, name, options):
                  f"--output={work / 'out.npy'}")
         expect_frames("ming sim", work / "out.npy", wanted)
     must_run("make", "-s", "-C", project, "system-csim", f"INPUT={folder / 'input.npy'}",
-             f"OUTPUT={work / 'csim.npy'}", "CXXFLAGS=-std=c++17 -O1 -Wall -Wextra -Werror "
+             f"OUTPUT={work / 'csim.npy'}", "CXXFLAGS=-std=c++17 -O0 -Wall -Wextra -Werror "
              "-Wno-unknown-pragmas")
     expect_frames("the C++ of the kernels", work / "csim.npy", wanted)
 

@@ -61,7 +61,7 @@ class Check:
 
     def csim(self, name="csim"):
         run("make", "csim-trace", "-s", "-C", self.work / "out", f"INPUT={self.input}",
-            f"OUTPUT={self.work / 'y.npy'}", f"TRACE={self.work / name}", "CXXFLAGS=-std=c++17 -O1")
+            f"OUTPUT={self.work / 'y.npy'}", f"TRACE={self.work / name}", "CXXFLAGS=-std=c++17 -O0")
         return load(self.work / name)
 
     def compare(self, first, second):

@@ -467,7 +467,7 @@ def simulated(out, folder, frames, target):
     ports = [f"{port}{i + 1 if i else ''}={path}"
              for port, paths in (("INPUT", inputs), ("OUTPUT", outputs))
              for i, path in enumerate(paths)]
-    run(["make", "-C", str(out), target, "CXX=g++ -std=c++17", "CXXFLAGS=-O0", *ports])
+    run(["make", "-C", str(out), target, "CXXFLAGS=-std=c++17 -O0", *ports])
     return [np.load(path).astype(np.int64).ravel() for path in outputs]
 
 
