@@ -324,13 +324,6 @@ static void compile(Op **module, uint64_t state, const Reference *reference)
     if (ok && is_compared && reference) check_design(*module, reference);
 }
 
-static uint64_t hash_of(const uint8_t *data, size_t size)
-{
-    uint64_t hash = size;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ data[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 void fuzz_compile(const uint8_t *data, size_t size)
 {
     static FuzzContext reused;
@@ -340,7 +333,7 @@ void fuzz_compile(const uint8_t *data, size_t size)
     Op *module = driver_load_onnx(ctx, "fuzz", (Str){(const char *)data, size}, &options);
     if (module && fuzz_is_small(module, MOST_ELEMENTS)) {
         bool ran = make_reference(module, size, &reference);
-        compile(&module, hash_of(data, size), ran ? &reference : NULL);
+        compile(&module, hash_bytes(data, size, 0), ran ? &reference : NULL);
     }
     reference_free(&reference);
     if (module) op_erase(module);

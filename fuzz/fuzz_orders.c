@@ -63,20 +63,12 @@ static uint8_t choose(Choices *c)
     return c->at < CHOICES ? c->bytes[c->at++] : 0;
 }
 
-static bool contains(Str text, const char *word)
-{
-    size_t length = strlen(word);
-    for (size_t i = 0; i + length <= text.len; i++)
-        if (memcmp(text.data + i, word, length) == 0) return true;
-    return false;
-}
-
 static Level level_of(Str text)
 {
-    if (contains(text, "rtl.module")) return LEVEL_RTL;
-    if (contains(text, "emithls.func")) return LEVEL_EMITHLS;
-    if (contains(text, "dfg.region")) return LEVEL_DFG;
-    return contains(text, "onnx.") ? LEVEL_ONNX : LEVEL_LINALG;
+    if (fuzz_contains(text, "rtl.module")) return LEVEL_RTL;
+    if (fuzz_contains(text, "emithls.func")) return LEVEL_EMITHLS;
+    if (fuzz_contains(text, "dfg.region")) return LEVEL_DFG;
+    return fuzz_contains(text, "onnx.") ? LEVEL_ONNX : LEVEL_LINALG;
 }
 
 /* Those of the first line. */
@@ -261,7 +253,8 @@ static bool transform(FuzzContext *reused, Str text, Choices *c, StrBuf *out)
 {
     Context *ctx = fuzz_context_take(reused);
     Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
-    if (module && c->is_design && !contains(text, "call")) keep_one_function(module, choose(c));
+    if (module && c->is_design && !fuzz_contains(text, "call"))
+        keep_one_function(module, choose(c));
     bool ok = module && fuzz_is_small(module, MOST_ELEMENTS) && run_passes(module, c);
     if (ok) op_print(out, module, &PRINT_DEFAULT);
     if (ok && emithls_top(module)) fuzz_check_design(module);

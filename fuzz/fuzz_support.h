@@ -55,6 +55,8 @@ bool fuzz_sums_narrow_floats(Op *module) MUST_CHECK;
 
 /* The next number of a sequence (splitmix64). */
 uint64_t fuzz_random(uint64_t *state);
+/* Whether the word stands in the text. */
+bool fuzz_contains(Str text, const char *word);
 
 /* Prints the project of an emithls module into memory, and simulates two frames of zeros where the
  * module can be simulated and is short. Either may end in a diagnostic, no failure may lack one. */

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Counts the test cases in a result file.
 
-    count_results.py junit FILE     testlog.junit.xml of meson test
+    count_results.py meson FOLDER   meson-logs, behind meson test
     count_results.py lit FILE       what lit writes with -o
 
-Prints `N passed, N failed`; skipped and unsupported cases are neither.
+Prints `N passed, N failed`; skipped and unsupported cases are neither. A program that ends before
+its last case, by a signal or the time limit, is one that failed.
 """
 import json
+import pathlib
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -14,15 +16,26 @@ LIT_PASSED = {"PASS", "XFAIL", "FLAKYPASS"}
 LIT_NEUTRAL = {"UNSUPPORTED", "EXCLUDED", "SKIPPED"}
 
 
-def count_junit(path):
-    passed = failed = 0
-    for case in ElementTree.parse(path).iter("testcase"):
-        outcome = {child.tag for child in case}
-        if outcome & {"failure", "error"}:
-            failed += 1
-        elif "skipped" not in outcome:
-            passed += 1
-    return passed, failed
+MESON_PASSED = {"OK", "SKIP", "EXPECTEDFAIL"}
+
+
+def count_meson(path):
+    """The cases that programs have reported, and programs that ended otherwise than these say."""
+    passed, failing = 0, []
+    for suite in ElementTree.parse(path / "testlog.junit.xml").iter("testsuite"):
+        for case in suite.iter("testcase"):
+            outcome = {child.tag for child in case}
+            if outcome & {"failure", "error"}:
+                failing.append(f"{suite.get('name')}: {case.get('name')}")
+            elif "skipped" not in outcome:
+                passed += 1
+    for line in (path / "testlog.json").read_text(encoding="utf-8").splitlines():
+        test = json.loads(line)
+        if test["result"] not in MESON_PASSED and not any(test["name"] in name for name in failing):
+            failing.append(f"{test['name']}: {test['result']}")
+    for name in failing:
+        print(f"FAIL {name}")
+    return passed, len(failing)
 
 
 def count_lit(path):
@@ -34,10 +47,10 @@ def count_lit(path):
 
 
 def main(args):
-    counters = {"junit": count_junit, "lit": count_lit}
+    counters = {"meson": count_meson, "lit": count_lit}
     if len(args) != 2 or args[0] not in counters:
         sys.exit(__doc__)
-    passed, failed = counters[args[0]](args[1])
+    passed, failed = counters[args[0]](pathlib.Path(args[1]))
     print(f"{passed} passed, {failed} failed")
 
 

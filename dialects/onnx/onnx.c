@@ -192,8 +192,19 @@ static bool agrees(const Type *declared, const Type *inferred)
     return !known && type_elem(declared) == type_elem(inferred);
 }
 
+static bool verify_rank(Op *op, const char *what, const Type *type)
+{
+    if (!type_is_ranked(type) || type->u.shaped.rank <= ONNX_MAX_RANK) return true;
+    return op_error(op, "%s has rank %u; up to %d is supported", what, type->u.shaped.rank,
+                    ONNX_MAX_RANK);
+}
+
 static bool verify_node(Op *op)
 {
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (!verify_rank(op, "an operand", op_operand(op, i)->type)) return false;
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (!verify_rank(op, "a result", op_result(op, i)->type)) return false;
     const Type **types = xcalloc(op->result_count, sizeof *types);
     StrBuf why = {0};
     bool ok = onnx_infer(op, types, &why) || op_error(op, "%s", why.data);

@@ -388,11 +388,7 @@ static bool add_memory_ports(Pass *pass, Op *module)
     SymbolTable symbols;
     PortPlaces places = {0};
     if (!top) return op_emit_error(module, "there is no top function");
-    if (!port_process_places(top, &places)) return false;
-    if (op_attr(places.dataflow, EMITHLS_ATTR_CONTROL))
-        return op_error(places.dataflow,
-                        "has a choice of control, and registers start an accelerator "
-                        "with memories");
+    if (!port_process_places(top, &places) || !port_process_takes_memory(&places)) return false;
     bool ok = true;
     symtab_init(&symbols, module);
     for (uint32_t i = 0; ok && i < region_entry(op_region(top, 0))->arg_count; i++) {

@@ -32,14 +32,14 @@ typedef struct LoadedTable {
     Value *word; /* a word of several chunks or units while it is taken apart, or NULL */
 } LoadedTable;
 
-/* Decides how a table comes; has_rows: elements along its last dimension make a word of the memory,
- * or are banks that are written together. word: of the chain, an integer or several of 64 bits, none of
- * fewer bits than an element. */
 /* A variable beside a table, "x_row". */
 Value *load_table_variable(EmithlsNest *nest, const Op *table, const char *what, const Type *elem,
                            const int64_t *dims, uint32_t rank);
 /* Name of the counter of loop `i` over a table's dimensions. */
 const char *load_table_counter(uint32_t i);
+/* Decides how a table comes; has_rows: elements along its last dimension make a word of the memory,
+ * or are banks that are written together. word: of the chain, an integer or several of 64 bits, none of
+ * fewer bits than an element. */
 void load_table_plan(LoadedTable *t, bool has_rows, const Type *word);
 /* Iterations in which it is filled. */
 int64_t load_table_trips(const LoadedTable *t);
@@ -115,6 +115,8 @@ Op *stream_table_unpacker(SymbolTable *symbols, const StreamedTable *t);
 
 /* False: diagnosed, the top function has no port_attrs, dataflow or calls. */
 bool port_process_places(Op *top, PortPlaces *out) MUST_CHECK;
+/* Whether a memory may be added: not where it was chosen how calls are told of. False: diagnosed. */
+bool port_process_takes_memory(const PortPlaces *places) MUST_CHECK;
 /* The top function's call of a process; NULL: there is none. */
 Op *port_process_call_to(Op *top, const Op *func);
 /* Whether the calls that take a stream read it. */

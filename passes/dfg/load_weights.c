@@ -349,7 +349,9 @@ static bool load_weights(Pass *pass, Op *module)
     if (!port_process_places(chain.top, &chain.places)) return false;
     collect_all(&chain, module);
     plan_tables(&chain, width);
-    bool ok = check_rewinding(&chain) && check_word(&chain);
+    bool ok = chain.kind == LOAD_AXIS || chain.tables.len == 0 ||
+              port_process_takes_memory(&chain.places);
+    ok = ok && check_rewinding(&chain) && check_word(&chain);
     if (ok && chain.tables.len > 0)
         qsort(chain.tables.data, chain.tables.len, sizeof *chain.tables.data, compare_tables);
     symtab_init(&chain.symbols, module);

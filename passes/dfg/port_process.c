@@ -149,6 +149,13 @@ bool port_process_places(Op *top, PortPlaces *out)
     return true;
 }
 
+bool port_process_takes_memory(const PortPlaces *places)
+{
+    return !op_attr(places->dataflow, EMITHLS_ATTR_CONTROL) ||
+           op_error(places->dataflow,
+                    "has a choice of control, and registers start an accelerator with memories");
+}
+
 static Value *add_stream(PortPlaces *places, Str port, const char *suffix, const Type *type,
                          int64_t depth, bool is_fixed)
 {

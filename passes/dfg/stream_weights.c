@@ -343,8 +343,8 @@ static bool stream_function(SymbolTable *symbols, Op *top, Op *func, const Bus *
                             PortPlaces *places, Streamed *all)
 {
     Gets gets = {0};
-    bool ok = true;
     find_gets(func, &gets);
+    bool ok = gets.len == 0 || port_process_takes_memory(places);
     for (size_t i = 0; ok && i < gets.len; i++) {
         StreamedTable t;
         ok = describe_table(func, gets.data[i], bus, &t) &&

@@ -89,8 +89,8 @@ static Value *set_result(const Head *head, Builder *b, Op *func, uint32_t index,
     const Type *type = value->type;
     uint32_t rank = type->u.shaped.rank;
     if (!head->is_index) return strip(value, false);
-    if (rank == 0 || !type_is_static(type) || !onnx_elem_is_numeric(type_elem(type)) ||
-        head->k > type->u.shaped.dims[rank - 1]) {
+    if (rank == 0 || rank > ONNX_MAX_RANK || !type_is_static(type) ||
+        !onnx_elem_is_numeric(type_elem(type)) || head->k > type->u.shaped.dims[rank - 1]) {
         op_error(func, "has result %u of %s, of which no %lld greatest elements are", index,
                  type_str(func->ctx, type), head->k ? (long long)head->k : 1LL);
         return NULL;
