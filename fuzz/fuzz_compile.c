@@ -21,6 +21,8 @@ static const DriverErrors silent = {.report = NULL};
 typedef struct Reference {
     PortFiles inputs, results;
     double **reach; /* compare_reach per result */
+    double *
+        *rounding; /* what other roundings make of it: of two equal numbers either may be first */
 } Reference;
 
 /* Arrays. */
@@ -39,7 +41,7 @@ static bool random_npy(const Boundary *b, uint64_t *state, Npy *out)
     for (int64_t i = 0; i < out->count; i++) {
         int64_t number = (int64_t)(fuzz_random(state) >> 40) - (1 << 23);
         if (out->kind == 'f')
-            npy_set_f64(out, i, (double)number * 0x1p-20);
+            npy_set_f64(out, i, array_round(b->tensor->u.shaped.elem, (double)number * 0x1p-20));
         else
             npy_set_i64(out, i, random_integer(b, number));
     }
@@ -94,7 +96,9 @@ static bool init_ports(const Op *func, Reference *r)
 static void reference_free(Reference *r)
 {
     for (uint32_t i = 0; r->reach && i < r->results.count; i++) free(r->reach[i]);
+    for (uint32_t i = 0; r->rounding && i < r->results.count; i++) free(r->rounding[i]);
     free(r->reach);
+    free(r->rounding);
     driver_ports_free(&r->inputs);
     driver_ports_free(&r->results);
 }
@@ -120,13 +124,31 @@ static void widen_reach(const Op *func, Reference *r, uint64_t *state)
     reference_free(&shifted);
 }
 
+static void widen_rounding(const Op *func, Reference *r, OtherRounding *rounding)
+{
+    Reference other = {.inputs = r->inputs};
+    bool ok = driver_ports_init(&other.results, func, "output", true, silent);
+    array_round_otherwise(rounding);
+    ok = ok && run_function(func, &other);
+    array_round_otherwise(NULL);
+    for (uint32_t i = 0; ok && i < r->results.count; i++)
+        compare_widen_reach(r->rounding[i], &r->results.items[i].npy, &other.results.items[i].npy);
+    driver_ports_free(&other.results);
+}
+
 static void find_reach(const Op *func, Reference *r, uint64_t state)
 {
     enum { SHIFTS = 4 };
+    OtherRounding rounding = {.state = state};
     r->reach = xcalloc(r->results.count + 1, sizeof *r->reach);
-    for (uint32_t i = 0; i < r->results.count; i++)
-        r->reach[i] = compare_reach(&r->results.items[i].npy, tolerance_of(&r->results.items[i]));
+    r->rounding = xcalloc(r->results.count + 1, sizeof *r->rounding);
+    for (uint32_t i = 0; i < r->results.count; i++) {
+        const PortFile *result = &r->results.items[i];
+        r->reach[i] = compare_reach(&result->npy, tolerance_of(result));
+        r->rounding[i] = xcalloc((size_t)result->npy.count + 1, sizeof *r->rounding[i]);
+    }
     for (int i = 0; i < SHIFTS; i++) widen_reach(func, r, &state);
+    for (; rounding.to < ROUND_TO_COUNT; rounding.to++) widen_rounding(func, r, &rounding);
 }
 
 static bool make_reference(Op *module, uint64_t state, Reference *r)
@@ -178,9 +200,10 @@ static double element(const Npy *npy, int64_t i)
     return npy->kind == 'f' ? npy_get_f64(npy, i) : (double)npy_get_i64(npy, i);
 }
 
-static void compare(Str name, const Npy *want, const Npy *got, const double *reach)
+static void compare(Str name, const Npy *want, const Npy *got, const double *reach,
+                    const double *rounding)
 {
-    int64_t at = compare_results(want, got, false, reach, NULL);
+    int64_t at = compare_results(want, got, false, reach, rounding);
     fuzz_check(at != COMPARE_SHAPES_DIFFER, "another shape", name);
     if (at == COMPARE_EQUAL) return;
     fprintf(stderr, "element %lld is %.9g, not %.9g\n", (long long)at, element(got, at),
@@ -199,7 +222,8 @@ static void leave_frame(const HlsDesign *design, const Reference *r, uint32_t co
         fuzz_check(boundary_leave(&boundary, arrays[i], 0, 1, &got, &why),
                    "a result does not leave the design", strbuf_str(&why));
         const PortFile *want = find_port(&r->results, boundary.name);
-        compare(boundary.name, &want->npy, &got, r->reach[want - r->results.items]);
+        ptrdiff_t result = want - r->results.items;
+        compare(boundary.name, &want->npy, &got, r->reach[result], r->rounding[result]);
         npy_free(&got);
     }
 }

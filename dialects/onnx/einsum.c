@@ -267,6 +267,7 @@ static void add_product(const Eval *e, const Walk *walk, const Einsum *sum, bool
             q *= (uint64_t)array_get_i64(e->inputs[i], walk->offsets[i]);
     }
     *real += x;
+    if (is_float) onnx_round_partials(e->results[0], real, 1);
     *whole += q;
 }
 

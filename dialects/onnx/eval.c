@@ -69,6 +69,12 @@ double *onnx_array_doubles(const Array *array)
     return out;
 }
 
+void onnx_round_partials(const Array *y, double *sums, int64_t count)
+{
+    if (!array_rounds_otherwise() || !array_is_float(y)) return;
+    for (int64_t i = 0; i < count; i++) sums[i] = array_round(y->elem, sums[i]);
+}
+
 int64_t onnx_dims_product(const int64_t *dims, uint32_t begin, uint32_t end)
 {
     int64_t count = 1;

@@ -6,15 +6,16 @@
 
 #include "dialects/onnx/internal.h"
 
-/* c += a * b for one pair of matrices, row-major. */
+/* c += a * b for one pair of matrices, row-major, on the way to y. */
 static void multiply(const double *a, const double *b, double *c, int64_t rows, int64_t depth,
-                     int64_t columns)
+                     int64_t columns, const Array *y)
 {
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t k = 0; k < depth; k++) {
             double factor = a[i * depth + k];
             for (int64_t j = 0; j < columns && factor != 0.0; j++)
                 c[i * columns + j] += factor * b[k * columns + j];
+            onnx_round_partials(y, c + i * columns, columns);
         }
     }
 }
@@ -36,7 +37,7 @@ void onnx_matmul_sums(const double *a, const Array *a_like, const double *b, con
     memset(c, 0, (size_t)c_like->count * sizeof *c);
     for (int64_t i = 0; i < count; i++, onnx_walk_next(&walk))
         multiply(a + walk.offset[0] * rows * depth, b + walk.offset[1] * depth * columns,
-                 c + i * rows * columns, rows, depth, columns);
+                 c + i * rows * columns, rows, depth, columns, c_like);
 }
 
 /* c += a * b for one pair of matrices that begin at these elements; sums wrap at the elements'
@@ -145,7 +146,7 @@ bool onnx_eval_gemm(const Eval *e)
     double *left = matrix(a, trans_a), *right = matrix(b, trans_b);
     double *sums = xcalloc((size_t)y->count, sizeof *sums);
     multiply(left, right, sums, onnx_array_dims(y)[0], onnx_array_dims(a)[trans_a ? 0 : 1],
-             onnx_array_dims(y)[1]);
+             onnx_array_dims(y)[1], y);
     OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(y), 2);
     if (c) onnx_walk_broadcast(&walk, onnx_array_dims(c), onnx_array_rank(c));

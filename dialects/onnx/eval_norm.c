@@ -10,11 +10,15 @@ static void moments(const Array *x, int64_t first, int64_t step, int64_t count, 
                     double *variance)
 {
     double sum = 0.0, squares = 0.0;
-    for (int64_t i = 0; i < count; i++) sum += array_get_f64(x, first + i * step);
+    for (int64_t i = 0; i < count; i++) {
+        sum += array_get_f64(x, first + i * step);
+        onnx_round_partials(x, &sum, 1);
+    }
     *mean = sum / (double)count;
     for (int64_t i = 0; i < count; i++) {
         double d = array_get_f64(x, first + i * step) - *mean;
         squares += d * d;
+        onnx_round_partials(x, &squares, 1);
     }
     *variance = squares / (double)count;
 }
@@ -25,12 +29,15 @@ static void channel_moments(const Array *x, int64_t channel, double *mean, doubl
     const int64_t *dims = onnx_array_dims(x);
     int64_t inner = onnx_dims_product(dims, 2, onnx_array_rank(x)), count = dims[0] * inner;
     double sum = 0.0, squares = 0.0;
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
         sum += array_get_f64(x, (i / inner * dims[1] + channel) * inner + i % inner);
+        onnx_round_partials(x, &sum, 1);
+    }
     *mean = sum / (double)count;
     for (int64_t i = 0; i < count; i++) {
         double d = array_get_f64(x, (i / inner * dims[1] + channel) * inner + i % inner) - *mean;
         squares += d * d;
+        onnx_round_partials(x, &squares, 1);
     }
     *variance = squares / (double)count;
 }
@@ -180,7 +187,10 @@ static void softmax_line(const Eval *e, const Array *x, int64_t first, int64_t s
     bool is_log = e->op->def == ONNX(LOG_SOFTMAX);
     double top = -INFINITY, sum = 0.0;
     for (int64_t i = 0; i < count; i++) top = fmax(top, array_get_f64(x, first + i * step));
-    for (int64_t i = 0; i < count; i++) sum += exp(array_get_f64(x, first + i * step) - top);
+    for (int64_t i = 0; i < count; i++) {
+        sum += exp(array_get_f64(x, first + i * step) - top);
+        onnx_round_partials(e->results[0], &sum, 1);
+    }
     for (int64_t i = 0; i < count; i++) {
         double d = array_get_f64(x, first + i * step) - top;
         array_set_f64(e->results[0], first + i * step, is_log ? d - log(sum) : exp(d) / sum);

@@ -96,8 +96,9 @@ bool onnx_eval_dynamic_quantize(const Eval *e)
     const Type *elem = e->results[0]->elem, *real = x->elem;
     double low = 0.0, high = 0.0;
     for (int64_t i = 0; i < x->count; i++) {
-        low = fmin(low, array_get_f64(x, i));
-        high = fmax(high, array_get_f64(x, i));
+        double value = array_get_f64(x, i);
+        low = value < low || isnan(value) ? value : low;
+        high = value > high || isnan(value) ? value : high;
     }
     double scale = array_round(real, array_round(real, high - low) / 255.0);
     double quotient = scale > 0 ? array_round(real, -low / scale) : 0.0;

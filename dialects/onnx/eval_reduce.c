@@ -63,7 +63,7 @@ static OnnxWalk reduction_walk(const Array *x, const bool *reduced)
 }
 
 /* log(sum(exp(x))) without overflow: the largest of each sum is taken out first. */
-static void log_sum_exp(const Array *x, OnnxWalk walk, double *sums, int64_t count)
+static void log_sum_exp(const Array *x, OnnxWalk walk, double *sums, int64_t count, const Array *y)
 {
     double *top = xmalloc((size_t)count * sizeof *top);
     OnnxWalk again = walk;
@@ -73,6 +73,7 @@ static void log_sum_exp(const Array *x, OnnxWalk walk, double *sums, int64_t cou
     for (int64_t i = 0; i < count; i++) top[i] = isinf(top[i]) ? 0.0 : top[i];
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&again))
         sums[again.offset[0]] += exp(array_get_f64(x, i) - top[again.offset[0]]);
+    onnx_round_partials(y, sums, count);
     for (int64_t i = 0; i < count; i++) sums[i] = log(sums[i]) + top[i];
     free(top);
 }
@@ -84,10 +85,13 @@ static void reduce_floats(const Eval *e, const Array *x, OnnxWalk walk)
     double terms = y->count > 0 ? (double)(x->count / y->count) : 0.0;
     for (int64_t i = 0; i < y->count; i++) sums[i] = start_value(e->op);
     if (e->op->def == ONNX(REDUCE_LOG_SUM_EXP))
-        log_sum_exp(x, walk, sums, y->count);
+        log_sum_exp(x, walk, sums, y->count, y);
     else
-        for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk))
-            sums[walk.offset[0]] = combine(e->op, sums[walk.offset[0]], array_get_f64(x, i));
+        for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
+            double *sum = &sums[walk.offset[0]];
+            *sum = combine(e->op, *sum, array_get_f64(x, i));
+            onnx_round_partials(y, sum, 1);
+        }
     for (int64_t i = 0; i < y->count; i++) array_set_f64(y, i, finish(e->op, sums[i], terms));
     free(sums);
 }

@@ -91,16 +91,19 @@ static void add_row(double *y, const double *x, const RowPart *part, int64_t ste
     for (int64_t i = part->begin; i < part->end; i++) y[i] += weight * x[part->offset + i * step];
 }
 
-/* Adds one input channel, under one filter's weights for it, to one output channel. */
+/* Adds one input channel, under one filter's weights for it, to one output channel `y` of `result`. */
 static void conv_channel(const OnnxWindow *w, const RowPart *parts, const double *x,
-                         const double *weights, double *y)
+                         const double *weights, double *y, const Array *result)
 {
     int64_t width = w->g.out[w->g.spatial - 1], rows = w->out_count / width;
     int64_t step = w->g.stride[w->g.spatial - 1];
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t tap = 0; tap < w->taps; tap++)
-            if (weights[tap] != 0.0)
-                add_row(y + row * width, x, &parts[row * w->taps + tap], step, weights[tap]);
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t tap = 0; tap < w->taps; tap++) {
+            if (weights[tap] == 0.0) continue;
+            add_row(y + row * width, x, &parts[row * w->taps + tap], step, weights[tap]);
+            onnx_round_partials(result, y + row * width, width);
+        }
+    }
 }
 
 bool onnx_conv_sums(const Eval *e, const double *x, const double *w, double *y)
@@ -116,7 +119,8 @@ bool onnx_conv_sums(const Eval *e, const double *x, const double *w, double *y)
         int64_t first = n * g->in_channels + oc / outs * per_group;
         for (int64_t ic = 0; ic < per_group; ic++)
             conv_channel(&window, parts, x + (first + ic) * window.in_count,
-                         w + (oc * per_group + ic) * window.taps, y + i * window.out_count);
+                         w + (oc * per_group + ic) * window.taps, y + i * window.out_count,
+                         e->results[0]);
     }
     free(parts);
     return true;
@@ -161,13 +165,16 @@ static bool transposed_window(const Eval *e, OnnxWindow *w)
     return true;
 }
 
-/* Spreads one input channel under one filter over one output channel. */
-static void spread_channel(const OnnxWindow *w, const double *x, const double *weights, double *y)
+/* Spreads one input channel under one filter over one output channel `y` of `result`. */
+static void spread_channel(const OnnxWindow *w, const double *x, const double *weights, double *y,
+                           const Array *result)
 {
     for (int64_t position = 0; position < w->out_count; position++) {
         for (int64_t tap = 0; tap < w->taps; tap++) {
             int64_t at = window_offset(&w->g, position, tap);
-            if (at >= 0) y[at] += x[position] * weights[tap];
+            if (at < 0) continue;
+            y[at] += x[position] * weights[tap];
+            onnx_round_partials(result, &y[at], 1);
         }
     }
 }
@@ -186,7 +193,7 @@ bool onnx_eval_conv_transpose(const Eval *e)
         int64_t n = i / outs / g->in_channels, ic = i / outs % g->in_channels, oc = i % outs;
         spread_channel(&window, inputs + (n * g->in_channels + ic) * window.out_count,
                        weights + (ic * outs + oc) * window.taps,
-                       sums + (n * g->out_channels + ic / ins * outs + oc) * window.in_count);
+                       sums + (n * g->out_channels + ic / ins * outs + oc) * window.in_count, y);
     }
     store_with_bias(y, sums, onnx_eval_input(e, 2));
     free(sums);
@@ -272,6 +279,7 @@ bool onnx_eval_average_pool(const Eval *e)
             int64_t at = window_offset(&w.g, i % w.out_count, tap);
             inside += at >= 0;
             sum += at >= 0 ? array_get_f64(x, i / w.out_count * w.in_count + at) : 0.0;
+            onnx_round_partials(e->results[0], &sum, 1);
         }
         int64_t count = with_padding ? taps_in_padded(&w.g, i % w.out_count) : inside;
         array_set_f64(e->results[0], i, sum / (double)count);
@@ -291,6 +299,7 @@ bool onnx_eval_global_pool(const Eval *e)
         for (int64_t k = i * inner; k < (i + 1) * inner; k++) {
             best = is_max && is_greater(x, k, best) ? k : best;
             sum += is_max ? 0.0 : array_get_f64(x, k);
+            onnx_round_partials(y, &sum, 1);
         }
         if (is_max)
             array_copy(y, i, x, best);

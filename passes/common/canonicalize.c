@@ -74,8 +74,11 @@ const PassDef pass_canonicalize = {
     .name = "canonicalize",
     .title = "Canonicalizer",
     .summary = "Canonicalize operations",
-    .description = "Folds ops, applies the canonicalization patterns of all dialects and removes "
-                   "dead code, repeatedly, until nothing changes or a limit is reached.",
+    .description =
+        "Folds ops, applies the canonicalization patterns of all dialects and removes "
+        "dead code, repeatedly, until nothing changes or a limit is reached. Between two "
+        "patterns that belong together a module may not verify, as upstream's does not: "
+        "a cast of a linalg op's input is folded before that of its result.",
     .options = OPTIONS({.name = "top-down",
                         .kind = OPTION_BOOL,
                         .fallback = "true",

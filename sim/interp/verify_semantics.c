@@ -133,12 +133,13 @@ static int64_t random_integer(const Boundary *b, uint64_t *state, uint64_t indic
 }
 
 /* A random number: in the quantizer's range and somewhat beyond it, or without a quantizer of a
- * magnitude from 1 to 8. */
+ * magnitude from 1 to 8, as the argument's type holds it. */
 static double random_float(const Boundary *b, uint64_t *state)
 {
     if (!b->is_quantized) {
         double largest = (double)(1 << (next_random(state) & 3));
-        return random_unit(state) * largest; /* in this order with every compiler */
+        double number = random_unit(state) * largest; /* in this order with every compiler */
+        return array_round(b->tensor->u.shaped.elem, number);
     }
     double middle = ((double)b->low + (double)b->high) / 2 - (double)b->zero;
     double reach = ((double)b->high - (double)b->low) / 2 + 2;

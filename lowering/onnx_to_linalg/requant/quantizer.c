@@ -94,6 +94,8 @@ static bool threshold_spec(OnnxLowering *lw, QuantizerSpec *out)
     double bias = onnx_float(lw->node, "out_bias", 0.0),
            steps = nearbyint(2.0 * bias / scale) / 2.0;
     bool is_half = steps != floor(steps);
+    if (!(fabs(steps) < 0x1p52))
+        return not_supported(lw, "has an out_bias of 2^52 times its out_scale or more");
     if ((float)(steps * scale) != (float)bias)
         return not_supported(lw, "has an out_bias that is no multiple of half its out_scale");
     out->real.is_unsigned = steps >= 0.0;
