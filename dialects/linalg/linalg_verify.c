@@ -85,7 +85,9 @@ static bool verify_extent(Op *op, uint32_t operand, uint32_t dim, const AffineMa
     if (begin < 0 || end < 0)
         return op_error(op, "unexpected result less than 0 at expression #%u in %s", dim,
                         map_str(op->ctx, map));
-    int64_t inferred = (begin > end ? begin : end) + 1;
+    int64_t inferred;
+    if (!i64_add(begin > end ? begin : end, 1, &inferred))
+        return op_error(op, "index of operand #%u at expression #%u overflows", operand, dim);
     if (expr->kind == AFFINE_DIM && inferred != extent)
         return op_error(op,
                         "inferred input/output operand #%u has shape's dimension #%u to be %lld, "
