@@ -161,9 +161,32 @@ static bool add_results(Lowering *lw)
     return true;
 }
 
+static bool has_sign(const Type *type)
+{
+    const Type *elem = type_elem(type);
+    return type_is_integer(elem) && !type_is_signless(elem);
+}
+
+/* Arithmetic has integers without a sign in their type. */
+static bool are_signless(const Lowering *lw, const Block *body)
+{
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        if (has_sign(body->args[i]->type))
+            return op_error(lw->func,
+                            "has argument #%u of type '%s', and maps are signless integers", i,
+                            type_str(lw->ctx, body->args[i]->type));
+    FOR_EACH_OP(op, body)
+        for (uint32_t i = 0; i < op->result_count; i++)
+            if (has_sign(op_result(op, i)->type))
+                return to_sa_refuse(op, "gives '%s', and maps are signless integers",
+                                    type_str(lw->ctx, op_result(op, i)->type));
+    return true;
+}
+
 static bool convert_body(Lowering *lw)
 {
     const Block *body = func_entry(lw->func);
+    if (!are_signless(lw, body)) return false;
     for (uint32_t i = 0; i < body->arg_count; i++)
         if (!add_argument(lw, i)) return false;
     if (!to_sa_mark_host(lw)) return false;

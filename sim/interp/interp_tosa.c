@@ -156,7 +156,7 @@ static bool eval_table(Interp *interp, const InterpStep *step, Array **inputs, A
     return true;
 }
 
-/* A tensor as [outer, axis, inner]. */
+/* A tensor as [outer, axis, inner]. One without dimensions has axis 0 for reductions and tosa.reverse. */
 typedef struct InterpAxis {
     int64_t outer, count, inner;
 } InterpAxis;
@@ -164,7 +164,7 @@ typedef struct InterpAxis {
 static InterpAxis axis_of(const InterpStep *step, const Array *in)
 {
     uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "axis"));
-    InterpAxis axis = {1, dims_of(in)[dim], 1};
+    InterpAxis axis = {1, rank_of(in) > 0 ? dims_of(in)[dim] : 1, 1};
     for (uint32_t d = 0; d < rank_of(in); d++)
         *(d < dim ? &axis.outer : &axis.inner) *= d == dim ? 1 : dims_of(in)[d];
     return axis;
@@ -208,7 +208,7 @@ static bool eval_reduce(Interp *interp, const InterpStep *step, Array **inputs, 
     const Array *in = inputs[0];
     InterpAxis axis = axis_of(step, in);
     int64_t *dims = arena_copy(&interp->scratch, dims_of(in), rank_of(in) * sizeof *dims);
-    dims[attr_int_value(op_attr(step->op, "axis"))] = 1;
+    if (rank_of(in) > 0) dims[attr_int_value(op_attr(step->op, "axis"))] = 1;
     results[0] = interp_new_array(step->op, type_with_shape(in->type, dims, rank_of(in)));
     if (!results[0]) return false;
     if (axis.count == 0) return op_error(step->op, "reduces nothing");

@@ -116,7 +116,14 @@ static bool count_positions(const TosaWindow *w, uint32_t d, int64_t after, int6
     return true;
 }
 
-/* The result's shape: [batch, window positions, channels]. False: the window does not fit. */
+static bool is_extent(const Type *type, uint32_t dim, int64_t extent)
+{
+    if (type->kind != TYPE_RANKED_TENSOR || dim >= type->u.shaped.rank) return true;
+    return type->u.shaped.dims[dim] == extent || type->u.shaped.dims[dim] == DIM_DYNAMIC;
+}
+
+/* The result's shape: [batch, window positions, channels]. False: the window does not fit, or the shape is
+ * none of the result's type. */
 static bool make_output(Interp *interp, const Op *op, TosaWindow *w, int64_t batch,
                         int64_t channels, Array **out)
 {
@@ -129,6 +136,10 @@ static bool make_output(Interp *interp, const Op *op, TosaWindow *w, int64_t bat
             return op_error(op, "has a stride or a dilation below 1");
         if (!count_positions(w, d, after, &dims[d + 1]) || dims[d + 1] < 1)
             return op_error(op, "has a kernel larger than the padded input");
+        if (!is_extent(op_result(op, 0)->type, d + 1, dims[d + 1]))
+            return op_error(op,
+                            "has windows at %lld places in dimension #%u, which its result has not",
+                            (long long)dims[d + 1], d + 1);
     }
     w->out = dims + 1;
     *out = interp_new_array(
@@ -251,7 +262,7 @@ static Pooled pool(const TosaWindow *w, const Array *in, int64_t batch, const in
         if (is_float)
             out.sum.f += x;
         else
-            out.sum.i += q - zero;
+            out.sum.i = (int64_t)((uint64_t)out.sum.i + (uint64_t)q - (uint64_t)zero);
         out.count++;
     }
     return out;

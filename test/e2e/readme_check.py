@@ -180,8 +180,10 @@ class Runner:
         self.tools, self.built = tools, built
         self.passed, self.failed, self.seen = 0, 0, set()
 
-    def run(self, folder, command):
+    def run(self, page, folder, command):
         environment = {**os.environ, "PATH": f"{self.tools}{os.pathsep}{os.environ['PATH']}"}
+        if page.name != "README.md" and "MING_PRECOMPILED" in os.environ:
+            environment["CXX"] = f"{sys.executable} -S {ROOT / 'test/e2e/precompiled.py'}"
         return subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder,
                               env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace")
@@ -195,7 +197,7 @@ class Runner:
             command = "ln -s ../tools-root build"
         if "builtin.module(…)" in command:
             command = command.replace("builtin.module(…)", (folder / "pipeline.txt").read_text())
-        result = self.run(folder, command)
+        result = self.run(page, folder, command)
         output = result.stdout + result.stderr
         ok = result.returncode == 0 and "error:" not in output
         if VITIS.search(command) and not shutil.which("v++"):
@@ -221,7 +223,7 @@ class Runner:
             (folder / "build").symlink_to(self.tools.parent)
         prepare(folder, page)
         if page.name in ("emitted-code.md", "report.md"):
-            self.run(folder, "ming compile model.onnx -o accel")
+            self.run(page, folder, "ming compile model.onnx -o accel")
         for number, text in commands:
             if (name, text) in NOT_RUN:
                 self.seen.add((name, text))
