@@ -32,6 +32,8 @@ static void add_value(JsonWriter *w, const Attr *value)
             add_value(w, value->u.dict.items[i].value);
         }
         json_end_object(w);
+    } else {
+        json_write_null(w); /* nothing that the search chooses */
     }
 }
 

@@ -136,10 +136,17 @@ static BoxVerdict runs_at(const HlsLoop *loop, const Box *box)
     return low >= loop->begin && high < loop->end_position ? ALL : SOME;
 }
 
-static bool is_used(const PatternScan *s, uint32_t counter)
+static bool holds_in(const Constraint *where, const Box *box)
+{
+    IterationRange r = range_of(where->expr, box);
+    return where->is_eq ? r.low == 0 && r.high == 0 : r.low >= 0;
+}
+
+/* Whether the counter decides anything in the box. */
+static bool decides(const PatternScan *s, const Box *box, uint32_t counter)
 {
     for (size_t i = 0; i < s->count; i++)
-        if (affine_uses_dim(s->where[i].expr, counter)) return true;
+        if (affine_uses_dim(s->where[i].expr, counter) && !holds_in(&s->where[i], box)) return true;
     return false;
 }
 
@@ -160,6 +167,10 @@ static void scan_slices(PatternScan *s, const Box *slice, int64_t count)
     scan_box(&one, slice);
     int64_t rest = one.hits ? 0 : one.skip;
     close_run(&one);
+    if (runs.len == 1 && rest == 0 && runs.data[0].skip > 0) { /* one run of all of them */
+        runs.data[0].repeat *= count;
+        count = 1;
+    }
     for (int64_t i = 0; i < count; i++) {
         for (size_t r = 0; r < runs.len; r++) add_runs(s, &runs.data[r]);
         add_iterations(s, rest, false);
@@ -179,7 +190,7 @@ static void scan_box(PatternScan *s, const Box *box)
     }
     while (cut + 1 < loop->counter_count && box->high[cut] - box->low[cut] == 1) cut++;
     Box part = *box;
-    if ((exists == ALL || cut < loop->plain_count) && !is_used(s, cut)) {
+    if ((exists == ALL || cut < loop->plain_count) && !decides(s, box, cut)) {
         part.high[cut] = box->low[cut] + 1;
         scan_slices(s, &part, box->high[cut] - box->low[cut]);
         return;

@@ -83,8 +83,16 @@ static bool eval_reshape(Interp *interp, const InterpStep *step, Array **inputs,
 
 static bool eval_expand(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
-    const Type *type = known_shape(interp, op_result(step->op, 0)->type, inputs, 1);
-    return interp_reshape_input(step, type, inputs, results);
+    const Type *type = op_result(step->op, 0)->type;
+    const Attr *shape = op_attr(step->op, "static_output_shape"); /* may know more than the type */
+    uint32_t rank = type->u.shaped.rank, value = 1;
+    int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t given = dense_array_i64(shape, i);
+        if (given == DIM_DYNAMIC) given = scalar(inputs[value++]);
+        dims[i] = type->u.shaped.dims[i] == DIM_DYNAMIC ? given : type->u.shaped.dims[i];
+    }
+    return interp_reshape_input(step, type_with_shape(type, dims, rank), inputs, results);
 }
 
 static bool eval_collapse(Interp *interp, const InterpStep *step, Array **inputs, Array **results)

@@ -401,9 +401,9 @@ def main():
         def streamed():
             """Weights that stay in the card's memory."""
             found, pinned = folder / "found", folder / "pinned.json"
-            must_run(tools / "ming", "compile", SMALL / "model.onnx", "-o", found, "--device=u50", "--fps=2000")
+            must_run(tools / "ming", "compile", SMALL / "model.onnx", "-o", found, "--device=u50", "--fps=30000")
             stream_check.pin(found / "folding.json", pinned, lambda: True)
-            card("xrt-stream", "--device=u50", "--fps=2000", "--weights=stream", f"--folding={pinned}")
+            card("xrt-stream", "--device=u50", "--fps=30000", "--weights=stream", f"--folding={pinned}")
 
         def memory_board(key, part, model, *flags):
             """Weights are in memories that registers tell of; results are the model's published ones."""

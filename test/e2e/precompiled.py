@@ -19,9 +19,9 @@ import tempfile
 
 CLANG, OTHER = "clang++-14", "g++"
 HEADERS = ("ap_int.h", "hls_stream.h", "hls_vector.h", "hls_math.h", "ap_axi_sdata.h", "ming_tb.h")
-FORCED = "csim/ming_cosim.h"                # included first, by the Makefile
+FORCED = ("csim/ming_cosim.h", "csim/ming_emulate.h")   # one of them is included first by the Makefile
 # The options that the compiled headers must share; others are those of warnings and of the linker.
-SHARED = re.compile(r"-(std=.*|O.*|fPIC|fvisibility=.*|D.*)")
+SHARED = re.compile(r"-(std=.*|O.*|fPIC|fvisibility=.*|D.*|pthread)")
 
 
 def run(*words):
@@ -54,7 +54,8 @@ class Line:
         self.options = [word for word in self.options if word != "-c"]
 
     def is_of_design(self):
-        return (self.output is not None and "-Icsim" in self.options and self.forced in ([], [FORCED])
+        return (self.output is not None and "-Icsim" in self.options
+                and len(self.forced) <= 1 and set(self.forced) <= set(FORCED)
                 and pathlib.Path("csim/ap_int.h").exists())
 
 
@@ -64,7 +65,7 @@ class Headers:
     def __init__(self, cache, line):
         self.shared = [word for word in line.options if SHARED.fullmatch(word)]
         csim = pathlib.Path("csim")
-        names = [*(["ming_cosim.h"] if line.forced else []), *HEADERS]
+        names = [*(pathlib.Path(path).name for path in line.forced), *HEADERS]
         self.texts = [(path.name, path.read_bytes()) for path in sorted(csim.glob("*.h"))]
         key = hashlib.sha256(repr((self.shared, names, self.texts)).encode()).hexdigest()[:16]
         self.names = [name for name in names if (csim / name).exists()]

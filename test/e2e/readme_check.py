@@ -184,6 +184,7 @@ class Runner:
         environment = {**os.environ, "PATH": f"{self.tools}{os.pathsep}{os.environ['PATH']}"}
         if page.name != "README.md" and "MING_PRECOMPILED" in os.environ:
             environment["CXX"] = f"{sys.executable} -S {ROOT / 'test/e2e/precompiled.py'}"
+            environment["CXXFLAGS"] = "-std=c++17 -O0 -Wall -Wextra -Wno-unknown-pragmas"
         return subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder,
                               env=environment, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace")
