@@ -8,17 +8,16 @@
 static const Attr *parse_number(OpParser *p, const Type *type)
 {
     (void)type;
-    double real, imag;
+    const Attr *params[2];
     const Type *elem;
     if (!parser_expect(p, "<") || !parser_expect(p, ":") || !(elem = parser_type(p))) return NULL;
     if (!type_is_float(elem)) {
         parser_error(p, "element type of the complex attribute must be float like type.");
         return NULL;
     }
-    if (!parser_float(p, &real) || !parser_expect(p, ",") || !parser_float(p, &imag) ||
-        !parser_expect(p, ">"))
+    if (!(params[0] = parser_float_of(p, elem)) || !parser_expect(p, ",") ||
+        !(params[1] = parser_float_of(p, elem)) || !parser_expect(p, ">"))
         return NULL;
-    const Attr *params[] = {attr_float(elem, real), attr_float(elem, imag)};
     return attr_dialect_typed(parser_ctx(p), &complex_number, type_complex(elem), params,
                               COUNT_OF(params));
 }

@@ -50,8 +50,9 @@ int64_t emithls_streamed_cycles(const Op *top)
     enum { CYCLES = 1000 };
     const Attr *streamed = op_attr(top, EMITHLS_ATTR_STREAMED);
     int64_t bits = attr_dict_int(streamed, EMITHLS_STREAMED_BITS, 0),
-            rate = attr_dict_int(streamed, EMITHLS_STREAMED_RATE, 0);
-    return rate > 0 ? ceil_div(bits * CYCLES, rate) : 0;
+            rate = attr_dict_int(streamed, EMITHLS_STREAMED_RATE, 0), product;
+    if (!i64_mul(bits, CYCLES, &product)) product = INT64_MAX;
+    return rate > 0 ? ceil_div(product, rate) : 0;
 }
 
 bool emithls_loaded_is_valid(const Op *table)

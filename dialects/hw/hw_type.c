@@ -152,7 +152,7 @@ static void print_param_rest(StrBuf *out, const Attr *param)
     else if (type_is_int_width(value->type, 1))
         strbuf_add_c(out, attr_is_true(value) ? "true" : "false");
     else
-        bigint_print(out, &value->u.integer, true);
+        bigint_print(out, &value->u.integer, value->type->u.integer.sign != UNSIGNED);
 }
 
 static void print_param_attr(StrBuf *out, const Attr *param)

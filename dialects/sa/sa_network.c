@@ -300,7 +300,7 @@ static bool verify_types(Op *op, const SaOverlay *size)
         if (type_elem(op_result(op, i)->type) != elem)
             return op_error(op, "gives elements that are not the overlay's %s",
                             type_str(op->ctx, elem));
-    if (weights && type_elem(weights->type) != sa_weight_type(op->ctx, size))
+    if (weights && (!weights->type || type_elem(weights->type) != sa_weight_type(op->ctx, size)))
         return op_error(op, "has weights that are not the overlay's %s",
                         type_str(op->ctx, sa_weight_type(op->ctx, size)));
     if (pad < sa_act_min(size) || pad > sa_act_max(size))

@@ -147,6 +147,8 @@ static bool read_structured(OpParser *p, SrcPos at, LevelType *level)
     if (count != COUNT_OF(sizes))
         return parser_error_at(p, at, "expected exactly 2 structured sizes");
     if (sizes[0] > sizes[1]) return parser_error_at(p, at, "expected n <= m in n_out_of_m");
+    if (sizes[1] > UINT8_MAX)
+        return parser_error_at(p, at, "expected structured size to be <= 255");
     level->n = (uint8_t)sizes[0];
     level->m = (uint8_t)sizes[1];
     return true;

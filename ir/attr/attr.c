@@ -256,7 +256,7 @@ const Attr *attr_opaque(Context *ctx, const Ident *dialect, Str text, bool is_do
     Attr key = {.kind = ATTR_OPAQUE, .ctx = ctx, .type = unless_none(type)};
     key.u.opaque.dialect = dialect;
     key.u.opaque.text = text;
-    key.u.opaque.is_dotted = attr_body_is_dotted(text);
+    key.u.opaque.is_dotted = attr_opaque_is_dotted(text);
     return attr_intern(&key);
 }
 
@@ -362,4 +362,29 @@ bool attr_body_is_dotted(Str body)
     while (i < body.len && (is_alnum(body.data[i]) || body.data[i] == '.' || body.data[i] == '_'))
         i++;
     return i == body.len || (body.data[i] == '<' && body.data[body.len - 1] == '>');
+}
+
+/* Whether what begins with '<' ends with its '>'. */
+static bool is_bracketed(Str text)
+{
+    int64_t open = 0;
+    bool is_quoted = false;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == '"') is_quoted = !is_quoted;
+        if (is_quoted) {
+            i += text.data[i] == '\\';
+            continue;
+        }
+        bool is_arrow = text.data[i] == '>' && i > 0 && text.data[i - 1] == '-';
+        open += text.data[i] == '<' ? 1 : text.data[i] == '>' && !is_arrow ? -1 : 0;
+        if (open == 0) return i + 1 == text.len;
+    }
+    return false;
+}
+
+bool attr_opaque_is_dotted(Str text)
+{
+    const char *open = memchr(text.data, '<', text.len);
+    if (!attr_body_is_dotted(text)) return false;
+    return !open || is_bracketed((Str){open, text.len - (size_t)(open - text.data)});
 }

@@ -604,6 +604,8 @@ void loc_print(StrBuf *out, const Attr *loc, bool pretty);
 /* Whether the body of a dialect's type or attribute is written behind a dot (!ns.body) rather than
  * in angle brackets, as upstream decides. */
 bool attr_body_is_dotted(Str body);
+/* The same of text that nobody understands, whose last bracket need not close the first. */
+bool attr_opaque_is_dotted(Str text);
 
 /* Arrays: the elements of a tensor at run time, with which interpreters and constant folders
  * compute.

@@ -274,7 +274,7 @@ const Type *type_opaque(Context *ctx, const Ident *dialect, Str text, bool is_do
     Type key = {.kind = TYPE_OPAQUE, .ctx = ctx};
     key.u.opaque.dialect = dialect;
     key.u.opaque.text = text;
-    key.u.opaque.is_dotted = attr_body_is_dotted(text);
+    key.u.opaque.is_dotted = attr_opaque_is_dotted(text);
     return type_intern(&key);
 }
 

@@ -113,7 +113,9 @@ bool parser_try_attr(OpParser *p, const Type *type, const Attr **out) MUST_CHECK
 bool parser_int(OpParser *p, int64_t *out) MUST_CHECK;
 bool parser_try_int(OpParser *p, int64_t *out, bool *present) MUST_CHECK;
 bool parser_float(OpParser *p, double *out) MUST_CHECK; /* "1.5", or the bits in hexadecimal */
-bool parser_string(OpParser *p, Str *out) MUST_CHECK;   /* unescaped, in the context's arena */
+/* The same of that type; NULL: diagnosed. */
+const Attr *parser_float_of(OpParser *p, const Type *type) MUST_CHECK;
+bool parser_string(OpParser *p, Str *out) MUST_CHECK; /* unescaped, in the context's arena */
 /* Reads an affine expression over the named dims and symbols. */
 typedef struct AffineVar {
     Str name;

@@ -233,14 +233,21 @@ const Type *parse_alias_of_type(OpParser *p, Str name)
     "allowUnregisteredDialects() on the MLIRContext, or use -allow-unregistered-dialect with "     \
     "the MLIR opt tool used"
 
-/* The word that begins the data. */
+/* The word that begins the data, behind spaces and comments. */
 static Str data_name(const Symbol *symbol)
 {
-    size_t len = 0;
-    while (len < symbol->data.len &&
-           (isalnum((unsigned char)symbol->data.data[len]) || symbol->data.data[len] == '_'))
-        len++;
-    return (Str){symbol->data.data, len};
+    Str data = symbol->data;
+    bool is_comment = false;
+    size_t begin = 0, end;
+    for (; begin < data.len; begin++) {
+        bool begins =
+            data.data[begin] == '/' && begin + 1 < data.len && data.data[begin + 1] == '/';
+        is_comment = (is_comment && data.data[begin] != '\n') || begins;
+        if (!is_comment && !isspace((unsigned char)data.data[begin])) break;
+    }
+    for (end = begin; end < data.len; end++)
+        if (!isalnum((unsigned char)data.data[end]) && data.data[end] != '_') break;
+    return (Str){data.data + begin, end - begin};
 }
 
 static const AttrDef *foreign_attr_def(const DialectDef *dialect, const Symbol *symbol)

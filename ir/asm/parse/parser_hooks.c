@@ -119,16 +119,28 @@ bool parser_int(OpParser *p, int64_t *out)
     return present || parser_error(p, "expected integer value");
 }
 
-bool parser_float(OpParser *p, double *out)
+static bool read_float(OpParser *p, const Type *type, uint64_t words[2])
 {
     bool negative = parse_accept(p, TOK_MINUS);
-    uint64_t words[2];
     if (!parse_at(p, TOK_FLOAT) && !parse_at(p, TOK_INT))
         return parser_error(p, "expected floating point literal");
-    if (!parse_float_words(p, type_float(p->ctx, TYPE_F64), negative, p->tok, words)) return false;
+    if (!parse_float_words(p, type, negative, p->tok, words)) return false;
     parse_advance(p);
+    return true;
+}
+
+bool parser_float(OpParser *p, double *out)
+{
+    uint64_t words[2];
+    if (!read_float(p, type_float(p->ctx, TYPE_F64), words)) return false;
     *out = float_from_bits(TYPE_F64, words[0]);
     return true;
+}
+
+const Attr *parser_float_of(OpParser *p, const Type *type)
+{
+    uint64_t words[2];
+    return read_float(p, type, words) ? attr_float_words(type, words) : NULL;
 }
 
 bool parser_string(OpParser *p, Str *out)

@@ -67,8 +67,8 @@ void write_hex(AsmWriter *w, const uint8_t *data, size_t size);
 void write_string_escaped(StrBuf *out, Str text);
 /* @name or @"odd name". */
 void write_symbol_name(StrBuf *out, Str name);
-/* !ns.body or !ns<body>, whichever upstream prints (sigil '!' or '#'). */
-void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body);
+/* !ns.body if it is dotted, or !ns<body> (sigil '!' or '#'). */
+void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body, bool is_dotted);
 /* The same of a body that is added between the two calls, of which the first gives its place. */
 size_t write_dialect_begin(StrBuf *out, char sigil, Str name_space);
 void write_dialect_end(StrBuf *out, size_t begin);

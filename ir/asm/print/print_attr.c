@@ -198,7 +198,8 @@ static void write_value(AsmWriter *w, const Attr *attr)
     case ATTR_DENSE_ARRAY: write_dense_array(w, attr); return;
     case ATTR_STRIDED_LAYOUT: write_strided_layout(out, attr); return;
     case ATTR_OPAQUE:
-        write_dialect_symbol(out, '#', attr->u.opaque.dialect->str, attr->u.opaque.text);
+        write_dialect_symbol(out, '#', attr->u.opaque.dialect->str, attr->u.opaque.text,
+                             attr->u.opaque.is_dotted);
         return;
     case ATTR_DISTINCT: write_distinct(w, attr); return;
     case ATTR_DIALECT: write_dialect_attr(w, attr); return;

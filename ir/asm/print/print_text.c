@@ -77,11 +77,13 @@ void write_dialect_end(StrBuf *out, size_t begin)
     strbuf_add_char(out, '>');
 }
 
-void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body)
+void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body, bool is_dotted)
 {
     size_t begin = write_dialect_begin(out, sigil, name_space);
     strbuf_add_str(out, body);
-    write_dialect_end(out, begin);
+    if (is_dotted) return;
+    out->data[begin - 1] = '<';
+    strbuf_add_char(out, '>');
 }
 
 #define PIECE ((size_t)1 << 16) /* characters that make a call of the sink worth it */

@@ -122,7 +122,8 @@ void write_type_unaliased(AsmWriter *w, const Type *type)
     case TYPE_MEMREF: write_shaped(w, "memref<", type); return;
     case TYPE_UNRANKED_MEMREF: write_shaped(w, "memref<*x", type); return;
     case TYPE_OPAQUE:
-        write_dialect_symbol(out, '!', type->u.opaque.dialect->str, type->u.opaque.text);
+        write_dialect_symbol(out, '!', type->u.opaque.dialect->str, type->u.opaque.text,
+                             type->u.opaque.is_dotted);
         return;
     case TYPE_DIALECT: write_dialect_type(w, type); return;
     default: strbuf_add_c(out, simple_names[type->kind]); return;
