@@ -30,7 +30,7 @@ size_t fuzz_error_count(void);
 extern const DriverErrors fuzz_reports;
 /* Whether the first error says that a pass changes results, or leaves IR that does not verify, where
  * that is known and has a reason. */
-bool fuzz_is_known_change(void);
+bool fuzz_is_known_change(Str passes);
 /* Aborts with a message and the text it is about unless it holds. */
 void fuzz_check(bool holds, const char *what, Str text);
 

@@ -159,6 +159,18 @@ static int64_t box_size(const HlsLoop *loop, const Box *box)
 
 static void scan_box(PatternScan *s, const Box *box);
 
+/* Slices of one run each are one run, and so are those that end with `rest` iterations without, but
+ * for the first. */
+static bool add_same_slices(PatternScan *s, HlsRun run, int64_t rest, int64_t count)
+{
+    if (run.skip + rest == 0 || (run.repeat > 1 && rest > 0)) return false;
+    HlsRun others = {run.skip + rest, run.count, rest > 0 ? count - 1 : run.repeat * count};
+    if (rest > 0) add_runs(s, &run);
+    add_runs(s, &others);
+    add_iterations(s, rest, false);
+    return true;
+}
+
 /* The box is `count` slices that look the same. */
 static void scan_slices(PatternScan *s, const Box *slice, int64_t count)
 {
@@ -167,11 +179,8 @@ static void scan_slices(PatternScan *s, const Box *slice, int64_t count)
     scan_box(&one, slice);
     int64_t rest = one.hits ? 0 : one.skip;
     close_run(&one);
-    if (runs.len == 1 && rest == 0 && runs.data[0].skip > 0) { /* one run of all of them */
-        runs.data[0].repeat *= count;
-        count = 1;
-    }
-    for (int64_t i = 0; i < count; i++) {
+    bool is_added = runs.len == 1 && add_same_slices(s, runs.data[0], rest, count);
+    for (int64_t i = 0; !is_added && i < count; i++) {
         for (size_t r = 0; r < runs.len; r++) add_runs(s, &runs.data[r]);
         add_iterations(s, rest, false);
     }
