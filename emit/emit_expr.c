@@ -462,6 +462,13 @@ bool cpp_expr(Emitter *e, const Op *op, const Expr *operands, Expr *out)
     return true;
 }
 
+/* |value| where it has the sign, 0 else; of -2^63 too. */
+static uint64_t magnitude(int64_t value, int sign)
+{
+    if (sign > 0) return value > 0 ? (uint64_t)value : 0;
+    return value < 0 ? 0 - (uint64_t)value : 0;
+}
+
 /* sum of terms with positive coefficients, "0" if there is none */
 static const char *linear_sum(Emitter *e, uint32_t dims, const int64_t *coeffs, int64_t constant,
                               const Counters *counters, int sign, uint32_t *terms)
@@ -469,15 +476,15 @@ static const char *linear_sum(Emitter *e, uint32_t dims, const int64_t *coeffs, 
     StrBuf text = {0};
     *terms = 0;
     for (uint32_t i = 0; i < dims; i++) {
-        int64_t c = coeffs[i] * sign;
-        if (c <= 0) continue;
+        uint64_t c = magnitude(coeffs[i], sign);
+        if (c == 0) continue;
         strbuf_add_c(&text, (*terms)++ ? " + " : "");
         strbuf_add_c(&text, counters->names[i]);
-        if (c != 1) strbuf_printf(&text, " * %lld", (long long)c);
+        if (c != 1) strbuf_printf(&text, " * %llu", (unsigned long long)c);
     }
-    if (constant * sign > 0 || *terms == 0) {
+    if (magnitude(constant, sign) > 0 || *terms == 0) {
         strbuf_add_c(&text, (*terms)++ ? " + " : "");
-        strbuf_add_int(&text, constant * sign > 0 ? constant * sign : 0);
+        strbuf_printf(&text, "%llu", (unsigned long long)magnitude(constant, sign));
     }
     const char *copy = arena_copy(&e->arena, text.data, text.len + 1);
     strbuf_free(&text);

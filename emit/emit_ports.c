@@ -8,6 +8,9 @@
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 
+/* Elements of a frame or a memory: what is counted of them, in bits too, stays in an int64_t. */
+#define MOST_ELEMENTS (INT64_C(1) << 48)
+
 typedef struct Uses {
     bool reads, writes;
 } Uses;
@@ -112,6 +115,8 @@ static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, EmitPort
     int64_t lanes = 1, elements;
     if (!type_element_count(frame, &elements) || elements == 0)
         return op_error(e->top, "emithls.frame must have elements");
+    if (elements > MOST_ELEMENTS)
+        return op_error(e->top, "emithls.frame has more than 2^48 elements");
     for (uint32_t i = 0; i < port->rank; i++) port->word_extents[i] = 1;
     if (word &&
         (!attr_int_list(word, port->word_extents, port->rank, &count) || count != port->rank))
@@ -159,7 +164,9 @@ static bool read_frame(Emitter *e, const Attr *attrs, EmitPort *port)
 /* The words of a frame, as they lie in the memory, must fill it. */
 static bool check_memory(const Emitter *e, const EmitPort *port)
 {
-    int64_t lanes = emithls_lanes(port->bus), capacity = port->bus_words * lanes;
+    int64_t lanes = emithls_lanes(port->bus), capacity;
+    if (!i64_mul(port->bus_words, lanes, &capacity) || capacity > MOST_ELEMENTS)
+        return op_error(e->top, "argument '%s' has more than 2^48 elements", port->name);
     return capacity >= port->words_per_frame * emithls_lanes(port->word) &&
                    capacity % port->words_per_frame == 0
                ? true

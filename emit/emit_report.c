@@ -109,9 +109,14 @@ static void add_fps(JsonWriter *w, const char *key, bool is_known, int64_t clock
         json_write_null(w);
         return;
     }
-    int64_t hertz = instances * clock_mhz * 1000000, rest = hertz % interval;
+    int64_t hertz, thousandths;
+    if (!i64_mul(instances * 1000000, clock_mhz, &hertz)) hertz = INT64_MAX;
+    if (i64_mul(hertz % interval, 1000, &thousandths))
+        thousandths /= interval;
+    else
+        thousandths = hertz % interval / (interval / 1000);
     json_write_number(w, "%lld.%03lld", (long long)(hertz / interval),
-                      (long long)(rest * 1000 / interval));
+                      (long long)i64_min(thousandths, 999));
 }
 
 /* Multiplications and additions of a frame, and 10^9 of them a second. */

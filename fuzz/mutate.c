@@ -33,6 +33,43 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static const char *const extremes[] = {"0",
+                                       "65",
+                                       "2147483647",
+                                       "4294967296",
+                                       "4611686018427387904",
+                                       "9223372036854775807",
+                                       "-1",
+                                       "-9223372036854775808"};
+
+/* The next run of digits at or behind `at`, empty if there is none. */
+static Span next_number(Str text, size_t at)
+{
+    Span span;
+    while (at < text.len && !is_digit(text.data[at])) at++;
+    for (span.begin = span.end = at; span.end < text.len && is_digit(text.data[span.end]);)
+        span.end++;
+    return span;
+}
+
+size_t fuzz_count_settings(Str text)
+{
+    size_t count = 0;
+    for (Span span = next_number(text, 0); span.begin < text.len;
+         span = next_number(text, span.end))
+        count++;
+    return count * COUNT_OF(extremes);
+}
+
+void fuzz_set_number(Str text, size_t which, StrBuf *out)
+{
+    Span span = next_number(text, 0);
+    for (size_t i = which / COUNT_OF(extremes); i > 0; i--) span = next_number(text, span.end);
+    strbuf_add(out, text.data, span.begin);
+    strbuf_add_c(out, extremes[which % COUNT_OF(extremes)]);
+    strbuf_add(out, text.data + span.end, text.len - span.end);
+}
+
 static bool is_line(char c)
 {
     return c != '\n';

@@ -6,6 +6,8 @@
  *     --prefix=N                             random bytes in front of each file
  *     --mutate=P                             percent of the files that are changed; default 0
  *     --types=P                              percent that get other element types; default 0
+ *     --extremes                             instead each number of each file is set to each of a few
+ *                                            extreme values in turn; default count: all
  *     --keep=DIR                             where inputs that fail are left; default none
  *
  * Inputs run in a worker process. When it crashes, aborts, leaks or takes more than LIMIT_SECONDS
@@ -60,6 +62,7 @@ typedef struct Options {
     FuzzTarget *target;
     uint64_t seed;
     int64_t count, seconds, prefix, mutate, types;
+    bool extremes;
 } Options;
 
 typedef VEC(StrBuf) Files;
@@ -126,12 +129,37 @@ static bool is_chosen(int64_t percent, uint64_t *state)
     return (int64_t)(fuzz_random(state) % 100) < percent;
 }
 
+/* How many inputs --extremes has. */
+static int64_t count_extremes(const Files *files)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < files->len; i++)
+        count += fuzz_count_settings(strbuf_str(&files->data[i]));
+    return (int64_t)count;
+}
+
+static void add_extreme(const Files *files, int64_t number, StrBuf *out)
+{
+    static size_t first, file; /* number of the first input of a file: they come in order */
+    if ((size_t)number < first) first = file = 0;
+    for (size_t count; file < files->len; file++, first += count) {
+        count = fuzz_count_settings(strbuf_str(&files->data[file]));
+        if ((size_t)number - first < count) break;
+    }
+    if (file < files->len)
+        fuzz_set_number(strbuf_str(&files->data[file]), (size_t)number - first, out);
+}
+
 /* Appends input number `number`: random bytes, and a file that may be changed. */
 static void make_input(const Options *o, const Files *files, int64_t number, StrBuf *out)
 {
     uint64_t state = o->seed * UINT64_C(0x100000001b3) + (uint64_t)number;
     fuzz_random(&state);
     for (int64_t i = 0; i < o->prefix; i++) strbuf_add_char(out, (char)fuzz_random(&state));
+    if (o->extremes) {
+        add_extreme(files, number, out);
+        return;
+    }
     StrBuf retyped = {0};
     Str file = strbuf_str(&files->data[fuzz_random(&state) % files->len]);
     if (is_chosen(o->types, &state)) {
@@ -255,6 +283,8 @@ static void read_option(Options *o, const char *arg)
     int64_t seed = 0;
     if (read_number(arg, "--seed=", &seed))
         o->seed = (uint64_t)seed;
+    else if (strcmp(arg, "--extremes") == 0)
+        o->extremes = true;
     else if (strncmp(arg, "--keep=", 7) == 0)
         o->keep = arg + 7;
     else if (!read_number(arg, "--count=", &o->count) &&
@@ -292,6 +322,7 @@ int main(int argc, char **argv)
     choose_target(&options, argv[at++]);
     for (; at < argc; at++) add_path(&files, argv[at]);
     if (files.len == 0) fail("no files", options.name);
+    if (options.extremes && options.count < 0) options.count = count_extremes(&files);
     if (options.count < 0) options.count = options.seconds > 0 ? INT64_MAX : 1000;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) fail("mmap", strerror(errno));

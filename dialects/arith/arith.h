@@ -95,6 +95,10 @@ typedef struct MixedIndex {
 } MixedIndex;
 typedef VEC(MixedIndex) MixedIndices;
 
+/* Whether the group has a value for each DIM_DYNAMIC of the attribute, which upstream takes for
+ * granted; `name` is of the list in the diagnostic. */
+bool mixed_indices_verify(Op *op, const char *static_attr, uint32_t group, const char *name)
+    MUST_CHECK;
 /* Appends the list that an attribute and its operand group make up. */
 void mixed_indices_read(const Op *op, const char *static_attr, uint32_t group, MixedIndices *out);
 /* Splits a list: returns the constants (DIM_DYNAMIC for values) as array<i64>, and appends the

@@ -1,7 +1,18 @@
 /* Lists that mix constants with SSA values.
  * Tests: lit/dialects/tensor */
 #include "dialects/arith/arith.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
+
+bool mixed_indices_verify(Op *op, const char *static_attr, uint32_t group, const char *name)
+{
+    const Attr *attr = op_attr(op, static_attr);
+    uint32_t begin, values, dynamic = 0;
+    for (size_t i = 0; i < attr->u.dense_array.count; i++)
+        dynamic += dense_array_i64(attr, i) == DIM_DYNAMIC;
+    op_operand_group(op, group, &begin, &values);
+    return values == dynamic || op_emit_error(op, "expected %u dynamic %s values", dynamic, name);
+}
 
 void mixed_indices_read(const Op *op, const char *static_attr, uint32_t group, MixedIndices *out)
 {

@@ -198,6 +198,8 @@ enum { DFG_MOST_IMAGES = 4096 };
 
 /* Ranks of tensors that windows slide over; their windows have up to twice that. */
 enum { DFG_MAX_RANK = 16, DFG_MAX_ELEMENT_BITS = 4096 };
+/* Elements of a frame. */
+#define DFG_MAX_FRAME ((int64_t)1 << 40)
 
 /* The type of a channel end. `word` has an extent per dimension of the payload, each of which
  * divides the payload's extent; NULL means one element per word. */

@@ -7,9 +7,6 @@
 #include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
 
-/* Elements of a frame. */
-#define DFG_MAX_FRAME ((int64_t)1 << 40)
-
 const Type *dfg_parse_input_type(OpParser *p);
 const Type *dfg_parse_output_type(OpParser *p);
 void dfg_print_end_type(StrBuf *out, const Type *type);

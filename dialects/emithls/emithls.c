@@ -250,9 +250,9 @@ static bool verify_table(Op *op)
     if (value->type->kind != TYPE_RANKED_TENSOR || !is_scalar(type_elem(value->type)))
         return op_error(op, "value must be a ranked tensor of scalars");
     return emithls_loaded_is_valid(op) ||
-           op_error(
-               op, "chain and per_word are of loaded tables of integers, of which words of at most "
-                   "512 bits hold that many");
+           op_error(op,
+                    "loaded tables are of integers of at most 64 bits; chain and per_word are of "
+                    "loaded tables, of which words of at most 512 bits hold that many");
 }
 
 static bool verify_get(Op *op, SymbolTables *tables)
@@ -454,7 +454,8 @@ static bool verify_popcount(Op *op)
 {
     int64_t bits = emithls_lanes(op_operand(op, 0)->type);
     const Type *count = op_result(op, 0)->type;
-    return type_width(count) > 62 || (int64_t)1 << (type_width(count) - 1) > bits ||
+    uint32_t width = type_width(count);
+    return width > 62 || (width > 0 && (int64_t)1 << (width - 1) > bits) ||
            op_error(op, "counts up to %lld, which '%s' does not hold", (long long)bits,
                     type_str(op->ctx, count));
 }

@@ -57,10 +57,9 @@ int64_t emithls_streamed_cycles(const Op *top)
 
 bool emithls_loaded_is_valid(const Op *table)
 {
-    if (op_attr(table, EMITHLS_ATTR_CHAIN) && !op_attr(table, EMITHLS_ATTR_LOADED)) return false;
-    return !op_attr(table, EMITHLS_ATTR_PER_WORD) ||
-           (op_attr(table, EMITHLS_ATTR_LOADED) &&
-            fits_words(op_attr(table, "value")->type, emithls_loaded_per_word(table)));
+    if (op_attr(table, EMITHLS_ATTR_LOADED))
+        return fits_words(op_attr(table, "value")->type, emithls_loaded_per_word(table));
+    return !op_attr(table, EMITHLS_ATTR_CHAIN) && !op_attr(table, EMITHLS_ATTR_PER_WORD);
 }
 
 int64_t emithls_loaded_words(const Op *table)

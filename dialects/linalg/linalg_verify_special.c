@@ -227,7 +227,7 @@ typedef struct Winograd {
 static Winograd winograd_of(const Op *op)
 {
     Winograd w = {attr_int_value(op_attr(op, "m")), attr_int_value(op_attr(op, "r")), 0};
-    if (!i64_add(w.m, w.r - 1, &w.tile)) w.tile = INT64_MAX;
+    if (w.r < 1 || !i64_add(w.m, w.r - 1, &w.tile)) w.tile = INT64_MAX;
     return w;
 }
 

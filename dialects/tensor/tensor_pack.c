@@ -164,9 +164,15 @@ static bool verify_padding(Op *op, const PackShape *p)
     return true;
 }
 
+static bool verify_tile_values(Op *op)
+{
+    return mixed_indices_verify(op, "static_inner_tiles", op->def == TENSOR(PACK) ? 3 : 2, "tile");
+}
+
 bool tensor_verify_pack(Op *op)
 {
     PackShape packing;
+    if (!verify_tile_values(op)) return false;
     packing_read(op, &packing);
     bool ok = verify_result(op) && verify_packing(op, &packing) && verify_padding(op, &packing);
     packing_free(&packing);
@@ -176,6 +182,7 @@ bool tensor_verify_pack(Op *op)
 bool tensor_verify_unpack(Op *op)
 {
     PackShape packing;
+    if (!verify_tile_values(op)) return false;
     packing_read(op, &packing);
     bool ok = verify_result(op) && verify_packing(op, &packing);
     packing_free(&packing);

@@ -217,6 +217,9 @@ bool tensor_verify_pad(Op *op)
     const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
     uint32_t rank = source->u.shaped.rank;
     IntList dims = {0};
+    if (!mixed_indices_verify(op, "static_low", 1, "low") ||
+        !mixed_indices_verify(op, "static_high", 2, "high"))
+        return false;
     vec_reserve(&dims, rank);
     bool fits = tensor_pad_dims(op, dims.data);
     bool ok = fits && result->u.shaped.rank == rank;

@@ -96,27 +96,22 @@ static bool tensor_verify_rank_reduced(const Op *op, const Type *full, const Typ
     return true;
 }
 
-typedef struct SliceList {
-    const Attr *attr;
-    uint32_t group; /* of the operands that go with it */
-    const char *name;
-} SliceList;
-
-static bool verify_list(Op *op, const SliceList *list, uint32_t rank)
+static size_t list_length(const Op *op, const char *attr)
 {
-    size_t count = list->attr->u.dense_array.count;
-    uint32_t begin, values, dynamic = 0;
-    if (count != rank)
-        return op_emit_error(op, "expected %u %s values, got %zu", rank, list->name, count);
-    for (size_t i = 0; i < count; i++) dynamic += dense_array_i64(list->attr, i) == DIM_DYNAMIC;
-    op_operand_group(op, list->group, &begin, &values);
-    if (values != dynamic)
-        return op_emit_error(op, "expected %u dynamic %s values", dynamic, list->name);
-    return true;
+    return op_attr(op, attr)->u.dense_array.count;
 }
 
-static bool verify_not_negative(Op *op, const Attr *list, const char *plural)
+static bool verify_list(Op *op, const char *attr, uint32_t group, const char *name, uint32_t rank)
 {
+    size_t count = list_length(op, attr);
+    if (count != rank)
+        return op_emit_error(op, "expected %u %s values, got %zu", rank, name, count);
+    return mixed_indices_verify(op, attr, group, name);
+}
+
+static bool verify_not_negative(Op *op, const char *attr, const char *plural)
+{
+    const Attr *list = op_attr(op, attr);
     for (size_t i = 0; i < list->u.dense_array.count; i++) {
         int64_t value = dense_array_i64(list, i);
         if (value < 0 && value != DIM_DYNAMIC)
@@ -129,14 +124,8 @@ static bool verify_not_negative(Op *op, const Attr *list, const char *plural)
 /* The three lists fit a tensor of that rank. */
 static bool verify_slice_lists(Op *op, uint32_t first_group, uint32_t rank)
 {
-    const SliceList lists[] = {
-        {op_attr(op, "static_offsets"), first_group, "offset"},
-        {op_attr(op, "static_sizes"), first_group + 1, "size"},
-        {op_attr(op, "static_strides"), first_group + 2, "stride"},
-    };
-    size_t offsets = lists[0].attr->u.dense_array.count;
-    size_t sizes = lists[1].attr->u.dense_array.count;
-    size_t strides = lists[2].attr->u.dense_array.count;
+    size_t offsets = list_length(op, "static_offsets"), sizes = list_length(op, "static_sizes"),
+           strides = list_length(op, "static_strides");
     if (offsets != sizes)
         return op_emit_error(op,
                              "expected mixed offsets rank to match mixed sizes rank (%zu vs %zu) "
@@ -147,10 +136,11 @@ static bool verify_slice_lists(Op *op, uint32_t first_group, uint32_t rank)
                              "expected mixed sizes rank to match mixed strides rank (%zu vs %zu) "
                              "so the rank of the result type is well-formed.",
                              sizes, strides);
-    for (size_t i = 0; i < COUNT_OF(lists); i++)
-        if (!verify_list(op, &lists[i], rank)) return false;
-    return verify_not_negative(op, lists[0].attr, "offsets") &&
-           verify_not_negative(op, lists[1].attr, "sizes");
+    return verify_list(op, "static_offsets", first_group, "offset", rank) &&
+           verify_list(op, "static_sizes", first_group + 1, "size", rank) &&
+           verify_list(op, "static_strides", first_group + 2, "stride", rank) &&
+           verify_not_negative(op, "static_offsets", "offsets") &&
+           verify_not_negative(op, "static_sizes", "sizes");
 }
 
 /* The slice's sizes as a tensor type like `tensor`. */

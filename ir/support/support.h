@@ -36,10 +36,10 @@
 #define STRINGIFY_TOKENS(text) #text
 #define STRINGIFY(macro) STRINGIFY_TOKENS(macro)
 
-/* a / b rounded up, of a >= 0 and b > 0. */
+/* a / b rounded up; b > 0. */
 static inline int64_t ceil_div(int64_t a, int64_t b)
 {
-    return a / b + (a % b != 0);
+    return a / b + (a % b > 0);
 }
 
 /* a / b rounded down, of any sign; b != 0. i64_floordiv() is for numbers that may overflow. */

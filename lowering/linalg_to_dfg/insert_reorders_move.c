@@ -73,7 +73,17 @@ typedef struct StaticSlice {
     uint32_t rank;
 } StaticSlice;
 
-static bool read_static(const Op *op, const Type *reduced, StaticSlice *out)
+/* Whether the slice's first and last element along a dimension are in it, which the ops do not say. */
+static bool is_within(const StaticSlice *slice, uint32_t dim, int64_t extent)
+{
+    int64_t first = slice->offset[dim], last;
+    return first >= 0 && first < extent && slice->size[dim] > 0 &&
+           i64_mul(slice->size[dim] - 1, slice->stride[dim], &last) &&
+           i64_add(first, last, &last) && last >= 0 && last < extent;
+}
+
+/* The slice of `whole`, which may be the op's operand or its result, that a tensor `reduced` holds. */
+static bool read_static(const Op *op, const Type *whole, const Type *reduced, StaticSlice *out)
 {
     SliceParams slice;
     tensor_slice_read(op, &slice);
@@ -88,10 +98,16 @@ static bool read_static(const Op *op, const Type *reduced, StaticSlice *out)
     if (ok && reduced->u.shaped.rank < out->rank)
         tensor_dropped_dims(&slice, reduced, out->dropped);
     tensor_slice_free(&slice);
-    return ok || op_error(op,
-                          "needs constant offsets, sizes and strides and at most %d dimensions to "
-                          "stream",
-                          DFG_MAX_RANK);
+    if (!ok)
+        return op_error(op,
+                        "needs constant offsets, sizes and strides and at most %d dimensions to "
+                        "stream",
+                        DFG_MAX_RANK);
+    for (uint32_t i = 0; i < out->rank; i++)
+        if (!is_within(out, i, whole->u.shaped.dims[i]))
+            return op_error(op, "takes elements outside '%s' along dimension %u",
+                            type_str(op->ctx, whole), i);
+    return true;
 }
 
 static bool move_extract(Op *op)
@@ -100,7 +116,7 @@ static bool move_extract(Op *op)
     const AffineExpr *index[DFG_MAX_RANK];
     const Type *type = op_result(op, 0)->type;
     uint32_t next = 0;
-    if (!read_static(op, type, &slice)) return false;
+    if (!read_static(op, op_operand(op, 0)->type, type, &slice)) return false;
     for (uint32_t i = 0; i < slice.rank; i++) {
         const AffineExpr *at =
             slice.dropped[i] ? affine_const(op->ctx, 0) : affine_dim(op->ctx, next++);
@@ -277,7 +293,9 @@ static bool move_insert(Op *op)
     StaticSlice slice;
     Value *source = op_operand(op, 0), *dest = op_operand(op, 1);
     Op *def = value_def(dest);
-    if (!read_static(op, source->type, &slice)) return false;
+    if (!read_static(op, dest->type, source->type, &slice)) return false;
+    for (uint32_t i = 0; i < slice.rank; i++)
+        if (slice.stride[i] < 1) return op_error(op, "needs strides above 0 to stream");
     Merge merge = merge_begin(op);
     start_merge(&merge, dest);
     add_part(&merge, full_rank(&merge.b, source, &slice), slice.offset, slice.stride);

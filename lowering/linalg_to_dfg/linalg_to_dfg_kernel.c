@@ -47,7 +47,7 @@ static bool bad_index(const Kernel *kernel, const AffineMap *map, uint32_t opera
     op_error(
         kernel->op,
         "cannot stream operand #%u: result #%u of its map %s is '%.*s', which is not a loop nor "
-        "stride * parallel loop + dilation * reduction loop + offset",
+        "stride * parallel loop + dilation * reduction loop + offset, factors below 2^31",
         operand, dim, map_str(kernel->op->ctx, map), STR_ARG(strbuf_str(&text)));
     strbuf_free(&text);
     return false;
@@ -125,6 +125,14 @@ const Attr *to_dfg_stream_zero(const Type *type)
     return type_is_float(type) ? attr_float(type, 0.0) : attr_int(type, 0);
 }
 
+/* As dfg.window takes them. An index without a loop has no factor for it. */
+static bool is_small(const KernelIndex *index)
+{
+    return (index->parallel < 0 || index->stride <= INT32_MAX) &&
+           (index->reduction < 0 || index->dilation <= INT32_MAX) &&
+           index->offset <= DFG_MAX_FRAME && index->offset >= -DFG_MAX_FRAME;
+}
+
 /* Fills in the windows of an operand. Returns -1, or the result of its map that is no window. */
 static int find_windows(const Kernel *kernel, const AffineMap *map, const Padding *pad,
                         StreamInput *out)
@@ -138,7 +146,7 @@ static int find_windows(const Kernel *kernel, const AffineMap *map, const Paddin
     memcpy(out->window.in, out->operand->u.shaped.dims, map->result_count * sizeof(int64_t));
     for (uint32_t i = first; i <= last; i++) {
         KernelIndex index;
-        if (!kernel_index(kernel, map->results[i], &index)) return (int)i;
+        if (!kernel_index(kernel, map->results[i], &index) || !is_small(&index)) return (int)i;
         if (map->results[i]->kind == AFFINE_DIM && index.reduction >= 0) {
             /* A plain reduction between window dimensions: its loop walks the positions. */
             index = (KernelIndex){.parallel = index.reduction, .reduction = -1, .stride = 1};

@@ -70,8 +70,10 @@ static int64_t repeats_of(const AffineExpr *in, const AffineExpr *out, int64_t e
 {
     if (in == out && extent == result) return 1;
     if (extent == 1 && (!in || affine_is_const(in))) return result;
+    int64_t indices;
     bool is_quotient = in && in->kind == AFFINE_FLOORDIV && in->lhs == out &&
-                       in->rhs->kind == AFFINE_CONST && extent * in->rhs->value == result;
+                       in->rhs->kind == AFFINE_CONST && i64_mul(extent, in->rhs->value, &indices) &&
+                       indices == result;
     return is_quotient ? in->rhs->value : 0;
 }
 

@@ -58,6 +58,10 @@ bool tosa_lower_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
  * elements. */
 void tosa_lower_hand_note_on(Rewriter *rw, Op *op);
 
+/* Whether the kernel, strides, dilations and padding of a convolution or a pooling are of a window: the first
+ * three at least 1, none negative, and all below 2^31, as TOSA has them. */
+bool tosa_lower_has_window(const Op *op);
+
 /* Patterns by family: tosa_to_linalg_conv.c, _pool.c, _elementwise.c, _reduce.c, _rescale.c,
  * _fft.c, _resize.c, _move.c. */
 TosaLowering tosa_lower_conv, tosa_lower_depthwise_conv;

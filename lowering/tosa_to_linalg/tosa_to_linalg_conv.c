@@ -27,7 +27,8 @@ static bool conv_read(Lower *l, uint32_t kernel_dim, TosaConv *conv)
     const Type *elem = type_elem(conv->input->type);
     bool is_unsigned = type_is_integer(elem) && elem->u.integer.sign == UNSIGNED;
     if (!tosa_lower_all_ranked(l->op) || !type_is_static(conv->weight->type) ||
-        !type_is_static(conv->bias->type) || !tosa_build_zero_of(elem) || is_unsigned)
+        !type_is_static(conv->bias->type) || !tosa_build_zero_of(elem) || is_unsigned ||
+        !tosa_lower_has_window(l->op))
         return false;
     conv->pad = tosa_build_list_attr(l->op, "pad");
     conv->stride = tosa_build_list_attr(l->op, "stride");

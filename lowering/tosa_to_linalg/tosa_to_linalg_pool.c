@@ -70,7 +70,8 @@ bool tosa_lower_max_pool(Lower *l)
 {
     const Type *elem = type_elem(operand_type(l->op, 0));
     Pool pool;
-    if (!tosa_lower_all_ranked(l->op) || !has_maximum(elem)) return false;
+    if (!tosa_lower_all_ranked(l->op) || !has_maximum(elem) || !tosa_lower_has_window(l->op))
+        return false;
     pool_read(l->op, &pool);
     Values dims = max_pool_dims(l, &pool);
     Value *input =
@@ -208,7 +209,8 @@ bool tosa_lower_avg_pool(Lower *l)
     Pool pool;
     Values dims;
     if (!tosa_lower_all_ranked(l->op) || !tosa_build_zero_of(type_elem(operand_type(l->op, 0))) ||
-        !tosa_build_zero_of(acc) || !tosa_build_batch_dim(l, &dims))
+        !tosa_build_zero_of(acc) || !tosa_lower_has_window(l->op) ||
+        !tosa_build_batch_dim(l, &dims))
         return false;
     pool_read(l->op, &pool);
     for (uint32_t i = 0; i < 2; i++) pool.overhang[i] = last_overhang(l, &pool, i + 1);

@@ -4,6 +4,20 @@
 #include "dialects/tensor/tensor.h"
 #include "lowering/tosa_to_linalg/internal.h"
 
+static bool is_between(const Op *op, const char *name, int64_t least)
+{
+    const Attr *list = op_attr(op, name);
+    for (size_t i = 0; list && i < list->u.dense_array.count; i++)
+        if (dense_array_i64(list, i) < least || dense_array_i64(list, i) > INT32_MAX) return false;
+    return true;
+}
+
+bool tosa_lower_has_window(const Op *op)
+{
+    return is_between(op, "kernel", 1) && is_between(op, "stride", 1) &&
+           is_between(op, "dilation", 1) && is_between(op, "pad", 0);
+}
+
 Value *tosa_build_window_extent(Builder *b, Value *size, Value *kernel, const TosaWindowDim *dim)
 {
     Value *one = arith_constant_index(b, 1);

@@ -116,8 +116,8 @@ static bool lower_pad(Rewriter *rw, Op *op, void *user)
 static MixedIndex known_or_value(Value *value)
 {
     int64_t constant;
-    return mixed_known(mixed_value(value), &constant) ? mixed_constant(constant)
-                                                      : mixed_value(value);
+    bool is_known = mixed_known(mixed_value(value), &constant) && constant != DIM_DYNAMIC;
+    return is_known ? mixed_constant(constant) : mixed_value(value);
 }
 
 /* Appends the offset at which each part begins, and the offset at which the last one ends. */

@@ -354,8 +354,9 @@ static void narrow_kernel(Narrowing *n, Op *old)
     fill_body(n, linalg_body(old), linalg_body(made));
     keep_tensors(n, made);
     for (uint32_t r = 0; n->changed && r < old->result_count; r++) {
-        int_range_set(&n->ranges, op_result(made, r),
-                      int_range_of_value(&n->ranges, op_result(old, r)));
+        const Value *result = op_result(old, r);
+        if (int_range_is_known_for(result->type))
+            int_range_set(&n->ranges, op_result(made, r), int_range_of_value(&n->ranges, result));
         value_replace_all(op_result(old, r), op_result(made, r));
     }
     ptrmap_clear(&n->copies);

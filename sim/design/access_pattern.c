@@ -64,18 +64,22 @@ static IterationRange range_of(const AffineExpr *expr, const Box *box)
         return (IterationRange){floor_div(a.low, c), floor_div(a.high, c)};
     case AFFINE_CEILDIV:
         a = range_of(expr->lhs, box);
-        return (IterationRange){-floor_div(-a.low, c), -floor_div(-a.high, c)};
+        return (IterationRange){ceil_div(a.low, c), ceil_div(a.high, c)};
     }
     return (IterationRange){INT64_MIN, INT64_MAX};
 }
 
 typedef enum BoxVerdict { NONE, SOME, ALL } BoxVerdict;
 
+/* Boxes and slices that the runs of an access are found in: a second or two. */
+#define MOST_STEPS (INT64_C(1) << 24)
+
 typedef struct PatternScan {
     const HlsLoop *loop;
     const Constraint *where;
     size_t count;
     HlsRuns *runs;      /* closed ones */
+    int64_t *steps;     /* left of MOST_STEPS; below 0 the scan ends */
     int64_t skip, hits; /* of the run that is open */
 } PatternScan;
 
@@ -175,12 +179,15 @@ static bool add_same_slices(PatternScan *s, HlsRun run, int64_t rest, int64_t co
 static void scan_slices(PatternScan *s, const Box *slice, int64_t count)
 {
     HlsRuns runs = {0};
-    PatternScan one = {.loop = s->loop, .where = s->where, .count = s->count, .runs = &runs};
+    PatternScan one = *s;
+    one.runs = &runs;
+    one.skip = one.hits = 0;
     scan_box(&one, slice);
     int64_t rest = one.hits ? 0 : one.skip;
     close_run(&one);
     bool is_added = runs.len == 1 && add_same_slices(s, runs.data[0], rest, count);
-    for (int64_t i = 0; !is_added && i < count; i++) {
+    for (int64_t i = 0; !is_added && i < count && *s->steps >= 0; i++) {
+        *s->steps -= (int64_t)runs.len + 1;
         for (size_t r = 0; r < runs.len; r++) add_runs(s, &runs.data[r]);
         add_iterations(s, rest, false);
     }
@@ -192,7 +199,7 @@ static void scan_box(PatternScan *s, const Box *box)
     const HlsLoop *loop = s->loop;
     BoxVerdict exists = runs_at(loop, box), holds = decide(s, box);
     uint32_t cut = 0;
-    if (exists == NONE) return;
+    if (exists == NONE || --*s->steps < 0) return;
     if (exists == ALL && holds != SOME) {
         add_iterations(s, box_size(loop, box), holds == ALL);
         return;
@@ -212,16 +219,22 @@ static void scan_box(PatternScan *s, const Box *box)
     scan_box(s, &part);
 }
 
-static void find_runs(const HlsLoop *loop, const Constraints *where, HlsAccess *access)
+/* False: it takes too many steps. */
+static bool find_runs(const HlsLoop *loop, const Constraints *where, HlsAccess *access)
 {
-    PatternScan scan = {
-        .loop = loop, .where = where->data, .count = where->len, .runs = &access->runs};
+    int64_t steps = MOST_STEPS;
+    PatternScan scan = {.loop = loop,
+                        .where = where->data,
+                        .count = where->len,
+                        .runs = &access->runs,
+                        .steps = &steps};
     Box box = {.low = {0}};
     for (uint32_t i = 0; i < loop->counter_count; i++) box.high[i] = loop->extents[i];
     scan_box(&scan, &box);
     close_run(&scan);
     for (size_t i = 0; i < access->runs.len; i++)
         access->words += access->runs.data[i].count * access->runs.data[i].repeat;
+    return steps >= 0;
 }
 
 typedef struct Finder {
@@ -322,7 +335,13 @@ static bool add_access(Finder *f, const Op *op)
         return op_error(op, "cannot be simulated: an iteration has more than %d reads and writes",
                         HLS_MAX_ACCESSES);
     HlsAccess access = {.op = op, .port = (uint32_t)(port - 1), .is_write = is_write};
-    find_runs(f->loop, &f->where, &access);
+    if (!find_runs(f->loop, &f->where, &access)) {
+        vec_free(&access.runs);
+        return op_error(op,
+                        "cannot be simulated: which iterations it takes part in is not found in "
+                        "%lld steps",
+                        (long long)MOST_STEPS);
+    }
     if (access.words > 0) *vec_push(&f->loop->accesses) = access;
     return true;
 }

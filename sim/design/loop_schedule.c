@@ -188,7 +188,9 @@ static int64_t stored_at(const LoopScheduler *l, const CarriedLoad *load)
 /* The cycle in which a load may begin by what the iterations before have stored. */
 static int64_t carried_from(const LoopScheduler *l, const CarriedLoad *load)
 {
-    return found_from(l, &load->memory, stored_at(l, load)) - load->distance * l->loop->ii;
+    int64_t apart;
+    if (!i64_mul(load->distance, l->loop->ii, &apart)) apart = INT64_MAX;
+    return found_from(l, &load->memory, stored_at(l, load)) - apart;
 }
 
 int64_t design_load_begin(const HlsDesign *design, const HlsLoop *loop, const Op *load)

@@ -124,9 +124,9 @@ static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, WordQ
         case CODE_ADD: WRAPPED(r[in->a].u + r[in->b].u); break;
         case CODE_SUB: WRAPPED(r[in->a].u - r[in->b].u); break;
         case CODE_MUL: WRAPPED(r[in->a].u * r[in->b].u); break;
-        case CODE_MUL_CONST: r[in->out].i = r[in->a].i * in->imm; break;
+        case CODE_MUL_CONST: r[in->out].u = r[in->a].u * (uint64_t)in->imm; break;
         case CODE_FLOORDIV: r[in->out].i = floor_div(r[in->a].i, in->imm); break;
-        case CODE_CEILDIV: r[in->out].i = -floor_div(-r[in->a].i, in->imm); break;
+        case CODE_CEILDIV: r[in->out].i = ceil_div(r[in->a].i, in->imm); break;
         case CODE_MOD: r[in->out].i = i64_mod(r[in->a].i, in->imm); break;
         case CODE_AND: r[in->out].u = r[in->a].u & r[in->b].u; break;
         case CODE_OR: r[in->out].u = r[in->a].u | r[in->b].u; break;

@@ -61,7 +61,7 @@ static bool read_slice(Interp *interp, const InterpStep *step, Array *const *inp
     out->side = row_major_side(interp, tensor->type);
     for (uint32_t d = 0; d < rank_of(tensor); d++) {
         out->side.base += out->offsets[d] * out->side.steps[d];
-        out->side.steps[d] *= out->strides[d];
+        out->side.steps[d] *= out->sizes[d] > 1 ? out->strides[d] : 1;
     }
     return true;
 }

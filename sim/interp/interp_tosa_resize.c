@@ -22,10 +22,11 @@ static bool read_axis(const Op *op, const Array *in, uint32_t d, InterpResizeAxi
                                .offset = dense_array_i64(op_attr(op, "offset"), d),
                                .border = dense_array_i64(op_attr(op, "border"), d),
                                .in = dims_of(in)[d + 1]};
-    int64_t span;
-    bool ok = axis->numerator > 0 && axis->denominator > 0 && axis->in > 0 &&
-              i64_mul(axis->in - 1, axis->numerator, &span) && i64_add(span, axis->border, &span) &&
-              axis->offset > INT64_MIN && i64_add(span, -axis->offset, &span) && span >= 0;
+    int64_t span; /* of products of two numerators the smallest type is int64_t */
+    bool ok = axis->numerator > 0 && axis->numerator <= INT32_MAX && axis->denominator > 0 &&
+              axis->in > 0 && i64_mul(axis->in - 1, axis->numerator, &span) &&
+              i64_add(span, axis->border, &span) && axis->offset > INT64_MIN &&
+              i64_add(span, -axis->offset, &span) && span >= 0;
     axis->out = ok ? span / axis->denominator + 1 : 0;
     return ok || op_error(op, "has a scale, an offset or a border without a result");
 }

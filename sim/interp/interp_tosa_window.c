@@ -134,6 +134,7 @@ static bool make_output(Interp *interp, const Op *op, TosaWindow *w, int64_t bat
         int64_t after = item(op, w->is_transposed ? "out_pad" : "pad", 2 * d + 1);
         if (w->stride[d] < 1 || w->dilation[d] < 1)
             return op_error(op, "has a stride or a dilation below 1");
+        if (w->kernel[d] < 0) return op_error(op, "has a kernel of a negative extent");
         if (!count_positions(w, d, after, &dims[d + 1]) || dims[d + 1] < 1)
             return op_error(op, "has a kernel larger than the padded input");
         if (!is_extent(op_result(op, 0)->type, d + 1, dims[d + 1]))
