@@ -14,7 +14,9 @@ build_packages="gcc g++ make meson ninja-build pkg-config python3
 # slurm run sweeps.
 # man, groff and mandoc check the manual pages, zsh its completion; mkdocs makes the site;
 # python3-build and its fellows make and install the wheel.
-test_packages="libcmocka-dev llvm-19-tools mlir-19-tools libmlir-19 protobuf-compiler python3-numpy
+# libcmocka-dev is what unit tests are built with.
+unit_packages=libcmocka-dev
+test_packages="llvm-19-tools mlir-19-tools libmlir-19 protobuf-compiler python3-numpy
     libonnx-testdata locales clang-14 clang-format-14 iverilog verilator yosys coinor-cbc graphviz
     tcl libxrt-dev parallel slurmctld slurmd
     man-db groff-base mandoc zsh mkdocs
