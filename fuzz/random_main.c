@@ -39,7 +39,12 @@ int __lsan_do_recoverable_leak_check(void);
 #define FIND_LEAKS() 0
 #endif
 
-enum { LIMIT_SECONDS = 20, MOST_FAILURES = 20, LEAK_INTERVAL = 50, LEAK_STATUS = 3 };
+#if defined(__SANITIZE_ADDRESS__)
+enum { LIMIT_SECONDS = 60 };
+#else
+enum { LIMIT_SECONDS = 20 };
+#endif
+enum { MOST_FAILURES = 20, LEAK_INTERVAL = 50, LEAK_STATUS = 3 };
 
 static const struct {
     const char *name;

@@ -39,9 +39,10 @@ const Type *tensor_pad_type(const Type *source, const PadBorders *borders, const
     for (uint32_t i = 0; i < source->u.shaped.rank; i++) {
         int64_t extent = source->u.shaped.dims[i], low, high;
         bool fixed = extent != DIM_DYNAMIC && mixed_known(borders->low.data[i], &low) &&
-                     mixed_known(borders->high.data[i], &high);
+                     mixed_known(borders->high.data[i], &high) && i64_add(extent, low, &low) &&
+                     i64_add(low, high, &high) && high >= 0;
         int64_t other = known->u.shaped.dims[i];
-        *vec_push(&dims) = other != DIM_DYNAMIC || !fixed ? other : extent + low + high;
+        *vec_push(&dims) = other != DIM_DYNAMIC || !fixed ? other : high;
     }
     const Type *type = type_tensor(type_elem(source), dims.data, (uint32_t)dims.len, NULL);
     vec_free(&dims);

@@ -39,6 +39,9 @@ static bool parse_field(OpParser *p, const QuantSpec *spec, const Attr **params)
         if (!parser_int(p, &value))
             return parser_error(p, "failed to parse %s parameter '%s' which is to be a `int64_t`",
                                 spec->td_name, spec->fields[i]);
+        if (value < INT32_MIN || value > INT32_MAX) /* upstream's lowerings cut it to 32 bits */
+            return parser_error(p, "parameter '%s' is a zero point of more than 32 bits",
+                                spec->fields[i]);
         params[i] = attr_i64(parser_ctx(p), value);
         return true;
     }

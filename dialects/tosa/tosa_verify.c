@@ -40,8 +40,11 @@ static bool refuse_empty(const Op *op)
 
 bool tosa_verify_const(Op *op)
 {
-    return tosa_same_shape(op_attr(op, "value")->type, op_result(op, 0)->type) ||
-           op_error(op, "failed to verify that all of {value, output} have same shape");
+    const Type *value = op_attr(op, "value")->type, *output = op_result(op, 0)->type;
+    if (!tosa_same_shape(value, output))
+        return op_error(op, "failed to verify that all of {value, output} have same shape");
+    return type_elem(value) == type_elem(output) || type_elem(output)->kind == TYPE_DIALECT ||
+           op_error(op, "expected same attr/result element types");
 }
 
 bool tosa_verify_argmax(Op *op)
