@@ -3,6 +3,7 @@
  *
  *   ming-fuzz [OPTION...] TARGET PATH...     PATH: a file, or a folder of files
  *     --seed=N  --count=N  --seconds=S       how many inputs, or for how long; default 1000
+ *     --first=N                              number of the first input; default 0
  *     --prefix=N                             random bytes in front of each file
  *     --mutate=P                             percent of the files that are changed; default 0
  *     --types=P                              percent that get other element types; default 0
@@ -66,7 +67,7 @@ typedef struct Options {
     const char *name, *keep;
     FuzzTarget *target;
     uint64_t seed;
-    int64_t count, seconds, prefix, mutate, types;
+    int64_t first, count, seconds, prefix, mutate, types;
     bool extremes;
 } Options;
 
@@ -199,7 +200,8 @@ static void check_leaks(void)
 static void work(const Options *o, const Files *files, time_t end, int interval)
 {
     StrBuf input = {0};
-    for (; shared->next < o->count && time(NULL) < end && !shared->is_stopped; shared->next++) {
+    for (; shared->next - o->first < o->count && time(NULL) < end && !shared->is_stopped;
+         shared->next++) {
         if (shared->next - shared->checked >= interval) check_leaks();
         strbuf_clear(&input);
         make_input(o, files, shared->next, &input);
@@ -292,7 +294,7 @@ static void read_option(Options *o, const char *arg)
         o->extremes = true;
     else if (strncmp(arg, "--keep=", 7) == 0)
         o->keep = arg + 7;
-    else if (!read_number(arg, "--count=", &o->count) &&
+    else if (!read_number(arg, "--first=", &o->first) && !read_number(arg, "--count=", &o->count) &&
              !read_number(arg, "--seconds=", &o->seconds) &&
              !read_number(arg, "--prefix=", &o->prefix) &&
              !read_number(arg, "--mutate=", &o->mutate) && !read_number(arg, "--types=", &o->types))
@@ -308,11 +310,11 @@ static void choose_target(Options *o, const char *name)
 }
 
 /* What the workers took. */
-static void print_time(const char *name)
+static void print_time(const Options *o, int64_t count)
 {
     struct rusage used;
     if (getrusage(RUSAGE_CHILDREN, &used) != 0) fail("getrusage", strerror(errno));
-    printf("%s: %lld inputs, %.1f s of processor time\n", name, (long long)shared->next,
+    printf("%s: %lld inputs, %.1f s of processor time\n", o->name, (long long)count,
            (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec));
 }
@@ -327,15 +329,18 @@ int main(int argc, char **argv)
     choose_target(&options, argv[at++]);
     for (; at < argc; at++) add_path(&files, argv[at]);
     if (files.len == 0) fail("no files", options.name);
-    if (options.extremes && options.count < 0) options.count = count_extremes(&files);
+    if (options.extremes && options.count < 0)
+        options.count = i64_max(count_extremes(&files) - options.first, 0);
     if (options.count < 0) options.count = options.seconds > 0 ? INT64_MAX : 1000;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) fail("mmap", strerror(errno));
+    shared->next = shared->checked = options.first;
     signal(SIGINT, stop);
     signal(SIGTERM, stop);
     int64_t failures = run_all(&options, &files);
-    print_time(options.name);
-    printf("%lld passed, %lld failed\n", (long long)(shared->next - failures), (long long)failures);
+    int64_t count = shared->next - options.first;
+    print_time(&options, count);
+    printf("%lld passed, %lld failed\n", (long long)(count - failures), (long long)failures);
     for (size_t i = 0; i < files.len; i++) strbuf_free(&files.data[i]);
     vec_free(&files);
     return failures > 0;
