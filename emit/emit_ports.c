@@ -8,7 +8,7 @@
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 
-/* Elements of a frame or a memory: what is counted of them, in bits too, stays in an int64_t. */
+/* Elements of a frame: what is counted of them, in bits too, stays in an int64_t. */
 #define MOST_ELEMENTS (INT64_C(1) << 48)
 
 typedef struct Uses {
@@ -164,9 +164,7 @@ static bool read_frame(Emitter *e, const Attr *attrs, EmitPort *port)
 /* The words of a frame, as they lie in the memory, must fill it. */
 static bool check_memory(const Emitter *e, const EmitPort *port)
 {
-    int64_t lanes = emithls_lanes(port->bus), capacity;
-    if (!i64_mul(port->bus_words, lanes, &capacity) || capacity > MOST_ELEMENTS)
-        return op_error(e->top, "argument '%s' has more than 2^48 elements", port->name);
+    int64_t lanes = emithls_lanes(port->bus), capacity = port->bus_words * lanes;
     return capacity >= port->words_per_frame * emithls_lanes(port->word) &&
                    capacity % port->words_per_frame == 0
                ? true

@@ -46,9 +46,15 @@ static bool is_scalar(const Type *type)
     return type_is_signless(type) || type_is_float(type);
 }
 
+/* Bits and words that are counted of streams and arrays stay in an int64_t. */
+enum { MOST_LANES = 1 << 24 };
+#define MOST_ELEMENTS (INT64_C(1) << 48)
+
 static bool is_word(const Type *type)
 {
-    if (type->kind == TYPE_VECTOR) return type->u.shaped.rank == 1 && is_scalar(type_elem(type));
+    if (type->kind == TYPE_VECTOR)
+        return type->u.shaped.rank == 1 && is_scalar(type_elem(type)) &&
+               type->u.shaped.dims[0] <= MOST_LANES;
     return is_scalar(type);
 }
 
@@ -122,7 +128,7 @@ static bool verify_stream_type(Context *ctx, const Attr *loc, const Attr *const 
     const Type *word = params[0]->u.type_value;
     return is_word(word) || diag_error(ctx, loc,
                                        "a stream carries a scalar or a one-dimensional "
-                                       "vector of scalars, but got '%s'",
+                                       "vector of at most 2^24 scalars, but got '%s'",
                                        type_str(ctx, word));
 }
 
@@ -132,12 +138,18 @@ static bool verify_array_type(Context *ctx, const Attr *loc, const Attr *const *
     (void)count;
     const Type *elem = params[0]->u.type_value;
     if (!is_word(elem))
-        return diag_error(ctx, loc,
-                          "an array holds scalars or one-dimensional vectors, but got '%s'",
-                          type_str(ctx, elem));
-    for (size_t i = 0; i < params[1]->u.dense_array.count; i++)
+        return diag_error(
+            ctx, loc,
+            "an array holds scalars or one-dimensional vectors of at most 2^24, but got '%s'",
+            type_str(ctx, elem));
+    int64_t elements = emithls_lanes(elem);
+    for (size_t i = 0; i < params[1]->u.dense_array.count; i++) {
         if (dense_array_i64(params[1], i) < 1)
             return diag_error(ctx, loc, "an array's extents must be positive");
+        if (!i64_mul(elements, dense_array_i64(params[1], i), &elements) ||
+            elements > MOST_ELEMENTS)
+            return diag_error(ctx, loc, "an array has at most 2^48 elements");
+    }
     return true;
 }
 

@@ -16,7 +16,7 @@ static HlsForm *find_form(HlsCompiler *c, const int64_t *coeffs)
     return NULL;
 }
 
-/* steps[i] = coeffs[i] - sum over inner counters of coeffs[k] * (extents[k] - 1) */
+/* steps[i] = coeffs[i] - sum over inner counters of coeffs[k] * (extents[k] - 1), modulo 2^64 */
 static uint32_t form_reg(HlsCompiler *c, const int64_t *coeffs)
 {
     HlsForm *form = find_form(c, coeffs);
@@ -24,10 +24,10 @@ static uint32_t form_reg(HlsCompiler *c, const int64_t *coeffs)
     form = vec_push(&c->code->forms);
     *form = (HlsForm){.reg = hls_sim_compiler_new_regs(c, 1)};
     memcpy(form->coeffs, coeffs, sizeof form->coeffs);
-    int64_t inner = 0;
+    uint64_t inner = 0;
     for (uint32_t i = c->loop->counter_count; i-- > 0;) {
-        form->steps[i] = coeffs[i] - inner;
-        inner += coeffs[i] * (c->loop->extents[i] - 1);
+        form->steps[i] = (int64_t)((uint64_t)coeffs[i] - inner);
+        inner += (uint64_t)coeffs[i] * (uint64_t)(c->loop->extents[i] - 1);
     }
     return form->reg;
 }

@@ -73,10 +73,16 @@ static const Cell *pop_word(WordQueue *w)
     return word_at(w, w->first++);
 }
 
+/* Indices are numbers of 64 bits, as the interpreter has them. */
+static int64_t sum_of(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 static int64_t test_all(const HlsTest *tests, uint32_t count, const Cell *r)
 {
     for (uint32_t i = 0; i < count; i++) {
-        int64_t value = r[tests[i].reg].i + tests[i].add;
+        int64_t value = sum_of(r[tests[i].reg].i, tests[i].add);
         if (tests[i].is_eq ? value != 0 : value < 0) return 0;
     }
     return 1;
@@ -84,7 +90,7 @@ static int64_t test_all(const HlsTest *tests, uint32_t count, const Cell *r)
 
 static bool out_of_bounds(const HlsInstr *in, const Cell *r)
 {
-    int64_t index = r[in->b].i + in->imm;
+    int64_t index = sum_of(r[in->b].i, in->imm);
     if (index >= 0 && index < in->count) return false;
     op_error(in->op, "accesses element %lld of an array of %u", (long long)index, in->count);
     return true;
@@ -158,10 +164,10 @@ static void enter_iteration(const HlsLoop *model, const HlsLoopCode *code, SimLo
         *rest /= model->extents[i];
     }
     for (size_t f = 0; f < code->forms.len; f++) {
-        int64_t sum = 0;
+        uint64_t sum = 0;
         for (uint32_t i = 0; i < model->counter_count; i++)
-            sum += code->forms.data[f].coeffs[i] * loop->counters[i];
-        r[code->forms.data[f].reg].i = sum;
+            sum += (uint64_t)code->forms.data[f].coeffs[i] * (uint64_t)loop->counters[i];
+        r[code->forms.data[f].reg].u = sum;
     }
 }
 
@@ -172,7 +178,7 @@ static void next_iteration(const HlsLoop *model, const HlsLoopCode *code, SimLoo
     while (i-- > model->plain_count && ++loop->counters[i] == model->extents[i])
         loop->counters[i] = 0;
     for (size_t f = 0; f < code->forms.len; f++)
-        r[code->forms.data[f].reg].i += code->forms.data[f].steps[i];
+        r[code->forms.data[f].reg].u += (uint64_t)code->forms.data[f].steps[i];
 }
 
 static bool run_loop(ValueProcess *p, const HlsLoop *model, uint32_t index, int64_t until)
