@@ -27,7 +27,8 @@ static bool pad_by_nothing(Rewriter *rw, Op *op, void *user)
     (void)user;
     PadBorders borders;
     tensor_pad_read(op, &borders);
-    bool nothing = !op_attr(op, "nofold") && all_zero(&borders.low) && all_zero(&borders.high);
+    bool nothing = !op_attr(op, "nofold") && all_zero(&borders.low) && all_zero(&borders.high) &&
+                   tensor_shapes_compatible(op_operand(op, 0)->type, op_result(op, 0)->type);
     tensor_pad_free(&borders);
     if (nothing) tensor_replace_cast(rw, op, op_operand(op, 0));
     return nothing;

@@ -122,6 +122,21 @@ static bool has_values(const MixedIndices *list)
     return false;
 }
 
+/* Whether the type tells no other extent than the widths give. */
+static bool fits_widths(const Type *source, const PadBorders *borders, const Type *type)
+{
+    for (uint32_t i = 0; i < source->u.shaped.rank; i++) {
+        int64_t low, high, extent = source->u.shaped.dims[i], result = type->u.shaped.dims[i];
+        if (extent == DIM_DYNAMIC || !mixed_known(borders->low.data[i], &low) ||
+            !mixed_known(borders->high.data[i], &high))
+            continue;
+        if (!i64_add(extent, low, &low) || !i64_add(low, high, &high) || high < 0 ||
+            (result != DIM_DYNAMIC && result != high))
+            return false;
+    }
+    return true;
+}
+
 /* Canonicalization, as upstream's, leaves widths alone that tell nothing new about the type. */
 static bool pad_by_numbers(Rewriter *rw, Op *op, void *user)
 {
@@ -129,9 +144,10 @@ static bool pad_by_numbers(Rewriter *rw, Op *op, void *user)
     PadBorders borders;
     if (op->operand_count == 1) return false;
     tensor_pad_read_folded(op, &borders);
-    bool known = !has_values(&borders.low) && !has_values(&borders.high);
+    const Type *old = op_result(op, 0)->type;
+    bool known = !has_values(&borders.low) && !has_values(&borders.high) &&
+                 fits_widths(op_operand(op, 0)->type, &borders, old);
     if (known) {
-        const Type *old = op_result(op, 0)->type;
         const Type *type = tensor_pad_type(op_operand(op, 0)->type, &borders, old);
         Op *made = tensor_build_pad(&rw->b, op_operand(op, 0), type, &borders,
                                     op_attr(op, "nofold") != NULL);

@@ -14,9 +14,9 @@
 
 uint32_t hls_sim_compiler_new_regs(HlsCompiler *c, int64_t count)
 {
-    uint32_t first = c->reg_count;
-    c->reg_count += (uint32_t)count;
-    return first;
+    uint64_t first = c->reg_count;
+    c->reg_count += (uint64_t)count; /* of arrays of at most 2^48 elements */
+    return (uint32_t)first;
 }
 
 HlsInstr *hls_sim_compiler_emit(HlsCompiler *c, HlsOpcode code)
@@ -384,7 +384,7 @@ static bool compile_outside(HlsCompiler *c, const Op *func)
 
 static void fill_registers(const HlsCompiler *c, const HlsProcess *process, HlsCode *out)
 {
-    out->reg_count = c->reg_count;
+    out->reg_count = (uint32_t)c->reg_count;
     out->regs = xcalloc(c->reg_count, sizeof *out->regs);
     for (size_t i = 0; i < c->constants.len; i++)
         out->regs[c->constants.data[i].reg] = c->constants.data[i].value;
@@ -411,13 +411,24 @@ static void compiler_free(HlsCompiler *c)
     vec_free(&c->table_regs);
 }
 
+/* As many as 2 GiB hold. */
+static bool check_registers(const HlsCompiler *c, const Op *func)
+{
+    enum { MOST_REGISTERS = 1 << 28 };
+    return c->reg_count <= MOST_REGISTERS ||
+           op_error(func,
+                    "cannot be simulated with data: its arrays have more than %d elements in all",
+                    MOST_REGISTERS);
+}
+
 /* Register NO_REG is 0 and belongs to nobody, so that a test of a constant reads 0 there. */
 bool hls_sim_compile(const HlsProcess *process, HlsCode *out)
 {
     HlsCompiler c = {.reg_count = 1};
     *out = (HlsCode){.loops = xcalloc(process->loops.len, sizeof *out->loops)};
     bool ok = declare_arguments(&c, process, out) && declare(&c, process->func) &&
-              compile_outside(&c, process->func) && compile_loops(&c, process, out);
+              compile_outside(&c, process->func) && compile_loops(&c, process, out) &&
+              check_registers(&c, process->func);
     if (ok) fill_registers(&c, process, out);
     compiler_free(&c);
     return ok;

@@ -109,7 +109,7 @@ typedef struct Constant {
 typedef struct HlsCompiler {
     const HlsLoop *loop;
     HlsLoopCode *code;
-    uint32_t reg_count;
+    uint64_t reg_count; /* no register is used where it is too large */
     PtrMap arrays;  /* Value* -> first register + 1 */
     PtrMap own;     /* Value* -> its register + 1 */
     PtrMap places;  /* Value* -> the register + 1 that holds it in this copy */
