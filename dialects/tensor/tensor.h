@@ -68,6 +68,8 @@ void tensor_pad_read(const Op *pad, PadBorders *out);
 /* With values that are constants replaced by their numbers. */
 void tensor_pad_read_folded(const Op *pad, PadBorders *out);
 void tensor_pad_free(PadBorders *borders);
+/* An extent with its borders, DIM_DYNAMIC where a number is not known. False: there is none. */
+bool tensor_padded_extent(int64_t extent, MixedIndex low, MixedIndex high, int64_t *out) MUST_CHECK;
 /* The source's type with its extents padded; those of `known` where they are dynamic. */
 const Type *tensor_pad_type(const Type *source, const PadBorders *borders, const Type *known);
 /* The padding value if the body yields one value from outside; else NULL. */

@@ -34,16 +34,23 @@ static bool pad_by_nothing(Rewriter *rw, Op *op, void *user)
     return nothing;
 }
 
+bool tensor_padded_extent(int64_t extent, MixedIndex low, MixedIndex high, int64_t *out)
+{
+    int64_t before, after;
+    bool is_known = extent != DIM_DYNAMIC && mixed_known(low, &before) && mixed_known(high, &after);
+    *out = DIM_DYNAMIC;
+    if (!is_known) return true;
+    return i64_add(extent, before, out) && i64_add(*out, after, out) && *out >= 0;
+}
+
 const Type *tensor_pad_type(const Type *source, const PadBorders *borders, const Type *known)
 {
     IntList dims = {0};
     for (uint32_t i = 0; i < source->u.shaped.rank; i++) {
-        int64_t extent = source->u.shaped.dims[i], low, high;
-        bool fixed = extent != DIM_DYNAMIC && mixed_known(borders->low.data[i], &low) &&
-                     mixed_known(borders->high.data[i], &high) && i64_add(extent, low, &low) &&
-                     i64_add(low, high, &high) && high >= 0;
-        int64_t other = known->u.shaped.dims[i];
-        *vec_push(&dims) = other != DIM_DYNAMIC || !fixed ? other : high;
+        int64_t padded, other = known->u.shaped.dims[i];
+        bool fits = tensor_padded_extent(source->u.shaped.dims[i], borders->low.data[i],
+                                         borders->high.data[i], &padded);
+        *vec_push(&dims) = other != DIM_DYNAMIC || !fits ? other : padded;
     }
     const Type *type = type_tensor(type_elem(source), dims.data, (uint32_t)dims.len, NULL);
     vec_free(&dims);

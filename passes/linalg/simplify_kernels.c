@@ -126,12 +126,10 @@ static bool has_values(const MixedIndices *list)
 static bool fits_widths(const Type *source, const PadBorders *borders, const Type *type)
 {
     for (uint32_t i = 0; i < source->u.shaped.rank; i++) {
-        int64_t low, high, extent = source->u.shaped.dims[i], result = type->u.shaped.dims[i];
-        if (extent == DIM_DYNAMIC || !mixed_known(borders->low.data[i], &low) ||
-            !mixed_known(borders->high.data[i], &high))
-            continue;
-        if (!i64_add(extent, low, &low) || !i64_add(low, high, &high) || high < 0 ||
-            (result != DIM_DYNAMIC && result != high))
+        int64_t padded, result = type->u.shaped.dims[i];
+        if (!tensor_padded_extent(source->u.shaped.dims[i], borders->low.data[i],
+                                  borders->high.data[i], &padded) ||
+            (padded != DIM_DYNAMIC && result != DIM_DYNAMIC && result != padded))
             return false;
     }
     return true;

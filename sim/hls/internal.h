@@ -110,12 +110,12 @@ typedef struct HlsCompiler {
     const HlsLoop *loop;
     HlsLoopCode *code;
     uint64_t reg_count; /* no register is used where it is too large */
-    PtrMap arrays;  /* Value* -> first register + 1 */
-    PtrMap own;     /* Value* -> its register + 1 */
-    PtrMap places;  /* Value* -> the register + 1 that holds it in this copy */
-    PtrMap lanes;   /* counter of an unrolled loop -> AffineExpr constant */
-    PtrMap indices; /* AffineExpr* -> register + 1; of this loop */
-    PtrMap ports;   /* stream Value* -> port + 1 */
+    PtrMap arrays;      /* Value* -> first register + 1 */
+    PtrMap own;         /* Value* -> its register + 1 */
+    PtrMap places;      /* Value* -> the register + 1 that holds it in this copy */
+    PtrMap lanes;       /* counter of an unrolled loop -> AffineExpr constant */
+    PtrMap indices;     /* AffineExpr* -> register + 1; of this loop */
+    PtrMap ports;       /* stream Value* -> port + 1 */
     VEC(Constant) constants;
     VEC(Array *) tables;      /* contents of constant arrays */
     VEC(uint32_t) table_regs; /* first register of each */
