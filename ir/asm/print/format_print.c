@@ -172,18 +172,20 @@ static void print_operand_element(OpPrinter *p, const Op *op, uint32_t group)
     printer_values(p, op, begin, count);
 }
 
-/* [%a, 4, 8]: constants, and an operand for each dynamic one. */
+/* [%a, 4, 8]: constants, and an operand for each dynamic one. A diagnostic may print an op that has
+ * fewer, the number then stands for itself. */
 static void print_index_list(const Format *format, OpPrinter *p, const Op *op,
                              const Element *element)
 {
     const Attr *constants = attr_at(format, op, element->static_attr);
     uint32_t operand, operand_count;
     op_operand_group(op, element->index, &operand, &operand_count);
+    const uint32_t end = operand + operand_count;
     printer_text(p, "[");
     for (size_t i = 0; constants && i < constants->u.dense_array.count; i++) {
         if (i > 0) printer_text(p, ", ");
         int64_t value = dense_array_i64(constants, i);
-        if (value == DIM_DYNAMIC)
+        if (value == DIM_DYNAMIC && operand < end)
             printer_value(p, op_operand(op, operand++));
         else
             strbuf_add_int(p->out, value);
