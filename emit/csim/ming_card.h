@@ -69,8 +69,12 @@ inline void wait_until(std::vector<pollfd> waits, int milliseconds)
         throw std::runtime_error(std::string("poll: ") + std::strerror(errno));
 }
 
+/* A socket that is known to be closed is not waited for, so whoever waits has to know first. */
 inline void poll_sockets(const std::vector<Socket *> &sockets)
 {
+    for (const Socket *socket : sockets)
+        if (socket->has_news())
+            return;
     wait_until(waits_for(sockets), -1);
     for (Socket *socket : sockets)
         socket->flush();

@@ -101,6 +101,8 @@ public:
 
     int fd() const { return fd_; }
     bool is_closed() const { return is_closed_; }
+    /* A send has found it closed, and receive() has not been called since. */
+    bool has_news() const { return has_news_; }
     bool is_behind() const { return !parts_.empty() && !is_closed_; } /* parts wait to be sent */
     /* Messages. */
     std::uint64_t sent() const { return sent_; }
@@ -140,7 +142,7 @@ public:
             if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS))
                 return;
             if (done < 0)
-                is_closed_ = true;
+                is_closed_ = has_news_ = true;
             else
                 parts_.pop_front();
         }
@@ -150,6 +152,7 @@ public:
     bool receive(Message &message)
     {
         std::vector<std::uint8_t> part(MAX_PART + 1);
+        has_news_ = false;
         while (!is_closed_) {
             const ssize_t size = recv(fd_, part.data(), part.size(), MSG_DONTWAIT);
             if (size < 0 && errno == EINTR)
@@ -186,7 +189,7 @@ private:
     }
 
     int fd_;
-    bool is_closed_ = false;
+    bool is_closed_ = false, has_news_ = false;
     std::uint64_t sent_ = 0, received_ = 0;
     std::deque<std::vector<std::uint8_t>> parts_;
     std::vector<std::uint8_t> whole_; /* parts of a message that have come */

@@ -152,6 +152,10 @@ class Suite:
                      os.path.join(HEADERS, "ming_cosim.h"))
         return run([self.path("cosim")])
 
+    def test_sockets(self):
+        status, out, errors = run([self.build("socket_test", *SANITIZE, "-Wno-unknown-pragmas")])
+        expect(status == 0, out, errors)
+
     def test_cosim(self):
         """Bounded FIFOs: enough is enough, a word less deadlocks, and the circle is named."""
         status, out, errors = self.cosim(2)
