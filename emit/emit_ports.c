@@ -8,9 +8,6 @@
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 
-/* Elements of a frame: what is counted of them, in bits too, stays in an int64_t. */
-#define MOST_ELEMENTS (INT64_C(1) << 48)
-
 typedef struct Uses {
     bool reads, writes;
 } Uses;
@@ -115,8 +112,8 @@ static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, EmitPort
     int64_t lanes = 1, elements;
     if (!type_element_count(frame, &elements) || elements == 0)
         return op_error(e->top, "emithls.frame must have elements");
-    if (elements > MOST_ELEMENTS)
-        return op_error(e->top, "emithls.frame has more than 2^48 elements");
+    if (elements > DFG_MAX_FRAME)
+        return op_error(e->top, "emithls.frame has more than 2^40 elements");
     for (uint32_t i = 0; i < port->rank; i++) port->word_extents[i] = 1;
     if (word &&
         (!attr_int_list(word, port->word_extents, port->rank, &count) || count != port->rank))

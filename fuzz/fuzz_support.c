@@ -98,7 +98,7 @@ static const struct {
      "linalg-fold-unit-extent-dims"},
     {"inferred input/output operand", "so is a tosa convolution of another shape",
      "tosa-to-linalg-named"},
-    {"reshape", "or what is made of one", "tosa-optional-decompositions"},
+    {"'tosa.reshape' op", "or what is made of one", "tosa-optional-decompositions"},
     {"must have size >= 1", "upstream's tosa-infer-shapes gives dimensions of zero, too"},
     {"@nan_wins:", "upstream's folders give NaN for a NaN and a number"},
     {"@inverses:", "upstream's folders of tosa.log and tosa.exp ignore NaN and infinities"},

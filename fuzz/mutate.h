@@ -8,13 +8,14 @@
  * repeating or moving pieces, or by pieces of another input. *state: of fuzz_random. */
 void fuzz_mutate(Str bytes, Str other, uint64_t *state, StrBuf *out);
 
-/* Changes that fuzz_set_number makes of a text: as many as its numbers times EXTREMES. */
+/* How many texts fuzz_set_number makes of one: a few for each of its numbers. */
 size_t fuzz_count_settings(Str text);
-/* Appends the text with number `which / EXTREMES` at one of the values where sums and products
- * overflow, or types, loops and lists end. which < fuzz_count_settings(text). */
+/* Appends the text with one number set to one of the values where sums and products overflow, or
+ * types, loops and lists end. which < fuzz_count_settings(text). */
 void fuzz_set_number(Str text, size_t which, StrBuf *out);
 
-/* What fuzz_mutate does, of an ONNX file, which as a rule stays one: attributes, types, data and nodes change. */
+/* What fuzz_mutate does, of an ONNX file, which as a rule stays one: attributes, types, data and
+ * nodes change. */
 void fuzz_mutate_onnx(Str bytes, Str other, uint64_t *state, StrBuf *out);
 
 /* A module, or one function of it, with other element types: i16 for i8, f64 for f32. */
