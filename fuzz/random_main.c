@@ -45,7 +45,7 @@ enum { LIMIT_SECONDS = 60 };
 #else
 enum { LIMIT_SECONDS = 20 };
 #endif
-enum { MOST_FAILURES = 20, LEAK_INTERVAL = 50, LEAK_STATUS = 3 };
+enum { MOST_FAILURES = 20, LEAK_INTERVAL = 1024, LEAK_STATUS = 3 };
 
 static const struct {
     const char *name;
@@ -260,8 +260,8 @@ static int64_t run_all(const Options *o, const Files *files)
     int interval = LEAK_INTERVAL, status;
     while ((status = run_worker(o, files, end, interval)) != 0) {
         bool leaks = WIFEXITED(status) && WEXITSTATUS(status) == LEAK_STATUS;
-        if (leaks && interval > 1) { /* one of several, which run again one by one */
-            interval = 1;
+        if (leaks && interval > 1) { /* one of several: run again in smaller groups */
+            interval /= 32;
             shared->next = shared->checked;
             continue;
         }
