@@ -186,7 +186,9 @@ bool tensor_verify_parallel_insert_slice(Op *op)
     Op *parent = op_parent(op);
     if (parent && str_eq_c(op_name(parent), "scf.forall.in_parallel")) return verify_insertion(op);
     StrBuf text = {0};
-    if (parent) op_print_inline(&text, parent);
+    PrintOptions options = PRINT_DEFAULT;
+    options.local_scope = options.generic = true; /* not all of the parent is verified */
+    if (parent) op_print(&text, parent, &options);
     (void)op_emit_error(op, "expected ParallelCombiningOpInterface parent, got:\n%s",
                         text.data ? text.data : "");
     strbuf_free(&text);

@@ -374,8 +374,8 @@ const Type *tosa_reshaped_type(const Op *op)
     bool is_static = type_element_count(in, &count);
     for (uint32_t i = 0; i < shape->u.dense_array.count; i++) {
         int64_t extent = dense_array_i64(shape, i);
-        *vec_push(&dims) = extent == -1 ? DIM_DYNAMIC : extent;
-        if (extent != -1 && !i64_mul(known, extent, &known)) known = 0;
+        *vec_push(&dims) = extent < 0 ? DIM_DYNAMIC : extent;
+        if (extent != -1 && (extent < 0 || !i64_mul(known, extent, &known))) known = 0;
     }
     for (size_t i = 0; is_static && known > 0 && i < dims.len; i++)
         if (dims.data[i] == DIM_DYNAMIC) dims.data[i] = count / known;

@@ -82,7 +82,8 @@ bool tosa_decompose_transpose(Rewriter *rw, Op *op, void *user)
     const int64_t *kernel = dims_of(op_operand(op, 1));
     int64_t pad[4];
     if (!tosa_all_ones(op, "stride") || !all_static(op) || !is_convolution(op)) return false;
-    for (uint32_t i = 0; i < 4; i++) pad[i] = kernel[1 + i / 2] - 1 + dense_array_i64(out_pad, i);
+    for (uint32_t i = 0; i < 4; i++)
+        if (!i64_add(kernel[1 + i / 2] - 1, dense_array_i64(out_pad, i), &pad[i])) return false;
     Value *weight = reverse(&rw->b, op_operand(op, 1), 1);
     weight = reverse(&rw->b, weight, 2);
     Value *operands[] = {op_operand(op, 0), weight, op_operand(op, 2)};
@@ -108,13 +109,15 @@ static bool plan_axis(const Op *op, uint32_t direction, TransposeConvAxis *axis)
     int64_t out = dims_of(op_result(op, 0))[1 + direction];
     int64_t pad = dense_array_i64(op_attr(op, "out_pad"), 2 * direction), full;
     axis->stride = dense_array_i64(op_attr(op, "stride"), direction);
-    if (axis->stride < 1 || kernel < 1 || in < 1) return false;
+    if (axis->stride < 1 || kernel < 1 || in < 1 || i64_max(in, kernel) > INT32_MAX ||
+        i64_max(axis->stride, out) > INT32_MAX || pad > INT32_MAX || pad < -INT32_MAX)
+        return false;
     axis->fill = kernel % axis->stride ? axis->stride - kernel % axis->stride : 0;
     axis->kernel = (kernel + axis->fill) / axis->stride;
     axis->conv = in + axis->kernel - 1;
+    full = axis->conv * axis->stride;
     axis->begin = pad < 0 ? -pad : 0;
     axis->before = pad > 0 ? pad : 0;
-    if (!i64_mul(axis->conv, axis->stride, &full)) return false;
     axis->size = i64_min(full - axis->begin, out - axis->before);
     axis->after = out - axis->before - axis->size;
     return axis->size > 0;
@@ -178,8 +181,10 @@ bool tosa_decompose_strided_transpose(Rewriter *rw, Op *op, void *user)
     Builder *b = &rw->b;
     TransposeConvAxis y, x;
     Value *bias = op_operand(op, 2);
+    int64_t channels; /* of the convolution */
     if (tosa_all_ones(op, "stride") || !all_static(op) || !is_convolution(op) ||
-        !const_zero(type_elem(bias->type)) || !plan_axis(op, 0, &y) || !plan_axis(op, 1, &x))
+        !const_zero(type_elem(bias->type)) || !plan_axis(op, 0, &y) || !plan_axis(op, 1, &x) ||
+        !i64_mul(y.stride * x.stride, dims_of(op_operand(op, 1))[0], &channels))
         return false;
     Value *weight = split_kernel(b, op, &y, &x);
     Value *phases = convolve_phases(b, op, weight, &y, &x);

@@ -50,6 +50,13 @@ static InferredShape open_shape(const Op *op, uint32_t rank)
     return shape;
 }
 
+/* How many steps of `step` lead from 0 to at most `room`, and 0 itself. */
+static int64_t steps(int64_t room, int64_t step)
+{
+    int64_t count;
+    return step >= 1 && i64_add(room / step, 1, &count) && count >= 0 ? count : DIM_DYNAMIC;
+}
+
 /* The number of positions at which the window fits: (in + pad - ((kernel - 1) * dilation + 1)) /
  * stride + 1. */
 static int64_t windows(int64_t in, int64_t kernel, const int64_t pad[2], int64_t stride,
@@ -57,11 +64,10 @@ static int64_t windows(int64_t in, int64_t kernel, const int64_t pad[2], int64_t
 {
     int64_t span, room;
     if (in == DIM_DYNAMIC || kernel == DIM_DYNAMIC || kernel < 1 || stride < 1) return DIM_DYNAMIC;
-    if (!i64_mul(kernel - 1, dilation, &span) || !i64_add(in, pad[0], &room) ||
-        !i64_add(room, pad[1], &room) || !i64_add(room, -span, &room))
+    if (!i64_mul(1 - kernel, dilation, &span) || !i64_add(in, pad[0], &room) ||
+        !i64_add(room, pad[1], &room) || !i64_add(room, span, &room) || !i64_add(room, -1, &room))
         return DIM_DYNAMIC;
-    room = (room - 1) / stride + 1;
-    return room < 0 ? DIM_DYNAMIC : room;
+    return steps(room, stride);
 }
 
 static const Type *rule_pool(const Op *op)
@@ -141,13 +147,11 @@ static const Type *rule_transpose_conv(const Op *op)
 static int64_t resized(const Op *op, uint32_t direction)
 {
     int64_t up = number(op, "scale", 2 * direction), down = number(op, "scale", 2 * direction + 1);
-    int64_t room;
-    if (down == 0 || !i64_mul(extent(op, 0, 1 + direction) - 1, up, &room) ||
-        !i64_add(room, -number(op, "offset", direction), &room) ||
-        !i64_add(room, number(op, "border", direction), &room))
+    int64_t offset = number(op, "offset", direction), room;
+    if (offset == INT64_MIN || !i64_mul(extent(op, 0, 1 + direction) - 1, up, &room) ||
+        !i64_add(room, -offset, &room) || !i64_add(room, number(op, "border", direction), &room))
         return DIM_DYNAMIC;
-    room = room / down + 1;
-    return room < 0 ? DIM_DYNAMIC : room;
+    return steps(room, down);
 }
 
 static const Type *rule_resize(const Op *op)

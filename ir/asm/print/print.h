@@ -39,8 +39,6 @@ typedef struct TextSink {
 void op_print(StrBuf *out, Op *op, const PrintOptions *options);
 /* The same, but the whole text is never held in memory. False: the sink failed. */
 bool op_print_to(const TextSink *sink, Op *op, const PrintOptions *options) MUST_CHECK;
-/* Appends one op as a message shows it: in local scope, without a newline at the end. */
-void op_print_inline(StrBuf *out, Op *op);
 
 /* A bare identifier, or the escaped string if it is none: names of attributes, resource keys,
  * ports. */

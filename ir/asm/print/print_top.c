@@ -125,10 +125,3 @@ bool op_print_to(const TextSink *sink, Op *op, const PrintOptions *options)
     strbuf_free(&piece);
     return ok;
 }
-
-void op_print_inline(StrBuf *out, Op *op)
-{
-    PrintOptions options = PRINT_DEFAULT;
-    options.local_scope = true;
-    op_print(out, op, &options);
-}

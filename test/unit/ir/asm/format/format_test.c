@@ -122,8 +122,10 @@ static void reprint(const char *text, StrBuf *out)
     Op *top = parse_module(ctx, strbuf_str(&source), STR("test"), &options);
     diag_flush(ctx);
     if (top) {
+        PrintOptions printing = PRINT_DEFAULT;
+        printing.local_scope = true;
         strbuf_clear(out);
-        op_print_inline(out, op_region(top, 0)->first->last);
+        op_print(out, op_region(top, 0)->first->last, &printing);
         op_erase(top);
     }
     strbuf_free(&source);
