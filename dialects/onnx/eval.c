@@ -309,9 +309,8 @@ static void release(Array **results, uint32_t count)
 static bool allocate(Array **results, const Type *const *types, uint32_t count, StrBuf *why)
 {
     for (uint32_t i = 0; i < count; i++) {
-        bool fits = array_fits(types[i]);
-        results[i] = fits ? array_new(types[i]) : NULL;
-        if (!fits) {
+        results[i] = array_try_new(types[i]);
+        if (!results[i]) {
             release(results, i);
             return onnx_why(why, "a result has a type without a value, or is too large");
         }

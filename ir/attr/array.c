@@ -51,7 +51,8 @@ bool array_fits(const Type *type)
     return count <= ARRAY_MAX_BYTES / (int64_t)array_kind_bytes(kind);
 }
 
-Array *array_new(const Type *type)
+/* Without data. */
+static Array *array_frame(const Type *type)
 {
     ArrayKind kind;
     int64_t count = 1;
@@ -66,8 +67,25 @@ Array *array_new(const Type *type)
     array->kind = kind;
     array->refs = 1;
     array->count = count;
-    array->data = xcalloc((size_t)count, array_kind_bytes(kind));
+    array->data = NULL;
     return array;
+}
+
+Array *array_new(const Type *type)
+{
+    Array *array = array_frame(type);
+    if (array) array->data = xcalloc((size_t)array->count, array_kind_bytes(array->kind));
+    return array;
+}
+
+Array *array_try_new(const Type *type)
+{
+    Array *array = array_fits(type) ? array_frame(type) : NULL;
+    if (!array) return NULL;
+    array->data = calloc((size_t)i64_max(array->count, 1), array_kind_bytes(array->kind));
+    if (array->data) return array;
+    free(array);
+    return NULL;
 }
 
 Array *array_ref(Array *array)

@@ -290,9 +290,9 @@ static void drop(Array **arrays, uint32_t count)
 
 Array *interp_new_array(const Op *op, const Type *type)
 {
-    if (array_fits(type)) return array_new(type);
-    op_error(op, "makes a tensor that is too large: '%s'", type_str(op->ctx, type));
-    return NULL;
+    Array *array = array_try_new(type);
+    if (!array) op_error(op, "makes a tensor that is too large: '%s'", type_str(op->ctx, type));
+    return array;
 }
 
 static bool run_step(InterpFrame *frame, const InterpStep *step)
