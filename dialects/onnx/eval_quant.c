@@ -254,12 +254,14 @@ bool onnx_eval_quant(const Eval *e)
     for (uint32_t i = 1; i <= 3; i++)
         onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)),
                             onnx_array_rank(onnx_eval_input(e, i)));
+    double known = NAN, low = 0.0, high = 0.0; /* the width of the range */
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
-        double value = array_get_f64(x, i), low, high;
+        double value = array_get_f64(x, i);
         double scale = array_get_f64(onnx_eval_input(e, 1), walk.offset[0]);
         double zero = array_get_f64(onnx_eval_input(e, 2), walk.offset[1]);
         double width = array_get_f64(bits, walk.offset[2]);
-        quant_range(e, width, &low, &high);
+        if (width != known) quant_range(e, width, &low, &high);
+        known = width;
         double steps = array_round(e->results[0]->elem, value / scale) + zero;
         double q = round_by(mode, clip(steps, low, high)) - zero;
         if (is_signed && width == 1.0) q = value >= 0.0 ? 1.0 : -1.0;
