@@ -235,12 +235,22 @@ static bool verify_instances(const Op *op, const Attr *value)
 static bool verify_link_attr(Op *op, const Attr *link)
 {
     const Attr *packet = link->kind == ATTR_DICT ? attr_dict_get_c(link, SYS_ATTR_PACKET) : NULL;
-    return (packet && packet->kind == ATTR_INTEGER &&
-            has_kind(link, SYS_ATTR_PROTOCOL, ATTR_STRING) && op->def == EMITHLS(STREAM) &&
-            sys_has_ways(attr_dict_get_c(link, SYS_ATTR_PORTS),
-                         attr_dict_get_c(link, SYS_ATTR_PACE))) ||
-           op_error(op, SYS_ATTR_LINK " must be a dictionary with 'packet' and 'protocol' on an "
+    if (!packet || !ATTR_IS_I64.test(packet) || !has_kind(link, SYS_ATTR_PROTOCOL, ATTR_STRING) ||
+        op->def != EMITHLS(STREAM) ||
+        !sys_has_ways(attr_dict_get_c(link, SYS_ATTR_PORTS), attr_dict_get_c(link, SYS_ATTR_PACE)))
+        return op_error(op,
+                        SYS_ATTR_LINK " must be a dictionary with 'packet' and 'protocol' on an "
                                       "emithls.stream");
+    Str protocol = attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string;
+    if (!sys_is_protocol(protocol) && !str_eq_c(protocol, "either"))
+        return op_error(op,
+                        "protocol of " SYS_ATTR_LINK " must be 'credit', 'udp', '" SYS_HOST
+                        "' or 'either', but got '%.*s'",
+                        STR_ARG(protocol));
+    const int64_t words = attr_int_value(packet);
+    return (words >= 1 && words <= INT32_MAX) ||
+           op_error(op, "packets of " SYS_ATTR_LINK " must have 1 to %d words, but got %lld",
+                    INT32_MAX, (long long)words);
 }
 
 static bool verify_attr(Op *op, const NamedAttr *attr)

@@ -92,6 +92,8 @@ const Attr *sys_place_attr(Context *ctx, SysPlace place);
 SysPlace sys_place_of(const Attr *place); /* of a #sys.place */
 /* Whether these are SYS_ATTR_PORTS and SYS_ATTR_PACE of a link; either may be NULL. */
 bool sys_has_ways(const Attr *ports, const Attr *pace);
+/* Whether a sys.link can have the protocol: "credit", "udp" or SYS_HOST. */
+bool sys_is_protocol(Str name);
 /* False: the op has none. */
 bool sys_place(const Op *op, SysPlace *out);
 

@@ -54,20 +54,25 @@ const Op *sys_top(const Op *module)
     return system ? system : emithls_top(module);
 }
 
+bool sys_is_protocol(Str name)
+{
+    return str_eq_c(name, "credit") || str_eq_c(name, "udp") || str_eq_c(name, SYS_HOST);
+}
+
 static bool verify_link(Op *op)
 {
     Str protocol = op_attr(op, "protocol")->u.string;
     int64_t latency = attr_int_value(op_attr(op, EMITHLS_ATTR_LATENCY));
-    if (attr_int_value(op_attr(op, DFG_ATTR_DEPTH)) < 1 ||
-        attr_int_value(op_attr(op, SYS_ATTR_PACKET)) < 1)
-        return op_error(op, "needs a depth and packets of at least 1 word");
+    int64_t depth = attr_int_value(op_attr(op, DFG_ATTR_DEPTH));
+    int64_t packet = attr_int_value(op_attr(op, SYS_ATTR_PACKET));
+    if (i64_min(depth, packet) < 1 || i64_max(depth, packet) > INT32_MAX)
+        return op_error(op, "needs a depth and packets of 1 to %d words", INT32_MAX);
     if (latency < 1 || latency > EMITHLS_MAX_LATENCY)
         return op_error(op, "latency must be from 1 to %d", EMITHLS_MAX_LATENCY);
     if (!sys_has_ways(op_attr(op, SYS_ATTR_PORTS), op_attr(op, SYS_ATTR_PACE)))
         return op_error(op, "needs two ports from 0 to %d and a pace of at least 1 cycle, or none",
                         SYS_MAX_PORTS - 1);
-    return str_eq_c(protocol, "credit") || str_eq_c(protocol, "udp") ||
-           str_eq_c(protocol, SYS_HOST) ||
+    return sys_is_protocol(protocol) ||
            op_error(op, "protocol must be 'credit', 'udp' or '" SYS_HOST "', but got '%.*s'",
                     STR_ARG(protocol));
 }

@@ -433,9 +433,12 @@ static bool check_links(const SplitGraph *graph)
         const Op *stream = value_def(e->stream);
         int64_t from = graph->processes.data[e->from].place.card;
         int64_t to = graph->processes.data[e->to].place.card;
-        if ((from == to) == !op_attr(stream, SYS_ATTR_LINK)) continue;
-        return op_error(stream, "joins cards %lld and %lld, but has %s " SYS_ATTR_LINK,
-                        (long long)from, (long long)to, from == to ? "a" : "no");
+        const Attr *link = op_attr(stream, SYS_ATTR_LINK);
+        if ((from == to) != !link)
+            return op_error(stream, "joins cards %lld and %lld, but has %s " SYS_ATTR_LINK,
+                            (long long)from, (long long)to, from == to ? "a" : "no");
+        if (link && str_eq_c(attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string, "either"))
+            return op_error(stream, "needs a protocol, which bound-links chooses");
     }
     return true;
 }
