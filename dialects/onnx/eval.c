@@ -306,10 +306,11 @@ static void release(Array **results, uint32_t count)
     }
 }
 
-static bool allocate(Array **results, const Type *const *types, uint32_t count, StrBuf *why)
+static bool allocate(const Op *op, const Type *const *types, int64_t most, Array **results,
+                     StrBuf *why)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        results[i] = array_try_new(types[i]);
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        results[i] = array_try_new(types[i], op_result(op, i)->type == types[i] ? INT64_MAX : most);
         if (!results[i]) {
             release(results, i);
             return onnx_why(why, "a result has a type without a value, or is too large");
@@ -318,17 +319,17 @@ static bool allocate(Array **results, const Type *const *types, uint32_t count, 
     return true;
 }
 
-static bool evaluate(const Op *op, const Type *const *types, Array *const *inputs, Array **results,
-                     StrBuf *why)
+static bool evaluate(const Op *op, const Type *const *types, Array *const *inputs, int64_t most,
+                     Array **results, StrBuf *why)
 {
     Eval e = {.op = op, .inputs = inputs, .results = results, .why = why};
-    if (!allocate(results, types, op->result_count, why)) return false;
+    if (!allocate(op, types, most, results, why)) return false;
     if (evaluator(op)(&e)) return true;
     release(results, op->result_count);
     return false;
 }
 
-bool onnx_eval(const Op *op, Array *const *inputs, Array **results, StrBuf *why)
+bool onnx_eval(const Op *op, Array *const *inputs, int64_t most, Array **results, StrBuf *why)
 {
     if (!onnx_can_eval(op)) return onnx_why(why, "the operator cannot be computed");
     Block *block = types_agree(op, inputs) ? NULL : block_create(op->ctx);
@@ -336,7 +337,7 @@ bool onnx_eval(const Op *op, Array *const *inputs, Array **results, StrBuf *why)
     const Type **types = xmalloc(op->result_count * sizeof *types);
     for (uint32_t i = 0; i < op->result_count; i++) types[i] = op_result(op, i)->type;
     bool done = (!block || onnx_infer(concrete, types, why)) &&
-                evaluate(concrete, types, inputs, results, why);
+                evaluate(concrete, types, inputs, most, results, why);
     free(types);
     if (block) block_erase(block);
     return done;

@@ -134,9 +134,10 @@ bool onnx_einsum(Str equation, const Type *const *types, uint32_t count, Einsum 
 bool onnx_can_eval(const Op *op);
 /* Computes the results of op from one array per operand (NULL: an optional operand that is absent).
  * results has room for op->result_count arrays; the caller gets a reference to each. The types of
- * op need not be static, since the types of the arrays are used. False: why says what is wrong, and
- * no array is returned. */
-bool onnx_eval(const Op *op, Array *const *inputs, Array **results, StrBuf *why) MUST_CHECK;
+ * op need not be static, since the types of the arrays are used; a result of a type that is not has at
+ * `most` so many elements. False: why says what is wrong, and no array is returned. */
+bool onnx_eval(const Op *op, Array *const *inputs, int64_t most, Array **results, StrBuf *why)
+    MUST_CHECK;
 
 /* The linear map that a Resize or Upsample with static types is along one dimension: element o of
  * the result is the sum of weights[o * in + i] times element i, where `in` is the operand's extent.

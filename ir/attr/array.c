@@ -78,10 +78,14 @@ Array *array_new(const Type *type)
     return array;
 }
 
-Array *array_try_new(const Type *type)
+Array *array_try_new(const Type *type, int64_t most)
 {
     Array *array = array_fits(type) ? array_frame(type) : NULL;
     if (!array) return NULL;
+    if (array->count > most) {
+        free(array);
+        return NULL;
+    }
     array->data = calloc((size_t)i64_max(array->count, 1), array_kind_bytes(array->kind));
     if (array->data) return array;
     free(array);

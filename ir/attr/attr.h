@@ -653,8 +653,8 @@ Array *array_new(const Type *type) MUST_CHECK;
 #define ARRAY_MAX_BYTES ((int64_t)1 << 36)
 bool array_fits(const Type *type);
 /* array_new for a shape that an input may have made arbitrarily large. NULL also: it has more than
- * ARRAY_MAX_BYTES, or there is no memory for it. */
-Array *array_try_new(const Type *type) MUST_CHECK;
+ * `most` elements or ARRAY_MAX_BYTES, or there is no memory for it. */
+Array *array_try_new(const Type *type, int64_t most) MUST_CHECK;
 /* Adds a reference, and drops one; the last drop frees the array. */
 Array *array_ref(Array *array);
 void array_unref(Array *array); /* NULL is fine */

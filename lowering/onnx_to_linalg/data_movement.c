@@ -165,7 +165,7 @@ static Array *run_on_coordinates(OnnxLowering *lw, const Type *input, uint32_t d
     }
     strbuf_clear(&lw->why);
     if (!known) strbuf_add_c(&lw->why, "needs constants for all but its first operand");
-    if (!known || !onnx_eval(node, inputs, &result, &lw->why)) result = NULL;
+    if (!known || !onnx_eval(node, inputs, INT64_MAX, &result, &lw->why)) result = NULL;
     for (uint32_t i = 0; i < node->operand_count; i++) array_unref(inputs[i]);
     free(inputs);
     return result;

@@ -96,7 +96,7 @@ static bool read_operands(const Op *op, Array **arrays)
 static bool evaluate(Folder *folder, Op *op, Array **inputs, Array **results)
 {
     StrBuf why = {0};
-    bool ok = onnx_eval(op, inputs, results, &why);
+    bool ok = onnx_eval(op, inputs, INT64_MAX, results, &why);
     if (!ok) onnx_error(op, "cannot be computed: %s", why.data ? why.data : "no reason known");
     strbuf_free(&why);
     for (uint32_t i = 0; ok && i < op->result_count; i++) {

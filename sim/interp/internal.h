@@ -31,10 +31,11 @@ struct Interp {
     PtrMap functions; /* Op* -> FunctionCode* */
     SymbolTables *tables;
     const Op *main;
-    InterpWatch watch; /* seen may be NULL */
-    uint32_t depth;    /* of calls */
-    int64_t max_steps; /* ops of a run; 0: no limit */
-    int64_t steps;     /* of the present one */
+    InterpWatch watch;    /* seen may be NULL */
+    uint32_t depth;       /* of calls */
+    int64_t max_steps;    /* ops of a run; 0: no limit */
+    int64_t steps;        /* of the present one */
+    int64_t max_elements; /* of a result whose type has another shape */
 };
 
 struct Evaluator {
@@ -72,7 +73,7 @@ struct VmPayload;
 Array **interp_step_captures(Interp *interp, const InterpStep *step,
                              const struct VmPayload *payload, Array *const *inputs);
 /* A new array of zeros for a result. NULL: diagnosed, it is too large. */
-Array *interp_new_array(const Op *op, const Type *type) MUST_CHECK;
+Array *interp_new_array(const Interp *interp, const Op *op, const Type *type) MUST_CHECK;
 /* Concatenates arrays of one rank along a dimension. */
 bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count,
                           uint32_t dim, Array **result) MUST_CHECK;

@@ -288,9 +288,12 @@ static void drop(Array **arrays, uint32_t count)
     for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
 }
 
-Array *interp_new_array(const Op *op, const Type *type)
+Array *interp_new_array(const Interp *interp, const Op *op, const Type *type)
 {
-    Array *array = array_try_new(type);
+    bool is_stated = false; /* by the type of a result */
+    for (uint32_t i = 0; i < op->result_count; i++)
+        is_stated = is_stated || op_result(op, i)->type == type;
+    Array *array = array_try_new(type, is_stated ? INT64_MAX : interp->max_elements);
     if (!array) op_error(op, "makes a tensor that is too large: '%s'", type_str(op->ctx, type));
     return array;
 }
@@ -425,6 +428,7 @@ Interp *interp_create(const Op *func)
     interp->tables = symtabs_create();
     interp->main = func;
     interp->max_steps = INTERP_MAX_STEPS;
+    interp->max_elements = INT64_MAX;
     if (interp_function_code(interp, func)) return interp;
     interp_free(interp);
     return NULL;
@@ -462,6 +466,11 @@ void interp_watch(Interp *interp, InterpWatch watch)
 void interp_limit_steps(Interp *interp, int64_t steps)
 {
     interp->max_steps = steps;
+}
+
+void interp_limit_arrays(Interp *interp, int64_t elements)
+{
+    interp->max_elements = elements;
 }
 
 bool interp_run(Interp *interp, Array *const *inputs, Array **results)

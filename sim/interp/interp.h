@@ -33,6 +33,8 @@ bool interp_run(Interp *interp, Array *const *inputs, Array **results) MUST_CHEC
  * exceeds it is diagnosed at its function. */
 #define INTERP_MAX_STEPS ((int64_t)1 << 26) /* the default; some 10 s of ops on scalars */
 void interp_limit_steps(Interp *interp, int64_t steps);
+/* Limits the elements of a result whose shape is not that of its type; what exceeds it is diagnosed at its op. */
+void interp_limit_arrays(Interp *interp, int64_t elements);
 
 /* A callback after each op of a run. The results stay the interpreter's. */
 typedef struct InterpWatch {

@@ -17,13 +17,12 @@ static bool prepare(Interp *interp, InterpStep *step)
 static bool eval(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     StrBuf why = {0};
-    (void)interp;
     if (step->op->def == ONNX(NO_VALUE)) return true;
     if (step->state) {
         results[0] = array_ref(step->state);
         return true;
     }
-    bool ok = onnx_eval(step->op, inputs, results, &why);
+    bool ok = onnx_eval(step->op, inputs, interp->max_elements, results, &why);
     if (!ok) onnx_error(step->op, "%s", why.data ? why.data : "has no value");
     strbuf_free(&why);
     return ok;

@@ -61,7 +61,7 @@ static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inp
     for (uint32_t i = 0; i < op->result_count; i++) {
         const Type *type = shape_like(step, inputs, type_elem(op_result(op, i)->type));
         if (!shapes_agree(step, inputs, type)) return false;
-        results[i] = interp_new_array(op, type);
+        results[i] = interp_new_array(interp, op, type);
         if (!results[i]) return false;
     }
     return vm_payload_start(step->state, NULL) &&

@@ -187,7 +187,7 @@ static const Type *gathered_shape(Interp *interp, const InterpStep *step, const 
 static bool eval_gather(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     Indexed x = indexed_init(interp, step, "gather_dims", inputs[0], inputs[1]);
-    results[0] = interp_new_array(step->op, gathered_shape(interp, step, &x));
+    results[0] = interp_new_array(interp, step->op, gathered_shape(interp, step, &x));
     if (!results[0]) return false;
     for (int64_t at = 0; x.slice_count > 0 && at < coordinate_count(&x); at++) {
         if (!seek(step, &x, at)) return false;

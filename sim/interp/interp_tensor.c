@@ -27,7 +27,7 @@ static const Type *known_shape(Interp *interp, const Type *type, Array *const *i
 }
 
 /* A new array of the type; diagnosed if there is none. */
-static Array *make_array(const Op *op, const Type *type)
+static Array *make_array(const Interp *interp, const Op *op, const Type *type)
 {
     for (uint32_t i = 0; i < type->u.shaped.rank; i++)
         if (type->u.shaped.dims[i] < 0) {
@@ -35,13 +35,13 @@ static Array *make_array(const Op *op, const Type *type)
                      (long long)type->u.shaped.dims[i]);
             return NULL;
         }
-    return interp_new_array(op, type);
+    return interp_new_array(interp, op, type);
 }
 
 static bool eval_empty(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Type *type = known_shape(interp, op_result(step->op, 0)->type, inputs, 0);
-    results[0] = make_array(step->op, type);
+    results[0] = make_array(interp, step->op, type);
     return results[0] != NULL;
 }
 
@@ -188,7 +188,8 @@ static bool eval_from_elements(Interp *interp, const InterpStep *step, Array **i
 
 static bool eval_splat(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
-    results[0] = make_array(step->op, known_shape(interp, op_result(step->op, 0)->type, inputs, 1));
+    results[0] =
+        make_array(interp, step->op, known_shape(interp, op_result(step->op, 0)->type, inputs, 1));
     for (int64_t i = 0; results[0] && i < results[0]->count; i++)
         vm_copy_element(results[0], i, inputs[0], 0);
     return results[0] != NULL;
@@ -200,7 +201,7 @@ bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, ui
     uint32_t rank = rank_of(inputs[0]);
     int64_t *dims = arena_copy(&interp->scratch, dims_of(inputs[0]), rank * sizeof *dims);
     for (uint32_t i = 1; i < count; i++) dims[dim] += dims_of(inputs[i])[dim];
-    *result = make_array(op, type_with_shape(inputs[0]->type, dims, rank));
+    *result = make_array(interp, op, type_with_shape(inputs[0]->type, dims, rank));
     if (!*result) return false;
     CopySide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     CopySide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
@@ -252,7 +253,8 @@ static bool fill_by_body(Interp *interp, const InterpStep *step, Array **inputs,
 
 static bool eval_generate(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
-    results[0] = make_array(step->op, known_shape(interp, op_result(step->op, 0)->type, inputs, 0));
+    results[0] =
+        make_array(interp, step->op, known_shape(interp, op_result(step->op, 0)->type, inputs, 0));
     return results[0] && fill_by_body(interp, step, inputs, results[0]);
 }
 
@@ -287,7 +289,7 @@ static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Arr
         if (!i64_add(dims[i], low[i], &dims[i]) ||
             !i64_add(dims[i], dims_of(inputs[0])[i], &dims[i]))
             return op_error(step->op, "makes a tensor that is too large");
-    results[0] = make_array(step->op, type_with_shape(inputs[0]->type, dims, rank));
+    results[0] = make_array(interp, step->op, type_with_shape(inputs[0]->type, dims, rank));
     if (!results[0] || !fill_by_body(interp, step, inputs, results[0])) return false;
     vm_row_major_steps(results[0]->type, to.steps);
     vm_row_major_steps(inputs[0]->type, from.steps);

@@ -86,8 +86,8 @@ static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inp
     uint32_t rank;
     if (!broadcast(interp, step, inputs, &dims, &rank)) return false;
     VmNest *nest = vm_nest_new(&interp->scratch, op, rank, op->operand_count + 1);
-    results[0] =
-        interp_new_array(op, type_tensor(type_elem(op_result(op, 0)->type), dims, rank, NULL));
+    results[0] = interp_new_array(interp, op,
+                                  type_tensor(type_elem(op_result(op, 0)->type), dims, rank, NULL));
     if (!results[0]) return false;
     nest->input_count = op->operand_count;
     if (rank > 0) memcpy(nest->extents, dims, rank * sizeof *dims);
@@ -119,7 +119,8 @@ static bool eval_rescale(Interp *interp, const InterpStep *step, Array **inputs,
     bool per_channel = attr_is_true(op_attr(op, "per_channel"));
     int64_t channels = per_channel && rank_of(in) > 0 ? dims_of(in)[rank_of(in) - 1] : 1;
     (void)interp;
-    results[0] = interp_new_array(op, type_with_elem(in->type, type_elem(op_result(op, 0)->type)));
+    results[0] =
+        interp_new_array(interp, op, type_with_elem(in->type, type_elem(op_result(op, 0)->type)));
     if (!results[0]) return false;
     if ((int64_t)op_attr(op, "multiplier")->u.dense_array.count < channels ||
         (int64_t)op_attr(op, "shift")->u.dense_array.count < channels)
@@ -145,7 +146,7 @@ static bool eval_table(Interp *interp, const InterpStep *step, Array **inputs, A
         table->count != (is_byte ? 256 : 513))
         return interp_step_unsupported(step->op, "a table has 256 elements for i8, 513 for i16");
     results[0] = interp_new_array(
-        step->op, type_with_elem(in->type, type_elem(op_result(step->op, 0)->type)));
+        interp, step->op, type_with_elem(in->type, type_elem(op_result(step->op, 0)->type)));
     if (!results[0]) return false;
     for (int64_t i = 0; i < in->count; i++) {
         int64_t x = array_get_i64(in, i), at = is_byte ? x + 128 : (x >> 7) + 256;
@@ -209,7 +210,7 @@ static bool eval_reduce(Interp *interp, const InterpStep *step, Array **inputs, 
     InterpAxis axis = axis_of(step, in);
     int64_t *dims = arena_copy(&interp->scratch, dims_of(in), rank_of(in) * sizeof *dims);
     if (rank_of(in) > 0) dims[attr_int_value(op_attr(step->op, "axis"))] = 1;
-    results[0] = interp_new_array(step->op, type_with_shape(in->type, dims, rank_of(in)));
+    results[0] = interp_new_array(interp, step->op, type_with_shape(in->type, dims, rank_of(in)));
     if (!results[0]) return false;
     if (axis.count == 0) return op_error(step->op, "reduces nothing");
     for (int64_t o = 0; o < axis.outer; o++)
@@ -231,7 +232,7 @@ static bool eval_argmax(Interp *interp, const InterpStep *step, Array **inputs, 
     for (uint32_t d = 0; d < rank_of(in); d++)
         if (d != dim) dims[rank++] = dims_of(in)[d];
     results[0] = interp_new_array(
-        step->op, type_tensor(type_elem(op_result(step->op, 0)->type), dims, rank, NULL));
+        interp, step->op, type_tensor(type_elem(op_result(step->op, 0)->type), dims, rank, NULL));
     if (!results[0]) return false;
     for (int64_t o = 0; o < axis.outer; o++)
         for (int64_t i = 0; i < axis.inner; i++) {
@@ -250,7 +251,7 @@ static bool eval_reverse(Interp *interp, const InterpStep *step, Array **inputs,
     const Array *in = inputs[0];
     InterpAxis axis = axis_of(step, in);
     (void)interp;
-    results[0] = interp_new_array(step->op, in->type);
+    results[0] = interp_new_array(interp, step->op, in->type);
     if (!results[0]) return false;
     for (int64_t o = 0; o < axis.outer; o++)
         for (int64_t k = 0; k < axis.count; k++)
@@ -333,7 +334,7 @@ static bool eval_tile(Interp *interp, const InterpStep *step, Array **inputs, Ar
     for (uint32_t d = 0; d < rank; d++)
         if (!i64_mul(dims_of(in)[d], dense_array_i64(multiples, d), &dims[d]) || dims[d] < 0)
             return op_error(step->op, "makes a tensor that is too large");
-    results[0] = interp_new_array(step->op, type_with_shape(in->type, dims, rank));
+    results[0] = interp_new_array(interp, step->op, type_with_shape(in->type, dims, rank));
     if (!results[0]) return false;
     for (int64_t i = 0; i < results[0]->count; i++, vm_next_index(index, dims, rank)) {
         int64_t from = 0;
@@ -374,7 +375,7 @@ static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Arr
             !i64_add(dims[d], high, &dims[d]))
             return op_error(step->op, "needs two widths, not negative, for each dimension");
     }
-    results[0] = interp_new_array(step->op, type_with_shape(in->type, dims, rank));
+    results[0] = interp_new_array(interp, step->op, type_with_shape(in->type, dims, rank));
     if (!results[0]) return false;
     for (int64_t i = 0; i < results[0]->count && (value || zero != 0); i++) {
         if (value)
@@ -406,7 +407,7 @@ static bool eval_gather(Interp *interp, const InterpStep *step, Array **inputs, 
     int64_t batch = dims_of(values)[0], rows = dims_of(values)[1], size = dims_of(values)[2], at;
     int64_t count = dims_of(indices)[1], dims[] = {batch, count, size};
     (void)interp;
-    results[0] = interp_new_array(step->op, type_with_shape(values->type, dims, 3));
+    results[0] = interp_new_array(interp, step->op, type_with_shape(values->type, dims, 3));
     if (!results[0]) return false;
     for (int64_t n = 0; n < batch; n++)
         for (int64_t w = 0; w < count; w++) {

@@ -104,7 +104,7 @@ bool interp_tosa_eval_resize(Interp *interp, const InterpStep *step, Array **inp
     if (!read_axis(op, in, 0, &y) || !read_axis(op, in, 1, &x)) return false;
     int64_t dims[] = {dims_of(in)[0], y.out, x.out, dims_of(in)[3]}, to = 0;
     results[0] =
-        interp_new_array(op, type_tensor(type_elem(op_result(op, 0)->type), dims, 4, NULL));
+        interp_new_array(interp, op, type_tensor(type_elem(op_result(op, 0)->type), dims, 4, NULL));
     if (!results[0]) return false;
     for (int64_t n = 0; n < dims[0]; n++)
         for (int64_t i = 0; i < y.out; i++) {

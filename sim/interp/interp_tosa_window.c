@@ -144,7 +144,7 @@ static bool make_output(Interp *interp, const Op *op, TosaWindow *w, int64_t bat
     }
     w->out = dims + 1;
     *out = interp_new_array(
-        op, type_tensor(type_elem(op_result(op, 0)->type), dims, w->spatial + 2, NULL));
+        interp, op, type_tensor(type_elem(op_result(op, 0)->type), dims, w->spatial + 2, NULL));
     return *out != NULL;
 }
 
@@ -202,7 +202,7 @@ static bool eval_fully_connected(Interp *interp, const InterpStep *step, Array *
     int64_t depth = dims_of(in)[1], dims[] = {dims_of(in)[0], dims_of(weight)[0]};
     (void)interp;
     results[0] = interp_new_array(
-        step->op, type_tensor(type_elem(op_result(step->op, 0)->type), dims, 2, NULL));
+        interp, step->op, type_tensor(type_elem(op_result(step->op, 0)->type), dims, 2, NULL));
     if (!results[0]) return false;
     WindowSum sum = {
         in, weight, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1), type_is_float(in->elem),
@@ -225,7 +225,7 @@ static bool eval_matmul(Interp *interp, const InterpStep *step, Array **inputs, 
     if (dims_of(b)[0] != dims[0] || dims_of(b)[1] != depth)
         return op_error(step->op, "has factors whose shapes do not fit");
     results[0] = interp_new_array(
-        step->op, type_tensor(type_elem(op_result(step->op, 0)->type), dims, 3, NULL));
+        interp, step->op, type_tensor(type_elem(op_result(step->op, 0)->type), dims, 3, NULL));
     if (!results[0]) return false;
     WindowSum sum = {
         a, b, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1), type_is_float(a->elem), {0}};

@@ -374,13 +374,18 @@ static void reference_free(Reference *reference, int64_t runs)
 /* Ops of a run before a pass, many times of which are tried for inputs that are defined. Behind it
  * the interpreter's own limit holds, since passes make many ops of one. */
 #define MAX_STEPS ((int64_t)1 << 18)
+/* Elements of a tensor of another shape than its type says, for the same reason. */
+#define MAX_ELEMENTS ((int64_t)1 << 22)
 
 static bool fill_reference(const Op *func, const RunSignature *s, int64_t runs, int64_t images,
                            Reference *out)
 {
     Interp *interp = interp_create(func);
     bool ok = interp != NULL;
-    if (ok) interp_limit_steps(interp, MAX_STEPS);
+    if (ok) {
+        interp_limit_steps(interp, MAX_STEPS);
+        interp_limit_arrays(interp, MAX_ELEMENTS);
+    }
     for (int64_t i = 0; ok && i < runs; i++) {
         ok = draw_sample(func, s, interp, (uint64_t)i, images, &out->samples[i]);
         if (!ok) break;

@@ -128,7 +128,7 @@ static bool find_levels(RequantAdd *j)
     OnnxLowering *lw = j->lw;
     Array *inputs[] = {pairs(j, false), pairs(j, true)}, *sum = NULL;
     strbuf_clear(&lw->why);
-    bool done = onnx_eval(lw->node, inputs, &sum, &lw->why);
+    bool done = onnx_eval(lw->node, inputs, INT64_MAX, &sum, &lw->why);
     array_unref(inputs[0]);
     array_unref(inputs[1]);
     Array *result = done ? epilogue_apply(lw, j->last, sum) : NULL;

@@ -292,7 +292,7 @@ static Array *apply_step(OnnxLowering *lw, const EpilogueOp *step, Array *x, Arr
             inputs[i] = beside_candidates(node, lower_array(lw, op_operand(node, i)));
     }
     strbuf_clear(&lw->why);
-    bool done = onnx_eval(node, inputs, results, &lw->why);
+    bool done = onnx_eval(node, inputs, INT64_MAX, results, &lw->why);
     Array *result = done ? results[0] : NULL;
     for (uint32_t i = 1; done && i < node->result_count; i++) array_unref(results[i]);
     for (uint32_t i = 0; i < node->operand_count; i++) array_unref(inputs[i]);

@@ -127,7 +127,7 @@ static Array *evaluate(OnnxLowering *lw, const Op *op)
         if (!inputs[i]) return NULL;
     }
     strbuf_clear(&lw->why);
-    return onnx_eval(op, inputs, &result, &lw->why) ? result : NULL;
+    return onnx_eval(op, inputs, INT64_MAX, &result, &lw->why) ? result : NULL;
 }
 
 /* onnx-fold-constants leaves quantized constants as a DequantizeLinear of integers. */
