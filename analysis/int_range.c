@@ -160,8 +160,9 @@ static bool masked(IntRange a, IntRange b, IntRange *out)
 
 static bool joined(IntRange a, IntRange b, IntRange *out)
 {
-    *out = (IntRange){0, (INT64_C(1) << (int_range_bits(hull(a, b)) - 1)) - 1};
-    return a.lo >= 0 && b.lo >= 0;
+    if (a.lo < 0 || b.lo < 0) return false;
+    *out = (IntRange){0, (int64_t)((UINT64_C(1) << (int_range_bits(hull(a, b)) - 1)) - 1)};
+    return true;
 }
 
 /* The range after an unsigned extension from `from`. */

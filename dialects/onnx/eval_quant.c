@@ -7,13 +7,14 @@
 #include "dialects/onnx/onnx.h"
 #include "ir/asm/print/print.h"
 
+/* Bits of the integer nearest to x, which has no fraction. */
 static int64_t saturate(double x, const Type *type)
 {
-    uint32_t width = type_width(type);
     bool is_unsigned = type->kind == TYPE_INTEGER && type->u.integer.sign == UNSIGNED;
-    double low = is_unsigned ? 0.0 : -onnx_exact_pow2((int)width - 1);
-    double high = onnx_exact_pow2((int)width - !is_unsigned) - 1.0;
-    return (int64_t)(x < low ? low : x > high ? high : x);
+    uint32_t bits = type_width(type) - !is_unsigned; /* 1 to 64 */
+    double low = is_unsigned ? 0.0 : -onnx_exact_pow2((int)bits);
+    if (x >= onnx_exact_pow2((int)bits)) return (int64_t)(UINT64_MAX >> (64 - bits));
+    return x < low ? (int64_t)low : is_unsigned ? (int64_t)(uint64_t)x : (int64_t)x;
 }
 
 /* A quotient rounded half to even, plus zero, saturated to the integer type. */

@@ -136,7 +136,9 @@ static Value *any_power(Builder *b, Value *base, Value *exponent)
     const Type *type = base->type;
     Value *zero = integer(b, type, 0), *one = integer(b, type, 1), *result = one, *square = base;
     for (uint32_t i = 0; i + 1 < type_width(type); i++) {
-        Value *bit = binary(b, ARITH(ANDI), exponent, integer(b, type, (int64_t)1 << i));
+        Value *mask = i < 63 ? integer(b, type, (int64_t)1 << i)
+                             : binary(b, ARITH(SHLI), one, integer(b, type, i));
+        Value *bit = binary(b, ARITH(ANDI), exponent, mask);
         Value *factor = arith_select(b, arith_cmpi(b, CMPI_NE, bit, zero), square, one);
         result = binary(b, ARITH(MULI), result, factor);
         square = binary(b, ARITH(MULI), square, square);
