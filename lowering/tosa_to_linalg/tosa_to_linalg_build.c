@@ -26,12 +26,12 @@ IntList tosa_build_list_attr(const Op *op, const char *name)
 
 int64_t tosa_build_signed_min(uint32_t width)
 {
-    return -tosa_build_signed_max(width) - 1;
+    return width > 0 ? -tosa_build_signed_max(width) - 1 : 0;
 }
 
 int64_t tosa_build_signed_max(uint32_t width)
 {
-    return width < 64 ? INT64_MAX >> (64 - width) : INT64_MAX;
+    return width == 0 ? 0 : width < 64 ? INT64_MAX >> (64 - width) : INT64_MAX;
 }
 
 const Attr *tosa_build_zero_of(const Type *elem)

@@ -93,7 +93,7 @@ static Value *from_float(const TosaScalar *s, const Type *from, const Type *to)
     if (type_is_float(to)) return float_to_float(s->b, value, to);
     if (type_is_int_width(to, 1))
         return arith_cmpf(s->b, CMPF_UNE, value, arith_constant(s->b, attr_float(from, 0.0)));
-    if (!type_is_integer(to) || type_width(to) > 64) return NULL;
+    if (!type_is_integer(to) || type_width(to) == 0 || type_width(to) > 64) return NULL;
     if (type_width(from) == 8)
         value = build_unary(s->b, ARITH(EXTF), type_float(s->b->ctx, TYPE_F32), value);
     return float_to_int(s->b, value, to);
