@@ -25,7 +25,7 @@ int64_t payload_range_bits(int64_t low, int64_t high)
 
 static bool is_narrow_integer(const Type *type)
 {
-    return type_is_integer(type) && type_width(type) <= MAX_BITS;
+    return type_is_integer(type) && type_width(type) > 0 && type_width(type) <= MAX_BITS;
 }
 
 static KnownRange type_bounds(const Type *type, uint32_t loops)

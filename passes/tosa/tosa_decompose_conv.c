@@ -39,7 +39,7 @@ static bool read_pad(const Op *op, int64_t *widths)
 static bool fits(const Type *elem, int64_t value)
 {
     uint32_t width = type_width(elem);
-    if (width >= 64) return true;
+    if (width == 0 || width >= 64) return width > 0;
     if (elem->u.integer.sign == UNSIGNED) return value >= 0 && value < (int64_t)1 << width;
     return value >= -((int64_t)1 << (width - 1)) && value < (int64_t)1 << (width - 1);
 }

@@ -111,7 +111,7 @@ static bool reads_result(const Op *kernel)
 /* Whether an operand's type has room for numbers from low to high. */
 static bool holds(const Type *elem, int64_t low, int64_t high)
 {
-    if (!type_is_integer(elem) || type_width(elem) > 62) return false;
+    if (!type_is_integer(elem) || type_width(elem) == 0 || type_width(elem) > 62) return false;
     const int64_t half = INT64_C(1) << (type_width(elem) - 1);
     return (low >= -half && high < half) || (low >= 0 && high < 2 * half);
 }

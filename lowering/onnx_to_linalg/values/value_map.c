@@ -70,7 +70,7 @@ static bool may_overflow(const Type *elem, const Fixed *fixed)
     bool is_integer = fixed->unit == 1.0 && fixed->exponent == 0 && fixed->divisor == 1;
     if (width < 2 || width > 63 || !is_integer || fixed->zero != 0 || fixed->epilogue) return false;
     bool is_unsigned = elem->u.integer.sign == UNSIGNED;
-    int64_t high = (INT64_C(1) << (width - !is_unsigned)) - 1;
+    int64_t high = INT64_MAX >> (63 - width + !is_unsigned);
     return fixed->high > high || fixed->low < (is_unsigned ? 0 : -high - 1);
 }
 
@@ -80,7 +80,7 @@ static void wrap_around(OnnxLowering *lw, const Type *elem, Fixed *fixed)
     uint32_t width = type_width(elem);
     const Type *type = type_with_elem(fixed->value->type, type_i(lw->ctx, width));
     fixed->is_unsigned = elem->u.integer.sign == UNSIGNED;
-    fixed->high = (INT64_C(1) << (width - !fixed->is_unsigned)) - 1;
+    fixed->high = INT64_MAX >> (63 - width + !fixed->is_unsigned);
     fixed->low = fixed->is_unsigned ? 0 : -fixed->high - 1;
     if (type == fixed->value->type) return;
     Generic g;

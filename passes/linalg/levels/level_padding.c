@@ -75,8 +75,10 @@ static const Attr *constant_integers(const Value *tensor)
  * wrap. */
 static bool negation_fits(const Attr *weights, const Type *product, const Type *sum)
 {
-    if (product == sum) return true;
-    int64_t least = -((int64_t)1 << (type_width(product) - 1));
+    uint32_t width = type_width(product);
+    if (product == sum || width > 64) return true;
+    if (width == 0) return false;
+    int64_t least = -(INT64_MAX >> (64 - width)) - 1;
     for (int64_t i = 0, count = dense_count(weights); i < count; i++)
         if (dense_i64(weights, i) <= least) return false;
     return true;
