@@ -126,7 +126,7 @@ static void add_images(const Op *design, int64_t clock, StrBuf *out)
     strbuf_printf(out, "A frame is %lld images", (long long)attr_int_value(images));
     if (cycles > 0)
         strbuf_printf(out, ": %.1f images/s",
-                      (double)(attr_int_value(images) * clock) * 1000000 / (double)cycles);
+                      (double)attr_int_value(images) * (double)clock * 1000000 / (double)cycles);
     strbuf_add_char(out, '\n');
 }
 

@@ -47,7 +47,7 @@ static bool is_scalar(const Type *type)
 }
 
 /* Bits and words that are counted of streams and arrays stay in an int64_t. */
-enum { MOST_LANES = 1 << 24 };
+enum { MOST_LANES = 1 << 24, MOST_DIMS = 64 };
 #define MOST_ELEMENTS (INT64_C(1) << 48)
 
 static bool is_word(const Type *type)
@@ -142,6 +142,8 @@ static bool verify_array_type(Context *ctx, const Attr *loc, const Attr *const *
             ctx, loc,
             "an array holds scalars or one-dimensional vectors of at most 2^24, but got '%s'",
             type_str(ctx, elem));
+    if (params[1]->u.dense_array.count > MOST_DIMS)
+        return diag_error(ctx, loc, "an array has at most %d dimensions", MOST_DIMS);
     int64_t elements = emithls_lanes(elem);
     for (size_t i = 0; i < params[1]->u.dense_array.count; i++) {
         if (dense_array_i64(params[1], i) < 1)

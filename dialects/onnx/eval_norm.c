@@ -101,7 +101,8 @@ bool onnx_eval_group_norm(const Eval *e)
                 *bias = onnx_eval_input(e, 2);
     const int64_t *dims = onnx_array_dims(x);
     int64_t inner = onnx_dims_product(dims, 2, onnx_array_rank(x));
-    int64_t rows = dims[0] * onnx_int(e->op, "num_groups", 1);
+    int64_t rows; /* where it overflows there are no channels */
+    if (!i64_mul(dims[0], onnx_int(e->op, "num_groups", 1), &rows)) rows = 0;
     int64_t length = rows > 0 ? x->count / rows : 0;
     double epsilon = onnx_float(e->op, "epsilon", 1e-5);
     for (int64_t row = 0; row < rows && length > 0; row++) {

@@ -165,6 +165,13 @@ static bool read_constants(Lowering *lw, MapKernel *k)
             to_sa_is_placed(k->op, i, k->channel))
             operands[count++] = i;
     if (count == 0 || k->reads[operands[0]]) return true;
+    for (uint32_t i = 0; i < count; i++) {
+        const Type *elem = type_elem(op_operand(k->op, operands[i])->type);
+        if (!type_is_integer(elem) || type_width(elem) > 64)
+            return to_sa_refuse(
+                k->op, "has constants of type '%s', which are no integers of at most 64 bits",
+                type_str(lw->ctx, elem));
+    }
     Tensor *map = to_sa_place_constants(lw, k->op, operands, count, &k->extents, k->placed);
     for (uint32_t i = 0; i < count; i++) k->reads[operands[i]] = map;
     return map && add_input(k, map, false);

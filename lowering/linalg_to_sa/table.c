@@ -43,21 +43,25 @@ static bool read_indices(const Numbers *n, const Op *extract, Read *out)
 {
     const Type *type = op_operand(extract, 0)->type;
     *out = (Read){0};
+    if (!type_is_static(type)) return false;
     for (uint32_t i = 1; i < extract->operand_count; i++) {
         const Value *index = op_operand(extract, i);
         const Attr *constant = fold_constant_of(index);
         const Op *op = value_def(index);
-        int64_t step = step_of(type, i - 1);
+        int64_t step = step_of(type, i - 1), extent = type->u.shaped.dims[i - 1];
         if (constant && constant->kind == ATTR_INTEGER) {
-            out->offset += step * attr_int_value(constant);
+            const int64_t at = attr_int_value(constant);
+            if (at < 0 || at >= extent) return false;
+            out->offset += step * at;
         } else if (op && op->def == LINALG(INDEX)) {
-            if (attr_int_value(op_attr(op, "dim")) != n->channel_loop || out->channel_step)
+            if (attr_int_value(op_attr(op, "dim")) != n->channel_loop || out->channel_step ||
+                extent < (int64_t)n->channels)
                 return false;
             out->channel_step = step;
         } else if (is_cast(op) && !out->cast) {
             out->cast = op;
             out->step = step;
-            out->length = (size_t)type->u.shaped.dims[i - 1];
+            out->length = (size_t)extent;
         } else {
             return false;
         }
