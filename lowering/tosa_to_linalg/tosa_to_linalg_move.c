@@ -47,13 +47,26 @@ bool tosa_lower_reverse(Lower *l)
     return true;
 }
 
+/* Whether that many repetitions of dimension i make the result's; -1, unknown, is upstream's. Where
+ * they do not, what upstream builds does not verify. */
+static bool repeats(const Type *from, const Type *to, uint32_t i, int64_t multiple)
+{
+    int64_t extent;
+    if (multiple == -1) return !is_dynamic(from, i);
+    if (multiple < 1 || is_dynamic(from, i) || is_dynamic(to, i)) return multiple >= 1;
+    return i64_mul(extent_of(from, i), multiple, &extent) && extent == extent_of(to, i);
+}
+
 /* Each dimension gets one of its repetitions in front, which a reshape joins with it. */
 bool tosa_lower_tile(Lower *l)
 {
     Value *input = op_operand(l->op, 0), *joined;
     const Type *from = input->type, *to = result_type(l->op);
     IntList multiples = tosa_build_list_attr(l->op, "multiples");
-    if (!tosa_lower_all_ranked(l->op) || multiples.len != rank_of(from)) {
+    bool ok = tosa_lower_all_ranked(l->op) && multiples.len == rank_of(from) &&
+              rank_of(to) == rank_of(from);
+    for (uint32_t i = 0; ok && i < multiples.len; i++) ok = repeats(from, to, i, multiples.data[i]);
+    if (!ok) {
         vec_free(&multiples);
         return false;
     }
