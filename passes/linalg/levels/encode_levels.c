@@ -167,8 +167,10 @@ static Levels move_levels(const Encoding *e, const Op *op)
     Levels levels = levels_of(e, op_operand(op, 0));
     if (!levels || !is_wide_tensor(op_result(op, 0)->type)) return LEVELS_NONE;
     if (op->def == TENSOR(PAD)) return pad_levels(e, op, levels);
-    bool fits = op->def != TENSOR(INSERT_SLICE) || is_empty(op_operand(op, 1)) ||
-                levels_of(e, op_operand(op, 1)) == levels;
+    if (op->def != TENSOR(INSERT_SLICE)) return levels;
+    bool fits = is_empty(op_operand(op, 1)) /* of zeros */
+                    ? levels == LEVELS_BINARY || level_slices_fill(op)
+                    : levels_of(e, op_operand(op, 1)) == levels;
     return fits ? levels : LEVELS_NONE;
 }
 

@@ -14,4 +14,9 @@ bool level_padding_fits(Arena *arena, const Op *pad);
  * the weights are still integers. */
 void level_padding_correct(Arena *arena, const Op *pad);
 
+/* Whether the slices that are put into a tensor.empty write all of it: that of `first`, and of the
+ * insertions of which each takes the tensor of the one before. False also: it cannot be told
+ * (level_slices.c). */
+bool level_slices_fill(const Op *first);
+
 #endif
