@@ -58,6 +58,12 @@ static inline int64_t i64_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* floor(a * b / c) for natural a and b and a positive c, where a * c and the result fit. */
+static inline int64_t i64_mul_div(int64_t a, int64_t b, int64_t c)
+{
+    return a * (b / c) + a * (b % c) / c;
+}
+
 /* The least signed number of so many bits, 1 to 64. */
 static inline int64_t i64_least(uint32_t bits)
 {

@@ -25,20 +25,15 @@ typedef struct DmaPort {
 
 static bool describe_port(Op *top, uint32_t index, DmaPort *out)
 {
-    const Attr *attrs = op_attr(top, DFG_ATTR_PORT_ATTRS)->u.array.items[index];
-    const Attr *frame = attr_dict_get_c(attrs, EMITHLS_ATTR_FRAME);
     Value *stream = region_entry(op_region(top, 0))->args[index];
-    int64_t elements;
-    if (!type_is_a(stream->type, &emithls_type_stream) || !frame || frame->kind != ATTR_TYPE ||
-        frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
-        !type_element_count(frame->u.type_value, &elements))
-        return op_error(top, "argument %u must be a stream with emithls.frame", index);
+    int64_t words;
+    if (!port_process_words(top, index, &words)) return false;
     const Type *word = emithls_stream_word(stream->type);
     int64_t lanes = emithls_lanes(word);
     *out = (DmaPort){.top = top,
                      .stream = stream,
                      .name = op_attr(top, EMITHLS_ATTR_ARG_NAMES)->u.array.items[index]->u.string,
-                     .words = elements / lanes,
+                     .words = words,
                      .bits = emithls_beat_bits(emithls_scalar(word), lanes)};
     if (out->bits <= EMITHLS_MAX_BEAT_BITS) return true;
     op_error(top, "argument %u has words of %s, which take %lld bits of a DMA's %d", index,

@@ -94,13 +94,9 @@ static const Type *memory_type(const MemoryPort *port)
 static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
 {
     const Attr *attrs = op_attr(top, DFG_ATTR_PORT_ATTRS)->u.array.items[index];
-    const Attr *frame = attr_dict_get_c(attrs, EMITHLS_ATTR_FRAME);
     Value *stream = region_entry(op_region(top, 0))->args[index];
-    int64_t elements;
-    if (!type_is_a(stream->type, &emithls_type_stream) || !frame || frame->kind != ATTR_TYPE ||
-        frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
-        !type_element_count(frame->u.type_value, &elements))
-        return op_error(top, "argument %u must be a stream with emithls.frame", index);
+    int64_t words;
+    if (!port_process_words(top, index, &words)) return false;
     if (attr_dict_get_c(attrs, EMITHLS_ATTR_BEAT))
         return op_error(top, "argument %u is the stream of a DMA already", index);
     const Type *word = emithls_stream_word(stream->type);
@@ -115,7 +111,7 @@ static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
     PortSlot slot;
     if (!port_process_slot(word, &slot))
         return op_error(top, "argument %u has elements of more than %d bits", index, MAX_ELEM);
-    out->words = elements / out->lanes;
+    out->words = words;
     choose_bus(out, &slot);
     return true;
 }

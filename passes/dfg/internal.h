@@ -121,6 +121,8 @@ bool port_process_takes_memory(const PortPlaces *places) MUST_CHECK;
 Op *port_process_call_to(Op *top, const Op *func);
 /* Whether the calls that take a stream read it. */
 bool port_process_is_read(const Value *stream);
+/* Words of a frame (emithls.frame) of the stream that argument `index` is. False: diagnosed. */
+bool port_process_words(const Op *top, uint32_t index, int64_t *words) MUST_CHECK;
 /* trips: iterations, each of which moves so many lanes. */
 const Attr *port_process_report(Context *ctx, const char *class, int64_t trips, int64_t lanes);
 /* A function of two arguments, before `place` in the module and beside the port's process on a die;

@@ -24,6 +24,24 @@ bool port_process_is_read(const Value *stream)
     return false;
 }
 
+bool port_process_words(const Op *top, uint32_t index, int64_t *words)
+{
+    const Attr *attrs = op_attr(top, DFG_ATTR_PORT_ATTRS)->u.array.items[index];
+    const Attr *frame = attr_dict_get_c(attrs, EMITHLS_ATTR_FRAME);
+    const Type *type = region_entry(op_region(top, 0))->args[index]->type;
+    int64_t elements;
+    if (!type_is_a(type, &emithls_type_stream) || !frame || frame->kind != ATTR_TYPE ||
+        frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
+        !type_element_count(frame->u.type_value, &elements))
+        return op_error(top, "argument %u must be a stream with emithls.frame", index);
+    const int64_t lanes = emithls_lanes(emithls_stream_word(type));
+    *words = elements / lanes;
+    return (*words > 0 && elements % lanes == 0) ||
+           op_error(top,
+                    "argument %u carries words of %lld elements, which do not make a frame of %lld",
+                    index, (long long)lanes, (long long)elements);
+}
+
 bool port_process_is_copied(const Attr *port)
 {
     const Attr *link = attr_dict_get_c(port, SYS_ATTR_LINK);

@@ -16,9 +16,9 @@ static uint64_t next_random(uint64_t *state)
 static int64_t port_turn(const HlsSim *sim, TimedProcess *p, int64_t start)
 {
     bool is_paced = p->model->is_source && sim->options.input_interval > 0;
-    int64_t regular = is_paced
-                          ? p->words * sim->options.input_interval / p->model->loops.data[0].trips
-                          : p->words * HLS_FULL_RATE / p->rate;
+    int64_t regular =
+        is_paced ? i64_mul_div(p->words, sim->options.input_interval, p->model->loops.data[0].trips)
+                 : p->words * HLS_FULL_RATE / p->rate;
     p->words++;
     if (!sim->options.is_random) return regular > start ? regular : start;
     while ((int64_t)(next_random(&p->random) % HLS_FULL_RATE) >= p->rate) start++;

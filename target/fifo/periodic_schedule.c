@@ -472,7 +472,7 @@ bool fifo_periodic_start(PeriodicSchedule *sched, int64_t interval, const int64_
         for (uint32_t tick = r->begin; tick < r->end; tick++) {
             Tick *t = &sched->ticks[tick];
             time += tick > r->begin ? t->gap : 0;
-            if (r->is_source) time = (int64_t)(tick - r->begin) * interval / (r->end - r->begin);
+            if (r->is_source) time = i64_mul_div(tick - r->begin, interval, r->end - r->begin);
             t->time = time;
         }
     }
