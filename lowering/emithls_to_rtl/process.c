@@ -102,6 +102,7 @@ static void build_module(RtlProcess *p, RtlLibrary *library, Builder *b, RtlModu
 /* What runs once comes first, so that no register has to know which frame it is. */
 static bool check_steps(const HlsProcess *p)
 {
+    enum { MOST_STAGES = 1 << 16 };
     bool has_frame = false;
     if (p->loops.len == 0) return op_error(p->func, "cannot become hardware: it does nothing");
     for (size_t i = 0; i < p->loops.len; i++) {
@@ -113,6 +114,10 @@ static bool check_steps(const HlsProcess *p)
         has_frame |= !loop->is_once;
         if (loop->op && !op_attr(loop->op, EMITHLS_ATTR_II))
             return op_error(loop->op, "cannot become hardware: it is not pipelined");
+        if (loop->depth > MOST_STAGES)
+            return op_error(loop->op ? loop->op : loop->first,
+                            "cannot become hardware: its pipeline has %lld stages, more than %d",
+                            (long long)loop->depth, MOST_STAGES);
     }
     return true;
 }
