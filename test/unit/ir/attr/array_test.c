@@ -116,6 +116,19 @@ static void some_types_have_no_array(void **state)
     assert_null(array_new(type_i(ctx, 65)));
     assert_null(array_new(type_float(ctx, TYPE_F80)));
     assert_null(array_new(type_tensor(type_i(ctx, 8), &dim, 1, NULL)));
+    assert_null(array_try_new(type_tensor(type_i(ctx, 8), &dim, 1, NULL), INT64_MAX));
+}
+
+static void arrays_have_at_most_so_many_elements(void **state)
+{
+    int64_t dim = 5, large = ARRAY_MAX_BYTES / 8 + 1;
+    const Type *five = type_tensor(type_i(*state, 64), &dim, 1, NULL);
+    assert_null(array_try_new(five, 4));
+    assert_null(array_try_new(type_tensor(type_i(*state, 64), &large, 1, NULL), INT64_MAX));
+    Array *array = array_try_new(five, 5);
+    assert_non_null(array);
+    for (int64_t i = 0; i < 5; i++) assert_int_equal(array_get_i64(array, i), 0);
+    array_unref(array);
 }
 
 static void a_shared_array_is_copied_before_it_changes(void **state)
@@ -137,6 +150,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(other_roundings_give_both_neighbours, setup, teardown),
         cmocka_unit_test_setup_teardown(attributes_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(some_types_have_no_array, setup, teardown),
+        cmocka_unit_test_setup_teardown(arrays_have_at_most_so_many_elements, setup, teardown),
         cmocka_unit_test_setup_teardown(a_shared_array_is_copied_before_it_changes, setup,
                                         teardown),
     };

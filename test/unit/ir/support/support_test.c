@@ -281,6 +281,18 @@ static void logarithms_round_up(void **state)
     assert_int_equal(i64_log2_up(INT64_MIN), 0);
 }
 
+/* The first products take 65 bits, those of the loop fewer than 16. */
+static void products_are_divided_exactly(void **state)
+{
+    (void)state;
+    assert_int_equal(i64_mul_div(131071, INT64_C(1) << 48, 131072),
+                     (INT64_C(1) << 48) - (INT64_C(1) << 31));
+    assert_int_equal(i64_mul_div(12, INT64_MAX, 12), INT64_MAX);
+    for (int64_t a = 0; a < 30; a++)
+        for (int64_t b = 0; b < 30; b++)
+            for (int64_t c = 1; c < 30; c++) assert_int_equal(i64_mul_div(a, b, c), a * b / c);
+}
+
 static void common_divisors_are_greatest(void **state)
 {
     (void)state;
@@ -408,6 +420,7 @@ int main(void)
         cmocka_unit_test(checked_arithmetic_reports_overflow),
         cmocka_unit_test(divisions_round_as_named),
         cmocka_unit_test(logarithms_round_up),
+        cmocka_unit_test(products_are_divided_exactly),
         cmocka_unit_test(common_divisors_are_greatest),
         cmocka_unit_test(reasons_are_false),
     };
