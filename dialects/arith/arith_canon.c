@@ -197,7 +197,7 @@ static bool mul_without_high(Rewriter *rw, Op *op, void *user)
     return without_second_result(rw, op, ARITH(MULI));
 }
 
-/* mulsi_extended(x, 1) -> x, extsi(x < 0) */
+/* mulsi_extended(x, 1) -> x, extsi(x < 0); an index is what index_cast extends to */
 static bool mul_signed_by_one(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
@@ -207,7 +207,8 @@ static bool mul_signed_by_one(Rewriter *rw, Op *op, void *user)
         return false;
     Value *zero = arith_constant(&rw->b, const_zero(x->type));
     Value *negative = arith_cmpi(&rw->b, CMPI_SLT, x, zero);
-    Value *values[] = {x, build_unary(&rw->b, ARITH(EXTSI), x->type, negative)};
+    const OpDef *extend = type_elem(x->type)->kind == TYPE_INDEX ? ARITH(INDEX_CAST) : ARITH(EXTSI);
+    Value *values[] = {x, build_unary(&rw->b, extend, x->type, negative)};
     rewriter_replace(rw, op, values, 2);
     return true;
 }
