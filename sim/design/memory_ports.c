@@ -93,6 +93,9 @@ bool design_is_delayed(const HlsMemory *m, const Op *load, int64_t *distance)
 {
     const AffineExpr *place = place_of(load);
     if (!m->is_register || !place || !is_delay_line(m->array)) return false;
+    if (affine_is_const(place) &&
+        (place->value < 0 || place->value >= emithls_array_dim(m->array->type, 0)))
+        return false;
     *distance = affine_is_const(place) ? place->value + 1 : 1;
     return true;
 }

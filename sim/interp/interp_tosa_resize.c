@@ -26,7 +26,7 @@ static bool read_axis(const Op *op, const Array *in, uint32_t d, InterpResizeAxi
     bool ok = axis->numerator > 0 && axis->numerator <= INT32_MAX && axis->denominator > 0 &&
               axis->in > 0 && i64_mul(axis->in - 1, axis->numerator, &span) &&
               i64_add(span, axis->border, &span) && axis->offset > INT64_MIN &&
-              i64_add(span, -axis->offset, &span) && span >= 0;
+              i64_add(span, -axis->offset, &span) && span >= 0 && span < INT64_MAX;
     axis->out = ok ? span / axis->denominator + 1 : 0;
     return ok || op_error(op, "has a scale, an offset or a border without a result");
 }
