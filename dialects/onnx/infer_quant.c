@@ -119,7 +119,9 @@ static bool check_params(const Op *op, StrBuf *why)
 /* Integers, of which i1 is none but a truth value, or floats of 8 bits. */
 static bool check_quantized_elem(const Type *elem, const char *name, StrBuf *why)
 {
-    bool is_integer = type_is_integer(elem) && type_width(elem) > 1 && type_width(elem) <= 64;
+    bool is_unsigned = type_is_integer(elem) && elem->u.integer.sign == UNSIGNED;
+    bool is_integer =
+        type_is_integer(elem) && type_width(elem) > !is_unsigned && type_width(elem) <= 64;
     if (is_integer || (type_is_float(elem) && type_width(elem) == 8)) return true;
     return onnx_why(why, "'%s' must be a tensor of integer elements", name);
 }
