@@ -74,8 +74,10 @@ static void run_function(const Op *func, uint64_t *state)
     errors = diag_error_count(func->ctx) - errors;
     fuzz_check(!ok || errors == (interp ? 0 : 1), "not one diagnostic for what cannot be run",
                STR(""));
-    if (interp) interp_limit_arrays(interp, MOST_MADE);
-    if (interp) run_twice(interp, func, inputs);
+    if (interp) {
+        interp_limit_arrays(interp, MOST_MADE);
+        run_twice(interp, func, inputs);
+    }
     interp_free(interp);
     drop(inputs, count);
     free(inputs);

@@ -118,7 +118,6 @@ static bool eval_rescale(Interp *interp, const InterpStep *step, Array **inputs,
     const Array *in = inputs[0];
     bool per_channel = attr_is_true(op_attr(op, "per_channel"));
     int64_t channels = per_channel && rank_of(in) > 0 ? dims_of(in)[rank_of(in) - 1] : 1;
-    (void)interp;
     results[0] =
         interp_new_array(interp, op, type_with_elem(in->type, type_elem(op_result(op, 0)->type)));
     if (!results[0]) return false;
@@ -141,7 +140,6 @@ static bool eval_table(Interp *interp, const InterpStep *step, Array **inputs, A
 {
     const Array *in = inputs[0], *table = inputs[1];
     bool is_byte = type_width(in->elem) == 8;
-    (void)interp;
     if (type_is_float(in->elem) || (!is_byte && type_width(in->elem) != 16) ||
         table->count != (is_byte ? 256 : 513))
         return interp_step_unsupported(step->op, "a table has 256 elements for i8, 513 for i16");
@@ -250,7 +248,6 @@ static bool eval_reverse(Interp *interp, const InterpStep *step, Array **inputs,
 {
     const Array *in = inputs[0];
     InterpAxis axis = axis_of(step, in);
-    (void)interp;
     results[0] = interp_new_array(interp, step->op, in->type);
     if (!results[0]) return false;
     for (int64_t o = 0; o < axis.outer; o++)
@@ -406,7 +403,6 @@ static bool eval_gather(Interp *interp, const InterpStep *step, Array **inputs, 
     const Array *values = inputs[0], *indices = inputs[1];
     int64_t batch = dims_of(values)[0], rows = dims_of(values)[1], size = dims_of(values)[2], at;
     int64_t count = dims_of(indices)[1], dims[] = {batch, count, size};
-    (void)interp;
     results[0] = interp_new_array(interp, step->op, type_with_shape(values->type, dims, 3));
     if (!results[0]) return false;
     for (int64_t n = 0; n < batch; n++)

@@ -100,7 +100,6 @@ bool interp_tosa_eval_resize(Interp *interp, const InterpStep *step, Array **inp
     const Array *in = inputs[0];
     bool nearest = str_eq_c(op_attr(op, "mode")->u.string, "NEAREST_NEIGHBOR");
     InterpResizeAxis y, x;
-    (void)interp;
     if (!read_axis(op, in, 0, &y) || !read_axis(op, in, 1, &x)) return false;
     int64_t dims[] = {dims_of(in)[0], y.out, x.out, dims_of(in)[3]}, to = 0;
     results[0] =

@@ -200,7 +200,6 @@ static bool eval_fully_connected(Interp *interp, const InterpStep *step, Array *
     const Array *in = inputs[0], *weight = inputs[1];
     const Attr *quant = op_attr(step->op, "quantization_info");
     int64_t depth = dims_of(in)[1], dims[] = {dims_of(in)[0], dims_of(weight)[0]};
-    (void)interp;
     results[0] = interp_new_array(
         interp, step->op, type_tensor(type_elem(op_result(step->op, 0)->type), dims, 2, NULL));
     if (!results[0]) return false;
@@ -221,7 +220,6 @@ static bool eval_matmul(Interp *interp, const InterpStep *step, Array **inputs, 
     const Array *a = inputs[0], *b = inputs[1];
     const Attr *quant = op_attr(step->op, "quantization_info");
     int64_t depth = dims_of(a)[2], dims[] = {dims_of(a)[0], dims_of(a)[1], dims_of(b)[2]};
-    (void)interp;
     if (dims_of(b)[0] != dims[0] || dims_of(b)[1] != depth)
         return op_error(step->op, "has factors whose shapes do not fit");
     results[0] = interp_new_array(

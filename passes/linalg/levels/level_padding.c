@@ -78,7 +78,7 @@ static bool negation_fits(const Attr *weights, const Type *product, const Type *
     uint32_t width = type_width(product);
     if (product == sum || width > 64) return true;
     if (width == 0) return false;
-    int64_t least = -(INT64_MAX >> (64 - width)) - 1;
+    int64_t least = i64_least(width);
     for (int64_t i = 0, count = dense_count(weights); i < count; i++)
         if (dense_i64(weights, i) <= least) return false;
     return true;

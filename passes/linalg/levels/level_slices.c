@@ -33,15 +33,16 @@ static bool read_slice(const Op *insert, const Type *type, Slice *out)
 static int64_t mark(const Slice *s, const Type *type, bool *seen)
 {
     int64_t at[KERNEL_MAX_LOOPS] = {0}, count = 0;
-    for (uint32_t d = 0;;) {
+    uint32_t d;
+    do {
         int64_t index = 0;
         for (uint32_t i = 0; i < type->u.shaped.rank; i++)
             index = index * type->u.shaped.dims[i] + s->offset[i] + at[i] * s->stride[i];
         count += !seen[index];
         seen[index] = true;
         for (d = type->u.shaped.rank; d > 0 && ++at[d - 1] == s->size[d - 1]; d--) at[d - 1] = 0;
-        if (d == 0) return count;
-    }
+    } while (d > 0);
+    return count;
 }
 
 bool level_slices_fill(const Op *first)
@@ -53,9 +54,9 @@ bool level_slices_fill(const Op *first)
     bool *seen = xcalloc((size_t)count + 1, sizeof *seen);
     bool is_known = true;
     for (const Op *op = first; op;) {
+        const Value *result = op_result(op, 0);
         is_known = is_known && read_slice(op, type, &slice);
         if (is_known) marked += mark(&slice, type, seen);
-        const Value *result = op_result(op, 0);
         const Use *use = value_has_one_use(result) ? result->uses : NULL;
         bool goes_on = use && use->owner->def == TENSOR(INSERT_SLICE) && use_index(use) == 1;
         op = goes_on ? use->owner : NULL;
