@@ -65,9 +65,11 @@ static bool is_held_with_loaded_weights(const Op *module, const CompileOptions *
                                         const DeviceTarget *target)
 {
     CompileOptions loading = *options;
-    const StageOptions stage = {.compile = &loading, .search = &options->search, .target = target};
+    SearchOptions search = options->search;
+    const StageOptions stage = {.compile = &loading, .search = &search, .target = target};
     DiagHold messages;
     loading.loads_weights = true;
+    if (search.time_limit > 0) search.time_limit = 1;
     Op *copy = op_clone(module, NULL);
     diag_hold_begin(&messages, module->ctx);
     bool ok = driver_run_stages(copy, STAGE_CHOOSE, &stage, NULL);

@@ -25,7 +25,7 @@ const DriverOption driver_search_options[] = {
      "Frames per second, with least resources; with --objective=pipeline-latency the fewest that "
      "a design may give"},
     {"time-limit", DRIVER_NUMBER, SEARCH_FIELD(time_limit), "seconds",
-     "Search that long; without, the answer does not depend on the machine"},
+     "Search no longer in all; without, the answer does not depend on the machine"},
     {"dump-lp", DRIVER_TEXT, SEARCH_FIELD(dump_lp), "file.lp|file.mps",
      "Write the search as a 0-1 program, for other solvers"},
     {"reserve-bram", DRIVER_NUMBER, SEARCH_FIELD(reserved_bram), "n",

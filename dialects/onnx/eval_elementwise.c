@@ -181,12 +181,11 @@ static double binary(const Op *op, double a, double b, bool is_fmod)
     }
 }
 
-/* Of integers, modulo 2^64; a negative exponent leaves only powers of 1 and -1. */
-static int64_t int_power(int64_t base, int64_t exponent, bool is_unsigned)
+/* Of integers, modulo 2^64; of reciprocals only those of 1 and -1 are not 0. */
+static int64_t int_power(int64_t base, int64_t exponent, bool is_unsigned, bool inverts)
 {
     uint64_t power = 1, square = (uint64_t)base;
-    if (!is_unsigned && exponent < 0)
-        return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
+    if (inverts) return base == 1 ? 1 : base == -1 && !is_unsigned ? (exponent % 2 ? -1 : 1) : 0;
     for (uint64_t rest = (uint64_t)exponent; rest > 0; rest /= 2, square *= square)
         if (rest % 2) power *= square;
     return (int64_t)power;
@@ -205,7 +204,9 @@ static int64_t modulo(int64_t a, int64_t b, bool is_unsigned, bool is_fmod)
     return wrong_sign && !is_fmod ? rest + b : rest;
 }
 
-static int64_t binary_int(const Op *op, int64_t a, int64_t b, bool is_unsigned, bool is_fmod)
+/* inverts: b is a negative exponent. */
+static int64_t binary_int(const Op *op, int64_t a, int64_t b, bool is_unsigned, bool is_fmod,
+                          bool inverts)
 {
     switch (op->def - onnx_ops) {
     case ONNX_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -214,14 +215,13 @@ static int64_t binary_int(const Op *op, int64_t a, int64_t b, bool is_unsigned, 
     case ONNX_DIV: return divide(a, b, is_unsigned);
     case ONNX_MOD: return modulo(a, b, is_unsigned, is_fmod);
     case ONNX_PRELU: return a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a;
-    default: return int_power(a, b, is_unsigned);
+    default: return int_power(a, b, is_unsigned, inverts);
     }
 }
 
-static bool divides_by_zero(const Op *op, int64_t a, int64_t b, bool is_unsigned)
+static bool divides_by_zero(const Op *op, int64_t a, int64_t b, bool inverts)
 {
-    if (IS(op, POW)) return a == 0 && b < 0 && !is_unsigned;
-    return (IS(op, DIV) || IS(op, MOD)) && b == 0;
+    return inverts ? a == 0 : (IS(op, DIV) || IS(op, MOD)) && b == 0;
 }
 
 bool onnx_eval_binary(const Eval *e)
@@ -243,9 +243,10 @@ bool onnx_eval_binary(const Eval *e)
             continue;
         }
         int64_t left = array_get_i64(a, at_a), right = array_get_i64(b, at_b);
-        if (divides_by_zero(e->op, left, right, is_unsigned))
+        bool inverts = IS(e->op, POW) && right < 0 && b->kind != ARRAY_U64;
+        if (divides_by_zero(e->op, left, right, inverts))
             return onnx_why(e->why, "divides an integer by zero");
-        array_set_i64(y, i, binary_int(e->op, left, right, is_unsigned, is_fmod));
+        array_set_i64(y, i, binary_int(e->op, left, right, is_unsigned, is_fmod, inverts));
     }
     return true;
 }

@@ -230,25 +230,50 @@ static Value *float_binary(Builder *b, const Op *node, Value *x, Value *y)
     }
 }
 
-/* Whether the exponent is one number that has no sign bit. */
+/* Whether the exponent is one number, not negative, that a signed integer of the type holds. */
 static bool is_small_exponent(const Op *node, const Type *type)
 {
     double number;
     const Attr *value = onnx_constant(op_operand(node, 1));
-    return value && onnx_dense_uniform(value, &number) &&
+    return value && onnx_dense_uniform(value, &number) && number >= 0 &&
            number < onnx_exact_pow2((int)type_width(type) - 1);
 }
 
 /* math.ipowi has signed exponents, so those of unsigned integers are halved:
  * x^y = (x^(y / 2))^2 * (y odd ? x : 1). */
-static Value *int_power(Builder *b, const Op *node, Value *x, Value *y, bool is_unsigned)
+static Value *unsigned_power(Builder *b, Value *x, Value *y)
 {
-    if (x->type != y->type) return NULL;
-    if (!is_unsigned || is_small_exponent(node, y->type)) return binary(b, MATH(IPOWI), x, y);
     Value *one = lower_build_number(b, x->type, 1.0), *zero = lower_build_number(b, x->type, 0.0);
     Value *root = binary(b, MATH(IPOWI), x, binary(b, ARITH(SHRUI), y, one));
     Value *odd = arith_cmpi(b, CMPI_NE, binary(b, ARITH(ANDI), y, one), zero);
     return binary(b, ARITH(MULI), binary(b, ARITH(MULI), root, root), arith_select(b, odd, x, one));
+}
+
+/* The largest base is no -1, so its reciprocals are 0. */
+static Value *signed_power_of_unsigned(Builder *b, Value *x, Value *y)
+{
+    Value *zero = lower_build_number(b, x->type, 0.0);
+    Value *is_negative = arith_cmpi(b, CMPI_SLT, y, zero);
+    Value *is_largest = arith_cmpi(b, CMPI_EQ, x, lower_build_number(b, x->type, -1.0));
+    return arith_select(b, binary(b, ARITH(ANDI), is_negative, is_largest), zero,
+                        binary(b, MATH(IPOWI), x, y));
+}
+
+/* Of integers of any two types, modulo the width of the base; the wider of both while it is computed,
+ * but for small exponents. */
+static Value *int_power(Builder *b, const Op *node, Value *x, Value *y, bool x_unsigned)
+{
+    const Type *type = x->type, *other = y->type;
+    bool y_unsigned = lower_is_unsigned_elem(op_operand(node, 1)->type);
+    if (is_small_exponent(node, type))
+        return binary(b, MATH(IPOWI), x, lower_build_resize(b, y, type));
+    const Type *wide = type_width(other) > type_width(type) ? other : type;
+    x = lower_build_extend(b, x, wide, x_unsigned);
+    y = lower_build_extend(b, y, wide, y_unsigned);
+    Value *power = y_unsigned && wide == other                 ? unsigned_power(b, x, y)
+                   : x_unsigned && !y_unsigned && wide == type ? signed_power_of_unsigned(b, x, y)
+                                                               : binary(b, MATH(IPOWI), x, y);
+    return lower_build_resize(b, power, type);
 }
 
 static Value *int_binary(Builder *b, const Op *node, Value *x, Value *y, bool is_unsigned)
