@@ -139,10 +139,40 @@ OpTiming latency_sum(int64_t bits)
     return chain(bits);
 }
 
+/* Counts of neighbouring fields are added, the fields doubling. */
+static int64_t count_delay(int64_t bits)
+{
+    return i64_log2_up(bits) * (CARRY + CARRY_BIT * i64_log2_up(bits));
+}
+
+/* Squares and products behind each other. */
+static OpTiming power_timing(const Op *op)
+{
+    int64_t bits = type_width(type_elem(op_operand(op, 0)->type)), depth = product_power_depth(op);
+    int64_t dsp = product_dsp(bits, bits);
+    if (depth == 0) return (OpTiming){0, LUT};
+    return (OpTiming){depth * (DSP_STAGES + i64_log2_up(dsp)), DSP_OUT};
+}
+
+/* Ops that are written out as several (lowering/dfg_to_emithls/expand_scalar.c). */
+static OpTiming written_timing(const Op *op)
+{
+    int64_t bits = type_width(type_elem(op_operand(op, 0)->type));
+    switch (op->def - math_ops) {
+    case MATH_ABSI: return (OpTiming){0, chain(bits).delay + LUT};
+    case MATH_CTPOP: return (OpTiming){0, count_delay(bits)};
+    case MATH_CTTZ: return (OpTiming){0, chain(bits).delay + LUT + count_delay(bits)};
+    case MATH_CTLZ: return (OpTiming){0, LUT * (1 + i64_log2_up(bits) / 2) + count_delay(bits)};
+    case MATH_IPOWI: return power_timing(op);
+    default: return (OpTiming){0, 0};
+    }
+}
+
 /* Bits of the operand, not of the result: comparisons give one. */
 static OpTiming integer_timing(const Op *op, Clock clock)
 {
     int64_t bits = type_width(type_elem(op_operand(op, 0)->type));
+    if (op->def->dialect == &math_dialect) return written_timing(op);
     switch (op->def - arith_ops) {
     case ARITH_ADDI:
     case ARITH_SUBI:

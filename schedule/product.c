@@ -106,3 +106,29 @@ int64_t product_luts_of(const Op *op)
     int64_t digits = constant_digits(op);
     return digits >= 0 ? i64_max(digits - 1, 0) * (a + b) : product_luts(a, b);
 }
+
+/* The exponent of math.ipowi if it is a constant above 0, else 0. */
+static uint64_t constant_exponent(const Op *op)
+{
+    const Op *def = value_def(op_operand(op, 1));
+    if (!def || def->def != ARITH(CONSTANT) || type_width(op_operand(op, 1)->type) > 64) return 0;
+    return (uint64_t)i64_max(attr_int_value(op_attr(def, "value")), 0);
+}
+
+int64_t product_power_count(const Op *op)
+{
+    uint64_t exponent = constant_exponent(op);
+    int64_t ones = 0;
+    for (uint64_t rest = exponent; rest; rest >>= 1) ones += (int64_t)(rest & 1);
+    if (exponent > 0) return product_power_depth(op) - (ones > 1) + ones - 1;
+    return 2 * i64_max((int64_t)type_width(op_result(op, 0)->type) - 2, 0);
+}
+
+int64_t product_power_depth(const Op *op)
+{
+    uint64_t exponent = constant_exponent(op);
+    int64_t squares = 0;
+    for (uint64_t rest = exponent; rest > 1; rest >>= 1) squares++;
+    if (exponent > 0) return squares + (exponent & (exponent - 1) ? 1 : 0);
+    return i64_max((int64_t)type_width(op_result(op, 0)->type) - 1, 0);
+}

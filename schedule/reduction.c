@@ -39,8 +39,10 @@ static int64_t op_latency(const Op *op)
     if (is_float) return float_latency(op);
     if (op->def == ARITH(MULI))
         return type_width(op_result(op, 0)->type) > ONE_DSP ? MULTIPLY_WIDE : MULTIPLY;
+    if (op->def == MATH(IPOWI)) return product_power_depth(op) * MULTIPLY_WIDE;
     if (op->def == ARITH(DIVSI) || op->def == ARITH(DIVUI) || op->def == ARITH(REMSI) ||
-        op->def == ARITH(REMUI))
+        op->def == ARITH(REMUI) || op->def == ARITH(CEILDIVSI) || op->def == ARITH(CEILDIVUI) ||
+        op->def == ARITH(FLOORDIVSI))
         return type_width(op_result(op, 0)->type);
     return 0;
 }

@@ -559,6 +559,11 @@ int64_t product_effective_bits(const Value *value);
 /* Whether the op multiplies by a constant of several signed digits, but few, so that it is built of
  * shifts and additions. */
 bool product_is_sum_of_shifts(const Op *op);
+/* math.ipowi is written out as products of its width: how many, and how many behind each other. A
+ * constant exponent takes a square for each bit and a factor for each that is set; of any other each bit
+ * may be set. */
+int64_t product_power_count(const Op *op);
+int64_t product_power_depth(const Op *op);
 
 /* Latency model: how many registers an operator has inside and how long its signals travel, per op,
  * width and clock. docs/simulation.md has the table; the numbers are typical of HLS operators on

@@ -22,7 +22,34 @@ static int64_t integer_half_luts(const Op *op)
         [ARITH_MAXUI] = 2, [ARITH_MINSI] = 2, [ARITH_MINUI] = 2, [ARITH_SELECT] = 1,
         [ARITH_ANDI] = 1,  [ARITH_ORI] = 1,   [ARITH_XORI] = 1,  [ARITH_ADDUI_EXTENDED] = 2,
     };
-    return op->def->dialect == &arith_dialect ? halves[op->def - arith_ops] : 0;
+    return halves[op->def - arith_ops];
+}
+
+static bool is_word_constant(const Value *value)
+{
+    const Op *def = value_def(value);
+    return def && def->def == ARITH(CONSTANT) && type_is_integer(value->type) &&
+           type_width(value->type) <= 64;
+}
+
+/* LUTs of ops that are written out as several (lowering/dfg_to_emithls/expand_scalar.c): fields that
+ * are counted have two bits of carry chains per bit; a power chooses a factor per bit of an exponent
+ * that is no constant. */
+static int64_t written_luts(const Op *op, bool lut_products)
+{
+    int64_t bits = type_width(op_operand(op, 0)->type), products;
+    switch (op->def - math_ops) {
+    case MATH_ABSI: return bits + bits / 2;
+    case MATH_CTPOP: return 2 * bits;
+    case MATH_CTTZ: return 3 * bits;
+    case MATH_CTLZ: return 2 * bits + bits * i64_log2_up(bits) / 2;
+    case MATH_IPOWI:
+        products = product_power_count(op);
+        return (is_word_constant(op_operand(op, 1)) ? 0 : bits * bits / 2) +
+               (lut_products || product_dsp(bits, bits) == 0 ? products * product_luts(bits, bits)
+                                                             : 0);
+    default: return 0;
+    }
 }
 
 typedef struct FloatRow {
@@ -54,6 +81,10 @@ static const FloatRow *float_row(const Op *op)
 static int64_t cost_scalar_op_dsp(const Op *op)
 {
     if (product_is(op)) return product_dsp_of(op);
+    if (op->def == MATH(IPOWI)) {
+        int64_t bits = type_width(op_operand(op, 0)->type);
+        return product_power_count(op) * product_dsp(bits, bits);
+    }
     bool is_scalar =
         op->def && (op->def->dialect == &arith_dialect || op->def->dialect == &math_dialect);
     return is_scalar && arith_is_about_floats(op) ? float_row(op)->dsp : 0;
@@ -91,16 +122,10 @@ static int64_t right_shift_luts(const Op *op, int64_t bits)
     return luts;
 }
 
-static bool is_word_constant(const Value *value)
-{
-    const Op *def = value_def(value);
-    return def && def->def == ARITH(CONSTANT) && type_is_integer(value->type) &&
-           type_width(value->type) <= 64;
-}
-
 static int64_t integer_luts(const Op *op, bool lut_products)
 {
     int64_t bits = working_bits(op);
+    if (op->def->dialect == &math_dialect) return written_luts(op, lut_products);
     if (product_is(op)) return lut_products || product_dsp_of(op) == 0 ? product_luts_of(op) : 0;
     switch (op->def - arith_ops) {
     case ARITH_DIVSI:
@@ -144,7 +169,7 @@ void cost_scalar_op(const Op *op, int64_t times, bool lut_products, Clock clock,
         sum->ff += times * row->ff * scale;
         return;
     }
-    bool in_luts = product_is(op) && lut_products;
+    bool in_luts = (product_is(op) || op->def == MATH(IPOWI)) && lut_products;
     sum->dsp += in_luts ? 0 : times * cost_scalar_op_dsp(op);
     sum->lut += times * integer_luts(op, lut_products);
     sum->ff += times * integer_ffs(op, in_luts, clock);

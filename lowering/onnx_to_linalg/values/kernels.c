@@ -103,9 +103,11 @@ void generic_broadcast(OnnxLowering *lw, Generic *generic, Value *const *inputs,
         const Type *type = inputs[i]->type;
         uint32_t own = type->u.shaped.rank;
         for (uint32_t d = 0; d < own; d++) {
-            bool is_stretched = type->u.shaped.dims[d] != shape->u.shaped.dims[rank - own + d];
+            bool is_outside = rank + d < own; /* of one element, and of higher rank */
+            bool is_stretched =
+                is_outside || type->u.shaped.dims[d] != shape->u.shaped.dims[rank + d - own];
             index[d] =
-                is_stretched ? affine_const(lw->ctx, 0) : affine_dim(lw->ctx, rank - own + d);
+                is_stretched ? affine_const(lw->ctx, 0) : affine_dim(lw->ctx, rank + d - own);
         }
         generic->input[i] = inputs[i];
         generic->map[i] = map_get(lw->ctx, rank, 0, own, index);

@@ -89,6 +89,30 @@ static void products_of_ops(void **state)
     assert_int_equal(cost_of(WIDE "%c = arith.constant 85 : i32 " MULTIPLY, false).dsp, 1);
 }
 
+/* As many squares and products as the exponent has bits, each of a 32-bit base four slices. */
+static void written_ops(void **state)
+{
+    (void)state;
+    Cost cube = cost_of("%c = arith.constant 3 : i32 %r = math.ipowi %w, %c : i32", false);
+    assert_int_equal(cube.dsp, 2 * product_dsp(32, 32));
+    assert_int_equal(cube.lut, 0);
+    assert_int_equal(cost_of("%c = arith.constant 8 : i8 %r = math.ipowi %a, %c : i8", false).dsp,
+                     3);
+    assert_int_equal(cost_of("%c = arith.constant 7 : i8 %r = math.ipowi %a, %c : i8", false).dsp,
+                     4);
+    assert_int_equal(cost_of("%c = arith.constant 1 : i8 %r = math.ipowi %a, %c : i8", false).dsp,
+                     0);
+    Cost any = cost_of("%r = math.ipowi %a, %b : i8", false);
+    assert_int_equal(any.dsp, 12);
+    assert_int_equal(any.lut,
+                     32); /* seven choices of a factor, and what a negative exponent gives */
+    assert_int_equal(cost_of("%r = math.ipowi %a, %b : i8", true).dsp, 0);
+    assert_int_equal(cost_of("%r = math.absi %w : i32", false).lut, 48);
+    assert_int_equal(cost_of("%r = math.ctpop %w : i32", false).lut, 64);
+    assert_int_equal(cost_of("%r = math.cttz %w : i32", false).lut, 96);
+    assert_int_equal(cost_of("%r = math.ctlz %w : i32", false).lut, 144);
+}
+
 static void float_ops(void **state)
 {
     (void)state;
@@ -105,7 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),    cmocka_unit_test(products_in_luts),
         cmocka_unit_test(integer_ops), cmocka_unit_test(products_of_ops),
-        cmocka_unit_test(float_ops),
+        cmocka_unit_test(written_ops), cmocka_unit_test(float_ops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
