@@ -192,22 +192,43 @@ static bool rounds_up(OtherRounding *rounding, bool is_negative)
     return random_bit(&rounding->state);
 }
 
+/* Whether a number goes to the neighbour on its other side than the nearest one. */
+static bool rounds_to_other(double value, double nearest)
+{
+    if (!other_rounding || !isfinite(nearest) || !(nearest > value || nearest < value))
+        return false;
+    other_rounding->inexact++;
+    return rounds_up(other_rounding, value < 0) != (nearest > value);
+}
+
 static double round_f32(double value)
 {
     double nearest = (double)(float)value;
-    if (!other_rounding || !isfinite(nearest)) return nearest;
-    bool is_above = nearest > value, is_below = nearest < value;
-    if (!is_above && !is_below) return nearest;
-    other_rounding->inexact++;
-    if (rounds_up(other_rounding, value < 0) == is_above) return nearest;
-    return (double)nextafterf((float)nearest, is_below ? INFINITY : -INFINITY);
+    if (!rounds_to_other(value, nearest)) return nearest;
+    return (double)nextafterf((float)nearest, nearest < value ? INFINITY : -INFINITY);
+}
+
+/* To sign and magnitude; the largest number has no neighbour in types without an infinity. */
+static double round_narrow(const Type *elem, double value)
+{
+    int kind = (int)elem->kind;
+    double nearest = float_from_bits(kind, float_to_bits(kind, value));
+    if (!rounds_to_other(value, nearest)) return nearest;
+    uint64_t bits = float_to_bits(kind, nearest), sign = UINT64_C(1) << (type_width(elem) - 1);
+    bool is_up = nearest < value;
+    if (nearest > 0 || nearest < 0)
+        bits = (nearest > 0) == is_up ? bits + 1 : bits - 1;
+    else
+        bits = is_up ? 1 : sign + 1;
+    double other = float_from_bits(kind, bits);
+    return isfinite(other) ? other : nearest;
 }
 
 double array_round(const Type *elem, double value)
 {
     if (elem->kind == TYPE_F64) return value;
     if (elem->kind == TYPE_F32) return round_f32(value);
-    return float_from_bits((int)elem->kind, float_to_bits((int)elem->kind, value));
+    return round_narrow(elem, value);
 }
 
 void array_set_i64(Array *array, int64_t index, int64_t value)

@@ -679,8 +679,8 @@ int64_t array_wrap(const Type *elem, int64_t value);
  * rounds otherwise. */
 double array_round(const Type *elem, double value);
 
-/* What f32 does not hold goes to one of its two neighbours: to any, as the next bits of `state` say, or
- * always to that on one side. `inexact` counts such numbers. Results that differ between such runs are
+/* What a type of at most 32 bits does not hold goes to one of its two neighbours: to any, as the next bits
+ * of `state` say, or always to that on one side. `inexact` counts such numbers. Results that differ between such runs are
  * decided by roundings. */
 typedef enum RoundTo {
     ROUND_TO_ANY,

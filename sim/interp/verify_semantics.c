@@ -333,7 +333,7 @@ static double *own_rounding(const Boundary *boundary, const Npy *result)
     return out;
 }
 
-/* Runs the function with other roundings of f32, unless it has none. */
+/* Runs the function with other roundings of floats of at most 32 bits, unless it has none. */
 static void find_rounding(const Op *func, const RunSignature *s, Interp *interp, uint64_t number,
                           Sample *sample)
 {

@@ -91,6 +91,31 @@ static void other_roundings_give_both_neighbours(void **state)
     assert_true(array_round(f32, 0.1) == above);
 }
 
+static double round_otherwise(const Type *elem, RoundTo to, double value)
+{
+    OtherRounding rounding = {.to = to};
+    array_round_otherwise(&rounding);
+    double rounded = array_round(elem, value);
+    array_round_otherwise(NULL);
+    return rounded;
+}
+
+static void narrow_floats_have_neighbours_too(void **state)
+{
+    const Type *f16 = type_float(*state, TYPE_F16), *bf16 = type_float(*state, TYPE_BF16);
+    const Type *f8 = type_float(*state, TYPE_F8E4M3FN);
+    assert_true(round_otherwise(f16, ROUND_TO_SMALLER, 2049.5) == 2048);
+    assert_true(round_otherwise(f16, ROUND_TO_LARGER, 2049) == 2050);
+    assert_true(round_otherwise(f16, ROUND_FROM_ZERO, -2049) == -2050);
+    assert_true(round_otherwise(f16, ROUND_TO_ZERO, -2049.5) == -2048);
+    assert_true(round_otherwise(f16, ROUND_TO_LARGER, 2048) == 2048);
+    assert_true(round_otherwise(f16, ROUND_TO_LARGER, 1e-10) == 0x1p-24);
+    assert_true(round_otherwise(f16, ROUND_TO_SMALLER, -1e-10) == -0x1p-24);
+    assert_true(round_otherwise(f16, ROUND_TO_LARGER, -0x1p-24 * 0.9) == 0);
+    assert_true(round_otherwise(bf16, ROUND_TO_LARGER, 256.5) == 258);
+    assert_true(round_otherwise(f8, ROUND_TO_LARGER, 450) == 448); /* the largest */
+}
+
 static void attributes_come_back(void **state)
 {
     Context *ctx = *state;
@@ -147,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(integers_wrap_to_their_width, setup, teardown),
         cmocka_unit_test_setup_teardown(floats_round_to_their_format, setup, teardown),
+        cmocka_unit_test_setup_teardown(narrow_floats_have_neighbours_too, setup, teardown),
         cmocka_unit_test_setup_teardown(other_roundings_give_both_neighbours, setup, teardown),
         cmocka_unit_test_setup_teardown(attributes_come_back, setup, teardown),
         cmocka_unit_test_setup_teardown(some_types_have_no_array, setup, teardown),
