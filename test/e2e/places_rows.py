@@ -753,6 +753,29 @@ def type_row(name, kind, function, title="", attrs=None, operands=1, dtype=None,
     add(f"{name}{title}-{kind}", build, name, exact=kind != "float64", places=ALONE)
 
 
+def power(base, exponent):
+    """Of integers, modulo 2^64."""
+    if exponent < 0:
+        return 1 if base == 1 else 1 - 2 * (exponent % 2) if base == -1 else 0
+    return pow(base, exponent, 1 << 64)
+
+
+def add_powers():
+    """An exponent has a type, and a sign, of its own."""
+    powers = np.frompyfunc(lambda a, b: power(int(a), int(b)), 2, 1)
+    for kind in ("int8", "uint8", "int32", "int64", "uint32"):
+        for other in ("int8", "uint8", "int32", "uint32", "int64", "uint64"):
+            def build(g, kind=kind, other=other):
+                bases = numbers(g, kind, (1, 2, 2, 3), -9, 9)
+                exponents = numbers(g, other, (1, 2, 2, 3))
+                for base, exponent in zip(bases, exponents):
+                    base[base == 0] = 1         # which has no reciprocal
+                    exponent.flat[4:8] = [2, 3, 7, 8]
+                return g.op("Pow", [g.feed(bases), g.feed(exponents)],
+                            lambda a, b: (powers(a, b) % (1 << 64)).astype(np.uint64))
+            add(f"Pow-{kind}-{other}", build, "Pow", exact=True, places=ALONE)
+
+
 def add_types():
     for kind in TYPES:
         signed, is_float = not kind.startswith("u"), kind == "float64"
@@ -805,7 +828,6 @@ def add_types():
                      least=-99, most=99)
             type_row("Gemm", kind, lambda a, b: a @ b, shape=(1, 4), least=-99, most=99,
                      constants=[np.arange(8).reshape(4, 2).astype(kind)])
-        # With an exponent that is no constant the C++ of integers grows without bounds.
         if kind == "float64":
             type_row("Pow", kind, np.power, least=0.5, most=9, operands=2, second=(0.5, 3))
         if kind in ("int32", "int64"):
@@ -837,5 +859,5 @@ def add_types():
 
 
 for section in (add_unary, add_binary, add_products, add_integer_operators, add_windows,
-                add_shapes, add_reductions, add_quantizers, add_types):
+                add_shapes, add_reductions, add_quantizers, add_types, add_powers):
     section()
