@@ -7,7 +7,8 @@
  * and quantizers of activations that have a scale per channel by those with the scale 1:
  *   QuantizeLinear(x, s, z)    -> QuantizeLinear(x / s, 1, z)
  *   DequantizeLinear(q, s, z)  -> DequantizeLinear(q, 1, z) * s
- *   Quant(x, s, z, b)          -> Quant(x / s, 1, z, b) * s;  BipolarQuant alike
+ *   Quant(x, s, z, b)          -> Quant(x / s, 1, z, b) * s
+ *   BipolarQuant(x, s)         -> BipolarQuant(x, 1) * s
  * and operators that are written with others:
  *   Einsum(...)   -> Transpose, Reshape, MatMul, Mul, ReduceSum (onnx_decompose_einsum.c)
  *   LRN(x)        -> x / (bias + alpha * average of x * x over channels)^beta
@@ -229,6 +230,21 @@ static bool has_real_scale(const Decomposition *d)
            type_elem(op_operand(d->op, number)->type) == real_type(d);
 }
 
+/* Whether a Quant may have one bit and a sign, so that a level is the sign of x, which a quotient by a
+ * negative scale has not. */
+static bool may_lose_sign(const Op *op)
+{
+    double bits;
+    bool is_quant = op->def == ONNX(QUANT) || op->def == ONNX(INT_QUANT);
+    if (!is_quant || onnx_int(op, "signed", 1) == 0) return false;
+    const Attr *width = onnx_constant(op_operand(op, 3)),
+               *scales = onnx_constant(op_operand(op, 1));
+    if (width && onnx_dense_uniform(width, &bits) && bits > 1) return false;
+    for (int64_t i = 0; i < dense_count(scales); i++)
+        if (onnx_dense_number(scales, i) < 0) return true;
+    return false;
+}
+
 static bool split_scales(Decomposition *d)
 {
     enum { MAX_OPERANDS = 4 };
@@ -236,9 +252,9 @@ static bool split_scales(Decomposition *d)
     bool is_linear = op->def == ONNX(QUANTIZE_LINEAR) || op->def == ONNX(DEQUANTIZE_LINEAR);
     if (!has_real_scale(d)) return false;
     Value *operands[MAX_OPERANDS], *scales = channel_scales(d);
-    if (!scales || op->operand_count > MAX_OPERANDS) return false;
+    if (!scales || op->operand_count > MAX_OPERANDS || may_lose_sign(op)) return false;
     for (uint32_t i = 0; i < op->operand_count; i++) operands[i] = op_operand(op, i);
-    if (op->def != ONNX(DEQUANTIZE_LINEAR))
+    if (op->def != ONNX(DEQUANTIZE_LINEAR) && op->def != ONNX(BIPOLAR_QUANT))
         operands[0] = apply_scales(d, ONNX(DIV), operands[0], scales);
     operands[1] = ones(d, NULL);
     if (is_linear && op->operand_count > 2) operands[2] = one_zero(d);

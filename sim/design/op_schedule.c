@@ -96,8 +96,9 @@ static bool schedule_load(Schedule *s, const Op *op)
     }
     if (ready == SCHEDULE_ABSENT) return true;
     OpTiming timing = design_load_timing(&memory, s->loop, op);
-    ready = i64_max(ready, floor_of(s, op) * s->clock.usable_ps);
-    int64_t done = clock_after(s->clock, ready, timing);
+    int64_t first = floor_of(s, op) + clock_cycle(s->clock, clock_after(s->clock, 0, timing));
+    /* As settle does with the cycle that comes of this, so that a schedule is found again. */
+    int64_t done = clock_put_off(s->clock, clock_after(s->clock, ready, timing), timing, first);
     if (!settle(s, op, timing, &done)) return false;
     set_time(s, op_result(op, 0), done);
     return true;
