@@ -54,12 +54,18 @@ static Value *dequantize(Importer *im, const NodeParts *parts, size_t index, int
     return append(im, parts, ONNX(DEQUANTIZE_LINEAR), operands, count, axis_attr(im, axis));
 }
 
-/* The reals by the scale and zero point at operand `index`. */
-static Value *quantize(Importer *im, const NodeParts *parts, Value *reals, size_t index)
+/* The reals by the scale and zero point at operand `index`; without a zero point to integers as operand
+ * `like` is of. */
+static Value *quantize(Importer *im, const NodeParts *parts, Value *reals, size_t index,
+                       size_t like)
 {
     Value *operands[] = {reals, operand(parts, index), operand(parts, index + 1)};
-    return append(im, parts, ONNX(QUANTIZE_LINEAR), operands, operands[2] ? 3 : 2,
-                  axis_attr(im, 1));
+    if (!operands[2] && operand(parts, like)) {
+        const Type *elem = type_elem(operand(parts, like)->type);
+        const Type *scalar = type_tensor(elem, NULL, 0, NULL);
+        operands[2] = onnx_build_constant(&im->b, attr_dense_splat(scalar, attr_int(elem, 0)));
+    }
+    return append(im, parts, ONNX(QUANTIZE_LINEAR), operands, 3, axis_attr(im, 1));
 }
 
 /* The standard operator under another domain. */
@@ -72,13 +78,13 @@ static Value *expand_same(Importer *im, NodeParts *parts)
 static Value *expand_unary(Importer *im, NodeParts *parts)
 {
     Value *x = dequantize(im, parts, 0, 1);
-    return quantize(im, parts, compute(im, parts, &x, 1), 3);
+    return quantize(im, parts, compute(im, parts, &x, 1), 3, 0);
 }
 
 static Value *expand_binary(Importer *im, NodeParts *parts)
 {
     Value *operands[] = {dequantize(im, parts, 0, 1), dequantize(im, parts, 3, 1)};
-    return quantize(im, parts, compute(im, parts, operands, 2), 6);
+    return quantize(im, parts, compute(im, parts, operands, 2), 6, 0);
 }
 
 /* The result's scale and zero point, then three operands for each part. */
@@ -89,7 +95,7 @@ static Value *expand_concat(Importer *im, NodeParts *parts)
         *vec_push(&values) = dequantize(im, parts, i, 1);
     Value *reals = compute(im, parts, values.data, values.len);
     vec_free(&values);
-    return quantize(im, parts, reals, 0);
+    return quantize(im, parts, reals, 0, 2);
 }
 
 /* The int32 bias has the scale alpha * a_scale * b_scale. */
@@ -122,7 +128,7 @@ static Value *expand_gemm(Importer *im, NodeParts *parts)
     }
     if (bias) operands[2] = gemm_bias(im, parts, bias->type->u.shaped.rank);
     Value *reals = compute(im, parts, operands, bias ? 3 : 2);
-    return operand(parts, 7) ? quantize(im, parts, reals, 7) : reals;
+    return operand(parts, 7) ? quantize(im, parts, reals, 7, 0) : reals;
 }
 
 const Contrib *import_contrib_find(const Onnx__NodeProto *node)

@@ -165,6 +165,20 @@ static bool default_concat_axis(Importer *im, NodeParts *parts)
     return true;
 }
 
+/* Rounded to fewer digits than later ones. */
+static bool default_selu_factors(Importer *im, NodeParts *parts)
+{
+    static const struct {
+        const char *name;
+        double number;
+    } factors[] = {{"alpha", 1.6732}, {"gamma", 1.0507}};
+    for (size_t i = 0; i < COUNT_OF(factors); i++)
+        if (!attr_dict_get_c(parts->attrs, factors[i].name))
+            put_attr(im, parts, factors[i].name,
+                     attr_float(type_float(im->ctx, TYPE_F32), factors[i].number));
+    return true;
+}
+
 /* Appends `count` dimensions of extent 1 to operand 1. */
 static bool append_dimensions(Importer *im, NodeParts *parts, int64_t count)
 {
@@ -378,6 +392,7 @@ static const UpgradeRule rules[] = {
     {ONNX_RESHAPE, 5, shape_to_input},
     {ONNX_RESIZE, 11, resize_as_upsample},
     {ONNX_RESIZE, 0, drop_empty_inputs},
+    {ONNX_SELU, 6, default_selu_factors},
     {ONNX_SLICE, 10, slice_to_inputs},
     {ONNX_SOFTMAX, 13, softmax_of_matrix},
     {ONNX_SPLIT, 13, split_to_input},

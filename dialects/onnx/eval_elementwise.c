@@ -83,7 +83,7 @@ static double unary(const Op *op, const UnaryParams *p, double x)
     case ONNX_SWISH: return x * sigmoid(p->alpha * x);
     case ONNX_THRESHOLDED_RELU: return x > p->alpha ? x : 0.0;
     case ONNX_CEIL: return ceil(x);
-    case ONNX_ELU: return x < 0 ? p->alpha * (exp(x) - 1.0) : x;
+    case ONNX_ELU: return x < 0 ? p->alpha * expm1(x) : x;
     case ONNX_ERF: return erf(x);
     case ONNX_EXP: return exp(x);
     case ONNX_FLOOR: return floor(x);
@@ -96,7 +96,7 @@ static double unary(const Op *op, const UnaryParams *p, double x)
     case ONNX_RECIPROCAL: return 1.0 / x;
     case ONNX_RELU: return x > 0 || isnan(x) ? x : 0.0;
     case ONNX_ROUND: return onnx_round_half_even(x);
-    case ONNX_SELU: return p->beta * (x > 0 ? x : p->alpha * exp(x) - p->alpha);
+    case ONNX_SELU: return p->beta * (x > 0 ? x : p->alpha * expm1(x));
     case ONNX_SIGMOID: return sigmoid(x);
     case ONNX_SIGN: return sign(x);
     case ONNX_SOFTPLUS: return softplus(x);
@@ -108,10 +108,9 @@ static double unary(const Op *op, const UnaryParams *p, double x)
 }
 
 /* The operators above that take integers. */
-static int64_t unary_int(const Op *op, const UnaryParams *p, int64_t x)
+static int64_t unary_int(const Op *op, int64_t x)
 {
     switch (op->def - onnx_ops) {
-    case ONNX_SHRINK: return onnx_to_integer(shrink((double)x, p->alpha, p->beta));
     case ONNX_ABS: return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
     case ONNX_NEG: return (int64_t)(0 - (uint64_t)x);
     case ONNX_RELU: return x > 0 ? x : 0;
@@ -144,11 +143,14 @@ bool onnx_eval_unary(const Eval *e)
     for (int64_t i = 0; i < x->count; i++) {
         if (array_is_float(x))
             array_set_f64(e->results[0], i, unary(e->op, &p, array_get_f64(x, i)));
-        else if (x->kind == ARRAY_U64 && !IS(e->op, NEG) && !IS(e->op, SHRINK))
+        else if (IS(e->op, SHRINK))
+            array_set_i64(e->results[0], i,
+                          onnx_to_integer(shrink(array_get_f64(x, i), p.alpha, p.beta)));
+        else if (x->kind == ARRAY_U64 && !IS(e->op, NEG))
             array_set_i64(e->results[0], i,
                           IS(e->op, SIGN) ? array_get_i64(x, i) != 0 : array_get_i64(x, i));
         else
-            array_set_i64(e->results[0], i, unary_int(e->op, &p, array_get_i64(x, i)));
+            array_set_i64(e->results[0], i, unary_int(e->op, array_get_i64(x, i)));
     }
     return true;
 }
@@ -214,7 +216,7 @@ static int64_t binary_int(const Op *op, int64_t a, int64_t b, bool is_unsigned, 
     case ONNX_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
     case ONNX_DIV: return divide(a, b, is_unsigned);
     case ONNX_MOD: return modulo(a, b, is_unsigned, is_fmod);
-    case ONNX_PRELU: return a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a;
+    case ONNX_PRELU: return a < 0 && !is_unsigned ? (int64_t)((uint64_t)a * (uint64_t)b) : a;
     default: return int_power(a, b, is_unsigned, inverts);
     }
 }
@@ -353,6 +355,33 @@ int64_t onnx_to_integer(double x)
     return x < -9223372036854775808.0 ? INT64_MIN : (int64_t)x;
 }
 
+/* An integer as a double that rounds to a narrower type as the integer does: of 53 bits, the last of
+ * them set where a bit below is (rounding to odd). */
+static double integer_to_odd(const Array *x, int64_t i)
+{
+    int64_t number = array_get_i64(x, i);
+    bool is_negative = number < 0 && x->kind != ARRAY_U64;
+    uint64_t size = is_negative ? 0 - (uint64_t)number : (uint64_t)number, lost = 0;
+    uint32_t shift = 0;
+    for (; size >> 53; shift++) {
+        lost |= size & 1;
+        size >>= 1;
+    }
+    double odd = ldexp((double)(size | lost), (int)shift);
+    return is_negative ? -odd : odd;
+}
+
+/* A number for a cast to floats; a type of 8 bits saturates unless its attribute says otherwise. */
+static double float_to_cast(const Eval *e, const Array *x, int64_t i)
+{
+    const Type *to = e->results[0]->elem;
+    double value =
+        array_is_float(x) || to->kind == TYPE_F64 ? array_get_f64(x, i) : integer_to_odd(x, i);
+    if (type_width(to) > 8 || onnx_int(e->op, "saturate", 1) == 0) return value;
+    double largest = float_largest((int)to->kind);
+    return isnan(value) ? value : fmin(fmax(value, -largest), largest);
+}
+
 bool onnx_eval_cast(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
@@ -360,7 +389,7 @@ bool onnx_eval_cast(const Eval *e)
     bool to_bool = type_width(y->elem) == 1;
     for (int64_t i = 0; i < x->count; i++) {
         if (array_is_float(y))
-            array_set_f64(y, i, array_get_f64(x, i));
+            array_set_f64(y, i, float_to_cast(e, x, i));
         else if (to_bool)
             array_set_i64(y, i, array_get_f64(x, i) != 0.0);
         else if (array_is_float(x))

@@ -87,7 +87,8 @@ bool onnx_eval_one_hot(const Eval *e)
         int64_t at = i / inner / depth * inner + i % inner;
         int64_t index = array_is_float(indices) ? onnx_to_integer(array_get_f64(indices, at))
                                                 : array_get_i64(indices, at);
-        bool is_hot = (index < 0 ? index + depth : index) == i / inner % depth;
+        bool is_negative = index < 0 && indices->kind != ARRAY_U64;
+        bool is_hot = (is_negative ? index + depth : index) == i / inner % depth;
         array_copy(y, i, values, is_hot);
     }
     return true;

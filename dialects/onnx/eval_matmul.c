@@ -6,15 +6,23 @@
 
 #include "dialects/onnx/internal.h"
 
+bool onnx_all_finite(const double *x, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
 /* c += a * b for one pair of matrices, row-major, on the way to y. */
 static void multiply(const double *a, const double *b, double *c, int64_t rows, int64_t depth,
                      int64_t columns, const Array *y)
 {
+    const bool skips_zeros = onnx_all_finite(b, depth * columns);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t k = 0; k < depth; k++) {
             double factor = a[i * depth + k];
-            for (int64_t j = 0; j < columns && factor != 0.0; j++)
-                c[i * columns + j] += factor * b[k * columns + j];
+            if (factor == 0.0 && skips_zeros) continue;
+            for (int64_t j = 0; j < columns; j++) c[i * columns + j] += factor * b[k * columns + j];
             onnx_round_partials(y, c + i * columns, columns);
         }
     }

@@ -117,11 +117,26 @@ static int64_t int_mean(int64_t sum, int64_t terms, bool is_unsigned)
     return is_unsigned ? (int64_t)((uint64_t)sum / (uint64_t)terms) : sum / terms;
 }
 
+/* Of no elements. */
+static int64_t int_neutral(const Op *op, const Type *elem, bool is_unsigned)
+{
+    uint32_t width = type_width(elem);
+    int64_t least = is_unsigned ? 0 : (int64_t)(UINT64_MAX << (width - 1));
+    switch (op->def - onnx_ops) {
+    case ONNX_REDUCE_MAX: return least;
+    case ONNX_REDUCE_MIN: return is_unsigned ? (int64_t)(UINT64_MAX >> (64 - width)) : ~least;
+    case ONNX_REDUCE_PROD: return 1;
+    default: return 0;
+    }
+}
+
 static void reduce_integers(const Eval *e, const Array *x, OnnxWalk walk)
 {
     Array *y = e->results[0];
     int64_t *sums = xcalloc((size_t)y->count, sizeof *sums);
     bool *seen = xcalloc((size_t)y->count, sizeof *seen);
+    const int64_t none =
+        int_neutral(e->op, y->elem, x->kind == ARRAY_U64 || y->elem->u.integer.sign == UNSIGNED);
     int64_t terms = y->count > 0 && x->count > y->count ? x->count / y->count : 1;
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
         int64_t at = walk.offset[0];
@@ -130,6 +145,7 @@ static void reduce_integers(const Eval *e, const Array *x, OnnxWalk walk)
         seen[at] = true;
     }
     for (int64_t i = 0; i < y->count; i++) {
+        if (!seen[i]) sums[i] = none;
         double sum = x->kind == ARRAY_U64 ? (double)(uint64_t)sums[i] : (double)sums[i];
         double value = finish(e->op, sum, (double)terms);
         bool is_real = e->op->def == ONNX(REDUCE_L2) || e->op->def == ONNX(REDUCE_LOG_SUM);

@@ -174,12 +174,12 @@ static int64_t slice_step(int64_t step, int64_t dim)
     return step > dim ? dim : step < -dim ? -dim : step;
 }
 
-/* First index along one dimension, as numpy's slices clamp it. */
+/* First index along one dimension; one that a negative step begins with is in it. */
 static int64_t slice_start(int64_t start, int64_t step, int64_t dim)
 {
     start = start < 0 ? start + dim : start;
-    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? dim - 1 : dim;
-    return start < low ? low : start > high ? high : start;
+    int64_t high = step < 0 ? dim - 1 : dim;
+    return start < 0 ? 0 : start > high ? high : start;
 }
 
 bool onnx_eval_slice(const Eval *e)

@@ -95,11 +95,12 @@ static void add_row(double *y, const double *x, const RowPart *part, int64_t ste
 static void conv_channel(const OnnxWindow *w, const RowPart *parts, const double *x,
                          const double *weights, double *y, const Array *result)
 {
+    const bool skips_zeros = onnx_all_finite(x, w->in_count);
     int64_t width = w->g.out[w->g.spatial - 1], rows = w->out_count / width;
     int64_t step = w->g.stride[w->g.spatial - 1];
     for (int64_t row = 0; row < rows; row++) {
         for (int64_t tap = 0; tap < w->taps; tap++) {
-            if (weights[tap] == 0.0) continue;
+            if (weights[tap] == 0.0 && skips_zeros) continue;
             add_row(y + row * width, x, &parts[row * w->taps + tap], step, weights[tap]);
             onnx_round_partials(result, y + row * width, width);
         }

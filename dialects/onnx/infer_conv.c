@@ -57,9 +57,9 @@ static bool place_windows(ConvGeometry *g, uint32_t i, AutoPad mode, bool ceil, 
 {
     int64_t window;
     if (!window_extent(g, i, &window, why)) return false;
+    if (g->in[i] >= ONNX_MAX_ELEMENTS) return onnx_why(why, "the input is too large");
     if (mode == PAD_SAME_UPPER || mode == PAD_SAME_LOWER)
         pad_same(g, i, window, mode == PAD_SAME_LOWER);
-    if (g->in[i] >= ONNX_MAX_ELEMENTS) return onnx_why(why, "the input is too large");
     if (g->low[i] >= ONNX_MAX_ELEMENTS || g->high[i] >= ONNX_MAX_ELEMENTS)
         return onnx_why(why, "the padding is too large");
     int64_t padded = g->in[i] + g->low[i] + g->high[i];

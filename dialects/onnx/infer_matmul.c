@@ -61,11 +61,27 @@ bool onnx_infer_matmul(const Op *op, const Type **results, StrBuf *why)
            infer_product(op, 0, 1, elem, results, why);
 }
 
+/* Whether a scale or zero point is one number, or has one for each index of a dimension of operand
+ * `of`, the last or the one before. */
+static bool check_along(const Op *op, uint32_t index, uint32_t of, uint32_t from_end, StrBuf *why)
+{
+    const Type *param = onnx_type(op, index), *type = onnx_type(op, of);
+    int64_t count;
+    if (!param || !type_is_static(param) || !type_is_static(type) ||
+        (type_element_count(param, &count) && count == 1))
+        return true;
+    uint32_t rank = type->u.shaped.rank;
+    return rank < from_end
+               ? onnx_check_scalar(op, index, why)
+               : onnx_check_vector(op, index, type->u.shaped.dims[rank - from_end], why);
+}
+
 bool onnx_infer_matmul_integer(const Op *op, const Type **results, StrBuf *why)
 {
     return onnx_check_elem(op, 0, ELEM_BYTE, why) && onnx_check_elem(op, 1, ELEM_BYTE, why) &&
            onnx_check_elem_is(op, 2, type_elem(onnx_type(op, 0)), why) &&
            onnx_check_elem_is(op, 3, type_elem(onnx_type(op, 1)), why) &&
+           check_along(op, 2, 0, 2, why) && check_along(op, 3, 1, 1, why) &&
            infer_product(op, 0, 1, type_i(op->ctx, 32), results, why);
 }
 
@@ -74,10 +90,13 @@ bool onnx_infer_qlinear_matmul(const Op *op, const Type **results, StrBuf *why)
     for (uint32_t i = 0; i < 2; i++) { /* a, a_scale, a_zero_point; the same for b */
         if (!onnx_check_elem(op, 3 * i, ELEM_BYTE, why) ||
             !onnx_check_elem(op, 3 * i + 1, ELEM_FLOAT, why) ||
-            !onnx_check_elem_is(op, 3 * i + 2, type_elem(onnx_type(op, 3 * i)), why))
+            !onnx_check_elem_is(op, 3 * i + 2, type_elem(onnx_type(op, 3 * i)), why) ||
+            !check_along(op, 3 * i + 1, 3 * i, 2 - i, why) ||
+            !check_along(op, 3 * i + 2, 3 * i, 2 - i, why))
             return false;
     }
     return onnx_check_elem(op, 6, ELEM_FLOAT, why) && onnx_check_elem(op, 7, ELEM_BYTE, why) &&
+           onnx_check_scalar(op, 6, why) && onnx_check_scalar(op, 7, why) &&
            infer_product(op, 0, 3, type_elem(onnx_type(op, 7)), results, why);
 }
 

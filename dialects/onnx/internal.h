@@ -139,6 +139,8 @@ double *onnx_array_doubles(const Array *array);
 /* Partial sums on the way to numbers of y's type: exact, but where the thread rounds otherwise rounded to floats'
  * type, as a pass may round them. */
 void onnx_round_partials(const Array *y, double *sums, int64_t count);
+/* Whether products of these with 0 are 0. */
+bool onnx_all_finite(const double *x, int64_t count);
 /* Number of elements of dims[begin .. end). */
 int64_t onnx_dims_product(const int64_t *dims, uint32_t begin, uint32_t end);
 

@@ -720,6 +720,8 @@ double float_from_words(int kind, const uint64_t words[2]);
  * if it has no infinity. */
 uint64_t float_to_bits(int kind, double value);
 void float_to_words(int kind, double value, uint64_t words[2]);
+/* The largest finite number, of the kinds of up to 64 bits. */
+double float_largest(int kind);
 /* Width of the storage in bits: 8, 16, 19, 32, 64, 80 or 128. */
 uint32_t float_width(int kind);
 /* Replaces bits of f80 whose explicit leading bit contradicts the exponent, and which therefore are

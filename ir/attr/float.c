@@ -65,6 +65,11 @@ static FloatMant max_finite(const Format *format)
     }
 }
 
+double float_largest(int kind)
+{
+    return float_from_bits(kind, (uint64_t)max_finite(format_of(kind)));
+}
+
 /* Exponent and fraction fields without the sign. False for the patterns of f80 whose
  * leading bit contradicts the exponent, which are no numbers. */
 static bool split_bits(int kind, const uint64_t words[2], bool *sign, FloatMant *magnitude)

@@ -120,8 +120,9 @@ Value *onnx_lower_build_insert(OnnxLowering *lw, Value *x, Value *dest, const in
     return op_result(op, 0);
 }
 
-Value *onnx_lower_build_border(OnnxLowering *lw, Value *x, const int64_t *low, const int64_t *high,
-                               double value)
+/* A border of one number. */
+static Value *build_border(OnnxLowering *lw, Value *x, const int64_t *low, const int64_t *high,
+                           const Attr *number)
 {
     int64_t before[ONNX_MAX_RANK], after[ONNX_MAX_RANK], offsets[ONNX_MAX_RANK] = {0};
     int64_t dims[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK] = {0};
@@ -138,8 +139,16 @@ Value *onnx_lower_build_border(OnnxLowering *lw, Value *x, const int64_t *low, c
     }
     x = onnx_lower_build_slice(lw, x, type_with_shape(x->type, dims, rank), offsets, ones);
     if (!pads) return x;
-    return lower_build_pad(lw, x, before, after,
-                           lower_build_number(&lw->b, type_elem(x->type), value));
+    return lower_build_pad(lw, x, before, after, arith_constant(&lw->b, number));
+}
+
+Value *onnx_lower_build_border(OnnxLowering *lw, Value *x, const int64_t *low, const int64_t *high,
+                               double value)
+{
+    const Type *elem = type_elem(x->type);
+    return build_border(lw, x, low, high,
+                        type_is_float(elem) ? attr_float(elem, value)
+                                            : attr_int(elem, (int64_t)value));
 }
 
 /* Where result elements come from along one dimension of the input. */
@@ -516,7 +525,14 @@ static bool lower_border(OnnxLowering *lw, const Fixed *x, const int64_t *low, c
         return true;
     }
     Value *plain = lower_plain(lw, 0);
-    if (plain) lower_plain_result(lw, 0, onnx_lower_build_border(lw, plain, low, high, value));
+    const Array *number =
+        onnx_operand(lw->node, 2) ? lower_array(lw, op_operand(lw->node, 2)) : NULL;
+    if (plain && number && !array_is_float(number)) { /* which a double might not hold */
+        const Attr *exact = attr_int(type_elem(plain->type), array_get_i64(number, 0));
+        lower_plain_result(lw, 0, build_border(lw, plain, low, high, exact));
+    } else if (plain) {
+        lower_plain_result(lw, 0, onnx_lower_build_border(lw, plain, low, high, value));
+    }
     return plain != NULL;
 }
 

@@ -134,7 +134,10 @@ static bool find_axes(OnnxLowering *lw, Axes *axes)
 
 static Value *log_sum_exp(OnnxLowering *lw, const Axes *axes, Value *x)
 {
+    const double largest = float_largest((int)type_elem(x->type)->kind);
     Value *top = reduce(lw, axes, x, ARITH(MAXIMUMF), -INFINITY);
+    /* An infinity less itself is no number. */
+    top = each_with(lw, ARITH(MINIMUMF), each_with(lw, ARITH(MAXIMUMF), top, -largest), largest);
     Value *power = each(lw, MATH(EXP), beside(lw, axes, ARITH(SUBF), x, top), NULL);
     Value *sum = each(lw, MATH(LOG), reduce(lw, axes, power, ARITH(ADDF), 0.0), NULL);
     Axes none = {.shape = sum->type};

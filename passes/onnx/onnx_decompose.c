@@ -141,9 +141,30 @@ static void to_int32(Decomposition *d, Value *y)
     decompose_replace(d, decompose_make(d, ONNX(CAST), &y, 1, type_i(d->b.ctx, 32), &attr, 1));
 }
 
+/* Whether sums of products may pass what f32 counts exactly, and no weights are at hand that make
+ * integers of them. */
+static bool may_pass_f32(const Op *op)
+{
+    const Type *type = op_operand(op, 1)->type;
+    int64_t terms, filters;
+    if (onnx_constant(op_operand(op, 1))) return false;
+    if (!type_is_static(type) || !type_element_count(type, &terms)) return true;
+    filters = i64_max(type->u.shaped.dims[0], 1);
+    return terms / filters > (INT64_C(1) << 24) / (255 * 255);
+}
+
+static Value *as_double(Decomposition *d, Value *x)
+{
+    enum { ONNX_DOUBLE = 11 };
+    NamedAttr attr = build_named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, ONNX_DOUBLE));
+    return decompose_make(d, ONNX(CAST), &x, 1, type_float(d->b.ctx, TYPE_F64), &attr, 1);
+}
+
 static void conv_integer(Decomposition *d)
 {
     Value *operands[] = {center(d, 0, 1), center(d, 1, 0)};
+    bool in_doubles = may_pass_f32(d->op);
+    for (int i = 0; in_doubles && i < 2; i++) operands[i] = as_double(d, operands[i]);
     to_int32(d, convolution(d, operands, 2));
 }
 

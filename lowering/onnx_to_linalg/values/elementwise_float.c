@@ -120,6 +120,11 @@ static Value *build_batch_norm(OnnxLowering *lw, Value *x, uint32_t axis)
 {
     const Op *op = lw->node;
     const Array *params[4];
+    if (onnx_int(op, "training_mode", 0) != 0) {
+        onnx_error(op,
+                   "takes mean and variance of its input (training_mode), which is not supported");
+        return NULL;
+    }
     for (uint32_t i = 0; i < COUNT_OF(params); i++) {
         params[i] = lower_array(lw, op_operand(op, i + 1));
         if (!params[i]) {

@@ -330,6 +330,13 @@ static Value *cast_float(Builder *b, Value *x, const Type *type)
     return build_unary(b, ARITH(TRUNCF), type, wide);
 }
 
+/* To a float of 8 bits, which saturates. */
+static Value *saturate(Builder *b, Value *x, const Type *type)
+{
+    double largest = float_largest((int)type->kind);
+    return with(b, ARITH(MINIMUMF), with(b, ARITH(MAXIMUMF), x, -largest), largest);
+}
+
 static Value *cast(Builder *b, Value *x, const Type *type, bool is_unsigned, bool to_unsigned)
 {
     bool from_float = type_is_float(x->type), to_float = type_is_float(type);
@@ -381,14 +388,23 @@ static Value *mixed_power(Builder *b, const Op *node, const Type *type, Value *x
     return cast(b, power, type, false, x_unsigned);
 }
 
+static Value *cast_node(Builder *b, const Op *node, Value *x, const Type *type, bool is_unsigned)
+{
+    bool saturates =
+        type_is_float(type) && type_width(type) <= 8 && onnx_int(node, "saturate", 1) != 0;
+    if (saturates && !type_is_float(x->type))
+        x = cast(b, x, type_float(b->ctx, TYPE_F64), is_unsigned, false);
+    if (saturates) x = saturate(b, x, type);
+    return cast(b, x, type, is_unsigned, lower_is_unsigned_elem(op_result(node, 0)->type));
+}
+
 Value *lower_build_scalar(Builder *b, const Op *node, const Type *type, Value *const *args,
                           uint32_t count, bool is_unsigned)
 {
     Value *x = args[0];
     bool is_float = type_is_float(x->type);
     if (node->def == ONNX(WHERE)) return arith_select(b, x, args[1], args[2]);
-    if (node->def == ONNX(CAST))
-        return cast(b, x, type, is_unsigned, lower_is_unsigned_elem(op_result(node, 0)->type));
+    if (node->def == ONNX(CAST)) return cast_node(b, node, x, type, is_unsigned);
     if (count == 1) return is_float ? float_unary(b, node, x) : int_unary(b, node, x, is_unsigned);
     bool is_mixed = args[1]->type != x->type && (is_float || type_is_float(args[1]->type));
     if (is_mixed) return mixed_power(b, node, type, x, args[1]);
