@@ -49,11 +49,15 @@ static void open_reduction(OnnxLowering *lw, Generic *g, const Axes *axes, Value
                  lower_build_fill(lw, scalar, lower_build_empty(lw, reduced_type(axes, elem))));
 }
 
-/* Joins the elements of x with an operation; float or integer as the type says. */
+/* Joins the elements of x with an operation, of which `start` is the neutral element; float or integer
+ * as the type says. */
 static Value *reduce(OnnxLowering *lw, const Axes *axes, Value *x, const OpDef *join, double start)
 {
     Generic g;
     const Type *elem = type_elem(x->type);
+    bool is_reduction = false;
+    for (uint32_t i = 0; i < axes->shape->u.shaped.rank; i++) is_reduction |= axes->reduced[i];
+    if (!is_reduction) return x;
     open_reduction(lw, &g, axes, x, elem, start);
     return generic_close(&g,
                          build_binary(&g.body, join, elem, generic_arg(&g, 1), generic_arg(&g, 0)));

@@ -4,8 +4,10 @@
  * An element may be off by a tolerance of the largest of its result. That is not enough where
  * large numbers cancel, so it may also be off by what its function makes of inputs that are off by
  * as much: measured on the function before the change, not on the one that is judged. Where a quantizer
- * stands behind a rounding, a level may be off that another rounding of the same function moves. And a
- * sum near the largest number of its type may pass it on the way in one order and not in another.
+ * stands behind a rounding, a level may be off that another rounding of the same function moves. A sum
+ * near the largest number of its type may pass it on the way in one order and not in another. And what is
+ * below the smallest normal number is as good as 0, since hardware flushes it, and a function of several
+ * steps loses it.
  * Tests: test/unit/sim/interp/compare_results_test.c, lit/tools/verify-semantics-floats.mir */
 #include <float.h>
 #include <math.h>
@@ -61,10 +63,15 @@ static double largest_size(const Npy *npy)
     return largest;
 }
 
+static double smallest_normal(uint32_t item)
+{
+    return item == 8 ? DBL_MIN : item == 4 ? (double)FLT_MIN : 0;
+}
+
 double *compare_reach(const Npy *result, double tolerance)
 {
     if (result->kind != 'f') return NULL;
-    double reach = tolerance * largest_size(result);
+    double reach = fmax(tolerance * largest_size(result), smallest_normal(result->item));
     double *out = xcalloc((size_t)result->count + 1, sizeof *out);
     for (int64_t i = 0; i < result->count; i++) out[i] = reach;
     return out;

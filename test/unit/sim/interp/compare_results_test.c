@@ -102,6 +102,21 @@ static void sums_near_the_largest_number_overflow_in_one_order(void **state)
     npy_free(&no_number);
 }
 
+static void numbers_below_the_normal_ones_are_lost(void **state)
+{
+    Npy a = floats_of(4, (double[]){1.6e-39, 0, -1e-38}, 3),
+        b = floats_of(4, (double[]){0, 0, 0}, 3);
+    Npy other = floats_of(4, (double[]){3e-38, 0, 0}, 3);
+    double *reach = compare_reach(&a, TOLERANCE);
+    (void)state;
+    assert_int_equal(compare_results(&a, &b, false, reach, NULL), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &other, false, reach, NULL), 0);
+    free(reach);
+    npy_free(&a);
+    npy_free(&b);
+    npy_free(&other);
+}
+
 static void cancelled_sums_reach_farther(void **state)
 {
     const double values[] = {5e6, -5e6};
@@ -119,7 +134,7 @@ static void cancelled_sums_reach_farther(void **state)
         compare_widen_reach(reach, &sum, &moved);
         npy_free(&shifted);
         npy_free(&moved);
-    } while (reach[0] == 0);
+    } while (reach[0] < 1);
     assert_int_equal(compare_results(&sum, &near, false, reach, NULL), COMPARE_EQUAL);
     assert_int_equal(compare_results(&sum, &far, false, reach, NULL), 0);
     free(reach);
@@ -155,6 +170,7 @@ int main(void)
         cmocka_unit_test(floats_are_close_to_the_largest),
         cmocka_unit_test(floats_of_16_bits_are_a_step_apart),
         cmocka_unit_test(a_tolerance_is_a_step_of_the_type),
+        cmocka_unit_test(numbers_below_the_normal_ones_are_lost),
         cmocka_unit_test(sums_near_the_largest_number_overflow_in_one_order),
         cmocka_unit_test(cancelled_sums_reach_farther),
         cmocka_unit_test(integers_are_exact),
