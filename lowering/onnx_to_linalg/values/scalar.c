@@ -1,6 +1,8 @@
 /* Element-wise onnx operators as scalar arithmetic. Floats are computed in the element type, one op
  * after the other as the operators' definitions say, so that rounding is the same.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir, test/e2e/onnx_cases.py */
+#include <math.h>
+
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"
 #include "lowering/onnx_to_linalg/values/values.h"
@@ -388,6 +390,15 @@ static Value *mixed_power(Builder *b, const Op *node, const Type *type, Value *x
     return cast(b, power, type, false, x_unsigned);
 }
 
+/* Whether the element type has the factors of the node, which are f32. */
+static bool holds_factors(const Op *node, const Type *elem)
+{
+    static const char *const names[] = {"alpha", "beta", "bias", "gamma", "lambd"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (!isfinite(array_round(elem, onnx_float(node, names[i], 0.0)))) return false;
+    return true;
+}
+
 static Value *cast_node(Builder *b, const Op *node, Value *x, const Type *type, bool is_unsigned)
 {
     bool saturates =
@@ -405,6 +416,7 @@ Value *lower_build_scalar(Builder *b, const Op *node, const Type *type, Value *c
     bool is_float = type_is_float(x->type);
     if (node->def == ONNX(WHERE)) return arith_select(b, x, args[1], args[2]);
     if (node->def == ONNX(CAST)) return cast_node(b, node, x, type, is_unsigned);
+    if (is_float && !holds_factors(node, x->type)) return NULL;
     if (count == 1) return is_float ? float_unary(b, node, x) : int_unary(b, node, x, is_unsigned);
     bool is_mixed = args[1]->type != x->type && (is_float || type_is_float(args[1]->type));
     if (is_mixed) return mixed_power(b, node, type, x, args[1]);
