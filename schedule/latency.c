@@ -168,6 +168,39 @@ static OpTiming written_timing(const Op *op)
     }
 }
 
+bool latency_is_division(const Op *op)
+{
+    static const uint32_t ids[] = {ARITH_DIVSI,      ARITH_DIVUI, ARITH_CEILDIVSI, ARITH_CEILDIVUI,
+                                   ARITH_FLOORDIVSI, ARITH_REMSI, ARITH_REMUI};
+    for (size_t i = 0; i < COUNT_OF(ids); i++)
+        if (op->def == &arith_ops[ids[i]]) return true;
+    return false;
+}
+
+bool latency_divides_by_shift(const Op *op)
+{
+    const Value *divisor = op_operand(op, 1);
+    if (op->def != ARITH(DIVUI) && op->def != ARITH(REMUI) && op->def != ARITH(CEILDIVUI))
+        return false;
+    if (!is_constant(divisor) || !type_is_integer(divisor->type) || type_width(divisor->type) > 64)
+        return false;
+    uint64_t number = (uint64_t)attr_int_value(op_attr(value_def(divisor), "value")) &
+                      (UINT64_MAX >> (64 - type_width(divisor->type)));
+    return number > 0 && (number & (number - 1)) == 0;
+}
+
+/* A stage per bit of the quotient and some before and behind, as HLS tools have them; a constant divisor
+ * is a product with its reciprocal, which is cut like other operators. */
+static OpTiming division(const Op *op, Clock clock)
+{
+    enum { AROUND = 3 };
+    int64_t bits = type_width(type_elem(op_operand(op, 0)->type));
+    if (latency_divides_by_shift(op))
+        return op->def == ARITH(CEILDIVUI) ? chain(2 * bits) : (OpTiming){0, 0};
+    if (is_constant(op_operand(op, 1))) return cut(bits * chain(bits).delay, clock);
+    return (OpTiming){bits + AROUND, chain(bits).delay};
+}
+
 /* Bits of the operand, not of the result: comparisons give one. */
 static OpTiming integer_timing(const Op *op, Clock clock)
 {
@@ -191,8 +224,7 @@ static OpTiming integer_timing(const Op *op, Clock clock)
     case ARITH_CEILDIVUI:
     case ARITH_FLOORDIVSI:
     case ARITH_REMSI:
-    case ARITH_REMUI:
-        return cut(bits * chain(bits).delay, clock); /* a subtraction per bit of the quotient */
+    case ARITH_REMUI: return division(op, clock);
     case ARITH_SHLI:
     case ARITH_SHRSI:
     case ARITH_SHRUI:

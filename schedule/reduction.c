@@ -34,16 +34,13 @@ static int64_t float_latency(const Op *op)
 /* Sums, comparisons and logic of integers are done within the cycle that stores them. */
 static int64_t op_latency(const Op *op)
 {
-    enum { ONE_DSP = 18, MULTIPLY = 4, MULTIPLY_WIDE = 6 };
+    enum { ONE_DSP = 18, MULTIPLY = 4, MULTIPLY_WIDE = 6, BEYOND_BITS = 4 };
     bool is_float = type_is_float(op_result(op, 0)->type) || type_is_float(op_operand(op, 0)->type);
     if (is_float) return float_latency(op);
     if (op->def == ARITH(MULI))
         return type_width(op_result(op, 0)->type) > ONE_DSP ? MULTIPLY_WIDE : MULTIPLY;
     if (op->def == MATH(IPOWI)) return product_power_depth(op) * MULTIPLY_WIDE;
-    if (op->def == ARITH(DIVSI) || op->def == ARITH(DIVUI) || op->def == ARITH(REMSI) ||
-        op->def == ARITH(REMUI) || op->def == ARITH(CEILDIVSI) || op->def == ARITH(CEILDIVUI) ||
-        op->def == ARITH(FLOORDIVSI))
-        return type_width(op_result(op, 0)->type);
+    if (latency_is_division(op)) return type_width(op_result(op, 0)->type) + BEYOND_BITS;
     return 0;
 }
 

@@ -600,6 +600,9 @@ OpTiming latency_dsp(void);
 OpTiming latency_cascade(void);
 OpTiming latency_sum(int64_t bits);
 OpTiming latency_logic(void);
+/* Integer quotients and rests; those by a power of two, without signs, that are shifts and masks. */
+bool latency_is_division(const Op *op);
+bool latency_divides_by_shift(const Op *op);
 /* An integer product bound to LUTs, and the registers inside that it is asked to have, because
  * one without any is combinational whatever its width. */
 OpTiming latency_lut_product(const Op *op);

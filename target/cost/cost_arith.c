@@ -65,8 +65,10 @@ static const FloatRow float_rows[] = {
     {ARITH(SITOFP), 0, 554, 340},  {ARITH(UITOFP), 0, 554, 340}, {ARITH(FPTOSI), 0, 554, 340},
     {ARITH(FPTOUI), 0, 554, 340},  {ARITH(EXTF), 0, 100, 100},   {ARITH(TRUNCF), 0, 100, 100},
     {ARITH(NEGF), 0, 1, 0},        {MATH(ABSF), 0, 0, 0},        {MATH(COPYSIGN), 0, 1, 0},
-    {ARITH(SELECT), 0, 16, 0},     {ARITH(BITCAST), 0, 0, 0},    {ARITH(CONSTANT), 0, 0, 0},
-    {MATH(SQRT), 0, 615, 405},     {MATH(EXP), 7, 924, 277},     {MATH(FMA), 5, 711, 348},
+    {MATH(CEIL), 0, 150, 60},      {MATH(FLOOR), 0, 150, 60},    {MATH(ROUND), 0, 150, 60},
+    {MATH(ROUNDEVEN), 0, 150, 60}, {MATH(TRUNC), 0, 150, 60},    {ARITH(SELECT), 0, 16, 0},
+    {ARITH(BITCAST), 0, 0, 0},     {ARITH(CONSTANT), 0, 0, 0},   {MATH(SQRT), 0, 615, 405},
+    {MATH(EXP), 7, 924, 277},      {MATH(FMA), 5, 711, 348},
 };
 
 static const FloatRow *float_row(const Op *op)
@@ -122,19 +124,25 @@ static int64_t right_shift_luts(const Op *op, int64_t bits)
     return luts;
 }
 
+/* Dividers of one stage per bit of the quotient: each subtracts, and hands the rest, the dividend and the
+ * divisor on, which a constant divisor saves. What rounds otherwise takes a quotient and a rest. */
+static int64_t dividers(const Op *op)
+{
+    return latency_is_division(op)
+               ? 1 + (op->def == ARITH(FLOORDIVSI) || op->def == ARITH(CEILDIVSI))
+               : 0;
+}
+
 static int64_t integer_luts(const Op *op, bool lut_products)
 {
     int64_t bits = working_bits(op);
     if (op->def->dialect == &math_dialect) return written_luts(op, lut_products);
     if (product_is(op)) return lut_products || product_dsp_of(op) == 0 ? product_luts_of(op) : 0;
+    if (latency_is_division(op) && latency_divides_by_shift(op))
+        return op->def == ARITH(CEILDIVUI) ? 2 * bits : 0;
+    if (latency_is_division(op))
+        return (is_word_constant(op_operand(op, 1)) ? 1 : 2) * dividers(op) * bits * bits;
     switch (op->def - arith_ops) {
-    case ARITH_DIVSI:
-    case ARITH_DIVUI:
-    case ARITH_CEILDIVSI:
-    case ARITH_CEILDIVUI:
-    case ARITH_FLOORDIVSI:
-    case ARITH_REMSI:
-    case ARITH_REMUI: return bits * bits; /* a subtraction per bit of the quotient */
     case ARITH_SHLI:
     case ARITH_SHRSI:
     case ARITH_SHRUI:
@@ -149,6 +157,8 @@ static int64_t integer_luts(const Op *op, bool lut_products)
  * width. */
 static int64_t integer_ffs(const Op *op, bool in_luts, Clock clock)
 {
+    if (latency_is_division(op) && !is_word_constant(op_operand(op, 1)))
+        return 2 * dividers(op) * working_bits(op) * working_bits(op);
     OpTiming timing = in_luts ? latency_lut_product(op) : latency_op(op, clock);
     int64_t time = timing.stages * clock.usable_ps + timing.delay;
     int64_t bits = type_width(op_result(op, 0)->type);

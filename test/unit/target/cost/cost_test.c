@@ -113,6 +113,25 @@ static void written_ops(void **state)
     assert_int_equal(cost_of("%r = math.ctlz %w : i32", false).lut, 144);
 }
 
+/* Dividers have a stage per bit; HLS tools' have twice as many LUTs and registers as bits in all of them. */
+static void quotients(void **state)
+{
+    (void)state;
+    Cost any = cost_of("%r = arith.divsi %w, %w : i32", false);
+    assert_int_equal(any.lut, 2 * 32 * 32);
+    assert_int_equal(any.ff, 2 * 32 * 32);
+    Cost both = cost_of("%r = arith.floordivsi %w, %w : i32", false);
+    assert_int_equal(both.lut, 2 * any.lut);
+    assert_int_equal(both.ff, 2 * any.ff);
+    assert_int_equal(
+        cost_of("%c = arith.constant 10 : i32 %r = arith.divui %w, %c : i32", false).lut, 1024);
+    Cost shift = cost_of("%c = arith.constant 64 : i32 %r = arith.divui %w, %c : i32", false);
+    assert_int_equal(shift.lut, 0);
+    assert_int_equal(shift.ff, 0);
+    assert_int_equal(
+        cost_of("%c = arith.constant 64 : i32 %r = arith.divsi %w, %c : i32", false).lut, 1024);
+}
+
 static void float_ops(void **state)
 {
     (void)state;
@@ -122,6 +141,8 @@ static void float_ops(void **state)
     assert_int_equal(sum.ff, 205);
     assert_int_equal(cost_of("%r = arith.mulf %f, %g : f32", false).dsp, 3);
     assert_int_equal(cost_of("%r = arith.divf %f, %g : f32", false).lut, 994);
+    assert_int_equal(cost_of("%r = math.floor %f : f32", false).dsp, 0);
+    assert_int_equal(cost_of("%r = math.tanh %f : f32", false).dsp, 7);
 }
 
 int main(void)
@@ -129,7 +150,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),    cmocka_unit_test(products_in_luts),
         cmocka_unit_test(integer_ops), cmocka_unit_test(products_of_ops),
-        cmocka_unit_test(written_ops), cmocka_unit_test(float_ops),
+        cmocka_unit_test(quotients),   cmocka_unit_test(written_ops),
+        cmocka_unit_test(float_ops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
