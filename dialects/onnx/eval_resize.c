@@ -41,6 +41,15 @@ static double half_pixel(const OnnxResize *r, const ResizeAxis *a, double x)
     return rounded(r, rounded(r, (x + 0.5) / a->scale) - 0.5);
 }
 
+/* The first and the last position are the ends of the region, whatever the scale. */
+static double cropped(const OnnxResize *r, const ResizeAxis *a, double x)
+{
+    double start = a->roi_start, end = a->roi_end, last = (double)a->in - 1.0;
+    if (a->out == 1) return rounded(r, 0.5 * rounded(r, start + end) * last);
+    double span = rounded(r, rounded(r, x * rounded(r, end - start)) * last);
+    return rounded(r, rounded(r, start * last) + rounded(r, span / ((double)a->out - 1.0)));
+}
+
 /* The position in the input that output position x corresponds to. */
 static double source(const OnnxResize *r, const ResizeAxis *a, int64_t position)
 {
@@ -58,10 +67,7 @@ static double source(const OnnxResize *r, const ResizeAxis *a, int64_t position)
         double adjusted = (double)a->out / a->length;
         return rounded(r, rounded(r, in / 2.0 * (1.0 - adjusted)) + half_pixel(r, a, x));
     }
-    if (!onnx_eval_is(e, mode, "tf_crop_and_resize")) return half_pixel(r, a, x);
-    if (a->out == 1) return 0.5 * (a->roi_start + a->roi_end) * (in - 1.0);
-    return a->roi_start * (in - 1.0) +
-           x * (a->roi_end - a->roi_start) * (in - 1.0) / (a->length - 1.0);
+    return r->is_crop ? cropped(r, a, x) : half_pixel(r, a, x);
 }
 
 static double nearest(const Eval *e, double x)
@@ -175,23 +181,50 @@ static void resize(const OnnxResize *r, Taps *const *tables)
     }
 }
 
-/* Extents and scale of dimension d of x and y. The lists cover the dimensions in `axes`, or all. */
+/* Where dimension d is in the lists, which cover the dimensions in `axes`, or all; -1: nowhere. */
+static int64_t find_listed(const Eval *e, uint32_t d, uint32_t rank)
+{
+    int64_t axes[EVAL_MAX_LIST];
+    size_t count = onnx_eval_list(e, NO_OPERAND, "axes", axes);
+    int64_t listed = count == 0 ? (int64_t)d : -1;
+    for (size_t i = 0; i < count; i++)
+        if (axes[i] == d || axes[i] + rank == d) listed = (int64_t)i;
+    return listed;
+}
+
+/* The scale that a policy has for all listed dimensions; false: each has its own. */
+static bool read_common_scale(const Eval *e, const Type *x, double *scale)
+{
+    const char *policy = "keep_aspect_ratio_policy";
+    bool is_least = onnx_eval_is(e, policy, "not_larger");
+    const Array *sizes = onnx_eval_input(e, 3);
+    int64_t in[ONNX_MAX_RANK], asked[ONNX_MAX_RANK];
+    uint32_t count = 0;
+    if (!sizes || (!is_least && !onnx_eval_is(e, policy, "not_smaller"))) return false;
+    for (uint32_t d = 0; d < x->u.shaped.rank; d++) {
+        int64_t listed = find_listed(e, d, x->u.shaped.rank);
+        if (listed < 0 || listed >= sizes->count) continue;
+        in[count] = x->u.shaped.dims[d];
+        asked[count++] = array_get_i64(sizes, listed);
+    }
+    *scale = onnx_common_scale(in, asked, count, is_least);
+    return count > 0;
+}
+
+/* Extents and scale of dimension d of x and y. */
 static ResizeAxis read_axis(const Eval *e, uint32_t d, const Type *x, const Type *y)
 {
     const Array *roi = onnx_eval_input(e, 1), *scales = onnx_eval_input(e, 2);
     bool is_upsample = e->op->def == ONNX(UPSAMPLE);
     ResizeAxis axis = {.in = x->u.shaped.dims[d], .out = y->u.shaped.dims[d], .roi_end = 1.0};
-    int64_t axes[EVAL_MAX_LIST];
-    size_t axis_count = onnx_eval_list(e, NO_OPERAND, "axes", axes);
+    int64_t listed = find_listed(e, d, x->u.shaped.rank);
     axis.scale = (double)axis.out / (double)axis.in;
     if (is_upsample) {
         scales = roi;
         roi = NULL;
     }
-    int64_t listed = axis_count == 0 ? (int64_t)d : -1;
-    for (size_t i = 0; i < axis_count; i++)
-        if (axes[i] == d || axes[i] + x->u.shaped.rank == d) listed = (int64_t)i;
     if (listed < 0) return axis;
+    if (!is_upsample) read_common_scale(e, x, &axis.scale);
     if (scales && listed < scales->count) axis.scale = array_get_f64(scales, listed);
     if (roi && listed + roi->count / 2 < roi->count) {
         axis.roi_start = array_get_f64(roi, listed);
@@ -240,6 +273,10 @@ bool onnx_eval_resize(const Eval *e)
     Taps *tables[ONNX_MAX_RANK];
     OnnxResize r;
     if (!resize_create(e, &r)) return false;
+    for (uint32_t d = 0; d < rank; d++)
+        if (!onnx_check_resized(onnx_array_dims(onnx_eval_input(e, 0))[d],
+                                onnx_array_dims(e->results[0])[d], e->why))
+            return false;
     for (uint32_t d = 0; d < rank; d++) {
         ResizeAxis axis = find_axis(&r, d, onnx_eval_input(e, 0)->type, e->results[0]->type);
         tables[d] = xmalloc((size_t)axis.out * sizeof *tables[d]);

@@ -117,16 +117,38 @@ static OnnxKnown scale_by(const Op *op, uint32_t index, const OnnxShape *axes,
     return known;
 }
 
-/* The same factor for all axes: the least or the greatest of those that `sizes` ask for. */
-static void keep_aspect(const OnnxShape *axes, const OnnxShape *in, bool is_least, OnnxShape *sizes)
+double onnx_common_scale(const int64_t *in, const int64_t *sizes, uint32_t count, bool is_least)
 {
-    double factor = 0;
-    for (uint32_t i = 0; i < axes->rank; i++) {
-        double own = (double)sizes->dims[i] / (double)in->dims[axes->dims[i]];
-        if (i == 0 || (is_least ? own < factor : own > factor)) factor = own;
+    double scale = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        double own = (double)sizes[i] / (double)in[i];
+        if (i == 0 || (is_least ? own < scale : own > scale)) scale = own;
     }
+    return scale;
+}
+
+bool onnx_check_resized(int64_t in, int64_t out, StrBuf *why)
+{
+    return in > 0 || out == 0 ||
+           onnx_why(why, "an empty dimension cannot be resized to %lld elements", (long long)out);
+}
+
+static void keep_aspect(const OnnxShape *axes, const OnnxShape *io, bool is_least, OnnxShape *sizes)
+{
+    int64_t in[ONNX_MAX_RANK];
+    for (uint32_t i = 0; i < axes->rank; i++) in[i] = io->dims[axes->dims[i]];
+    double scale = onnx_common_scale(in, sizes->dims, axes->rank, is_least);
     for (uint32_t i = 0; i < axes->rank; i++)
-        sizes->dims[i] = onnx_to_integer(factor * (double)in->dims[axes->dims[i]] + 0.5);
+        sizes->dims[i] = onnx_to_integer(scale * (double)in[i] + 0.5);
+}
+
+static bool check_size(int64_t extent, int64_t size, bool keeps_aspect, StrBuf *why)
+{
+    if (size < 0 || size >= ONNX_MAX_ELEMENTS)
+        return onnx_why(why, "'sizes' has the extent %lld", (long long)size);
+    if (!onnx_check_resized(extent, size, why)) return false;
+    return extent > 0 || !keeps_aspect ||
+           onnx_why(why, "keep_aspect_ratio_policy cannot keep the ratio of an empty dimension");
 }
 
 static OnnxKnown resize_to(const Op *op, const OnnxShape *axes, OnnxShape *io, StrBuf *why)
@@ -144,11 +166,7 @@ static OnnxKnown resize_to(const Op *op, const OnnxShape *axes, OnnxShape *io, S
         return WRONG;
     }
     for (uint32_t i = 0; i < sizes.rank; i++)
-        if (sizes.dims[i] < 0 || sizes.dims[i] >= ONNX_MAX_ELEMENTS ||
-            (policy != 0 && io->dims[axes->dims[i]] == 0)) {
-            onnx_why(why, "'sizes' has the extent %lld", (long long)sizes.dims[i]);
-            return WRONG;
-        }
+        if (!check_size(io->dims[axes->dims[i]], sizes.dims[i], policy != 0, why)) return WRONG;
     if (policy != 0) keep_aspect(axes, io, policy == 1, &sizes);
     for (uint32_t i = 0; i < sizes.rank; i++) io->dims[axes->dims[i]] = sizes.dims[i];
     return KNOWN;

@@ -139,6 +139,11 @@ double *onnx_array_doubles(const Array *array);
 /* Partial sums on the way to numbers of y's type: exact, but where the thread rounds otherwise rounded to floats'
  * type, as a pass may round them. */
 void onnx_round_partials(const Array *y, double *sums, int64_t count);
+/* The scale of a Resize that keeps the ratio of extents: the least or the greatest of what the sizes ask
+ * for. */
+double onnx_common_scale(const int64_t *in, const int64_t *sizes, uint32_t count, bool is_least);
+/* Whether a Resize can make so many elements of a dimension: any number, but of none only none. */
+bool onnx_check_resized(int64_t in, int64_t out, StrBuf *why);
 /* Whether products of these with 0 are 0. */
 bool onnx_all_finite(const double *x, int64_t count);
 /* Number of elements of dims[begin .. end). */
