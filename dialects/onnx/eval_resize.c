@@ -192,23 +192,22 @@ static int64_t find_listed(const Eval *e, uint32_t d, uint32_t rank)
     return listed;
 }
 
-/* The scale that a policy has for all listed dimensions; false: each has its own. */
-static bool read_common_scale(const Eval *e, const Type *x, double *scale)
+/* The scale that keep_aspect_ratio_policy has for all listed dimensions, or else the own one. */
+static double policy_scale(const Eval *e, const Type *x, double own)
 {
     const char *policy = "keep_aspect_ratio_policy";
     bool is_least = onnx_eval_is(e, policy, "not_larger");
     const Array *sizes = onnx_eval_input(e, 3);
     int64_t in[ONNX_MAX_RANK], asked[ONNX_MAX_RANK];
     uint32_t count = 0;
-    if (!sizes || (!is_least && !onnx_eval_is(e, policy, "not_smaller"))) return false;
+    if (!sizes || (!is_least && !onnx_eval_is(e, policy, "not_smaller"))) return own;
     for (uint32_t d = 0; d < x->u.shaped.rank; d++) {
         int64_t listed = find_listed(e, d, x->u.shaped.rank);
         if (listed < 0 || listed >= sizes->count) continue;
         in[count] = x->u.shaped.dims[d];
         asked[count++] = array_get_i64(sizes, listed);
     }
-    *scale = onnx_common_scale(in, asked, count, is_least);
-    return count > 0;
+    return onnx_common_scale(in, asked, count, is_least);
 }
 
 /* Extents and scale of dimension d of x and y. */
@@ -224,7 +223,7 @@ static ResizeAxis read_axis(const Eval *e, uint32_t d, const Type *x, const Type
         roi = NULL;
     }
     if (listed < 0) return axis;
-    if (!is_upsample) read_common_scale(e, x, &axis.scale);
+    axis.scale = policy_scale(e, x, axis.scale);
     if (scales && listed < scales->count) axis.scale = array_get_f64(scales, listed);
     if (roi && listed + roi->count / 2 < roi->count) {
         axis.roi_start = array_get_f64(roi, listed);
@@ -294,11 +293,13 @@ bool onnx_resize_weights(const Op *op, Array *const *inputs, uint32_t dim, doubl
     OnnxResize r;
     if (!resize_create(&e, &r)) return false;
     ResizeAxis axis = find_axis(&r, dim, op_operand(op, 0)->type, op_result(op, 0)->type);
-    for (int64_t i = 0; i < axis.out * axis.in; i++) weights[i] = 0.0;
+    if (!onnx_check_resized(axis.in, axis.out, why)) return false;
+    for (int64_t i = 0; weights && i < axis.out * axis.in; i++) weights[i] = 0.0;
     for (int64_t i = 0; i < axis.out; i++) {
         Taps taps = taps_at(&r, &axis, i);
         if (taps.is_outside) return onnx_why(why, "an extrapolation value is not supported");
-        for (int k = 0; k < taps.count; k++) weights[i * axis.in + taps.index[k]] += taps.weight[k];
+        for (int k = 0; weights && k < taps.count; k++)
+            weights[i * axis.in + taps.index[k]] += taps.weight[k];
     }
     return true;
 }

@@ -141,7 +141,8 @@ bool onnx_eval(const Op *op, Array *const *inputs, int64_t most, Array **results
 
 /* The linear map that a Resize or Upsample with static types is along one dimension: element o of
  * the result is the sum of weights[o * in + i] times element i, where `in` is the operand's extent.
- * inputs are as for onnx_eval; the first is not used. False: why tells what is not supported. */
+ * NULL for weights: only checks. inputs are as for onnx_eval; the first is not used. False: why tells
+ * what is not supported. */
 bool onnx_resize_weights(const Op *op, Array *const *inputs, uint32_t dim, double *weights,
                          StrBuf *why) MUST_CHECK;
 

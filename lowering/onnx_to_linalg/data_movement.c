@@ -157,23 +157,6 @@ typedef struct MoveSource {
     const AffineExpr *expr; /* of the result's index; NULL: only the table tells */
 } MoveSource;
 
-/* Whether all that a Resize gives comes from its input. False: why says. */
-static bool takes_input_only(OnnxLowering *lw, Array *const *inputs)
-{
-    const Op *node = lw->node;
-    bool ok = true;
-    if (!str_eq_c(onnx_string(node, "coordinate_transformation_mode", ""), "tf_crop_and_resize"))
-        return true;
-    const Type *in = op_operand(node, 0)->type, *out = op_result(node, 0)->type;
-    for (uint32_t d = 0; ok && d < in->u.shaped.rank; d++) {
-        int64_t count = in->u.shaped.dims[d] * out->u.shaped.dims[d];
-        double *weights = xcalloc((size_t)count + 1, sizeof *weights);
-        ok = onnx_resize_weights(node, inputs, d, weights, &lw->why);
-        free(weights);
-    }
-    return ok;
-}
-
 /* The node run on coordinate `dim` of its first operand's elements; NULL: why says. */
 static Array *run_on_coordinates(OnnxLowering *lw, const Type *input, uint32_t dim)
 {
@@ -191,9 +174,7 @@ static Array *run_on_coordinates(OnnxLowering *lw, const Type *input, uint32_t d
     }
     strbuf_clear(&lw->why);
     if (!known) strbuf_add_c(&lw->why, "needs constants for all but its first operand");
-    if (!known || !takes_input_only(lw, inputs) ||
-        !onnx_eval(node, inputs, INT64_MAX, &result, &lw->why))
-        result = NULL;
+    if (!known || !onnx_eval(node, inputs, INT64_MAX, &result, &lw->why)) result = NULL;
     for (uint32_t i = 0; i < node->operand_count; i++) array_unref(inputs[i]);
     free(inputs);
     return result;

@@ -45,18 +45,28 @@ static void find_denominator(ResizeWeights *w)
         if (are_multiples(w, count)) w->denominator = count;
 }
 
-/* The weights of each dimension that changes, in order; false: lw->why says. */
+/* The node's inputs, but for the first; NULL: diagnosed. */
+static Array **read_inputs(OnnxLowering *lw)
+{
+    const Op *op = lw->node;
+    Array **inputs = ARENA_ARRAY(&lw->pass->scratch, Array *, op->operand_count);
+    for (uint32_t i = 1; i < op->operand_count; i++) {
+        inputs[i] = onnx_operand(op, i) ? (Array *)lower_array(lw, op_operand(op, i)) : NULL;
+        if (!onnx_operand(op, i) || inputs[i]) continue;
+        onnx_error(op, "needs constants for all but its first operand");
+        return NULL;
+    }
+    return inputs;
+}
+
+/* The weights of each dimension that changes, in order; false: diagnosed. */
 static bool find_weights(OnnxLowering *lw, ResizeWeights *list, uint32_t *count)
 {
     const Op *op = lw->node;
     const Type *x = op_operand(op, 0)->type, *y = op_result(op, 0)->type;
-    Array **inputs = ARENA_ARRAY(&lw->pass->scratch, Array *, op->operand_count);
+    Array **inputs = read_inputs(lw);
+    if (!inputs) return false;
     strbuf_clear(&lw->why);
-    for (uint32_t i = 1; i < op->operand_count; i++) {
-        inputs[i] = onnx_operand(op, i) ? (Array *)lower_array(lw, op_operand(op, i)) : NULL;
-        if (onnx_operand(op, i) && !inputs[i])
-            return onnx_error(op, "needs constants for all but its first operand");
-    }
     *count = 0;
     for (uint32_t d = 0; d < x->u.shaped.rank; d++) {
         ResizeWeights w = {.dim = d, .in = x->u.shaped.dims[d], .out = y->u.shaped.dims[d]};
@@ -70,6 +80,22 @@ static bool find_weights(OnnxLowering *lw, ResizeWeights *list, uint32_t *count)
         list[(*count)++] = w;
     }
     return true;
+}
+
+/* Nearest neighbours only move, so coordinates tell where each element comes from; the
+ * extrapolation value of a crop comes from nowhere. */
+static bool lower_nearest(OnnxLowering *lw)
+{
+    const Op *op = lw->node;
+    Str mode = onnx_string(op, "coordinate_transformation_mode", "half_pixel");
+    if (!str_eq_c(mode, "tf_crop_and_resize")) return onnx_lower_move(lw);
+    Array **inputs = read_inputs(lw);
+    if (!inputs) return false;
+    strbuf_clear(&lw->why);
+    for (uint32_t d = 0; d < op_operand(op, 0)->type->u.shaped.rank; d++)
+        if (!onnx_resize_weights(op, inputs, d, NULL, &lw->why))
+            return onnx_error(op, "%s", lw->why.data);
+    return onnx_lower_move(lw);
 }
 
 /* y[.., o, ..] = sum over i of x[.., i, ..] * matrix[o, i], with elements of `elem`. */
@@ -150,7 +176,7 @@ bool onnx_lower_resize(OnnxLowering *lw)
     ResizeWeights list[ONNX_MAX_RANK];
     uint32_t count = 0;
     const Type *elem = type_elem(op_result(lw->node, 0)->type);
-    if (str_eq_c(onnx_string(lw->node, "mode", "nearest"), "nearest")) return onnx_lower_move(lw);
+    if (str_eq_c(onnx_string(lw->node, "mode", "nearest"), "nearest")) return lower_nearest(lw);
     if (!type_is_float(elem)) return onnx_error(lw->node, "is not supported on integers");
     if (!find_weights(lw, list, &count)) return false;
     const Fixed *fixed = lower_fixed_bare(lw, 0);
