@@ -101,7 +101,7 @@ static bool pads_with_zeros(const Op *pad)
     const Value *fill = onnx_operand(pad, 2);
     const Attr *value = fill ? onnx_constant(fill) : NULL;
     if (!fill || !str_eq_c(onnx_string(pad, "mode", "constant"), "constant")) return true;
-    return value && dense_count(value) == 1 && dense_f64(value, 0) == 0.0;
+    return value && dense_count(value) == 1 && onnx_dense_number(value, 0) == 0.0;
 }
 
 bool quantize_only_moves(const Op *op)
