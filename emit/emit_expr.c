@@ -41,10 +41,17 @@ static void full_range(const Type *type, Wide *low, Wide *high)
     *high = width == 1 ? 1 : pow2(width - 1) - 1;
 }
 
+/* Whether bounds are those of a clamped width, so that numbers may lie beyond them. */
+static bool is_clamped(Wide low, Wide high)
+{
+    return low <= -pow2(MAX_RANGE_BITS - 1) || high >= pow2(MAX_RANGE_BITS - 1) - 1;
+}
+
 static bool fits(const Type *type, Wide low, Wide high)
 {
     Wide min, max;
     full_range(type, &min, &max);
+    if (type_width(type) > MAX_RANGE_BITS) return !is_clamped(low, high);
     return low >= min && high <= max;
 }
 
@@ -88,7 +95,8 @@ static Expr join(const Expr *a, const Expr *b, const char *text, Prec prec)
 
 static void cast_to(Emitter *e, Expr *expr, const Type *type)
 {
-    expr->uncast = expr->text;
+    /* What a bool or a bit is assigned is not cut to its last bit. */
+    expr->uncast = type_is_int_width(type, 1) ? NULL : expr->text;
     expr->text = emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), expr->text);
     expr->prec = PREC_PRIMARY;
     expr->kind = CPP_TYPED;
@@ -198,6 +206,10 @@ static bool divide(Emitter *e, const Op *op, const Expr *x, Expr *out)
     Expr a = is_unsigned ? cpp_unsigned(e, &x[0], type) : x[0];
     Expr b = is_unsigned ? cpp_unsigned(e, &x[1], type) : x[1];
     *out = infix(e, &a, remainder ? "%" : "/", &b, PREC_MUL);
+    if (is_clamped(a.low, a.high) || is_clamped(b.low, b.high)) {
+        cast_to(e, out, type);
+        return true;
+    }
     Wide size = max_wide(a.low < 0 ? -a.low : 0, a.high < 0 ? -a.high : a.high);
     if (remainder)
         size = min_wide(size, max_wide(b.low < 0 ? -b.low : b.low, b.high < 0 ? -b.high : b.high));
@@ -243,6 +255,10 @@ static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
     const char *text = emit_arena_printf(&e->arena, "%s >> %s", cpp_parens(e, &value, PREC_MUL),
                                          cpp_parens(e, &amount, PREC_UNARY));
     *out = join(&value, &x[1], text, PREC_SHIFT);
+    if (is_clamped(value.low, value.high)) {
+        cast_to(e, out, type);
+        return true;
+    }
     uint32_t by = literal_amount(&x[1], type) ? (uint32_t)x[1].low : 0;
     bool known = literal_amount(&x[1], type);
     wrap(e, out, type, known ? floor_shift(value.low, by) : min_wide(value.low, 0),
@@ -353,13 +369,14 @@ static bool resize(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
     bool is_unsigned = op->def == ARITH(EXTUI) || op->def == ARITH(INDEX_CASTUI);
+    bool is_cut = op->def == ARITH(TRUNCI) || from->kind == TYPE_INDEX;
     *out = is_unsigned ? cpp_unsigned(e, &x[0], from) : x[0];
     out->uncast = NULL;
-    if (op->def == ARITH(EXTSI) && type_is_int_width(from, 1)) {
+    if (!is_unsigned && type_is_int_width(from, 1) && !type_is_int_width(to, 1)) {
         *out = cpp_signed(e, &x[0], from);
         return true;
     }
-    if (op->def == ARITH(TRUNCI) && type_is_int_width(to, 1)) {
+    if (is_cut && type_is_int_width(to, 1)) {
         const char *text =
             emit_arena_printf(&e->arena, "(%s & 1) != 0", cpp_parens(e, &x[0], PREC_UNARY));
         *out = cpp_boolean(text, PREC_EQUAL, x[0].reads);

@@ -54,14 +54,15 @@ static void materialize_as(Function *f, Value *value, Str raw_name)
     const Expr *expr = ptrmap_get(&f->exprs, value);
     bool is_bool = type_is_int_width(value->type, 1);
     const char *name = emit_function_name(f, raw_name);
-    const char *type = is_bool                           ? "bool"
-                       : value->type->kind == TYPE_INDEX ? "int" /* of an array's element */
-                                                         : cpp_type(f->e, value->type);
+    bool is_int =
+        value->type->kind == TYPE_INDEX && expr->low >= INT32_MIN && expr->high <= INT32_MAX;
+    const char *type = is_bool ? "bool" : is_int ? "int" : cpp_type(f->e, value->type);
     emit_line(f, "const %s %s = %s;", type, name, printed_text(f, expr));
     Expr leaf = cpp_leaf(name, value->type, false);
     leaf.low = expr->low;
     leaf.high = expr->high;
     if (is_bool) leaf.kind = CPP_BOOL;
+    if (is_int) leaf.kind = CPP_BUILTIN;
     set_expr(f, value, &leaf);
 }
 
