@@ -369,9 +369,10 @@ static bool captures_items(Batch *b, const Op *op)
 
 static bool batch_op(Batch *b, Op *op)
 {
-    if (!linalg_is_structured(op) && captures_items(b, op))
+    const bool reads = reads_items(b, op); /* then batch_kernel looks at what a kernel contains */
+    if (!(reads && linalg_is_structured(op)) && captures_items(b, op))
         return refuse(b, op, "what it contains reads tensors of images");
-    if (!reads_items(b, op)) return true;
+    if (!reads) return true;
     if (linalg_is_structured(op) && !batch_kernel(b, op)) return false;
     const bool inserts = op->def == TENSOR(INSERT_SLICE),
                extracts = op->def == TENSOR(EXTRACT_SLICE);
