@@ -25,6 +25,7 @@ static Value *operand(const NodeParts *parts, size_t index)
 static Value *append(Importer *im, const NodeParts *parts, const OpDef *def, Value *const *operands,
                      size_t count, const Attr *attrs)
 {
+    if (im->why.len > 0) return NULL; /* one message is enough */
     for (size_t i = 0; i < count; i++)
         if (!operands[i]) return NULL;
     Op *op = import_append(im, def, operands, count, attrs, 1);
@@ -60,12 +61,13 @@ static Value *quantize(Importer *im, const NodeParts *parts, Value *reals, size_
                        size_t like)
 {
     Value *operands[] = {reals, operand(parts, index), operand(parts, index + 1)};
-    if (!operands[2] && operand(parts, like)) {
-        const Type *elem = type_elem(operand(parts, like)->type);
+    const Type *elem = operand(parts, like) ? type_elem(operand(parts, like)->type) : NULL;
+    if (!operands[2] && elem && type_is_integer(elem)) {
         const Type *scalar = type_tensor(elem, NULL, 0, NULL);
         operands[2] = onnx_build_constant(&im->b, attr_dense_splat(scalar, attr_int(elem, 0)));
     }
-    return append(im, parts, ONNX(QUANTIZE_LINEAR), operands, 3, axis_attr(im, 1));
+    return append(im, parts, ONNX(QUANTIZE_LINEAR), operands, operands[2] ? 3 : 2,
+                  axis_attr(im, 1));
 }
 
 /* The standard operator under another domain. */

@@ -179,14 +179,9 @@ bool latency_is_division(const Op *op)
 
 bool latency_divides_by_shift(const Op *op)
 {
-    const Value *divisor = op_operand(op, 1);
-    if (op->def != ARITH(DIVUI) && op->def != ARITH(REMUI) && op->def != ARITH(CEILDIVUI))
-        return false;
-    if (!is_constant(divisor) || !type_is_integer(divisor->type) || type_width(divisor->type) > 64)
-        return false;
-    uint64_t number = (uint64_t)attr_int_value(op_attr(value_def(divisor), "value")) &
-                      (UINT64_MAX >> (64 - type_width(divisor->type)));
-    return number > 0 && (number & (number - 1)) == 0;
+    bool is_unsigned =
+        op->def == ARITH(DIVUI) || op->def == ARITH(REMUI) || op->def == ARITH(CEILDIVUI);
+    return is_unsigned && product_power_of_two(op_operand(op, 1)) >= 0;
 }
 
 /* A stage per bit of the quotient and some before and behind, as HLS tools have them; a constant divisor
@@ -206,6 +201,7 @@ static OpTiming integer_timing(const Op *op, Clock clock)
 {
     int64_t bits = type_width(type_elem(op_operand(op, 0)->type));
     if (op->def->dialect == &math_dialect) return written_timing(op);
+    if (latency_is_division(op)) return division(op, clock);
     switch (op->def - arith_ops) {
     case ARITH_ADDI:
     case ARITH_SUBI:
@@ -218,13 +214,6 @@ static OpTiming integer_timing(const Op *op, Clock clock)
     case ARITH_MULI:
     case ARITH_MULSI_EXTENDED:
     case ARITH_MULUI_EXTENDED: return multiply(op);
-    case ARITH_DIVSI:
-    case ARITH_DIVUI:
-    case ARITH_CEILDIVSI:
-    case ARITH_CEILDIVUI:
-    case ARITH_FLOORDIVSI:
-    case ARITH_REMSI:
-    case ARITH_REMUI: return division(op, clock);
     case ARITH_SHLI:
     case ARITH_SHRSI:
     case ARITH_SHRUI:

@@ -107,6 +107,19 @@ int64_t product_luts_of(const Op *op)
     return digits >= 0 ? i64_max(digits - 1, 0) * (a + b) : product_luts(a, b);
 }
 
+int product_power_of_two(const Value *value)
+{
+    const Op *def = value_def(value);
+    uint32_t width = type_is_integer(value->type) ? type_width(value->type) : 0;
+    int exponent = 0;
+    if (!def || def->def != ARITH(CONSTANT) || width == 0 || width > 64) return -1;
+    uint64_t number =
+        (uint64_t)attr_int_value(op_attr(def, "value")) & (UINT64_MAX >> (64 - width));
+    if (number == 0 || (number & (number - 1)) != 0) return -1;
+    for (; number > 1; number >>= 1) exponent++;
+    return exponent;
+}
+
 /* The exponent of math.ipowi if it is a constant above 0, else 0. */
 static uint64_t constant_exponent(const Op *op)
 {

@@ -559,6 +559,8 @@ int64_t product_effective_bits(const Value *value);
 /* Whether the op multiplies by a constant of several signed digits, but few, so that it is built of
  * shifts and additions. */
 bool product_is_sum_of_shifts(const Op *op);
+/* Exponent of an integer constant that is a power of two, its bits read without a sign; -1: it is none. */
+int product_power_of_two(const Value *value);
 /* math.ipowi is written out as products of its width: how many, and how many behind each other. A
  * constant exponent takes a square for each bit and a factor for each that is set; of any other each bit
  * may be set. */

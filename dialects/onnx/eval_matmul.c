@@ -17,7 +17,8 @@ bool onnx_all_finite(const double *x, int64_t count)
 static void multiply(const double *a, const double *b, double *c, int64_t rows, int64_t depth,
                      int64_t columns, const Array *y)
 {
-    const bool skips_zeros = onnx_all_finite(b, depth * columns);
+    /* A pass over b is worth it where rows follow that it saves products. */
+    const bool skips_zeros = rows > 1 && onnx_all_finite(b, depth * columns);
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t k = 0; k < depth; k++) {
             double factor = a[i * depth + k];

@@ -118,9 +118,10 @@ static int64_t int_mean(int64_t sum, int64_t terms, bool is_unsigned)
 }
 
 /* Of no elements. */
-static int64_t int_neutral(const Op *op, const Type *elem, bool is_unsigned)
+static int64_t int_neutral(const Op *op, const Type *elem)
 {
     uint32_t width = type_width(elem);
+    bool is_unsigned = elem->u.integer.sign == UNSIGNED;
     int64_t least = is_unsigned ? 0 : (int64_t)(UINT64_MAX << (width - 1));
     switch (op->def - onnx_ops) {
     case ONNX_REDUCE_MAX: return least;
@@ -135,8 +136,7 @@ static void reduce_integers(const Eval *e, const Array *x, OnnxWalk walk)
     Array *y = e->results[0];
     int64_t *sums = xcalloc((size_t)y->count, sizeof *sums);
     bool *seen = xcalloc((size_t)y->count, sizeof *seen);
-    const int64_t none =
-        int_neutral(e->op, y->elem, x->kind == ARRAY_U64 || y->elem->u.integer.sign == UNSIGNED);
+    const int64_t none = int_neutral(e->op, y->elem);
     int64_t terms = y->count > 0 && x->count > y->count ? x->count / y->count : 1;
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
         int64_t at = walk.offset[0];

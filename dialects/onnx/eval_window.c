@@ -10,6 +10,7 @@
 typedef struct OnnxWindow {
     ConvGeometry g;
     int64_t in_count, out_count, taps; /* elements of the spatial dimensions */
+    bool skips_zeros;                  /* among weights, since all inputs are finite */
 } OnnxWindow;
 
 typedef bool Geometry(const Op *op, ConvGeometry *out, StrBuf *why);
@@ -95,12 +96,11 @@ static void add_row(double *y, const double *x, const RowPart *part, int64_t ste
 static void conv_channel(const OnnxWindow *w, const RowPart *parts, const double *x,
                          const double *weights, double *y, const Array *result)
 {
-    const bool skips_zeros = onnx_all_finite(x, w->in_count);
     int64_t width = w->g.out[w->g.spatial - 1], rows = w->out_count / width;
     int64_t step = w->g.stride[w->g.spatial - 1];
     for (int64_t row = 0; row < rows; row++) {
         for (int64_t tap = 0; tap < w->taps; tap++) {
-            if (weights[tap] == 0.0 && skips_zeros) continue;
+            if (weights[tap] == 0.0 && w->skips_zeros) continue;
             add_row(y + row * width, x, &parts[row * w->taps + tap], step, weights[tap]);
             onnx_round_partials(result, y + row * width, width);
         }
@@ -114,6 +114,7 @@ bool onnx_conv_sums(const Eval *e, const double *x, const double *w, double *y)
     const ConvGeometry *g = &window.g;
     int64_t per_group = g->in_channels / g->group, outs = g->out_channels / g->group;
     memset(y, 0, (size_t)(g->batch * g->out_channels * window.out_count) * sizeof *y);
+    window.skips_zeros = onnx_all_finite(x, g->batch * g->in_channels * window.in_count);
     RowPart *parts = row_parts(&window, window.out_count / g->out[g->spatial - 1]);
     for (int64_t i = 0; i < g->batch * g->out_channels; i++) {
         int64_t n = i / g->out_channels, oc = i % g->out_channels;

@@ -214,13 +214,9 @@ static double round_narrow(const Type *elem, double value)
     int kind = (int)elem->kind;
     double nearest = float_from_bits(kind, float_to_bits(kind, value));
     if (!rounds_to_other(value, nearest)) return nearest;
-    uint64_t bits = float_to_bits(kind, nearest), sign = UINT64_C(1) << (type_width(elem) - 1);
     bool is_up = nearest < value;
-    if (nearest > 0 || nearest < 0)
-        bits = (nearest > 0) == is_up ? bits + 1 : bits - 1;
-    else
-        bits = is_up ? 1 : sign + 1;
-    double other = float_from_bits(kind, bits);
+    if (nearest == 0) return copysign(float_neighbour(kind, 0, true), is_up ? 1 : -1);
+    double other = float_neighbour(kind, nearest, (nearest > 0) == is_up);
     return isfinite(other) ? other : nearest;
 }
 

@@ -720,6 +720,9 @@ double float_from_words(int kind, const uint64_t words[2]);
  * if it has no infinity. */
 uint64_t float_to_bits(int kind, double value);
 void float_to_words(int kind, double value, uint64_t words[2]);
+/* The number whose magnitude follows, or precedes, that of a finite one; of 0 only follows. Behind the
+ * largest it is an infinity, or a NaN where there is none. Kinds of up to 64 bits. */
+double float_neighbour(int kind, double value, bool away);
 /* The largest finite number, of the kinds of up to 64 bits. */
 double float_largest(int kind);
 /* Width of the storage in bits: 8, 16, 19, 32, 64, 80 or 128. */

@@ -6,6 +6,7 @@
  * when the bits are read and put back when they are written.
  * Tests: test/unit/ir/attr/float_test.c */
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "ir/attr/internal.h"
@@ -68,6 +69,12 @@ static FloatMant max_finite(const Format *format)
 double float_largest(int kind)
 {
     return float_from_bits(kind, (uint64_t)max_finite(format_of(kind)));
+}
+
+double float_neighbour(int kind, double value, bool away)
+{
+    uint64_t bits = float_to_bits(kind, fabs(value));
+    return copysign(float_from_bits(kind, away ? bits + 1 : bits - 1), value);
 }
 
 /* Exponent and fraction fields without the sign. False for the patterns of f80 whose

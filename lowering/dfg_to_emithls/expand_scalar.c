@@ -27,24 +27,10 @@ static const Attr *constant_value(const Value *value)
     return def && def->def == ARITH(CONSTANT) ? op_attr(def, "value") : NULL;
 }
 
-/* Exponent of a constant that is a power of two, with its type's bits as an unsigned number; -1: it is
- * none. */
-static int power_of_two(const Value *value)
-{
-    const Attr *constant = constant_value(value);
-    uint32_t width = constant && type_is_integer(value->type) ? type_width(value->type) : 0;
-    int exponent = 0;
-    if (width == 0 || width > 64) return -1;
-    uint64_t number = (uint64_t)attr_int_value(constant) & (UINT64_MAX >> (64 - width));
-    if (number == 0 || (number & (number - 1)) != 0) return -1;
-    for (; number > 1; number >>= 1) exponent++;
-    return exponent;
-}
-
 /* By a power of two a shift, and a mask for the rest. */
 static Value *quotient_unsigned(Builder *b, Value *x, Value *y)
 {
-    int exponent = power_of_two(y);
+    int exponent = product_power_of_two(y);
     if (exponent < 0) return binary(b, ARITH(DIVUI), x, y);
     return binary(b, ARITH(SHRUI), x, integer(b, x->type, exponent));
 }
@@ -58,7 +44,7 @@ static void div_unsigned(Builder *b, const Op *op, Value *const *x, Value **out)
 static void rem_unsigned(Builder *b, const Op *op, Value *const *x, Value **out)
 {
     (void)op;
-    uint64_t mask = (UINT64_C(1) << power_of_two(x[1])) - 1;
+    uint64_t mask = (UINT64_C(1) << product_power_of_two(x[1])) - 1;
     out[0] = binary(b, ARITH(ANDI), x[0], integer(b, x[0]->type, (int64_t)mask));
 }
 
@@ -269,7 +255,7 @@ bool to_emithls_expand_scalar(Builder *b, const Op *op, Value *const *x, Value *
     };
     if (op->def == ARITH(CMPF)) return compare(b, op, x, out);
     bool divides = op->def == ARITH(DIVUI) || op->def == ARITH(REMUI);
-    if (divides && power_of_two(x[1]) < 0) return false;
+    if (divides && product_power_of_two(x[1]) < 0) return false;
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         if (op->def != table[i].def) continue;
         table[i].expand(b, op, x, out);

@@ -134,11 +134,16 @@ static void qlinear_matmul(Decomposition *d)
     requantize(d, decompose_make(d, ONNX(MATMUL), operands, 2, type_elem(a->type), NULL, 0));
 }
 
+static Value *cast(Decomposition *d, Value *x, int64_t to, const Type *elem)
+{
+    NamedAttr attr = build_named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, to));
+    return decompose_make(d, ONNX(CAST), &x, 1, elem, &attr, 1);
+}
+
 static void to_int32(Decomposition *d, Value *y)
 {
     enum { ONNX_INT32 = 6 };
-    NamedAttr attr = build_named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, ONNX_INT32));
-    decompose_replace(d, decompose_make(d, ONNX(CAST), &y, 1, type_i(d->b.ctx, 32), &attr, 1));
+    decompose_replace(d, cast(d, y, ONNX_INT32, type_i(d->b.ctx, 32)));
 }
 
 /* Whether sums of products may pass what f32 counts exactly, and no weights are at hand that make
@@ -153,18 +158,13 @@ static bool may_pass_f32(const Op *op)
     return terms / filters > (INT64_C(1) << 24) / (255 * 255);
 }
 
-static Value *as_double(Decomposition *d, Value *x)
-{
-    enum { ONNX_DOUBLE = 11 };
-    NamedAttr attr = build_named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, ONNX_DOUBLE));
-    return decompose_make(d, ONNX(CAST), &x, 1, type_float(d->b.ctx, TYPE_F64), &attr, 1);
-}
-
 static void conv_integer(Decomposition *d)
 {
+    enum { ONNX_DOUBLE = 11 };
+    const Type *f64 = type_float(d->b.ctx, TYPE_F64);
     Value *operands[] = {center(d, 0, 1), center(d, 1, 0)};
     bool in_doubles = may_pass_f32(d->op);
-    for (int i = 0; in_doubles && i < 2; i++) operands[i] = as_double(d, operands[i]);
+    for (int i = 0; in_doubles && i < 2; i++) operands[i] = cast(d, operands[i], ONNX_DOUBLE, f64);
     to_int32(d, convolution(d, operands, 2));
 }
 
@@ -303,12 +303,6 @@ static Value *binary(Decomposition *d, const OpDef *def, Value *x, Value *y)
 {
     Value *operands[] = {x, y};
     return decompose_make(d, def, operands, 2, real_type(d), NULL, 0);
-}
-
-static Value *cast(Decomposition *d, Value *x, int64_t to, const Type *elem)
-{
-    NamedAttr attr = build_named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, to));
-    return decompose_make(d, ONNX(CAST), &x, 1, elem, &attr, 1);
 }
 
 /* The extreme of all of x and of 0. */

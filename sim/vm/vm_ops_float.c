@@ -55,16 +55,6 @@ static bool extf(const Instr *in, size_t n)
     return true;
 }
 
-/* The value of the format whose magnitude follows or precedes that of a finite `value`. */
-static double neighbour(const Type *type, double value, bool away)
-{
-    int kind = (int)type->kind;
-    double size = fabs(value);
-    uint64_t bits = float_to_bits(kind, size);
-    double next = float_from_bits(kind, away ? bits + 1 : bits - 1);
-    return copysign(next, value);
-}
-
 /* x in the format, by a mode that is not half to even. */
 static double round_by_mode(const Type *type, int64_t mode, double x)
 {
@@ -72,13 +62,13 @@ static double round_by_mode(const Type *type, int64_t mode, double x)
     if (near == x || isnan(near)) return near;
     bool is_up = fabs(near) > fabs(x); /* away from zero */
     if (mode == NEAREST_AWAY) {
-        double other = is_up || isinf(near) ? near : neighbour(type, near, true);
+        double other = is_up || isinf(near) ? near : float_neighbour((int)type->kind, near, true);
         return fabs(other) - fabs(x) == fabs(x) - fabs(near) ? other : near;
     }
     bool wants_up = mode == TOWARD_ZERO ? false : (mode == UPWARD) == (x > 0);
     if (is_up == wants_up) return near;
-    if (near == 0) return copysign(neighbour(type, 0.0, true), x);
-    return neighbour(type, near, wants_up);
+    if (near == 0) return copysign(float_neighbour((int)type->kind, 0.0, true), x);
+    return float_neighbour((int)type->kind, near, wants_up);
 }
 
 static bool truncf_cells(const Instr *in, size_t n)

@@ -128,9 +128,7 @@ static int64_t right_shift_luts(const Op *op, int64_t bits)
  * divisor on, which a constant divisor saves. What rounds otherwise takes a quotient and a rest. */
 static int64_t dividers(const Op *op)
 {
-    return latency_is_division(op)
-               ? 1 + (op->def == ARITH(FLOORDIVSI) || op->def == ARITH(CEILDIVSI))
-               : 0;
+    return op->def == ARITH(FLOORDIVSI) || op->def == ARITH(CEILDIVSI) ? 2 : 1;
 }
 
 static int64_t integer_luts(const Op *op, bool lut_products)
@@ -138,8 +136,7 @@ static int64_t integer_luts(const Op *op, bool lut_products)
     int64_t bits = working_bits(op);
     if (op->def->dialect == &math_dialect) return written_luts(op, lut_products);
     if (product_is(op)) return lut_products || product_dsp_of(op) == 0 ? product_luts_of(op) : 0;
-    if (latency_is_division(op) && latency_divides_by_shift(op))
-        return op->def == ARITH(CEILDIVUI) ? 2 * bits : 0;
+    if (latency_divides_by_shift(op)) return op->def == ARITH(CEILDIVUI) ? 2 * bits : 0;
     if (latency_is_division(op))
         return (is_word_constant(op_operand(op, 1)) ? 1 : 2) * dividers(op) * bits * bits;
     switch (op->def - arith_ops) {
