@@ -62,7 +62,7 @@ enum { NUMBER_LEAST_IMMEDIATE = -4096, NUMBER_MOST_IMMEDIATE = 4095 };
  * 62 bits; the first failure is in `why`. */
 typedef struct Numbers {
     Arena *arena;
-    size_t channels;  /* of which ranges are kept; 0: one for all */
+    size_t channels;  /* of which ranges are kept; 0 only for a tap's */
     int channel_loop; /* that counts them in the kernel at hand; -1: none */
     VEC(Number) all;
     StrBuf why;

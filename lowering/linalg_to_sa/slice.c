@@ -46,6 +46,7 @@ Layer *to_sa_add_selection(Lowering *lw, const Op *op, Tensor *source, const Ext
     Layer *layer = to_sa_add_layer(lw, SA(CONV), op);
     layer->input = source;
     layer->extents = *extents;
+    layer->numbers.channels = (size_t)extents->c;
     return layer;
 }
 
