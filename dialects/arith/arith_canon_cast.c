@@ -122,12 +122,14 @@ void arith_canonicalize_extsi(PatternSet *set)
     pattern_add(set, "extsi-of-extui", ARITH(EXTSI), 2, extsi_of_extui);
 }
 
-/* cast(cast(x)) -> x when x has the type already */
+/* cast(cast(x)) -> x when x has the type already, and no bit was lost on the way */
 static bool cast_there_and_back(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *inner = rewrite_def_of(op_operand(op, 0), op->def);
     if (!inner || op_operand(inner, 0)->type != op_result(op, 0)->type) return false;
+    if (op->def != ARITH(BITCAST) && width_of(op_operand(op, 0)) < width_of(op_result(op, 0)))
+        return false;
     rewriter_replace_one(rw, op, op_operand(inner, 0));
     return true;
 }

@@ -129,17 +129,20 @@ uint32_t linalg_init_count(const Op *op);
 const AffineMap *linalg_operand_map(const Op *op, uint32_t operand);
 uint32_t linalg_loop_count(const Op *op);
 bool linalg_is_reduction(const Op *op, uint32_t loop);
-/* Trip counts of all loops from the operands' static shapes, DIM_DYNAMIC where a shape is dynamic.
- * False: one cannot be told from any operand. */
 bool linalg_reduces(const Op *op);
 /* Whether an op of the body holds ops itself. */
 bool linalg_body_has_regions(const Op *generic);
 /* Trip counts from the operands' static shapes, DIM_DYNAMIC where a shape is dynamic; false if
  * one cannot be told. */
 bool linalg_loop_extents(const Op *op, int64_t *extents) MUST_CHECK;
+/* Whether the dimensions of a value that loops of the op would index alone, as a sum with 0 does once
+ * maps are composed, have the extents of these loops. */
+bool linalg_fits_loops(const Op *op, const Value *value, const AffineMap *map);
 Block *linalg_body(const Op *op);
 /* Whether the body reads elements of the operand; otherwise only its shape matters. */
 bool linalg_reads_operand(const Op *op, uint32_t operand);
+/* Whether the loops reach every element of operand i; what a kernel leaves out of an init stays. */
+bool linalg_reaches_all(const Op *op, uint32_t operand);
 /* Whether all operands are tensors or scalars, so that there are no buffers. */
 bool linalg_has_tensor_semantics(const Op *op);
 

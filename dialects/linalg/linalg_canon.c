@@ -63,6 +63,7 @@ static bool all_maps_equal(const Op *op)
 /* The body yields only arguments: the operand behind result `index`, cast to its type. */
 static Value *forwarded(Rewriter *rw, Op *op, uint32_t index)
 {
+    if (!linalg_reaches_all(op, linalg_input_count(op) + index)) return NULL;
     Value *yielded = op_operand(linalg_body(op)->last, index);
     if (!yielded->is_arg || yielded->owner.block != linalg_body(op)) return NULL;
     Value *operand = op_operand(op, yielded->index);

@@ -55,6 +55,29 @@ bool linalg_reads_operand(const Op *op, uint32_t operand)
     return operand < body->arg_count && value_has_uses(body->args[operand]); /* map: no init */
 }
 
+static bool is_empty(const Type *type)
+{
+    for (uint32_t i = 0; type_is_shaped(type) && i < type->u.shaped.rank; i++)
+        if (type->u.shaped.dims[i] == 0) return true;
+    return false;
+}
+
+bool linalg_reaches_all(const Op *op, uint32_t operand)
+{
+    const AffineMap *map = linalg_operand_map(op, operand);
+    const Type *type = op_operand(op, operand)->type;
+    for (uint32_t i = 0; i < op->operand_count; i++) /* no loop runs */
+        if (is_empty(op_operand(op, i)->type)) return is_empty(type);
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        const AffineExpr *expr = map->results[r];
+        if (type->u.shaped.dims[r] == 1) continue;
+        if (expr->kind != AFFINE_DIM) return false;
+        for (uint32_t i = 0; i < r; i++)
+            if (map->results[i] == expr && type->u.shaped.dims[i] != 1) return false;
+    }
+    return true;
+}
+
 bool linalg_has_tensor_semantics(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)
@@ -251,6 +274,20 @@ bool linalg_loop_extents(const Op *op, int64_t *extents)
         }
     }
     return known == loops;
+}
+
+bool linalg_fits_loops(const Op *op, const Value *value, const AffineMap *map)
+{
+    bool ok = true;
+    int64_t *extents = xcalloc(linalg_loop_count(op), sizeof *extents);
+    bool is_known = linalg_loop_extents(op, extents);
+    for (uint32_t i = 0; is_known && i < map->result_count; i++) {
+        if (map->results[i]->kind != AFFINE_DIM) continue;
+        int64_t extent = extents[map->results[i]->value], dim = value->type->u.shaped.dims[i];
+        ok = ok && (extent == dim || extent == DIM_DYNAMIC || dim == DIM_DYNAMIC);
+    }
+    free_ptr((void **)&extents);
+    return ok;
 }
 
 const Attr *linalg_iterator_types(const Op *op)

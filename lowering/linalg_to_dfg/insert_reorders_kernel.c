@@ -426,15 +426,16 @@ static const AffineMap *widened_map(const AffineMap *map, uint32_t extra, bool i
     return map_get(map->ctx, map->dim_count + extra, 0, map->result_count, results);
 }
 
-/* An output index that is always 0 becomes a loop of one trip. It is what a sum leaves of a
- * dimension: (d0, d1) -> (d0, 0) => (d0, d1, d2) -> (d0, d2) */
+/* A constant index of an output's dimension of extent 1 becomes a loop of one trip. It is what a sum
+ * leaves of a dimension: (d0, d1) -> (d0, 0) => (d0, d1, d2) -> (d0, d2) */
 static void loop_unit_dims(Op *generic)
 {
     uint32_t init = linalg_input_count(generic), loops = linalg_loop_count(generic);
     uint32_t extra = constant_results(linalg_operand_map(generic, init));
     VEC(const AffineMap *) maps = {0};
     bool is_reduction[KERNEL_MAX_LOOPS] = {false};
-    if (extra == 0 || loops + extra > KERNEL_MAX_LOOPS) return;
+    if (extra == 0 || loops + extra > KERNEL_MAX_LOOPS || !linalg_reaches_all(generic, init))
+        return;
     for (uint32_t i = 0; i < generic->operand_count; i++)
         *vec_push(&maps) = widened_map(linalg_operand_map(generic, i), extra, i == init);
     for (uint32_t i = 0; i < loops; i++) is_reduction[i] = linalg_is_reduction(generic, i);

@@ -131,8 +131,8 @@ static bool empty_inits(Rewriter *rw, Op *op, void *user)
     bool changed = false;
     for (uint32_t i = linalg_input_count(op); i < op->operand_count; i++) {
         Value *init = op_operand(op, i);
-        if (linalg_reads_operand(op, i) || init->type->kind != TYPE_RANKED_TENSOR ||
-            rewrite_def_of(init, TENSOR(EMPTY)))
+        if (linalg_reads_operand(op, i) || !linalg_reaches_all(op, i) ||
+            init->type->kind != TYPE_RANKED_TENSOR || rewrite_def_of(init, TENSOR(EMPTY)))
             continue;
         op_set_operand(op, i, parts_empty_like(&rw->b, init));
         changed = true;

@@ -55,6 +55,21 @@ static bool keeps_trip_counts(const Op *producer, uint32_t result, const Op *con
     return count == loops;
 }
 
+/* Within the consumer the producer reads what it may, and updates each element of an init once. */
+static bool keeps_accesses(const Op *producer, uint32_t result, const Op *consumer,
+                           uint32_t operand)
+{
+    uint32_t inputs = linalg_input_count(producer);
+    const AffineMap *to_producer = loops_map(producer, result, consumer, operand);
+    for (uint32_t i = 0; i < producer->operand_count; i++) {
+        const AffineMap *map = map_compose(linalg_operand_map(producer, i), to_producer);
+        if (i < inputs ? !linalg_fits_loops(consumer, op_operand(producer, i), map)
+                       : linalg_reads_operand(producer, i) && !map_is_permutation(map))
+            return false;
+    }
+    return true;
+}
+
 static bool is_fusable(const Op *consumer, uint32_t operand)
 {
     const Value *value = op_operand(consumer, operand);
@@ -67,7 +82,8 @@ static bool is_fusable(const Op *consumer, uint32_t operand)
         return false;
     return map_is_permutation(result_map(producer, 0)) &&
            map_is_permutation(result_map(producer, value->index)) &&
-           keeps_trip_counts(producer, value->index, consumer, operand);
+           keeps_trip_counts(producer, value->index, consumer, operand) &&
+           keeps_accesses(producer, value->index, consumer, operand);
 }
 
 /* Results that others read, whose init's elements count, or without whose init a loop of the

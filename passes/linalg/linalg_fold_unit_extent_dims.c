@@ -41,10 +41,13 @@ static Value *empty_beside(Rewriter *rw, Value *value)
     return empty;
 }
 
-/* The op's operands with the inits that its body reads as inputs too; false if none is. */
+/* The op's operands with the inits that its body reads as inputs too; false if none is, or if it
+ * leaves some of their elements as they are. */
 static bool move_inits(Rewriter *rw, const Op *op, GenericParts *parts)
 {
     uint32_t inputs = linalg_input_count(op), moved = 0;
+    for (uint32_t i = inputs; i < op->operand_count; i++)
+        if (!linalg_reaches_all(op, i)) return false;
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (i < inputs || linalg_reads_operand(op, i)) {
             parts_add_input(parts, op_operand(op, i), linalg_operand_map(op, i));

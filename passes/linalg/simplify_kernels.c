@@ -68,7 +68,7 @@ static bool read_through_copies(Rewriter *rw, Op *op, void *user)
         const AffineMap *to_loops = map_inverse_permutation(linalg_operand_map(copy, 1));
         const AffineMap *map = map_compose(map_compose(linalg_operand_map(copy, 0), to_loops),
                                            linalg_operand_map(op, i));
-        if (!covers_loops(op, i, map)) continue;
+        if (!covers_loops(op, i, map) || !linalg_fits_loops(op, op_operand(copy, 0), map)) continue;
         op_set_operand(op, i, op_operand(copy, 0));
         set_map(rw, op, i, map);
         changed = true;
@@ -76,19 +76,20 @@ static bool read_through_copies(Rewriter *rw, Op *op, void *user)
     return changed;
 }
 
-/* The map with the result's loops of one iteration in place of indices 0; NULL: there are none. */
+/* The map with the result's loops of one iteration in place of indices 0 of dimensions of one element;
+ * NULL: there are none. */
 static const AffineMap *with_unit_loops(const Op *op, uint32_t operand)
 {
     const AffineMap *map = linalg_operand_map(op, operand);
     const AffineMap *out = linalg_operand_map(op, linalg_input_count(op));
-    const Type *type = op_result(op, 0)->type;
+    const Type *type = op_result(op, 0)->type, *in = op_operand(op, operand)->type;
     VEC(const AffineExpr *) results = {0};
     bool found = false;
     for (uint32_t i = 0; i < map->result_count; i++) {
         const AffineExpr *expr = map->results[i], *loop = out->results[i];
         bool is_unit = expr->kind == AFFINE_CONST && expr->value == 0 &&
-                       type->u.shaped.dims[i] == 1 && loop->kind == AFFINE_DIM &&
-                       !map_uses_dim(map, (uint32_t)loop->value);
+                       type->u.shaped.dims[i] == 1 && in->u.shaped.dims[i] == 1 &&
+                       loop->kind == AFFINE_DIM && !map_uses_dim(map, (uint32_t)loop->value);
         *vec_push(&results) = is_unit ? loop : expr;
         found = found || is_unit;
     }

@@ -151,20 +151,31 @@ static void to_int32(Decomposition *d, Value *y)
 static bool may_pass_f32(const Op *op)
 {
     const Type *type = op_operand(op, 1)->type;
-    int64_t terms, filters;
+    int64_t terms, columns;
     if (onnx_constant(op_operand(op, 1))) return false;
     if (!type_is_static(type) || !type_element_count(type, &terms)) return true;
-    filters = i64_max(type->u.shaped.dims[0], 1);
-    return terms / filters > (INT64_C(1) << 24) / (255 * 255);
+    if (op->def == ONNX(CONV_INTEGER)) {
+        terms /= i64_max(type->u.shaped.dims[0], 1);
+    } else {
+        columns = type->u.shaped.rank > 1 ? type->u.shaped.dims[type->u.shaped.rank - 1] : 1;
+        terms /= i64_max(columns, 1); /* of all matrices: no fewer than of one */
+    }
+    return terms > (INT64_C(1) << 24) / (255 * 255);
+}
+
+/* Operands in doubles where f32 may round their sums. */
+static void widen(Decomposition *d, Value *operands[2])
+{
+    enum { ONNX_DOUBLE = 11 };
+    const Type *f64 = type_float(d->b.ctx, TYPE_F64);
+    bool in_doubles = may_pass_f32(d->op);
+    for (int i = 0; in_doubles && i < 2; i++) operands[i] = cast(d, operands[i], ONNX_DOUBLE, f64);
 }
 
 static void conv_integer(Decomposition *d)
 {
-    enum { ONNX_DOUBLE = 11 };
-    const Type *f64 = type_float(d->b.ctx, TYPE_F64);
     Value *operands[] = {center(d, 0, 1), center(d, 1, 0)};
-    bool in_doubles = may_pass_f32(d->op);
-    for (int i = 0; in_doubles && i < 2; i++) operands[i] = cast(d, operands[i], ONNX_DOUBLE, f64);
+    widen(d, operands);
     to_int32(d, convolution(d, operands, 2));
 }
 
@@ -172,7 +183,9 @@ static void matmul_integer(Decomposition *d)
 {
     Value *operands[] = {center(d, 0, last_axis(op_operand(d->op, 0), 2)),
                          center(d, 1, last_axis(op_operand(d->op, 1), 1))};
-    to_int32(d, decompose_make(d, ONNX(MATMUL), operands, 2, real_type(d), NULL, 0));
+    widen(d, operands);
+    to_int32(d,
+             decompose_make(d, ONNX(MATMUL), operands, 2, type_elem(operands[0]->type), NULL, 0));
 }
 
 /* Whether a weight's quantizer is at hand: those stay, since weights can have such scales. */

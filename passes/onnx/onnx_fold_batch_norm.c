@@ -61,8 +61,10 @@ static bool read_constants(Fold *fold, const Op *norm, const Op *layer)
     fold->bias = float_constant(layer, 2);
     if (!ok || !fold->weight || (onnx_operand(layer, 2) && !fold->bias)) return false;
     fold->channels = fold->parameters[GAIN]->count;
+    const Type *bias = fold->bias ? fold->bias->type : NULL; /* Gemm's may be one for each row */
     return fold->weight->type->u.shaped.dims[channel_axis(layer)] == fold->channels &&
-           (!fold->bias || fold->bias->count == fold->channels);
+           (!bias || (fold->bias->count == fold->channels && bias->u.shaped.rank > 0 &&
+                      bias->u.shaped.dims[bias->u.shaped.rank - 1] == fold->channels));
 }
 
 static void free_constants(Fold *fold)

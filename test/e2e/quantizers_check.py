@@ -57,6 +57,10 @@ def bipolar(scale):
     return build
 
 
+def behind(second, first):
+    return lambda net, x, name: second(net, first(net, x, name + "_first"), name)
+
+
 def thresholds(rows, **attributes):
     def build(net, x, name):
         return net.node("MultiThreshold", [x, net.constant(f"{name}_rows", np.asarray(rows, F32))],
@@ -135,6 +139,12 @@ GOOD = [
          want=lambda x: signs(x) @ REALS),
     Case("unsigned, one bit, narrow", Model(act=quant(bits=1.0, signed=0, narrow=1)),
          want=lambda x: sums(x, 0, 0)),
+    Case("a zero point that leaves every number below the least",
+         Model(act=behind(quant(bits=8.0, zero=-8.0, signed=0), quant(bits=3.0, signed=0))),
+         want=lambda x: np.full_like(x, 8.0) @ REALS),
+    Case("a zero point that leaves every number above the most",
+         Model(act=behind(quant(bits=2.0, zero=9.0), quant(bits=3.0, signed=0))),
+         want=lambda x: np.full_like(x, -8.0) @ REALS),
     Case("bipolar weights that are all 1", Model(weights=bipolar(1.0), reals=np.abs(REALS)),
          want=lambda x: sums(x, weights=np.ones((4, 3), F32))),
     Case("bipolar weights of zeros", Model(weights=bipolar(1.0), reals=REALS * 0),

@@ -169,8 +169,12 @@ static uint32_t rescale_width(const Fixed *v, const ShiftRescale *r)
     width = shifted > width ? shifted : width;
     uint32_t operand = type_width(type_elem(v->value->type));
     width = operand > width ? operand : width;
-    uint32_t result = fixed_signed_width(r->q_low - r->zero, r->q_high - r->zero);
-    return result > width && r->zero != 0 ? result : width;
+    /* Where every number is outside, the bound that all become may be further away than they are. */
+    int64_t least = clamp(r->q_low, r->clamp_low, r->clamp_high);
+    int64_t most = clamp(r->q_high, r->clamp_low, r->clamp_high);
+    uint32_t result =
+        fixed_signed_width(i64_min(least, least - r->zero), i64_max(most, most - r->zero));
+    return result > width ? result : width;
 }
 
 static Value *build_rescale(ScalarRescale *s, const ShiftRescale *r, Value *v)

@@ -144,13 +144,15 @@ typedef struct Loops {
     const AffineExpr *now[KERNEL_MAX_LOOPS];
 } Loops;
 
+/* Whether an operand's dimension beside that of the images gives the loop its trip count. A loop that
+ * has none runs once. */
 static bool is_kept_by(const Batch *b, const Op *op, uint32_t loop)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const AffineMap *map = linalg_operand_map(op, i);
         const Type *frame = frame_type(b, op_operand(op, i));
         for (uint32_t r = frame && has_unit(frame); r < map->result_count; r++)
-            if (affine_uses_dim(map->results[r], loop)) return true;
+            if (map->results[r] == affine_dim(op->ctx, loop)) return true;
     }
     return false;
 }
@@ -225,6 +227,9 @@ static bool batch_kernel(Batch *b, Op *op)
     op_set_attr(op, "iterator_types",
                 linalg_iterators_attr(op->ctx, loops.is_reduction, loops.count));
     vec_free(&maps);
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (!linalg_fits_loops(op, op_operand(op, i), linalg_operand_map(op, i)))
+            return refuse(b, op, "a loop that runs once shifts what it reads of another tensor");
     return true;
 }
 

@@ -158,6 +158,7 @@ static bool takes_initial(const Op *op)
     if (op->def != LINALG(GENERIC) || op->result_count != 1 || kernel_fill_value(op)) return false;
     uint32_t init = linalg_input_count(op);
     const Type *type = op_result(op, 0)->type;
+    if (!linalg_reduces(op) && !linalg_reaches_all(op, init)) return false; /* diagnosed later */
     return linalg_loop_count(op) <= KERNEL_MAX_LOOPS && type->u.shaped.rank <= KERNEL_MAX_LOOPS &&
            type_is_static(type) && linalg_reads_operand(op, init) &&
            !is_given(op_operand(op, init));
