@@ -18,6 +18,7 @@ typedef struct RtlFiles {
     TextBudget *budget;
     EmittedFiles *files;
     const char *folder; /* with a slash, or empty */
+    size_t library;     /* number of its first file */
 } RtlFiles;
 
 static StrBuf *new_file(void *user, const char *name)
@@ -32,6 +33,24 @@ static bool has_room(void *user, const Op *op, size_t bytes)
 {
     const RtlFiles *to = user;
     return emit_has_room(to->budget, op, bytes);
+}
+
+/* The library's modules and files keep their names. */
+static bool is_taken(void *user, Str name)
+{
+    const RtlFiles *to = user;
+    StrBuf file = {0}, head = {0};
+    bool found = false;
+    strbuf_printf(&file, "%s%.*s.v", to->folder, STR_ARG(name));
+    strbuf_printf(&head, "\nmodule %.*s ", STR_ARG(name));
+    for (size_t i = to->library; !found && i < to->library + COUNT_OF(library); i++) {
+        const EmittedFile *of = &to->files->data[i];
+        found = str_eq(strbuf_str(&of->name), strbuf_str(&file)) ||
+                strstr(of->text.data, head.data) != NULL;
+    }
+    strbuf_free(&file);
+    strbuf_free(&head);
+    return found;
 }
 
 static bool add_library(Context *ctx, const EmitOptions *options, RtlFiles *to)
@@ -72,9 +91,10 @@ static void add_list(RtlFiles *to, size_t first, const char *name, bool (*is_lis
 bool emit_add_rtl(const EmitOptions *options, TextBudget *budget, Op *rtl, const char *folder,
                   EmittedFiles *files)
 {
-    RtlFiles to = {budget, files, folder};
-    const VerilogFiles out = {.new_file = new_file, .has_room = has_room, .user = &to};
     size_t first = files->len;
+    RtlFiles to = {budget, files, folder, first};
+    const VerilogFiles out = {
+        .new_file = new_file, .has_room = has_room, .is_taken = is_taken, .user = &to};
     if (!add_library(rtl->ctx, options, &to) || !verilog_print(rtl, &out)) return false;
     add_list(&to, first, RTL_SOURCES, is_source);
     add_list(&to, first, RTL_MEMORIES, is_memory);
@@ -96,7 +116,7 @@ bool emit_verilog(Op *module, const EmitOptions *options, EmittedProject *out, S
     if (!top) return op_emit_error(module, "there is no hw.module to emit");
     TextBudget budget = {.most = options->max_text};
     if (!emit_add_rtl(options, &budget, module, "", &out->files)) return false;
-    RtlFiles to = {&budget, &out->files, ""};
+    RtlFiles to = {&budget, &out->files, "", 0};
     StrBuf *report = new_file(&to, REPORT_NAME);
     strbuf_add_c(report, REPORT_START);
     emit_string_literal(report, symbol_name(top)->str);

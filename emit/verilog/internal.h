@@ -15,6 +15,12 @@ typedef struct VerilogNames {
     PtrMap taken; /* Ident* -> number behind the last name that was made of it, or 1 */
 } VerilogNames;
 
+/* How a module is named where it is defined and where it is instantiated. */
+typedef struct VerilogInterface {
+    const char *module;
+    const char **inputs, **outputs;
+} VerilogInterface;
+
 /* An identifier like raw that is no keyword and not in use yet; it lives as long as the context. */
 const char *verilog_fresh_name(VerilogNames *names, Str raw);
 /* Has an identifier count as in use. */
@@ -34,7 +40,7 @@ typedef struct VerilogModule {
     Arena arena; /* of the texts */
     VerilogNames names;
     const VerilogFiles *files;
-    const PtrMap *symbols; /* symbol Ident* -> name of the module in Verilog */
+    const PtrMap *symbols; /* symbol Ident* -> VerilogInterface* */
     PtrMap texts;          /* Value* -> VerilogText* */
     PtrMap visited;        /* set of Op*: comb ops that were begun, registers that are printed */
     PtrMap rows;           /* Op* -> name of a row of registers, or of an instance */

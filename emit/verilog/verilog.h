@@ -18,6 +18,8 @@ typedef struct VerilogFiles {
     StrBuf *(*new_file)(void *user, const char *name);
     /* Whether the newest file may have that many bytes. False: diagnosed at the op. */
     bool (*has_room)(void *user, const Op *op, size_t bytes);
+    /* Whether a module of that name, or its file, is there already. */
+    bool (*is_taken)(void *user, Str name);
     void *user;
 } VerilogFiles;
 

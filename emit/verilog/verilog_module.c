@@ -31,14 +31,17 @@ static bool add_head(VerilogModule *m, StrBuf *out)
 {
     const Attr *comment = op_attr(m->op, "comment");
     const Block *body = region_entry(op_region(m->op, 0));
-    uint32_t count = hw_port_count(m->op), inputs = 0;
+    const VerilogInterface *interface = ptrmap_get(m->symbols, symbol_name(m->op));
+    uint32_t count = hw_port_count(m->op), inputs = 0, outputs = 0;
     if (comment) add_comment(out, comment->u.string);
-    strbuf_printf(out, "module %s", (const char *)ptrmap_get(m->symbols, symbol_name(m->op)));
+    strbuf_printf(out, "module %s", interface->module);
     for (uint32_t i = 0; i < count; i++) {
         HwPort port = hw_port(m->op, i);
         uint32_t width;
         if (!port_width(m->op, &port, &width)) return false;
-        const char *name = verilog_fresh_name(&m->names, port.name);
+        const char *name =
+            port.is_output ? interface->outputs[outputs++] : interface->inputs[inputs];
+        verilog_take_name(&m->names, ident_get(m->ctx, str_from(name)));
         strbuf_add_c(out, i ? ",\n    " : " (\n    ");
         strbuf_add_c(out, port.is_output ? "output " : "input ");
         verilog_add_type(out, "wire", width);
@@ -125,27 +128,25 @@ static bool check_params(Op *op, const Attr *params)
 
 static bool print_instance(VerilogModule *m, Op *op)
 {
-    const Attr *inputs = op_attr(op, "argNames"), *outputs = op_attr(op, "resultNames");
     const Attr *params = op_attr(op, "parameters");
-    const Ident *module = op_attr(op, "moduleName")->u.symbol.names[0];
+    const VerilogInterface *of =
+        ptrmap_get(m->symbols, op_attr(op, "moduleName")->u.symbol.names[0]);
     const char *separator = "\n";
     if (!check_params(op, params)) return false;
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (!verilog_text(m, op_operand(op, i))) return false;
     StrBuf *out = &m->body;
-    strbuf_printf(out, "    %s ", (const char *)ptrmap_get(m->symbols, module));
+    strbuf_printf(out, "    %s ", of->module);
     add_params(out, params);
     strbuf_printf(out, "%s (", (const char *)ptrmap_get(&m->rows, op));
     for (uint32_t i = 0; i < op->operand_count; i++, separator = ",\n") {
-        strbuf_printf(out, "%s        .%.*s(", separator,
-                      STR_ARG(inputs->u.array.items[i]->u.string));
+        strbuf_printf(out, "%s        .%s(", separator, of->inputs[i]);
         verilog_add_wrapped(out, verilog_text(m, op_operand(op, i))->text);
         strbuf_add_char(out, ')');
     }
     for (uint32_t i = 0; i < op->result_count; i++, separator = ",\n") {
         const VerilogText *wire = ptrmap_get(&m->texts, op_result(op, i));
-        strbuf_printf(out, "%s        .%.*s(%s)", separator,
-                      STR_ARG(outputs->u.array.items[i]->u.string), wire ? wire->text : "");
+        strbuf_printf(out, "%s        .%s(%s)", separator, of->outputs[i], wire ? wire->text : "");
     }
     strbuf_add_c(out, op->operand_count + op->result_count ? "\n    );\n" : ");\n");
     return true;

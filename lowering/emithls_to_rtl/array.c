@@ -34,13 +34,18 @@ static void place_cells(RtlProcess *p, RtlArray *a)
     for (uint32_t i = 0; i < a->size; i++) *vec_push(&p->cell_widths) = a->width;
 }
 
-static void place_banks(RtlProcess *p, RtlArray *a)
+static bool place_banks(RtlProcess *p, RtlArray *a, const Op *op)
 {
     a->banks = extent_of(a->value->type, a->memory.banks);
     a->word = extent_of(a->value->type, a->memory.wide) * a->lanes;
+    uint64_t bits = (uint64_t)a->word * a->width;
+    if (bits > BIGINT_MAX_WIDTH)
+        return op_error(op, "cannot become hardware: its words have %llu bits",
+                        (unsigned long long)bits);
     a->depth = a->size / a->banks / a->word;
     a->first = (uint32_t)p->banks.len;
     for (uint32_t i = 0; i < a->banks; i++) *vec_push(&p->banks) = (Bank){a, i};
+    return true;
 }
 
 static bool read_table(RtlArray *a, const Op *get)
@@ -74,10 +79,8 @@ static bool declare_array(RtlProcess *p, const Op *op)
     ptrmap_put(&p->arrays, value, a);
     *vec_push(&p->array_list) = a;
     if (op->def == EMITHLS(GET) && !read_table(a, op)) return false;
-    if (a->memory.is_register || is_inside_loop(op))
-        place_cells(p, a);
-    else
-        place_banks(p, a);
+    if (!a->memory.is_register && !is_inside_loop(op)) return place_banks(p, a, op);
+    place_cells(p, a);
     return true;
 }
 

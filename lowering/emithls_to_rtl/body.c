@@ -72,6 +72,12 @@ static bool check_type(const Op *op, const Type *type)
                                    type_str(op->ctx, type));
 }
 
+/* Values come from an op of the iteration, which its operand's is not. */
+static bool refuse_unknown(const Op *op, uint32_t operand)
+{
+    return op_error(op, "cannot become hardware: operand %u is unknown", operand);
+}
+
 /* What an op comes to, in the op's cycle. */
 static void place(BodyBuilder *b, NodeId node, NodeId first_new, const Op *op)
 {
@@ -95,7 +101,7 @@ static bool build_op_copy(BodyBuilder *b, const Op *op)
     for (uint32_t lane = 0; lane < lanes; lane++) {
         for (uint32_t i = 0; i < op->operand_count; i++) {
             const NodeId *from = find(b, op_operand(op, i));
-            if (!from) return op_error(op, "cannot become hardware: operand %u is unknown", i);
+            if (!from) return refuse_unknown(op, i);
             x[i] = from[emithls_lanes(op_operand(op, i)->type) == 1 ? 0 : lane];
         }
         NodeId new = (NodeId)b->g->nodes.len, node = build_scalar(b, op, x, width);
@@ -190,7 +196,9 @@ static bool build_transfer(BodyBuilder *b, const Op *op)
     Transfer t = {
         .port = access->port, .is_write = is_write, .where = b->where, .stage = access->offset};
     if (is_write) {
-        t.word = to_rtl_concat(g, find(b, word), lanes);
+        const NodeId *parts = find(b, word);
+        if (!parts) return refuse_unknown(op, 0);
+        t.word = to_rtl_concat(g, parts, lanes);
     } else {
         t.word = to_rtl_leaf(g, NODE_READ, lanes * width, (int64_t)b->access);
         NodeId *out = define(b, word);
@@ -228,7 +236,7 @@ static bool build_popcount(BodyBuilder *b, const Op *op)
     uint32_t width = type_width(op_result(op, 0)->type);
     if (!check_type(op, op_result(op, 0)->type)) return false;
     const NodeId *x = find(b, bits);
-    if (!x) return op_error(op, "cannot become hardware: operand 0 is unknown");
+    if (!x) return refuse_unknown(op, 0);
     NodeId new = (NodeId)b->g->nodes.len;
     NodeId count = count_bits(b->g, x, emithls_lanes(bits->type));
     place(b, count, new, op);
@@ -247,6 +255,12 @@ static bool build_load(BodyBuilder *b, const Op *op)
     return ok;
 }
 
+static bool build_store(BodyBuilder *b, const Op *op)
+{
+    const NodeId *word = find(b, op_operand(op, 0));
+    return word ? to_rtl_store(b, op, word) : refuse_unknown(op, 0);
+}
+
 static bool is_pragma(const Op *op)
 {
     static const uint32_t ids[] = {EMITHLS_GET, EMITHLS_ARRAY_PARTITION, EMITHLS_ARRAY_RESHAPE,
@@ -261,7 +275,7 @@ static bool build_one(BodyBuilder *b, const Op *op)
     if (op->def == EMITHLS(FOR)) return build_copies(b, op);
     if (op->def == EMITHLS(IF)) return build_if(b, op);
     if (op->def == EMITHLS(LOAD)) return build_load(b, op);
-    if (op->def == EMITHLS(STORE)) return to_rtl_store(b, op, find(b, op_operand(op, 0)));
+    if (op->def == EMITHLS(STORE)) return build_store(b, op);
     if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE)) return build_transfer(b, op);
     if (op->def == EMITHLS(INDEX)) return build_number(b, op);
     if (op->def == EMITHLS(POPCOUNT)) return build_popcount(b, op);

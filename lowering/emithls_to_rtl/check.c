@@ -61,9 +61,14 @@ static bool check_floats(const HlsDesign *design)
     return ok;
 }
 
+/* Words are rounded up to bytes at the boundary. */
 static bool check_stream(const HlsDesign *design, const HlsStream *s)
 {
     const Op *op = s->op ? s->op : design->top;
+    uint64_t bits = (uint64_t)emithls_lanes(s->word) * type_width(emithls_scalar(s->word));
+    if (bits + 7 > BIGINT_MAX_WIDTH)
+        return op_error(op, "cannot become hardware: stream '%.*s' has words of %llu bits",
+                        STR_ARG(s->name), (unsigned long long)bits);
     if (s->words == 0)
         return op_error(op, "cannot become hardware: stream '%.*s' carries nothing",
                         STR_ARG(s->name));

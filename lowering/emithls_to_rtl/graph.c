@@ -163,13 +163,14 @@ static NodeId constant_shift(Graph *g, NodeKind kind, NodeId a, int64_t amount)
 {
     uint32_t width = to_rtl_node(g, a)->width;
     if (amount == 0) return a;
-    if (amount >= width && kind != NODE_SHRS) return to_rtl_const(g, width, 0);
+    if ((uint64_t)amount > width) amount = width;
+    if (amount == width && kind != NODE_SHRS) return to_rtl_const(g, width, 0);
     if (kind == NODE_SHL) {
         NodeId parts[] = {to_rtl_const(g, (uint32_t)amount, 0),
                           to_rtl_extract(g, a, 0, width - (uint32_t)amount)};
         return to_rtl_concat(g, parts, 2);
     }
-    if (amount >= width) amount = width - 1;
+    if (amount == width) amount = width - 1;
     NodeId rest = to_rtl_extract(g, a, amount, width - (uint32_t)amount);
     return to_rtl_extend(g, rest, width, kind == NODE_SHRS);
 }
