@@ -96,30 +96,38 @@ static bool align_parts(OnnxLowering *lw, Fixed *parts, uint32_t count)
     return true;
 }
 
+static bool have_one_scale(const Fixed *parts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!fixed_same_scale(&parts[0], &parts[i])) return false;
+    return true;
+}
+
 /* The operands as integers of one scale: as they are, or each through the quantizer that comes
  * behind the node, or all at a scale of which theirs are multiples. */
 static bool joint_operands(OnnxLowering *lw, Fixed *parts)
 {
     uint32_t count = lw->node->operand_count;
-    bool agree = true;
+    Fixed *early = ARENA_ARRAY(&lw->pass->scratch, Fixed, count);
     for (uint32_t i = 0; i < count; i++) {
         const Fixed *part = lower_fixed(lw, i);
         if (!part) return false;
         parts[i] = *part;
-        agree = agree && fixed_same_scale(&parts[0], part);
     }
-    if (agree) return true;
-    Op *quantizer = quantizer_find(op_result(lw->node, 0));
-    if (!quantizer) {
-        bool aligned = align_parts(lw, parts, count);
-        if (!aligned)
-            lower_warn_plain(lw, "its inputs have different scales, and no quantizer follows");
-        return aligned;
+    if (have_one_scale(parts, count)) return true;
+    /* What is on the quantizer's grid already keeps its own, coarser one. */
+    if (quantizer_apply_ahead(lw, early, count, NULL, NULL) &&
+        (have_one_scale(early, count) || align_parts(lw, early, count))) {
+        memcpy(parts, early, count * sizeof *parts);
+        quantizer_absorb_ahead(lw);
+        return true;
     }
-    for (uint32_t i = 0; i < count; i++)
-        if (!quantizer_apply_to_operand(lw, i, quantizer, &parts[i])) return false;
-    /* What is on the quantizer's grid already has kept its own, coarser one. */
-    return align_parts(lw, parts, count);
+    bool aligned = align_parts(lw, parts, count);
+    if (!aligned)
+        lower_warn_plain(lw,
+                         "its inputs have different scales, and no quantizer follows that could "
+                         "be applied to them");
+    return aligned;
 }
 
 /* All parts in the widest type. */

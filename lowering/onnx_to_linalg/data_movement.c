@@ -509,18 +509,17 @@ static void pad_integers(OnnxLowering *lw, const Fixed *x, const int64_t *low, c
 
 /* A Pad with a constant, of integers if it is one of them too or if a quantizer behind makes it
  * one. */
-static bool lower_border(OnnxLowering *lw, const Fixed *x, const int64_t *low, const int64_t *high,
-                         double value)
+static bool lower_border(OnnxLowering *lw, const int64_t *low, const int64_t *high, double value)
 {
+    const Fixed *x = lower_fixed(lw, 0);
     int64_t q = 0;
     Fixed quantized;
     if (x && !x->epilogue && as_integer(x, value, &q)) {
         pad_integers(lw, x, low, high, q);
         return true;
     }
-    Op *quantizer = lower_fixed(lw, 0) ? quantizer_find(op_result(lw->node, 0)) : NULL;
-    if (quantizer && quantizer_apply_to_number(lw, quantizer, value, &q) &&
-        quantizer_apply_to_operand(lw, 0, quantizer, &quantized)) {
+    if (x && quantizer_apply_ahead(lw, &quantized, 1, &value, &q)) {
+        quantizer_absorb_ahead(lw);
         pad_integers(lw, &quantized, low, high, q);
         return true;
     }
@@ -559,8 +558,10 @@ static bool movable(OnnxLowering *lw, Fixed *out)
     if (!x) return false;
     *out = *x;
     if (!x->epilogue || x->epilogue->axis < 0) return true;
-    Op *quantizer = quantizer_find(op_result(lw->node, 0));
-    if (quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out)) return true;
+    if (quantizer_apply_ahead(lw, out, 1, NULL, NULL)) {
+        quantizer_absorb_ahead(lw);
+        return true;
+    }
     *out = *x;
     return transpose_epilogue(lw, out);
 }
@@ -568,12 +569,11 @@ static bool movable(OnnxLowering *lw, Fixed *out)
 bool onnx_lower_move(OnnxLowering *lw)
 {
     Fixed x;
-    bool is_fixed = movable(lw, &x);
     int64_t low[ONNX_MAX_RANK], high[ONNX_MAX_RANK];
     double value;
     if (lw->node->def == ONNX(PAD) && border_sizes(lw, low, high, &value))
-        return lower_border(lw, is_fixed ? &x : NULL, low, high, value);
-    if (is_fixed) {
+        return lower_border(lw, low, high, value);
+    if (movable(lw, &x)) {
         x.value = move(lw, x.value);
         if (x.value) lower_result(lw, &x);
         return x.value != NULL;

@@ -207,5 +207,72 @@ def add_stops():
     row("indices", indices_too, False)
 
 
-for section in (add_orders, add_stops):
+def move(g, x, kind):
+    """Moves elements; a border is of zeros or of another number."""
+    c, h, w = x.frames[0].shape[1:]
+    if kind == "Slice":
+        return g.op(kind, [x, g.const(np.array([1], I64)), g.const(np.array([5], I64)),
+                           g.const(np.array([3], I64))], lambda x, *_: x[:, :, :, 1:5])
+    if kind == "Reshape":
+        return g.op(kind, [x, g.const(np.array([1, 2, -1], I64))],
+                    lambda x, _: x.reshape(1, 2, -1))
+    if kind == "Transpose":
+        return g.op(kind, [x], lambda x: x.transpose(0, 3, 1, 2), {"perm": [0, 3, 1, 2]})
+    if kind == "Resize":
+        return g.op(kind, [x, None, g.f32([1, 1, 2, 2])],
+                    lambda x, *_: x.repeat(2, 2).repeat(2, 3),
+                    {"mode": "nearest", "coordinate_transformation_mode": "asymmetric",
+                     "nearest_mode": "floor"})
+    if kind == "SpaceToDepth":
+        return g.op(kind, [x], lambda x: x.reshape(1, c, h // 2, 2, w // 2, 2).transpose(
+            0, 3, 5, 1, 2, 4).reshape(1, 4 * c, h // 2, w // 2), {"blocksize": 2})
+    number = 0.0 if kind == "Pad" else 0.3
+    border = g.const(np.array([0, 0, 1, 0, 0, 0, 0, 2], I64))
+    return g.op("Pad", [x, border, g.f32(number)], lambda x, *_: np.pad(
+        x, [(0, 0), (0, 0), (1, 0), (0, 2)], constant_values=F32(number)))
+
+
+def moved(kind, function):
+    def build(g):
+        x = move(g, norm(g, sums(g), (1, -1, 1)), kind)
+        if function == "Relu-Sigmoid":
+            return few_bits(g, act(g, act(g, x, "Relu"), "Sigmoid"), 2)
+        return few_bits(g, act(g, x, function), 3)
+    return build
+
+
+def both_moved(kinds):
+    def build(g):
+        x = norm(g, sums(g), (1, -1, 1))
+        for kind in kinds:
+            x = act(g, move(g, x, kind), "LeakyRelu")
+        return few_bits(g, x, 3)
+    return build
+
+
+def joined_then(function):
+    def build(g):
+        parts = [norm(g, sums(g), gains) for gains in ((1, -1, 1), (1, 1, 1))]
+        x = g.op("Concat", parts, lambda *x: np.concatenate(x, 1), {"axis": 1})
+        return few_bits(g, act(g, x, function), 3)
+    return build
+
+
+def add_moves():
+    """Functions that are the same for all elements pass nodes that move these."""
+    for kind, function in (("Slice", "Relu"), ("Slice", "PRelu"), ("Reshape", "Relu"),
+                           ("Transpose", "Clip"), ("Resize", "Relu"), ("SpaceToDepth", "Tanh"),
+                           ("Pad", "Relu"), ("Pad", "Sigmoid"), ("Pad", "Add"),
+                           ("Pad-number", "LeakyRelu"), ("Pad-number", "Relu-Sigmoid")):
+        add(f"streamline-{kind}-{function}", moved(kind, function), kind.split("-")[0], exact=True,
+            places=ALONE, integers=True)
+    for kinds in (("Slice", "Reshape"), ("Transpose", "Slice"), ("Resize", "SpaceToDepth")):
+        add(f"streamline-{'-'.join(kinds)}", both_moved(kinds), kinds[0], exact=True, places=ALONE,
+            integers=True)
+    for function in ("Relu", "Sigmoid"):
+        add(f"streamline-Concat-{function}", joined_then(function), "Concat", exact=True,
+            places=ALONE, integers=True)
+
+
+for section in (add_orders, add_stops, add_moves):
     section()

@@ -1,5 +1,6 @@
 /* Quantizers that are applied earlier than they stand: a node that moves elements, joins tensors or
- * takes a maximum works on the quantizer's integers then.
+ * takes a maximum works on the quantizer's integers then. Functions that are the same for all elements
+ * are moved in front of the former with the quantizer behind them.
  * A maximum is moved behind the quantizer together with what stands between, element-wise functions
  * f of constants that rise or fall in each channel:
  *   quantize(f(max(x))) = max(quantize(f(x)))           where f rises
@@ -8,6 +9,7 @@
  * costs anything.
  * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-quantizer-ahead.mir,
  * test/e2e/places_streamline.py */
+#include <assert.h>
 #include <math.h>
 
 #include "dialects/arith/arith.h"
@@ -74,18 +76,18 @@ Op *quantizer_find(const Value *value)
     }
 }
 
-/* A function between a maximum and the quantizer behind it. */
+/* A function between a node and the quantizer behind it. */
 typedef struct Between {
     Op *node;
-    uint32_t operand; /* that is computed from the maximum */
+    uint32_t operand; /* that is computed from the node */
 } Between;
 
 enum { MAX_BETWEEN = 16 };
 
-/* What stands behind a maximum. */
+/* What stands behind lw->node, a maximum or one that moves elements. */
 typedef struct QuantizerPath {
     OnnxLowering *lw;
-    const bool *pooled; /* dimensions over which the maximum is */
+    const bool *pooled; /* dimensions over which the maximum is; NULL: there is none */
     Between between[MAX_BETWEEN];
     uint32_t count;
     const Value *last; /* operand of the quantizer */
@@ -110,15 +112,16 @@ static bool keeps_axis(const QuantizerPath *path, uint32_t axis)
     return true;
 }
 
-/* A function of constants that rises or falls in each channel. */
+/* A function of constants; behind a maximum it rises or falls in each channel. */
 static bool passes_function(QuantizerPath *path, Op *node, uint32_t operand)
 {
     OnnxLowering *lw = path->lw;
     Op *maximum = lw->node;
     int axis;
     lw->node = node;
-    bool passes = epilogue_takes(lw, operand, &axis) && monotonicity_has_direction(lw, operand) &&
-                  !path->is_closed && path->count < MAX_BETWEEN;
+    bool passes = epilogue_takes(lw, operand, &axis) && !path->is_closed &&
+                  (!path->pooled || monotonicity_has_direction(lw, operand)) &&
+                  path->count < MAX_BETWEEN;
     lw->node = maximum;
     if (!passes || (axis >= 0 && !keeps_axis(path, (uint32_t)axis))) return false;
     path->between[path->count++] = (Between){node, operand};
@@ -133,7 +136,7 @@ static bool passes_mover(QuantizerPath *path, const Op *node)
     return quantizer_passes_move(node);
 }
 
-/* Whether the quantizer's own constants allow it to stand in front of the maximum. */
+/* Whether the quantizer's own constants allow it to stand in front of the node. */
 static bool passes_quantizer(const QuantizerPath *path)
 {
     const Op *op = path->quantizer;
@@ -159,7 +162,7 @@ static bool find_path(QuantizerPath *path)
     return passes_quantizer(path);
 }
 
-/* Whether the functions behind the maximum fall in a channel. */
+/* Whether the functions behind a maximum fall in a channel. */
 static bool falls_in(const QuantizerPath *path, int64_t channel)
 {
     OnnxLowering *lw = path->lw;
@@ -217,7 +220,7 @@ static void absorb_node(OnnxLowering *lw, const Op *node, uint32_t operand)
     ptrmap_put(&lw->absorbed, node, (void *)(uintptr_t)(operand + 1));
 }
 
-/* The nodes behind the maximum see the quantizer's integers. */
+/* The nodes behind see the quantizer's integers. */
 static void absorb(const QuantizerPath *path)
 {
     for (uint32_t i = 0; i < path->count; i++)
@@ -300,29 +303,41 @@ void quantizer_mirror_back(OnnxLowering *lw, const QuantizerMirror *mirror, Fixe
     x->value = generic_close(&g, lower_build_resize(b, mirrored, elem));
 }
 
-bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer, Fixed *out)
+/* Lowers the functions and the quantizer on operand `index` of the node. Its integers are its own
+ * levels: where it does not see them again, it needs no grid on which these stay as they are. */
+static bool apply_to_operand(const QuantizerPath *path, uint32_t index, Fixed *out)
 {
+    OnnxLowering *lw = path->lw;
     const Fixed *v = lower_fixed(lw, index);
     Op *node = lw->node;
     QuantizerSpec spec;
     bool exact = false;
-    lw->node = quantizer;
-    bool done = v && quantizer_spec_of(lw, &spec) && spec.has_grid &&
-                quantizer_build(lw, v, &spec, out, &exact);
+    Fixed deferred = v ? *v : (Fixed){0};
+    if (!v || !extend_epilogue(path, &deferred)) return false;
+    lw->node = path->quantizer;
+    bool done = quantizer_spec_of(lw, &spec) && (spec.has_grid || !path->has_joined) &&
+                quantizer_build(lw, &deferred, &spec, out, &exact);
     lw->node = node;
     return done && exact;
 }
 
-bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, int64_t *out)
+/* The integer that the functions and the quantizer make of a number. False: they make none. */
+static bool apply_to_number(const QuantizerPath *path, double number, int64_t *out)
 {
-    Op *node = lw->node;
+    OnnxLowering *lw = path->lw;
+    Op *node = lw->node, *quantizer = path->quantizer;
     QuantizerSpec spec;
     const int64_t dims[] = {1, 1, 1};
     const Type *elem = type_elem(op_operand(quantizer, 0)->type);
     lw->node = quantizer;
-    bool known = quantizer_spec_of(lw, &spec) && spec.has_grid;
+    bool known = quantizer_spec_of(lw, &spec);
     lw->node = node;
-    const EpilogueOp *step = known ? epilogue_append_op(lw, NULL, quantizer, 0) : NULL;
+    const EpilogueOp *step = NULL;
+    for (uint32_t i = 0; known && i < path->count; i++) {
+        step = epilogue_append_op(lw, step, path->between[i].node, path->between[i].operand);
+        known = step != NULL;
+    }
+    step = known ? epilogue_append_op(lw, step, quantizer, 0) : NULL;
     if (!step) return false;
     Array *x = array_new(type_tensor(elem, dims, COUNT_OF(dims), NULL));
     array_set_f64(x, 0, number);
@@ -332,4 +347,22 @@ bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, i
                              : array_get_i64(y, 0) - spec.zero;
     array_unref(y);
     return true;
+}
+
+bool quantizer_apply_ahead(OnnxLowering *lw, Fixed *operands, uint32_t count, const double *number,
+                           int64_t *integer)
+{
+    QuantizerPath path = {.lw = lw, .has_moved = true};
+    if (!find_path(&path) || (number && !apply_to_number(&path, *number, integer))) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!apply_to_operand(&path, i, &operands[i])) return false;
+    return true;
+}
+
+void quantizer_absorb_ahead(OnnxLowering *lw)
+{
+    QuantizerPath path = {.lw = lw, .has_moved = true};
+    bool found = find_path(&path);
+    assert(found);
+    if (found) absorb(&path);
 }

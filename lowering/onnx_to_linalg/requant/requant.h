@@ -76,10 +76,6 @@ bool quantizer_lower_dequantize(OnnxLowering *lw);
 Op *quantizer_find(const Value *value);
 /* Whether the op moves elements, so that a quantizer behind it may be applied in front of it. */
 bool quantizer_passes_move(const Op *op);
-/* Lowers a quantizer that stands further down, as if it stood on operand `index` of lw->node.
- * False: it cannot be done in integers. */
-bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer, Fixed *out)
-    MUST_CHECK;
 /* lw->node takes the maximum or the minimum of x, its operand, over the dimensions `pooled`. If
  * between it and a quantizer there are only functions of constants that rise or fall in each channel,
  * and the quantizer has fewer levels than x integers or x an epilogue, lowers the quantizer on x
@@ -89,8 +85,13 @@ bool quantizer_move_before(OnnxLowering *lw, const bool *pooled, Fixed *x, Quant
     MUST_CHECK;
 /* Makes the levels themselves of those in which channels are mirrored. */
 void quantizer_mirror_back(OnnxLowering *lw, const QuantizerMirror *mirror, Fixed *x);
-/* The integer that such a quantizer makes of a number. False: it makes none. */
-bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, int64_t *out)
-    MUST_CHECK;
+/* lw->node moves elements of its first `count` operands, which get integers of a quantizer behind it.
+ * Functions between the two that are the same for all elements are applied in front of the node, too.
+ * *integer is what they make of *number, which the node puts among the elements; NULL: nothing.
+ * Whoever uses the operands calls quantizer_absorb_ahead, which enters the nodes behind into
+ * lw->absorbed. False: there is no such quantizer, or no exact form; operands may have changed. */
+bool quantizer_apply_ahead(OnnxLowering *lw, Fixed *operands, uint32_t count, const double *number,
+                           int64_t *integer) MUST_CHECK;
+void quantizer_absorb_ahead(OnnxLowering *lw);
 
 #endif
