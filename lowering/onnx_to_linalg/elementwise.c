@@ -72,6 +72,32 @@ static bool add_integers(Pair *p)
     return true;
 }
 
+/* The greater or the lesser of x and y of one unit. */
+static bool choose_integers(Pair *p)
+{
+    OnnxLowering *lw = p->lw;
+    bool is_max = lw->node->def == ONNX(MAX);
+    int64_t a_low, a_high, b_low, b_high;
+    Fixed result = *p->x, both = *p->x;
+    if (!scaled_range(p->x, p->shift_x, &a_low, &a_high) ||
+        !scaled_range(p->y, p->shift_y, &b_low, &b_high))
+        return lower_too_wide(lw);
+    both.low = i64_min(a_low, b_low);
+    both.high = i64_max(a_high, b_high);
+    result.low = is_max ? i64_max(a_low, b_low) : both.low;
+    result.high = is_max ? both.high : i64_min(a_high, b_high);
+    result.exponent -= p->shift_x;
+    result.is_unsigned = false;
+    Generic g;
+    const Type *type = open_pair(p, &g, &both);
+    Value *a = shifted(&g.body, generic_arg(&g, 0), type, p->x, p->shift_x);
+    Value *b = shifted(&g.body, generic_arg(&g, 1), type, p->y, p->shift_y);
+    result.value =
+        generic_close(&g, build_binary(&g.body, is_max ? ARITH(MAXSI) : ARITH(MINSI), type, a, b));
+    lower_result(lw, &result);
+    return true;
+}
+
 static bool multiply_integers(Pair *p)
 {
     OnnxLowering *lw = p->lw;
@@ -146,8 +172,9 @@ static bool lower_pair(OnnxLowering *lw, bool *done)
 {
     const Op *op = lw->node;
     bool is_sum = op->def == ONNX(ADD) || op->def == ONNX(SUB);
+    bool is_choice = op->operand_count == 2 && (op->def == ONNX(MAX) || op->def == ONNX(MIN));
     *done = false;
-    if (!is_sum && op->def != ONNX(MUL)) return true;
+    if (!is_sum && !is_choice && op->def != ONNX(MUL)) return true;
     bool is_deferred = has_epilogue_constant(lw);
     if (!is_sum && is_deferred) return true;
     if (is_deferred && add_to_fine_sum(lw)) {
@@ -161,7 +188,8 @@ static bool lower_pair(OnnxLowering *lw, bool *done)
     bool is_bare = !p.x->epilogue && !p.y->epilogue;
     *done = true;
     if (is_bare && is_sum && can_add(&p)) return add_integers(&p);
-    if (is_bare && !is_sum) return multiply_integers(&p);
+    if (is_bare && is_choice && can_add(&p)) return choose_integers(&p);
+    if (is_bare && !is_sum && !is_choice) return multiply_integers(&p);
     *done = is_sum && !is_deferred && add_ahead_of_quantizer(&p, is_bare);
     return true;
 }

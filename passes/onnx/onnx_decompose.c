@@ -419,6 +419,27 @@ static bool lrn(Decomposition *d)
     return true;
 }
 
+/* Sum, Mean, Max, Min of several operands, two at a time; false: of one, or of two that stay. */
+static bool variadic(Decomposition *d)
+{
+    Op *op = d->op;
+    bool is_mean = op->def == ONNX(MEAN), is_sum = is_mean || op->def == ONNX(SUM);
+    uint32_t count = op->operand_count;
+    if (count < (is_sum ? 2 : 3)) return false;
+    const Type *elem = type_elem(op_operand(op, 0)->type);
+    Value *y = op_operand(op, 0);
+    for (uint32_t i = 1; i < count; i++) {
+        Value *pair[] = {y, op_operand(op, i)};
+        y = decompose_make(d, is_sum ? ONNX(ADD) : op->def, pair, 2, elem, NULL, 0);
+    }
+    if (is_mean) {
+        Value *quotient[] = {y, number_of(d, elem, count)};
+        y = decompose_make(d, ONNX(DIV), quotient, 2, elem, NULL, 0);
+    }
+    decompose_replace(d, y);
+    return true;
+}
+
 /* Rewrites the node; false: it stays. */
 static bool rewrite(Decomposition *d)
 {
@@ -430,6 +451,10 @@ static bool rewrite(Decomposition *d)
     case ONNX_DYNAMIC_QUANTIZE_LINEAR: dynamic_quantize(d); return true;
     case ONNX_EINSUM: return decompose_einsum(d);
     case ONNX_LRN: return lrn(d);
+    case ONNX_SUM:
+    case ONNX_MEAN:
+    case ONNX_MAX:
+    case ONNX_MIN: return variadic(d);
     case ONNX_QUANT:
     case ONNX_INT_QUANT:
     case ONNX_BIPOLAR_QUANT:
