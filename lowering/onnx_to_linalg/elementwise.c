@@ -342,6 +342,15 @@ bool onnx_lower_cast(OnnxLowering *lw)
     return true;
 }
 
+/* Nodes that could be integers, but are parts of a function that a quantizer takes in. */
+static bool append_part(OnnxLowering *lw)
+{
+    for (uint32_t i = 0; i < lw->node->operand_count; i++)
+        if (!lower_array(lw, op_operand(lw->node, i)))
+            return requant_joins_itself(lw, i) && epilogue_append(lw, i);
+    return false;
+}
+
 static bool append_any(OnnxLowering *lw)
 {
     for (uint32_t i = 0; i < lw->node->operand_count; i++)
@@ -352,6 +361,7 @@ static bool append_any(OnnxLowering *lw)
 bool onnx_lower_elementwise(OnnxLowering *lw)
 {
     bool done;
+    if (append_part(lw)) return true;
     if (!lower_pair(lw, &done)) return false;
     if (!done && !rescale(lw, &done)) return false;
     if (done || append_any(lw)) return true;

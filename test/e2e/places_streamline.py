@@ -274,5 +274,35 @@ def add_moves():
             places=ALONE, integers=True)
 
 
-for section in (add_orders, add_stops, add_moves):
+def hard_swish(g, x, form):
+    """x * clip(x + 3, 0, 6) / 6, or half of x * (1 + tanh), as exporters write them out."""
+    gate = g.op("Add", [x, g.f32(3.0)], np.add)
+    gate = g.op("Clip", [gate, g.f32(0.0), g.f32(6.0)], lambda x, *_: np.clip(x, 0.0, 6.0))
+    if form == "div-last":
+        return g.op("Div", [g.op("Mul", [x, gate], np.multiply), g.f32(6.0)], np.divide)
+    gate = g.op("Div", [gate, g.f32(6.0)], np.divide)
+    return g.op("Mul", [gate, x] if form == "gate-first" else [x, gate], np.multiply)
+
+
+def tanh_gate(g, x):
+    cube = g.op("Mul", [x, g.op("Mul", [x, x], np.multiply)], np.multiply)
+    inner = g.op("Add", [x, g.op("Mul", [cube, g.f32(0.0625)], np.multiply)], np.add)
+    gate = g.op("Add", [g.op("Tanh", [inner], np.tanh), g.f32(1.0)], np.add)
+    return g.op("Mul", [g.op("Mul", [x, g.f32(0.5)], np.multiply), gate], np.multiply)
+
+
+def with_itself(function, *args):
+    return lambda g: few_bits(g, function(g, sums(g), *args), 3)
+
+
+def add_joins():
+    """Functions in which a tensor meets itself, of sums at a power of two."""
+    for form in ("div-last", "gate-last", "gate-first"):
+        add(f"streamline-hard-swish-{form}", with_itself(hard_swish, form), "HardSwish",
+            exact=True, places=ALONE, integers=True)
+    add("streamline-tanh-gate", with_itself(tanh_gate), "Gelu", exact=True, places=ALONE,
+        integers=True)
+
+
+for section in (add_orders, add_stops, add_moves, add_joins):
     section()

@@ -7,6 +7,7 @@
  *   requant.c       any other function of one tensor, with its forms (internal.h)
  *   requant_add.c   functions of two tensors, as at the end of residual branches
  *   requant_fine_sum.c  sums that have no exact form
+ *   self_join.c     functions in which one tensor meets itself
  *
  * A quantizer is known by a QuantizerSpec, the function before it by the epilogue of its operand
  * (values/values.h). Results are recorded in the OnnxLowering, nothing is owned by the caller. The
@@ -64,6 +65,10 @@ bool requant_build_add(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *
  * False, no diagnostic: there is no such quantizer, or the integers would be too wide. */
 bool requant_build_fine_sum(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
     MUST_CHECK;
+
+/* Whether lw->node begins a function of operand `index` and constants alone in which that meets itself,
+ * and that a quantizer takes in, so that its parts are to be deferred. */
+bool requant_joins_itself(OnnxLowering *lw, uint32_t index);
 
 /* Lower lw->node, a quantizer or a DequantizeLinear. False: diagnosed. */
 bool quantizer_lower(OnnxLowering *lw);
