@@ -280,6 +280,16 @@ static bool fold(Round *round, Op *module)
     return run_passes(round, module, STAGE_FOLD);
 }
 
+/* Enters why layers are computed in floating point that no pass has told of. */
+static void take_reasons(Check *check)
+{
+    for (size_t i = 0; i < check->count; i++) {
+        CheckLayer *layer = &check->layers[i];
+        const char *why = driver_notes_reason(check->notes, layer->name);
+        if (why && layer->remark.len == 0) layer->remark = keep(check, str_from(why));
+    }
+}
+
 /* To linalg, where the element types are seen, and on to HLS. What was returned only because of a
  * cut, and is nothing that streams there, goes in between. */
 static bool lower(Round *round, Op *module)
@@ -290,7 +300,10 @@ static bool lower(Round *round, Op *module)
     if (ok && has_cuts(round->check)) tidy(module);
     if (!ok || !has_work(round->check, module)) return ok;
     ok = run_passes(round, module, STAGE_GENERALIZE | STAGE_STREAM);
-    if (ok && !has_cuts(round->check)) driver_notes_end(round->check->notes, module);
+    if (ok && !has_cuts(round->check)) {
+        driver_notes_end(round->check->notes, module);
+        take_reasons(round->check);
+    }
     return ok && run_passes(round, module, STAGE_TO_HLS);
 }
 
