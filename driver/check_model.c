@@ -217,15 +217,22 @@ typedef struct Round {
     void *outer_user;
 } Round;
 
-/* The message less "node 'conv1' (Conv): ", which the table says already. */
+/* The message less "node 'conv1' (Conv): ", or without the operator, which the table says already. */
 static Str without_node(const CheckLayer *layer, Str text)
 {
     StrBuf prefix = {0};
     strbuf_add_c(&prefix, "node ");
     strbuf_add_quoted(&prefix, layer->name);
+    const size_t name_end = prefix.len;
     strbuf_printf(&prefix, " (%.*s): ", STR_ARG(layer->op_type));
-    if (str_starts_with(text, prefix.data))
+    if (str_starts_with(text, prefix.data)) {
         text = (Str){text.data + prefix.len, text.len - prefix.len};
+    } else {
+        prefix.len = name_end;
+        strbuf_add_c(&prefix, ": ");
+        if (str_starts_with(text, prefix.data))
+            text = (Str){text.data + prefix.len, text.len - prefix.len};
+    }
     strbuf_free(&prefix);
     return text;
 }
