@@ -1,5 +1,5 @@
 /* What would hold a network that exceeds its budget: notes behind the error, about the device's own
- * rest, weights that are loaded, and other devices.
+ * rest, weights that are loaded or stay in memory, and other devices.
  * Tests: lit/driver/advice.test */
 #include <dirent.h>
 #include <stdlib.h>
@@ -60,15 +60,12 @@ static void add_devices(Context *ctx, const Resources *had, CostKind kind, int64
     strbuf_free(&schema);
 }
 
-/* Whether the search finds a design with weights that are loaded. */
-static bool is_held_with_loaded_weights(const Op *module, const CompileOptions *options,
-                                        const DeviceTarget *target)
+/* Whether the search finds a design with other options for weights. */
+static bool is_held(const Op *module, const CompileOptions *options, const DeviceTarget *target)
 {
-    CompileOptions loading = *options;
     SearchOptions search = options->search;
-    const StageOptions stage = {.compile = &loading, .search = &search, .target = target};
+    const StageOptions stage = {.compile = options, .search = &search, .target = target};
     DiagHold messages;
-    loading.loads_weights = true;
     if (search.time_limit > 0) search.time_limit = 1;
     Op *copy = op_clone(module, NULL);
     diag_hold_begin(&messages, module->ctx);
@@ -77,6 +74,42 @@ static bool is_held_with_loaded_weights(const Op *module, const CompileOptions *
     diag_hold_free(&messages);
     op_erase(copy);
     return ok;
+}
+
+static bool is_held_with_loaded_weights(const Op *module, const CompileOptions *options,
+                                        const DeviceTarget *target)
+{
+    CompileOptions loading = *options;
+    if (options->loads_weights || options->streams_weights) return false;
+    loading.loads_weights = true;
+    return is_held(module, &loading, target);
+}
+
+/* Not where --weights=stream would be refused. */
+static bool is_held_with_streamed_weights(const Op *module, const CompileOptions *options,
+                                          const DeviceTarget *target)
+{
+    CompileOptions streaming = *options;
+    bool is_uncontrolled = options->control && strcmp(options->control, "none") == 0;
+    if (options->streams_weights || options->rewinds || options->cards || is_uncontrolled ||
+        driver_stream_bits(&target->device) == 0)
+        return false;
+    streaming.loads_weights = false;
+    streaming.streams_weights = true;
+    return is_held(module, &streaming, target);
+}
+
+/* --weights that help, where memory is what is short; NULL: none does. */
+static const char *find_weights(const Op *module, const CompileOptions *options,
+                                const DeviceTarget *target, CostKind kind)
+{
+    if ((kind != COST_BRAM18 && kind != COST_URAM) || options->folding) return NULL;
+    if (is_held_with_loaded_weights(module, options, target))
+        return "--weights=load there is a design: weights are no part of ROMs then";
+    if (is_held_with_streamed_weights(module, options, target))
+        return "--weights=stream there is a design: weights that do not fit stay in memory outside "
+               "then";
+    return NULL;
 }
 
 /* The network, for the notes' location. */
@@ -96,8 +129,7 @@ void driver_advise(const Op *module, const CompileOptions *options, const Device
     StrBuf devices = {0};
     if (!total) return;
     /* Trying changes no message, but would end what the notes below belong to. */
-    bool is_loading_enough = kind == COST_BRAM18 && !options->loads_weights && !options->folding &&
-                             is_held_with_loaded_weights(module, options, target);
+    const char *weights = find_weights(module, options, target, kind);
     const Resources usual = device_budget(&target->device, 0);
     if (least > *driver_resource_of(&usual, kind))
         add_devices(module->ctx, &target->budget, kind, least, &devices);
@@ -105,8 +137,7 @@ void driver_advise(const Op *module, const CompileOptions *options, const Device
         op_note(place,
                 "%.*s has %lld %s in all; --utilization and the limits say how much is spent",
                 STR_ARG(target->device.name), (long long)*total, title);
-    if (is_loading_enough)
-        op_note(place, "with --weights=load there is a design: weights are no part of ROMs then");
+    if (weights) op_note(place, "with %s", weights);
     if (devices.len > 0)
         op_note(place, "within their recommended share %lld %s are on: %s", (long long)least, title,
                 devices.data);

@@ -12,8 +12,9 @@ typedef struct Reach {
     const Check *check;
     bool takes_unknown; /* layers that were not checked do not stand in the way */
     bool *is_start;     /* tensors at which it ends */
+    bool *is_met;       /* those of them that are needed */
     bool *is_reached;   /* layers */
-    bool meets_start, is_blocked, has_work;
+    bool is_blocked, has_work;
     uint32_t *stack; /* tensors */
     size_t depth;
 } Reach;
@@ -25,6 +26,7 @@ static void reach_init(Reach *r, const Check *check)
     for (size_t i = 0; i < check->count; i++) edges += report->nodes[i].input_count;
     *r = (Reach){.check = check};
     r->is_start = xcalloc(report->tensor_count + 1, sizeof *r->is_start);
+    r->is_met = xcalloc(report->tensor_count + 1, sizeof *r->is_met);
     r->is_reached = xcalloc(check->count + 1, sizeof *r->is_reached);
     r->stack = xcalloc(edges, sizeof *r->stack);
 }
@@ -32,6 +34,7 @@ static void reach_init(Reach *r, const Check *check)
 static void reach_free(Reach *r)
 {
     free(r->is_start);
+    free(r->is_met);
     free(r->is_reached);
     free(r->stack);
 }
@@ -42,7 +45,7 @@ static void reach(Reach *r)
     const ImportReport *report = r->check->report;
     while (r->depth > 0) {
         uint32_t tensor = r->stack[--r->depth], producer = report->tensors[tensor].producer;
-        r->meets_start |= r->is_start[tensor];
+        r->is_met[tensor] |= r->is_start[tensor];
         if (r->is_start[tensor] || producer == IMPORT_NO_NODE || r->is_reached[producer]) continue;
         const CheckLayer *layer = &r->check->layers[producer];
         bool is_unknown = layer->status == LAYER_NOT_CHECKED;
@@ -120,6 +123,7 @@ static void add_begin(Check *check, const NodeReport *node, StrBuf *out)
 {
     Reach r;
     StrBuf text = {0};
+    VEC(uint32_t) starts = {0};
     bool is_result = false;
     reach_init(&r, check);
     for (uint32_t i = 0; i < node->output_count; i++) {
@@ -131,10 +135,13 @@ static void add_begin(Check *check, const NodeReport *node, StrBuf *out)
     for (uint32_t i = 0; i < check->report->tensor_count; i++)
         if (check->report->tensors[i].is_result) r.stack[r.depth++] = i;
     reach(&r);
-    if (r.meets_start && r.has_work && !r.is_blocked && !is_result &&
-        add_starts(check, node->outputs, node->output_count, &text))
+    for (uint32_t i = 0; i < node->output_count; i++)
+        if (r.is_met[node->outputs[i]]) *vec_push(&starts) = node->outputs[i];
+    if (starts.len > 0 && r.has_work && !r.is_blocked && !is_result &&
+        add_starts(check, starts.data, starts.len, &text))
         strbuf_printf(out, "%s%s begins behind it", out->len ? "," : "", text.data);
     strbuf_free(&text);
+    vec_free(&starts);
     reach_free(&r);
 }
 

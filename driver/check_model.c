@@ -217,15 +217,22 @@ typedef struct Round {
     void *outer_user;
 } Round;
 
-/* The message less "node 'conv1' (Conv): ", which the table says already. */
+/* The message less "node 'conv1' (Conv): ", or without the operator, which the table says already. */
 static Str without_node(const CheckLayer *layer, Str text)
 {
     StrBuf prefix = {0};
     strbuf_add_c(&prefix, "node ");
     strbuf_add_quoted(&prefix, layer->name);
+    const size_t name_end = prefix.len;
     strbuf_printf(&prefix, " (%.*s): ", STR_ARG(layer->op_type));
-    if (str_starts_with(text, prefix.data))
+    if (str_starts_with(text, prefix.data)) {
         text = (Str){text.data + prefix.len, text.len - prefix.len};
+    } else {
+        prefix.len = name_end;
+        strbuf_add_c(&prefix, ": ");
+        if (str_starts_with(text, prefix.data))
+            text = (Str){text.data + prefix.len, text.len - prefix.len};
+    }
     strbuf_free(&prefix);
     return text;
 }
@@ -280,6 +287,16 @@ static bool fold(Round *round, Op *module)
     return run_passes(round, module, STAGE_FOLD);
 }
 
+/* Enters why layers are computed in floating point that no pass has told of. */
+static void take_reasons(Check *check)
+{
+    for (size_t i = 0; i < check->count; i++) {
+        CheckLayer *layer = &check->layers[i];
+        const char *why = driver_notes_reason(check->notes, layer->name);
+        if (why && layer->remark.len == 0) layer->remark = keep(check, str_from(why));
+    }
+}
+
 /* To linalg, where the element types are seen, and on to HLS. What was returned only because of a
  * cut, and is nothing that streams there, goes in between. */
 static bool lower(Round *round, Op *module)
@@ -290,7 +307,10 @@ static bool lower(Round *round, Op *module)
     if (ok && has_cuts(round->check)) tidy(module);
     if (!ok || !has_work(round->check, module)) return ok;
     ok = run_passes(round, module, STAGE_GENERALIZE | STAGE_STREAM);
-    if (ok && !has_cuts(round->check)) driver_notes_end(round->check->notes, module);
+    if (ok && !has_cuts(round->check)) {
+        driver_notes_end(round->check->notes, module);
+        take_reasons(round->check);
+    }
     return ok && run_passes(round, module, STAGE_TO_HLS);
 }
 

@@ -77,6 +77,8 @@ ModelNotes *driver_notes_begin(const Op *module);
 void driver_notes_end(ModelNotes *notes, const Op *module);
 /* Writes DFG_ATTR_WARNINGS, if there were warnings. */
 void driver_notes_record(const ModelNotes *notes, Op *module);
+/* Behind end: why a layer of a quantized network is computed in floating point. NULL: it is not. */
+const char *driver_notes_reason(const ModelNotes *notes, Str layer);
 void driver_notes_free(ModelNotes *notes);
 
 /* Notes, behind an error, about what would hold a module of dataflow regions of which every design

@@ -22,6 +22,8 @@ static const CheckHint hints[] = {
      ":"},
     {"hape is not known", "give the inputs' shapes with --input-shape=name:1x3x32x32", NULL},
     {"unknown shape", "give the inputs' shapes with --input-shape=name:1x3x32x32", or_host},
+    {"dynamic quantization", "quantize the network statically, with scales found by calibration",
+     or_host},
     {"needs constant", "make it an initializer: export with constant folding", or_host},
     {"must be a constant", "make it an initializer: export with constant folding", or_host},
     {"that is no constant", "make it an initializer: export with constant folding", or_host},

@@ -210,8 +210,9 @@ static bool explore_region(Exploration *e, const Op *region, const PartitionPlat
                                              &state, &task, &e->points);
         ok = dse_explain(&space, &task, &answer, &state, NULL);
         if (ok && dies && e->points.len == 0)
-            ok = op_error(region, "has no places on the dies of %.*s: none are found (--pooled)",
-                          STR_ARG(e->target.device.name));
+            ok = op_emit_error(
+                region, "the network has no places on the dies of %.*s: none are found (--pooled)",
+                STR_ARG(e->target.device.name));
         dse_free(&space);
     }
     arena_free(&arena);

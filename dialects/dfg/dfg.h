@@ -87,7 +87,7 @@ enum {
  * stream-batch-last, emit and driver. */
 #define DFG_ATTR_IMAGES "dfg.images"
 enum { DFG_MOST_IMAGES = 4096 };
-/* On the module: the warnings about its network, an array of strings. Written by driver/notes.c; read by
+/* On the module: the warnings about its network, an array of strings. Written by driver/notes; read by
  * emit. */
 #define DFG_ATTR_WARNINGS "dfg.warnings"
 /* On the module, after a search that found no design: the least that one takes of what is short, a

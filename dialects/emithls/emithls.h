@@ -91,6 +91,7 @@ enum {
 #define EMITHLS_ATTR_PER_WORD "per_word"
 #define EMITHLS_ATTR_TABLE "table"
 #define EMITHLS_ATTR_FIXED "fixed"
+#define EMITHLS_ATTR_LEAST "least"
 #define EMITHLS_ATTR_IMPL "impl"
 #define EMITHLS_ATTR_LATENCY "latency" /* emithls_latency */
 #define EMITHLS_ATTR_UNROLL "unroll"

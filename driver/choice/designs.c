@@ -305,11 +305,11 @@ static Op *within_budget(const Compile *compile, Op *design, const DiagHold *mes
             strbuf_printf(&short_of, "%s%lld %s", short_of.len ? " and " : "", (long long)excess,
                           cost_names[k].title);
     }
-    op_error(
-        top,
-        "does not fit the budget: with FIFOs that cannot deadlock, the designs that were found "
-        "need %s more",
-        short_of.data ? short_of.data : "");
+    op_emit_error(top,
+                  "the network does not fit the budget: with FIFOs that cannot deadlock, the "
+                  "designs that were found "
+                  "need %s more",
+                  short_of.data ? short_of.data : "");
     strbuf_free(&short_of);
     op_erase(design);
     return NULL;

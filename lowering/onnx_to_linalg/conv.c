@@ -170,11 +170,11 @@ static bool is_integer_conv(OnnxConv *c)
     const Fixed *x = lower_fixed(lw, 0);
     if (!x) return false;
     if (x->epilogue) {
-        lower_warn_plain(lw, "its input is not quantized");
+        lower_warn_plain(lw, lower_why_input(lw));
         return false;
     }
     if (!lower_constant(lw, 1, &c->weight) || !is_constant(lw, 2)) {
-        lower_warn_plain(lw, "its weights are not quantized constants");
+        lower_warn_plain(lw, lower_why_weights(lw, "its weights are not quantized constants"));
         return false;
     }
     if (c->weight.axis > 0 && !constant_align(&c->weight)) {

@@ -171,12 +171,12 @@ static bool is_by_constant(Product *p, FixedConstant *w)
     const Fixed *x = lower_fixed(p->lw, 0);
     if (!x || lower_array(p->lw, op_operand(p->lw->node, 0))) return false;
     if (x->epilogue) {
-        lower_warn_plain(p->lw, "its input is not quantized");
+        lower_warn_plain(p->lw, lower_why_input(p->lw));
         return false;
     }
     if (!lower_array(p->lw, op_operand(p->lw->node, 1))) return false;
     if (!lower_constant(p->lw, 1, w)) {
-        lower_warn_plain(p->lw, "its weights are not quantized");
+        lower_warn_plain(p->lw, lower_why_weights(p->lw, "its weights are not quantized"));
         return false;
     }
     if (!has_integer_form(p)) {

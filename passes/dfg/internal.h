@@ -137,7 +137,7 @@ Value *port_process_argument(Op *func, const char *name, const Type *type, const
 /* A stream called "<port>_<suffix>". is_fixed: fit-fifos leaves its depth alone. */
 Value *port_process_stream(PortPlaces *places, Str port, const char *suffix, const Type *type,
                            bool is_fixed);
-/* One whose words wait for a process that pauses now and then. */
+/* One whose words wait for a process that pauses now and then: fit-fifos may only make it deeper. */
 Value *port_process_deep_stream(PortPlaces *places, Str port, const char *suffix, const Type *type);
 /* Calls a process: readers in front of the others, writers behind them. */
 void port_process_call(const PortPlaces *places, const Op *process, bool is_reader, Value *from,

@@ -174,30 +174,35 @@ bool port_process_takes_memory(const PortPlaces *places)
                     "has a choice of control, and registers start an accelerator with memories");
 }
 
+/* kept: what says that fit-fifos may not choose any depth; NULL attribute: nothing does. */
 static Value *add_stream(PortPlaces *places, Str port, const char *suffix, const Type *type,
-                         int64_t depth, bool is_fixed)
+                         int64_t depth, NamedAttr kept)
 {
     Context *ctx = places->dataflow->ctx;
     Builder b = builder_after(places->stream);
     StrBuf name = {0};
     strbuf_printf(&name, "%.*s_%s", STR_ARG(port), suffix);
     const NamedAttr attrs[3] = {build_named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
-                                build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, depth)),
-                                build_named_attr(ctx, EMITHLS_ATTR_FIXED, attr_unit(ctx))};
+                                build_named_attr(ctx, DFG_ATTR_DEPTH, attr_i64(ctx, depth)), kept};
     strbuf_free(&name);
-    places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, is_fixed ? 3 : 2);
+    places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, kept.value ? 3 : 2);
     return op_result(places->stream, 0);
 }
 
 Value *port_process_stream(PortPlaces *places, Str port, const char *suffix, const Type *type,
                            bool is_fixed)
 {
-    return add_stream(places, port, suffix, type, STREAM_DEPTH, is_fixed);
+    Context *ctx = places->dataflow->ctx;
+    NamedAttr kept = {0};
+    if (is_fixed) kept = build_named_attr(ctx, EMITHLS_ATTR_FIXED, attr_unit(ctx));
+    return add_stream(places, port, suffix, type, STREAM_DEPTH, kept);
 }
 
 Value *port_process_deep_stream(PortPlaces *places, Str port, const char *suffix, const Type *type)
 {
-    return add_stream(places, port, suffix, type, DEEP_STREAM, true);
+    Context *ctx = places->dataflow->ctx;
+    return add_stream(places, port, suffix, type, DEEP_STREAM,
+                      build_named_attr(ctx, EMITHLS_ATTR_LEAST, attr_i64(ctx, DEEP_STREAM)));
 }
 
 /* Calls a process: readers in front of the others, writers behind them. */

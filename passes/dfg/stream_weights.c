@@ -263,8 +263,8 @@ static Value *gather(SymbolTable *symbols, const StreamedTable *t, Value **parts
                      PortPlaces *places)
 {
     if (t->ports == 1) return parts[0];
-    Value *bus = port_process_stream(places, symbol_name(t->table)->str, "joined",
-                                     emithls_stream(t->bus), true);
+    Value *bus = port_process_deep_stream(places, symbol_name(t->table)->str, "joined",
+                                          emithls_stream(t->bus));
     port_process_call(places, stream_table_gatherer(symbols, t), true, parts[0], bus);
     Op *call = places->call->prev;
     op_replace_operands(call, 2, 0, parts + 1, (uint32_t)t->ports - 1);

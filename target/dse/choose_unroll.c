@@ -106,6 +106,16 @@ static void record_budget(const Pass *pass, Op *module, int64_t interval, const 
     op_set_attr(module, DFG_ATTR_BUDGET, attr_dict(ctx, items, count));
 }
 
+/* What an objective counts, a sum of shares as a percentage. */
+static void add_value(StrBuf *out, const DseTask *task, int64_t value)
+{
+    enum { PER_CENT = 10000 }; /* millionths */
+    if (task->objective == DSE_FPS)
+        strbuf_printf(out, "%.2f %%", (double)value / PER_CENT);
+    else
+        strbuf_printf(out, "%lld", (long long)value);
+}
+
 /* Remarks that the answer may not be the best. pooled: that of the dies as one pool. */
 static void remark_gap(const Op *region, const DseTask *task, int64_t pooled,
                        const DseAnswer *answer)
@@ -113,13 +123,20 @@ static void remark_gap(const Op *region, const DseTask *task, int64_t pooled,
     static const char *const units[] = {[DSE_LATENCY] = "cycles in sum",
                                         [DSE_PIPELINE_LATENCY] = "cycles for a frame",
                                         [DSE_THROUGHPUT] = "cycles from frame to frame",
-                                        [DSE_FPS] = "millionths of the budget"};
-    if (pooled < answer->value)
-        op_remark(region, "takes %lld %s; as one pool the dies hold a design with %lld",
-                  (long long)answer->value, units[task->objective], (long long)pooled);
-    else if (answer->bound < answer->value)
-        op_remark(region, "takes %lld %s; the search was cut short, and no design is below %lld",
-                  (long long)answer->value, units[task->objective], (long long)answer->bound);
+                                        [DSE_FPS] =
+                                            "of the budget, all resources' shares added up"};
+    StrBuf text = {0};
+    add_value(&text, task, answer->value);
+    strbuf_printf(&text, " %s; ", units[task->objective]);
+    if (pooled < answer->value) {
+        strbuf_add_c(&text, "as one pool the dies hold a design with ");
+        add_value(&text, task, pooled);
+    } else {
+        strbuf_add_c(&text, "the search was cut short, and no design is below ");
+        add_value(&text, task, answer->bound);
+    }
+    if (i64_min(pooled, answer->bound) < answer->value) op_remark(region, "takes %s", text.data);
+    strbuf_free(&text);
 }
 
 /* dump-lp: the program whose optimum is the answer, for other solvers. */

@@ -23,8 +23,9 @@ typedef struct Shortage {
 
 static bool gave_up(const Op *region)
 {
-    return op_error(region, "has a design space too large to be searched: no design was found and "
-                            "none excluded");
+    return op_emit_error(
+        region, "the network has a design space too large to be searched: no design was found and "
+                "none excluded");
 }
 
 static int64_t chosen_cost(const Shortage *s, size_t node, CostKind kind)
@@ -56,11 +57,11 @@ static void note_largest(const Shortage *s, CostKind kind)
 /* What memory brings in the time of a frame does not do. */
 static void report_traffic(const Shortage *s, int64_t least)
 {
-    op_error(
-        s->space->region,
-        "reads more weights than memory brings: the smallest design%s needs %lld bits a frame, "
-        "and %lld come in that time",
-        s->rate, (long long)least, (long long)s->task->limits.traffic);
+    op_emit_error(s->space->region,
+                  "the network reads more weights than memory brings: the smallest design%s needs "
+                  "%lld bits a frame, "
+                  "and %lld come in that time",
+                  s->rate, (long long)least, (long long)s->task->limits.traffic);
 }
 
 static void report_alone(const Shortage *s, CostKind kind, int64_t least)
@@ -70,9 +71,10 @@ static void report_alone(const Shortage *s, CostKind kind, int64_t least)
         report_traffic(s, least);
         return;
     }
-    op_error(s->space->region,
-             "does not fit the budget of %lld %s: the smallest design%s needs %lld %s",
-             (long long)s->task->limits.items[kind], title, s->rate, (long long)least, title);
+    op_emit_error(
+        s->space->region,
+        "the network does not fit the budget of %lld %s: the smallest design%s needs %lld %s",
+        (long long)s->task->limits.items[kind], title, s->rate, (long long)least, title);
 }
 
 static void report_together(const Shortage *s, CostKind kind, int64_t least)
@@ -88,11 +90,11 @@ static void report_together(const Shortage *s, CostKind kind, int64_t least)
         if (limits->items[k] >= 0)
             strbuf_printf(&others, "%s%lld %s", others.len ? ", " : "", (long long)limits->items[k],
                           cost_names[k].title);
-    op_error(s->space->region,
-             "does not fit the budget of %lld %s together with %s: with those the "
-             "smallest design%s needs %lld %s",
-             (long long)s->task->limits.items[kind], title, others.data, s->rate, (long long)least,
-             title);
+    op_emit_error(s->space->region,
+                  "the network does not fit the budget of %lld %s together with %s: with those the "
+                  "smallest design%s needs %lld %s",
+                  (long long)s->task->limits.items[kind], title, others.data, s->rate,
+                  (long long)least, title);
     strbuf_free(&others);
 }
 
@@ -104,8 +106,9 @@ static bool explain_kind(Shortage *s, CostKind kind,
     s->problem.weights = dse_least(kind).weights;
     DseStatus status = dse_solve(s->space, &s->problem, s->state, &least);
     if (status == DSE_INFEASIBLE)
-        return op_error(s->space->region,
-                        "has no configuration in which all channels agree on their words");
+        return op_emit_error(
+            s->space->region,
+            "the network has no configuration in which all channels agree on their words");
     if (status == DSE_FAILED) return gave_up(s->space->region);
     if (least <= s->task->limits.items[kind]) return true;
     *s->need = (DseNeed){kind, least};
@@ -170,7 +173,7 @@ static void report_slowest(const DseTask *task, const Op *process, int64_t short
     add_rate(&text, task, shortest);
     strbuf_add_c(&text, " a frame, but one is to be done every ");
     add_rate(&text, task, task->interval);
-    op_error(process, "%s", text.data);
+    op_emit_error(process, "%s", text.data);
     strbuf_free(&text);
 }
 

@@ -49,11 +49,13 @@ const int64_t *dse_equal_intervals(const DseSpace *space, int64_t interval)
     return longest;
 }
 
+/* What memory brings is a limit that nothing is saved by keeping away from; a frame's billions of
+ * bits would also be too small a share each. */
 Cost dse_share_weights(const Cost *limits)
 {
     Cost weights = {.cycles = 0};
     for (int k = 0; k < COST_KINDS; k++)
-        if (k != COST_CYCLES && limits->items[k] > 0)
+        if (k != COST_CYCLES && k != COST_TRAFFIC && limits->items[k] > 0)
             weights.items[k] = (MILLIONTHS - 1) / limits->items[k] + 1;
     return weights;
 }

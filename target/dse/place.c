@@ -178,8 +178,8 @@ static void report_last(const Placing *p, Str after)
         partition_explain_steps(&tasks.model, placement.steps, &why);
         strbuf_add_str(&why, after);
     }
-    op_error(p->space->region, "has no places on the dies: %.*s", (int)why.len,
-             why.len ? why.data : "");
+    op_emit_error(p->space->region, "the network has no places on the dies: %.*s", (int)why.len,
+                  why.len ? why.data : "");
     if (placement.is_proven)
         diag_because(p->space->region->ctx, partition_reason(&tasks.model, &options, after));
     strbuf_free(&why);

@@ -24,7 +24,8 @@ extern const PassDef pass_size_fifos;
 
 /* The search for depths. The best interval of a design is that of its slowest process or port
  * alone. Whether depths keep it is decided on the events of one frame (target/fifo/internal.h). The
- * search starts from unbounded FIFOs and fixes one after the other at the smallest depth that keeps
+ * search starts from unbounded FIFOs, but for those of weights that stay in memory, which would take
+ * in a frame ahead of time, and fixes one after the other at the smallest depth that keeps
  * the interval. FIFOs with the widest words come first, so that words wait where they are narrow.
  * The search goes over the FIFOs several times, with more effort for each try, until none can be
  * lowered alone or the allowance of events is used up. A frame of more than eight times that, or of

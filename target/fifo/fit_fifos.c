@@ -28,6 +28,7 @@ typedef struct FifoFitting {
     HlsDesign *design;
     Op *module;
     int64_t *depths; /* of each stream */
+    int64_t *wanted; /* what was found for streams of given depths; of others 0 */
     FifoUse *fifos;  /* of each stream behind the ports' */
     size_t fifo_count;
     FifoDies *dies;      /* NULL: the design is not placed */
@@ -128,6 +129,7 @@ static bool keep_fixed(const FifoFitting *f)
         const HlsStream *stream = &f->design->streams.data[i];
         if (!op_attr(stream_op(stream), EMITHLS_ATTR_FIXED)) continue;
         holds &= stream->depth >= f->depths[i];
+        f->wanted[i] = f->depths[i];
         f->depths[i] = stream->depth;
     }
     return holds;
@@ -322,7 +324,30 @@ static void set_fifos(const FifoFitting *f)
             op_set_attr(op, EMITHLS_ATTR_IMPL, attr_string(ctx, fifo_kind_name(f->fifos[i].kind)));
         op_set_attr(op, DFG_ATTR_CAUTIOUS, NULL);
         op_set_attr(op, EMITHLS_ATTR_FIXED, NULL);
+        op_set_attr(op, EMITHLS_ATTR_LEAST, NULL);
     }
+}
+
+/* Names the first FIFOs that were given less than was found for them. */
+static void remark_given(const FifoFitting *f)
+{
+    enum { SHOWN = 3 };
+    StrBuf names = {0};
+    size_t count = 0;
+    for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++) {
+        if (f->wanted[i] <= f->depths[i] || ++count > SHOWN) continue;
+        strbuf_add_c(&names, names.len ? ", " : ": ");
+        strbuf_add_quoted(&names,
+                          op_attr(stream_op(&f->design->streams.data[i]), "name")->u.string);
+        strbuf_printf(&names, " has %lld words where sizing finds %lld", (long long)f->depths[i],
+                      (long long)f->wanted[i]);
+    }
+    if (count > SHOWN) strbuf_printf(&names, " and %zu more", count - SHOWN);
+    op_remark(f->design->top,
+              "the FIFO depths that are given leave too little slack for hardware that is later "
+              "than predicted%s",
+              names.len ? names.data : "");
+    strbuf_free(&names);
 }
 
 /* The interval that is kept on all hardware there is slack for; 0: it is not known to be.
@@ -339,8 +364,7 @@ static int64_t bound_interval(const FifoFitting *f, int64_t interval)
             return shorter;
     }
     if (!f->has_fixed || fifo_keeps_slack(f->design, f->slack, f->depths, bound)) return bound;
-    op_remark(f->design->top, "the FIFO depths that are given leave too little slack for hardware "
-                              "that is later than predicted");
+    remark_given(f);
     return 0;
 }
 
@@ -446,6 +470,7 @@ static bool fit_fifos(Pass *pass, Op *module)
     f.design = design_create(module, clock_of_module(module, f.clock_mhz));
     if (!f.design) return false;
     f.depths = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
+    f.wanted = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
     f.fifo_count = f.design->streams.len - f.design->port_count;
     f.fifos = ARENA_ARRAY(&pass->scratch, FifoUse, f.fifo_count);
     find_budget(&f);

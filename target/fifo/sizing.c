@@ -108,6 +108,7 @@ typedef struct DepthSearch {
     PeriodicSchedule *sched;
     const int64_t *floors; /* NULL: none */
     int64_t *depths;
+    int64_t *first;  /* to begin with */
     int64_t *low;    /* too small for each stream, whatever becomes of the others */
     uint32_t *order; /* streams, widest words first */
     uint32_t count;
@@ -125,14 +126,49 @@ static bool is_over(const DepthSearch *s)
     return fifo_periodic_steps(s->sched) >= s->limit;
 }
 
-/* What a FIFO holds at least: the end of a link between cards takes packets as a whole. */
+/* What a FIFO holds at least: the end of a link between cards takes packets as a whole, and what
+ * reads memory pauses (`least`). */
 static int64_t floor_of(const HlsDesign *design, const int64_t *floors, uint32_t stream)
 {
     const Op *op = design->streams.data[stream].op;
     const Attr *link = op ? op_attr(op, SYS_ATTR_LINK) : NULL;
+    const Attr *given = op ? op_attr(op, EMITHLS_ATTR_LEAST) : NULL;
     int64_t least = link ? attr_int_value(attr_dict_get_c(link, SYS_ATTR_PACKET)) : 0;
+    if (given) least = i64_max(least, attr_int_value(given));
     least = i64_max(least, HLS_MIN_DEPTH);
     return floors ? i64_max(least, floors[stream]) : least;
+}
+
+/* Words that a FIFO holds beyond those of a simulation if each of its writes needs its place when it
+ * was predicted: those written while the pipeline makes up for it, and while places take longer. */
+static int64_t early_words(const HlsDesign *design, uint32_t stream)
+{
+    const HlsStream *s = &design->streams.data[stream];
+    int64_t most = 0;
+    if (s->writer == HLS_NOBODY) return 0;
+    const HlsProcess *p = &design->processes.data[s->writer];
+    for (size_t l = 0; l < p->loops.len; l++)
+        for (size_t a = 0; a < p->loops.data[l].accesses.len; a++) {
+            const HlsAccess *access = &p->loops.data[l].accesses.data[a];
+            if (access->is_write && p->streams[access->port] == stream)
+                most = i64_max(most, access->early + s->late);
+        }
+    return most;
+}
+
+/* Depths to begin with, one per stream, 0 for unbounded: a process that reads memory would run ahead
+ * by a frame if its FIFO did not hold it up. */
+static int64_t *first_depths(const HlsDesign *design, const int64_t *floors)
+{
+    int64_t *depths = xcalloc(design->streams.len, sizeof *depths);
+    for (uint32_t i = 0; i < design->streams.len; i++) {
+        const Op *op = design->streams.data[i].op;
+        if (i < design->port_count)
+            depths[i] = PORT_DEPTH;
+        else if (op && op_attr(op, EMITHLS_ATTR_LEAST))
+            depths[i] = floor_of(design, floors, i) + early_words(design, i);
+    }
+    return depths;
 }
 
 /* Depth with which the present times are possible. */
@@ -200,37 +236,19 @@ static void sort_streams(DepthSearch *s)
     }
 }
 
-/* Words that a FIFO holds beyond those of a simulation if each of its writes needs its place when it
- * was predicted: those written while the pipeline makes up for it, and while places take longer. */
-static int64_t early_words(const HlsDesign *design, uint32_t stream)
-{
-    const HlsStream *s = &design->streams.data[stream];
-    int64_t most = 0;
-    if (s->writer == HLS_NOBODY) return 0;
-    const HlsProcess *p = &design->processes.data[s->writer];
-    for (size_t l = 0; l < p->loops.len; l++)
-        for (size_t a = 0; a < p->loops.data[l].accesses.len; a++) {
-            const HlsAccess *access = &p->loops.data[l].accesses.data[a];
-            if (access->is_write && p->streams[access->port] == stream)
-                most = i64_max(most, access->early + s->late);
-        }
-    return most;
-}
-
-/* Sizes without a search: takes the words that unbounded FIFOs hold in the periodic state. */
+/* Sizes without a search: takes the words that the first FIFOs hold in the periodic state. */
 static SizingOutcome take_needed(const HlsDesign *design, int64_t interval, int64_t *events,
                                  const int64_t *floors, int64_t *depths)
 {
-    int64_t *unbounded = xcalloc(design->streams.len, sizeof *unbounded);
-    const HlsSimOptions options = {.input_interval = interval, .depths = unbounded};
+    int64_t *first = first_depths(design, floors);
+    const HlsSimOptions options = {.input_interval = interval, .depths = first};
     SteadyState steady = {0};
-    for (uint32_t i = 0; i < design->port_count; i++) unbounded[i] = PORT_DEPTH;
     SizingOutcome outcome = run_to_period(design, options, FIRST_FRAMES, events, &steady, depths);
     for (uint32_t i = 0; i < design->streams.len; i++)
         depths[i] = i < design->port_count
                         ? PORT_DEPTH
                         : i64_max(depths[i] + early_words(design, i), floor_of(design, floors, i));
-    free(unbounded);
+    free(first);
     return outcome == SIZING_PERIODIC && steady.interval > interval ? SIZING_UNDECIDED : outcome;
 }
 
@@ -288,10 +306,17 @@ static void raise_sized(const DepthSearch *s)
     }
 }
 
+/* Unbounded all, if the first depths do not keep the interval. */
+static bool start(const DepthSearch *s, int64_t interval)
+{
+    return fifo_periodic_start(s->sched, interval, s->first) ||
+           fifo_periodic_start(s->sched, interval, NULL);
+}
+
 /* Sizes the FIFOs of the schedule, those of a region or all. False: it does not keep the interval. */
 static bool size_schedule(DepthSearch *s, int64_t interval)
 {
-    if (!s->sched || !fifo_periodic_start(s->sched, interval, NULL)) return false;
+    if (!s->sched || !start(s, interval)) return false;
     raise_sized(s);
     sort_streams(s);
     fix_all(s);
@@ -338,6 +363,7 @@ SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *even
     DepthSearch s = {.design = design, .floors = floors, .depths = depths};
     s.order = xcalloc(design->streams.len, sizeof *s.order);
     s.low = xcalloc(design->streams.len, sizeof *s.low);
+    s.first = first_depths(design, floors);
     for (uint32_t i = 0; i < design->streams.len; i++) {
         depths[i] = i < design->port_count ? PORT_DEPTH : 0;
         s.low[i] = floor_of(design, floors, i) - 1;
@@ -345,6 +371,7 @@ SizingOutcome fifo_size(const HlsDesign *design, int64_t interval, int64_t *even
     bool ok = size_all(&s, interval, events);
     free(s.order);
     free(s.low);
+    free(s.first);
     if (!ok) return take_needed(design, interval, events, floors, depths);
     for (uint32_t i = 0; i < design->streams.len; i++)
         if (depths[i] == 0) depths[i] = floor_of(design, floors, i); /* of the first frame alone */

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
+#include "ir/asm/print/print.h"
 #include "lowering/onnx_to_linalg/requant/internal.h"
 #include "lowering/onnx_to_linalg/values/values.h"
 
@@ -21,7 +22,8 @@ static bool uniform(OnnxLowering *lw, uint32_t index, double *out)
 {
     const Array *array = lower_array(lw, op_operand(lw->node, index));
     if (!array || array->count == 0)
-        return not_supported(lw, "has a scale or zero point that is no constant");
+        return not_supported(lw, "has a scale or zero point that is computed for each frame: "
+                                 "dynamic quantization is not supported");
     *out = array_get_f64(array, 0);
     for (int64_t i = 1; i < array->count; i++)
         if (array_get_f64(array, i) != *out)
@@ -345,11 +347,26 @@ static bool dequantize_plain(OnnxLowering *lw, double zero, double scale)
     return true;
 }
 
+/* Reports why. A part of a node that was decomposed, as MatMulInteger is, is no node of the file. */
+static bool refuse(OnnxLowering *lw)
+{
+    const Attr *own = op_attr(lw->node, ONNX_ATTR_NAME);
+    FOR_EACH_USE(use, op_result(lw->node, 0)) {
+        StrBuf name = {0};
+        if (!own || op_attr(use->owner, ONNX_ATTR_NAME) != own) continue;
+        strbuf_add_quoted(&name, own->u.string);
+        diag_error(lw->ctx, lw->node->loc, "node %s: %s", name.data, lw->why.data);
+        strbuf_free(&name);
+        return false;
+    }
+    return onnx_error(lw->node, "%s", lw->why.data);
+}
+
 bool quantizer_lower_dequantize(OnnxLowering *lw)
 {
     double scale, zero = 0.0;
     if (!uniform(lw, 1, &scale) || (onnx_operand(lw->node, 2) && !uniform(lw, 2, &zero)))
-        return onnx_error(lw->node, "%s", lw->why.data);
+        return refuse(lw);
     if (!(scale > 0.0) || isinf(scale))
         return onnx_error(lw->node, "has a scale that is not positive");
     const Fixed *x = lower_fixed_bare(lw, 0);

@@ -282,3 +282,24 @@ void lower_warn_plain(OnnxLowering *lw, const char *why)
                  name.data, lw->node->def->name, why);
     strbuf_free(&name);
 }
+
+/* onnx-decompose has made a product of the scales per channel. */
+const char *lower_why_input(OnnxLowering *lw)
+{
+    const Op *product = value_def(op_operand(lw->node, 0));
+    bool scales = product && product->def == ONNX(MUL) && lower_array(lw, op_operand(product, 1));
+    const Op *quantizer = scales ? value_def(op_operand(product, 0)) : NULL;
+    return quantizer && (lower_is_quantizer(quantizer) || quantizer->def == ONNX(DEQUANTIZE_LINEAR))
+               ? "its input has a scale per channel"
+               : "its input is not quantized";
+}
+
+const char *lower_why_weights(const OnnxLowering *lw, const char *otherwise)
+{
+    const Op *op = value_def(op_operand(lw->node, 1));
+    while (op && op->def != ONNX(DEQUANTIZE_LINEAR))
+        op = op->operand_count > 0 ? value_def(op_operand(op, 0)) : NULL;
+    return op && onnx_int(op, "block_size", 0) != 0
+               ? "its weights have a scale per block, which is not supported in integers"
+               : otherwise;
+}

@@ -126,6 +126,10 @@ bool lower_is_unsigned_elem(const Type *type); /* ui8 ..., i1 */
 bool lower_is_quantizer(const Op *op);
 /* Warns that a node of a quantized network is computed in floating point. */
 void lower_warn_plain(OnnxLowering *lw, const char *why);
+/* For that, of the first operand, which is no integers of one scale, and of the second; `otherwise`:
+ * what is said of most weights. */
+const char *lower_why_input(OnnxLowering *lw);
+const char *lower_why_weights(const OnnxLowering *lw, const char *otherwise);
 /* Diagnoses that the node's integers are too wide. Returns false. */
 bool lower_too_wide(OnnxLowering *lw);
 

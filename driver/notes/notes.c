@@ -3,10 +3,7 @@
  * warnings at the network's function.
  *
  * What is computed is seen at the dfg level, where the loaded network is gone; so a copy of it stays
- * as long as the passes in front run. Parts that can be left to the host are found in that copy:
- *
- *   arguments ─▶ floats ─▶ quantizer ─▶ integers ─▶ node ─▶ floats ─▶ results
- *                        └ --from                       └ --to
+ * as long as the passes in front run.
  *
  * Tests: lit/driver/notes.test */
 #include <stdarg.h>
@@ -17,19 +14,11 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
 #include "dialects/onnx/onnx.h"
-#include "driver/internal.h"
+#include "driver/notes/internal.h"
 #include "ir/asm/print/print.h"
 
 /* Names of a list that a warning gives. */
 enum { SHOWN_NAMES = 3 };
-
-struct ModelNotes {
-    Op *model;         /* copy of the loaded module */
-    const Attr *loc;   /* of the warnings: the network's */
-    bool is_onnx_file; /* else there is nothing that --from, --to or --input-shape could name */
-    bool has_nodes, has_quantizers;
-    VEC(StrBuf) warnings; /* that were given, for the report */
-};
 
 /* Warns, and keeps the text. */
 static void warn(ModelNotes *notes, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -45,7 +34,7 @@ static void warn(ModelNotes *notes, const char *fmt, ...)
     *vec_push(&notes->warnings) = text;
 }
 
-static bool is_quantizer(const Op *op)
+bool driver_notes_is_quantizer(const Op *op)
 {
     static const OpDef *const rows[] = {
         ONNX(QUANT), ONNX(INT_QUANT),       ONNX(BIPOLAR_QUANT),
@@ -67,12 +56,11 @@ static bool look_at_node(Op *op, void *user)
 {
     ModelNotes *notes = user;
     notes->has_nodes |= onnx_is_node(op);
-    notes->has_quantizers |= is_quantizer(op) || is_integer_node(op);
+    notes->has_quantizers |= driver_notes_is_quantizer(op) || is_integer_node(op);
     return true;
 }
 
-/* The function of an ONNX file. */
-static Op *network_of(const Op *module)
+Op *driver_notes_network(const Op *module)
 {
     return driver_find_function((Op *)(uintptr_t)module, NULL, (DriverErrors){0});
 }
@@ -94,8 +82,7 @@ static int64_t batch_of(const Type *function)
     return batch;
 }
 
-/* "1x10x4" */
-static void add_shape(StrBuf *out, const Type *type, bool is_one_frame)
+void driver_notes_add_shape(StrBuf *out, const Type *type, bool is_one_frame)
 {
     for (uint32_t d = 0; d < type->u.shaped.rank; d++)
         strbuf_printf(out, "%s%lld", d ? "x" : "",
@@ -115,7 +102,7 @@ static void warn_batch(ModelNotes *notes, const Op *func)
             strbuf_add_escaped(&options, name->u.string);
             strbuf_add_char(&options, ':');
         }
-        add_shape(&options, type->u.function.types[i], true);
+        driver_notes_add_shape(&options, type->u.function.types[i], true);
     }
     warn(notes,
          "a frame has %lld rows, the first dimension of all inputs and outputs; if they are "
@@ -129,7 +116,7 @@ ModelNotes *driver_notes_begin(const Op *module)
     ModelNotes *notes = xcalloc(1, sizeof *notes);
     notes->model = op_clone(module, NULL);
     op_walk(notes->model, look_at_node, notes);
-    const Op *func = network_of(notes->model);
+    const Op *func = driver_notes_network(notes->model);
     const Attr *loc = notes->loc = func ? func->loc : module->loc;
     /* Places in an ONNX file have no lines. */
     notes->is_onnx_file = func && loc->kind == ATTR_LOC_FILE && loc->u.loc_file.line == 0;
@@ -142,6 +129,8 @@ void driver_notes_free(ModelNotes *notes)
     op_erase(notes->model);
     for (size_t i = 0; i < notes->warnings.len; i++) strbuf_free(&notes->warnings.data[i]);
     vec_free(&notes->warnings);
+    for (size_t i = 0; i < notes->reasons.len; i++) strbuf_free(&notes->reasons.data[i].why);
+    vec_free(&notes->reasons);
     free_ptr((void **)&notes);
 }
 
@@ -154,14 +143,6 @@ void driver_notes_record(const ModelNotes *notes, Op *module)
     if (count > 0) op_set_attr(module, DFG_ATTR_WARNINGS, attr_array(module->ctx, items, count));
     free_ptr((void **)&items);
 }
-
-/* The layers of a design, by their names as identifiers. */
-typedef struct Layers {
-    PtrMap floats;            /* that compute with floats, each with its number from 1 */
-    PtrMap integers;          /* other kernels */
-    VEC(const Ident *) names; /* of floats, in the order of the design */
-    bool has_products;        /* of integers */
-} Layers;
 
 static bool has_float(const Op *op)
 {
@@ -211,7 +192,7 @@ static bool look_at_kernel(Op *op, void *user)
     op_walk(op, look_at_scalar, &found);
     layers->has_products |= found.has_products;
     const Op *node = node_of(survey->nodes, op);
-    if (!node || is_quantizer(node)) return true;
+    if (!node || driver_notes_is_quantizer(node)) return true;
     const Ident *name = ident_get(op->ctx, layer_name_source(op));
     if (!found.has_floats) {
         if (found.has_integers) ptrmap_put(&layers->integers, name, op);
@@ -222,7 +203,7 @@ static bool look_at_kernel(Op *op, void *user)
     return true;
 }
 
-static const Ident *name_of(const Op *node)
+const Ident *driver_notes_name(const Op *node)
 {
     const Attr *name = op_attr(node, ONNX_ATTR_NAME);
     return name ? ident_get(node->ctx, name->u.string) : NULL;
@@ -231,111 +212,26 @@ static const Ident *name_of(const Op *node)
 static bool collect_node(Op *op, void *user)
 {
     PtrMap *nodes = user;
-    const Ident *name = onnx_is_node(op) ? name_of(op) : NULL;
+    const Ident *name = onnx_is_node(op) ? driver_notes_name(op) : NULL;
     if (name && !ptrmap_has(nodes, name)) ptrmap_put(nodes, name, op);
     return true;
 }
 
-/* Backward from the results, not beyond `cut`: enters the ops. False: an argument is needed, too. */
-static bool reach_results(const Op *func, const Value *cut, PtrMap *reached)
+void driver_notes_survey(const Op *model, const Op *module, Layers *out)
 {
-    VEC(const Op *) work = {0};
-    bool is_closed = true;
-    *vec_push(&work) = block_terminator(func_entry(func));
-    while (work.len > 0 && is_closed) {
-        const Op *op = work.data[--work.len];
-        for (uint32_t i = 0; i < op->operand_count; i++) {
-            const Value *value = op_operand(op, i);
-            Op *def = value_def(value);
-            if (value == cut) continue;
-            is_closed &= def != NULL;
-            if (!def || ptrmap_has(reached, def)) continue;
-            ptrmap_put(reached, def, def);
-            *vec_push(&work) = def;
-        }
-    }
-    vec_free(&work);
-    return is_closed;
+    PtrMap nodes = {0};
+    Survey survey = {out, &nodes};
+    *out = (Layers){.has_products = false};
+    op_walk((Op *)(uintptr_t)model, collect_node, &nodes);
+    op_walk((Op *)(uintptr_t)module, look_at_kernel, &survey);
+    ptrmap_free(&nodes);
 }
 
-/* Counts the nodes of one kind on one side of a cut. */
-static size_t count_on_side(const Op *func, const PtrMap *reached, bool is_reached,
-                            const PtrMap *names)
+void driver_notes_layers_free(Layers *layers)
 {
-    size_t count = 0;
-    FOR_EACH_OP(op, func_entry(func)) {
-        const Ident *name = onnx_is_node(op) ? name_of(op) : NULL;
-        if (name && ptrmap_has(reached, op) == is_reached) count += ptrmap_has(names, name);
-    }
-    return count;
-}
-
-/* Whether a cut leaves floats, and nothing else, on the side of the arguments (else: of the
- * results) to the host. */
-static bool cuts_floats(const Op *func, const Layers *layers, const Value *cut, bool is_front)
-{
-    PtrMap reached = {0};
-    bool ok = reach_results(func, cut, &reached) &&
-              count_on_side(func, &reached, !is_front, &layers->floats) > 0 &&
-              count_on_side(func, &reached, !is_front, &layers->integers) == 0;
-    ptrmap_free(&reached);
-    return ok;
-}
-
-/* Whether the name can be an item of a list on the command line and means one tensor. */
-static bool can_be_named(const Op *node)
-{
-    const Ident *name = node && node->result_count == 1 ? name_of(node) : NULL;
-    if (!name) return false;
-    for (size_t i = 0; i < name->str.len; i++)
-        if ((unsigned char)name->str.data[i] <= ' ' || strchr(",'\"\\$`", name->str.data[i]))
-            return false;
-    return true;
-}
-
-/* The tensor that streams into a node from another one; NULL: none. */
-static const Value *streamed_input(const Op *node)
-{
-    const Value *value = node->operand_count > 0 ? op_operand(node, 0) : NULL;
-    const Op *def = value ? value_def(value) : NULL;
-    return def && onnx_is_node(def) && name_of(def) != name_of(node) ? value : NULL;
-}
-
-/* --from: the first quantizer behind floats. */
-static void add_from(StrBuf *out, const Op *func, const Layers *layers)
-{
-    FOR_EACH_OP(op, func_entry(func)) {
-        const Value *cut = is_quantizer(op) && can_be_named(op) ? streamed_input(op) : NULL;
-        if (!cut || !cuts_floats(func, layers, cut, true)) continue;
-        strbuf_printf(out, " --from=%.*s", STR_ARG(name_of(op)->str));
-        if (!type_is_static(cut->type)) return;
-        strbuf_add_c(out, " --input-shape=");
-        add_shape(out, cut->type, false);
-        return;
-    }
-}
-
-/* --to: the last node before floats. */
-static void add_to(StrBuf *out, const Op *func, const Layers *layers)
-{
-    FOR_EACH_OP(op, func_entry(func)) {
-        const Ident *name = onnx_is_node(op) ? name_of(op) : NULL;
-        const Value *cut = name && ptrmap_has(&layers->floats, name) ? streamed_input(op) : NULL;
-        if (!cut || !can_be_named(value_def(cut)) || !cuts_floats(func, layers, cut, false))
-            continue;
-        strbuf_printf(out, " --to=%.*s", STR_ARG(name_of(value_def(cut))->str));
-        return;
-    }
-}
-
-/* Shapes are known where the passes in front have found them, too; what they say was said. */
-static void infer_shapes(Op *model)
-{
-    DiagHold messages;
-    diag_hold_begin(&messages, model->ctx);
-    (void)!driver_run_stages(model, STAGE_FOLD, &(StageOptions){0}, NULL);
-    diag_hold_end(&messages);
-    diag_hold_free(&messages);
+    ptrmap_free(&layers->floats);
+    ptrmap_free(&layers->integers);
+    vec_free(&layers->names);
 }
 
 static void add_names(StrBuf *out, const Layers *layers)
@@ -374,12 +270,8 @@ static void warn_floats(ModelNotes *notes, const Op *module, const Layers *layer
              count, count == 1 ? "layer" : "layers", names.data);
     } else {
         add_ends(&names, module, layers);
-        if (notes->is_onnx_file) {
-            infer_shapes(notes->model);
-            const Op *func = network_of(notes->model);
-            if (func) add_from(&options, func, layers);
-            if (func) add_to(&options, func, layers);
-        }
+        driver_notes_find_reasons(notes, module, layers);
+        if (notes->is_onnx_file) driver_notes_add_parts(&options, notes, layers);
         warn(notes, "%zu %s of a quantized network %s computed in floating point:%s%s%s", count,
              count == 1 ? "layer" : "layers", count == 1 ? "is" : "are", names.data,
              options.len ? "; floats at the ends can be left to the host:" : "",
@@ -391,14 +283,8 @@ static void warn_floats(ModelNotes *notes, const Op *module, const Layers *layer
 
 void driver_notes_end(ModelNotes *notes, const Op *module)
 {
-    Layers layers = {0};
-    PtrMap nodes = {0};
-    Survey survey = {&layers, &nodes};
-    op_walk(notes->model, collect_node, &nodes);
-    op_walk((Op *)(uintptr_t)module, look_at_kernel, &survey);
+    Layers layers;
+    driver_notes_survey(notes->model, module, &layers);
     if (notes->has_nodes && layers.names.len > 0) warn_floats(notes, module, &layers);
-    ptrmap_free(&nodes);
-    ptrmap_free(&layers.floats);
-    ptrmap_free(&layers.integers);
-    vec_free(&layers.names);
+    driver_notes_layers_free(&layers);
 }
