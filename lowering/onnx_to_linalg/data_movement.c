@@ -512,15 +512,17 @@ static void pad_integers(OnnxLowering *lw, const Fixed *x, const int64_t *low, c
 static bool lower_border(OnnxLowering *lw, const int64_t *low, const int64_t *high, double value)
 {
     const Fixed *x = lower_fixed(lw, 0);
-    int64_t q = 0;
+    int64_t q = 0, own = 0;
     Fixed quantized;
-    if (x && !x->epilogue && as_integer(x, value, &q)) {
-        pad_integers(lw, x, low, high, q);
-        return true;
-    }
-    if (x && quantizer_apply_ahead(lw, &quantized, 1, &value, &q)) {
+    bool is_own = x && !x->epilogue && as_integer(x, value, &own);
+    if (x && (!is_own || quantizer_narrows(lw)) &&
+        quantizer_apply_ahead(lw, &quantized, 1, &value, &q)) {
         quantizer_absorb_ahead(lw);
         pad_integers(lw, &quantized, low, high, q);
+        return true;
+    }
+    if (is_own) {
+        pad_integers(lw, x, low, high, own);
         return true;
     }
     Value *plain = lower_plain(lw, 0);
@@ -557,13 +559,12 @@ static bool movable(OnnxLowering *lw, Fixed *out)
     const Fixed *x = lower_fixed(lw, 0);
     if (!x) return false;
     *out = *x;
-    if (!x->epilogue || x->epilogue->axis < 0) return true;
-    if (quantizer_apply_ahead(lw, out, 1, NULL, NULL)) {
+    if (quantizer_narrows(lw) && quantizer_apply_ahead(lw, out, 1, NULL, NULL)) {
         quantizer_absorb_ahead(lw);
         return true;
     }
     *out = *x;
-    return transpose_epilogue(lw, out);
+    return !x->epilogue || x->epilogue->axis < 0 || transpose_epilogue(lw, out);
 }
 
 bool onnx_lower_move(OnnxLowering *lw)

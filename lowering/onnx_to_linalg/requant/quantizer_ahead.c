@@ -359,6 +359,19 @@ bool quantizer_apply_ahead(OnnxLowering *lw, Fixed *operands, uint32_t count, co
     return true;
 }
 
+bool quantizer_narrows(OnnxLowering *lw)
+{
+    QuantizerPath path = {.lw = lw, .has_moved = true};
+    const Fixed *x = lower_fixed(lw, 0);
+    Op *node = lw->node;
+    QuantizerSpec spec;
+    if (!x || !find_path(&path)) return false;
+    lw->node = path.quantizer;
+    bool narrows = quantizer_spec_of(lw, &spec) && is_narrower(x, &spec);
+    lw->node = node;
+    return narrows;
+}
+
 void quantizer_absorb_ahead(OnnxLowering *lw)
 {
     QuantizerPath path = {.lw = lw, .has_moved = true};

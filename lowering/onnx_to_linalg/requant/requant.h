@@ -98,5 +98,8 @@ void quantizer_mirror_back(OnnxLowering *lw, const QuantizerMirror *mirror, Fixe
 bool quantizer_apply_ahead(OnnxLowering *lw, Fixed *operands, uint32_t count, const double *number,
                            int64_t *integer) MUST_CHECK;
 void quantizer_absorb_ahead(OnnxLowering *lw);
+/* Whether such a quantizer leaves fewer numbers than there are in front of the node, or functions are
+ * deferred there. */
+bool quantizer_narrows(OnnxLowering *lw);
 
 #endif
