@@ -7,6 +7,7 @@
 #include "dialects/emithls/internal.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "ir/verify/verify.h"
 
 enum { MAX_LOOPS = 16 };
 
@@ -211,7 +212,7 @@ static bool verify_func(Op *op)
             return op_error(op, "arg_names must be strings");
         if (!verify_beat(op, i)) return false;
     }
-    return true;
+    return !ports || verify_arg_dicts(op, ports);
 }
 
 bool emithls_verify_callee(Op *op, SymbolTables *tables)
