@@ -409,10 +409,53 @@ static bool check_divisors(Op *op, const AffineExpr *expr)
     return check_divisors(op, expr->lhs) && check_divisors(op, expr->rhs);
 }
 
-static bool check_results(Op *op, const AffineExpr *const *exprs, uint32_t count)
+/* The largest number that an index is, where that is known: of a counter. */
+static int64_t largest_index(const Value *index)
+{
+    int64_t extents[MAX_LOOPS];
+    size_t count = 0;
+    const Op *loop = index->is_arg ? block_parent_op(index->owner.block) : NULL;
+    if (!loop || loop->def != EMITHLS(FOR) ||
+        !attr_int_list(op_attr(loop, "extents"), extents, MAX_LOOPS, &count) ||
+        index->index >= count)
+        return 0;
+    return extents[index->index] - 1;
+}
+
+/* A bound of the magnitude of all that an expression over the op's last `dims` operands computes.
+ * False: it is too large for the sums and the lanes that are yet to come in 64 bits. */
+static bool bound_size(const Op *op, uint32_t dims, const AffineExpr *expr, int64_t *out)
+{
+    static const int64_t most = INT64_C(1) << 60;
+    int64_t left, right;
+    *out = 0;
+    if (expr->kind == AFFINE_DIM)
+        *out = largest_index(op_operand(op, op->operand_count - dims + (uint32_t)expr->value));
+    else if (expr->kind == AFFINE_CONST)
+        *out = expr->value < 0 ? -i64_max(expr->value, -INT64_MAX) : expr->value;
+    if (!expr->lhs) return *out <= most;
+    if (!bound_size(op, dims, expr->lhs, &left) || !bound_size(op, dims, expr->rhs, &right))
+        return false;
+    switch (expr->kind) {
+    case AFFINE_ADD: return i64_add(left, right, out) && *out <= most;
+    case AFFINE_MUL: return i64_mul(left, right, out) && *out <= most;
+    case AFFINE_MOD: *out = right - 1; return true;
+    default: *out = left / right + 1; return true;
+    }
+}
+
+static bool check_index(Op *op, uint32_t dims, const AffineExpr *expr)
+{
+    int64_t size;
+    if (!check_divisors(op, expr)) return false;
+    return bound_size(op, dims, expr, &size) ||
+           op_error(op, "computes numbers beyond 2^60 with its indices");
+}
+
+static bool check_results(Op *op, uint32_t dims, const AffineExpr *const *exprs, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (!check_divisors(op, exprs[i])) return false;
+        if (!check_index(op, dims, exprs[i])) return false;
     return true;
 }
 
@@ -427,7 +470,7 @@ static const Type *accessed_type(Op *op, const Type *array, uint32_t index_opera
                  map->symbol_count, index_operands);
         return NULL;
     }
-    if (!check_results(op, map->results, map->result_count)) return NULL;
+    if (!check_results(op, index_operands, map->results, map->result_count)) return NULL;
     if (map->result_count == rank) return elem;
     if (map->result_count == rank + 1 && elem->kind == TYPE_VECTOR) return type_elem(elem);
     op_error(op, "map has %u results, but the array has rank %u", map->result_count, rank);
@@ -459,7 +502,7 @@ static bool verify_index(Op *op)
 {
     const AffineMap *map = op_attr(op, "map")->u.map;
     if (map->dim_count == op->operand_count && map->symbol_count == 0 && map->result_count == 1)
-        return check_divisors(op, map->results[0]);
+        return check_index(op, map->dim_count, map->results[0]);
     return op_error(op, "map has %u dimensions, %u symbols and %u results for %u indices",
                     map->dim_count, map->symbol_count, map->result_count, op->operand_count);
 }
@@ -479,7 +522,7 @@ static bool verify_condition(Op *op)
 {
     const IntegerSet *set = op_attr(op, "condition")->u.set;
     if (set->dim_count == op->operand_count && set->symbol_count == 0)
-        return check_results(op, set->constraints, set->constraint_count);
+        return check_results(op, set->dim_count, set->constraints, set->constraint_count);
     return op_error(op, "condition has %u dimensions and %u symbols for %u indices", set->dim_count,
                     set->symbol_count, op->operand_count);
 }
