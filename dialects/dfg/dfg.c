@@ -405,9 +405,18 @@ static bool is_string_list(const Attr *attr)
     return true;
 }
 
+static bool verify_clock(Op *op, const NamedAttr *attr)
+{
+    return !str_eq_c(attr->name->str, DFG_ATTR_BUDGET) || attr->value->kind != ATTR_DICT ||
+           attr_dict_int(attr->value, DFG_BUDGET_CLOCK_MHZ, 0) <= DFG_MAX_CLOCK_MHZ ||
+           op_error(op, DFG_ATTR_BUDGET ": " DFG_BUDGET_CLOCK_MHZ " must be at most %d",
+                    DFG_MAX_CLOCK_MHZ);
+}
+
 /* The tensors of a module are only named. */
 static bool verify_op_attr(Op *op, const NamedAttr *attr)
 {
+    if (!verify_clock(op, attr)) return false;
     if (op->def != BUILTIN(MODULE)) return verify_name(op, attr) && verify_tensors(op, attr);
     return !str_eq_c(attr->name->str, DFG_ATTR_TENSORS) || is_string_list(attr->value) ||
            op_error(op, "dfg.tensors must be an array of names");

@@ -3,6 +3,7 @@
  * Tests: lit/dialects/emithls */
 #include <assert.h>
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/emithls/internal.h"
 #include "ir/asm/print/print.h"
@@ -234,6 +235,23 @@ bool emithls_verify_callee(Op *op, SymbolTables *tables)
     return true;
 }
 
+static bool verify_call(Op *op)
+{
+    const Op *parent = block_parent_op(op->block);
+    return (parent && parent->def == EMITHLS(FUNC)) ||
+           op_error(op, "must stand in the body of an emithls.func: a call starts a process");
+}
+
+static bool verify_called(Op *op, SymbolTables *tables)
+{
+    if (!emithls_verify_callee(op, tables)) return false;
+    const Op *func = symtabs_lookup(tables, op, op_attr(op, "callee"));
+    FOR_EACH_OP(inner, region_entry(op_region(func, 0)))
+        if (inner->def == EMITHLS(CALL))
+            return op_error(op, "calls a function that calls others; processes call none");
+    return true;
+}
+
 static const char *string_item(const Attr *names, uint32_t index)
 {
     return names && index < names->u.array.count ? names->u.array.items[index]->u.string.data
@@ -318,8 +336,9 @@ static bool verify_stream(Op *op)
         return op_error(op, "latency must be from 1 to %d, but got %lld", EMITHLS_MAX_LATENCY,
                         (long long)latency);
     if (depth < 1) return op_error(op, "depth must be at least 1, but got %lld", (long long)depth);
-    if (depth > INT32_MAX)
-        return op_error(op, "depth must be at most %d, but got %lld", INT32_MAX, (long long)depth);
+    if (depth > DFG_MAX_DEPTH)
+        return op_error(op, "depth must be at most %d, but got %lld", DFG_MAX_DEPTH,
+                        (long long)depth);
     return !impl || is_one_of(impl->u.string, impls) ||
            op_error(op, "unknown FIFO implementation '%.*s'", STR_ARG(impl->u.string));
 }
@@ -577,6 +596,13 @@ static bool verify_for(Op *op)
     return !obstacle || op_error(op, "cannot rewind, because it %s", obstacle);
 }
 
+/* Of ports of weights; what else ports have is read where it is known what is needed. */
+static bool verify_port_attr(Op *func, uint32_t index, const NamedAttr *attr)
+{
+    return !str_eq_c(attr->name->str, EMITHLS_ATTR_PORT_CHAIN) || ATTR_IS_I64.test(attr->value) ||
+           op_error(func, "argument %u has an " EMITHLS_ATTR_PORT_CHAIN " that is no i64", index);
+}
+
 #define OP(ID, NAME, ...)                                                                          \
     [EMITHLS_##ID] = {.id = #ID, .name = NAME, .dialect = &emithls_dialect, __VA_ARGS__},
 const OpDef emithls_ops[] = {
@@ -593,4 +619,5 @@ const DialectDef emithls_dialect = {
     .op_count = EMITHLS_OP_COUNT,
     .types = emithls_types,
     .verify_op_attr = emithls_verify_op_attr,
+    .verify_arg_attr = verify_port_attr,
 };
