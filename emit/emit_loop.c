@@ -36,6 +36,12 @@ static void declare_counters(Function *f, PrintedLoop *loop)
     }
 }
 
+/* Of the counter of a for statement, which also has the end as a value. */
+static const char *counter_type(int64_t end)
+{
+    return end > INT32_MAX ? "long long" : "int";
+}
+
 /* for (…) for (…) { body }: a perfect nest. Unrolling names every level, pipelining the
  * innermost. */
 static bool print_nest(Function *f, PrintedLoop *loop)
@@ -43,8 +49,8 @@ static bool print_nest(Function *f, PrintedLoop *loop)
     bool unroll = op_attr(loop->op, EMITHLS_ATTR_UNROLL) != NULL, ok;
     for (size_t i = 0; i < loop->count; i++) {
         if (i == 0) emit_label(f, loop->label);
-        emit_line(f, "for (int %s = 0; %s < %lld; ++%s) {", loop->names[i], loop->names[i],
-                  (long long)loop->extents[i], loop->names[i]);
+        emit_line(f, "for (%s %s = 0; %s < %lld; ++%s) {", counter_type(loop->extents[i]),
+                  loop->names[i], loop->names[i], (long long)loop->extents[i], loop->names[i]);
         if (unroll || i + 1 == loop->count) loop_pragma(f, loop->op, i + 1 == loop->count);
         f->depth += i + 1 < loop->count;
     }
@@ -135,7 +141,8 @@ static bool print_flat(Function *f, PrintedLoop *loop, int64_t begin, int64_t en
     print_counters(f, loop, first, start);
     const char *step = emit_function_name(f, STR("step"));
     emit_label(f, loop->label);
-    emit_line(f, "for (int %s = 0; %s < %lld; ++%s) {", step, step, (long long)(end - begin), step);
+    emit_line(f, "for (%s %s = 0; %s < %lld; ++%s) {", counter_type(end - begin), step, step,
+              (long long)(end - begin), step);
     loop_pragma(f, loop->op, true);
     bool ok = emit_body(f, loop->op);
     f->depth++;

@@ -150,20 +150,29 @@ static const Expr *use_operand(Function *f, const Op *op, uint32_t index)
 }
 
 typedef struct CounterList {
+    Counters all;
     const char *names[NAME_MAX_LENGTH];
     int64_t extents[NAME_MAX_LENGTH];
 } CounterList;
+
+/* Above all magnitudes of a value. */
+static int64_t extent_of(const Expr *expr)
+{
+    Wide most = expr->high > -expr->low ? expr->high : -expr->low;
+    return most < INT64_MAX ? (int64_t)most + 1 : INT64_MAX;
+}
 
 /* A loop counter by its name, or an index that is computed by the name it gets now. */
 static const char *index_name(Function *f, Value *index, int64_t *extent)
 {
     const char *name = emit_name_of(f, index);
-    *extent = name ? (int64_t)(uintptr_t)ptrmap_get(&f->extents, index) : INT64_MAX;
+    *extent = (int64_t)(uintptr_t)ptrmap_get(&f->extents, index);
     if (name) return name;
     drop_pending(f, index);
     materialize(f, index);
     const Expr *leaf = ptrmap_get(&f->exprs, index);
     assert(leaf);
+    *extent = extent_of(leaf);
     return leaf->text;
 }
 
@@ -173,32 +182,37 @@ static bool collect_counters(Function *f, const Op *op, uint32_t first, CounterL
         return op_error(op, "uses more than %zu counters", COUNT_OF(out->names));
     for (uint32_t i = first; i < op->operand_count; i++)
         out->names[i - first] = index_name(f, op_operand(op, i), &out->extents[i - first]);
+    out->all = (Counters){op, out->names, out->extents};
     return true;
 }
 
-/* array[i][j]; packed: array[i], j */
+/* An index of a memory, which holds frames one after another. */
+static const char *in_frame(Function *f, const Value *array, const char *at)
+{
+    int64_t size = emithls_array_dim(array->type, 0);
+    if (size == 1) return f->frame;
+    return emit_arena_printf(&f->e->arena, "%s * %lld + %s", f->frame, (long long)size, at);
+}
+
+/* array[i][j]; packed: array[i], j. NULL: diagnosed. */
 static const char *indexed(Function *f, const Op *op, const Value *array, uint32_t first_index,
                            bool is_packed)
 {
     CounterList list;
     const AffineMap *map = op_attr(op, "map")->u.map;
     if (!collect_counters(f, op, first_index, &list)) return NULL;
-    Counters counters = {list.names, list.extents};
-    StrBuf text = {0};
-    strbuf_add_c(&text, emit_name_of(f, array));
+    const char *text = emit_name_of(f, array);
     bool has_frames = array->is_arg && f->frame;
-    if (has_frames && emithls_array_dim(array->type, 0) == 1)
-        strbuf_printf(&text, "[%s]", f->frame);
-    else if (has_frames)
-        strbuf_printf(&text, "[%s * %lld + %s]", f->frame,
-                      (long long)emithls_array_dim(array->type, 0),
-                      cpp_affine(f->e, map->results[0], map->dim_count, &counters, PREC_ADD));
-    for (uint32_t i = has_frames; i < map->result_count; i++)
-        strbuf_printf(&text, is_packed && i + 1 == map->result_count ? ", %s" : "[%s]",
-                      cpp_affine(f->e, map->results[i], map->dim_count, &counters, PREC_TERNARY));
-    const char *copy = arena_copy(&f->e->arena, text.data, text.len + 1);
-    strbuf_free(&text);
-    return copy;
+    for (uint32_t i = 0; i < map->result_count; i++) {
+        bool is_of_frames = has_frames && i == 0;
+        const char *at = cpp_affine(f->e, map->results[i], map->dim_count, &list.all,
+                                    is_of_frames ? PREC_ADD : PREC_TERNARY);
+        if (!at) return NULL;
+        if (is_of_frames) at = in_frame(f, array, at);
+        bool is_lane = is_packed && i + 1 == map->result_count;
+        text = emit_arena_printf(&f->e->arena, is_lane ? "%s, %s" : "%s[%s]", text, at);
+    }
+    return text;
 }
 
 static const char *element(Function *f, const Op *op, const Value *array, uint32_t first_index)
@@ -210,8 +224,7 @@ static const char *condition(Function *f, const Op *op)
 {
     CounterList list;
     if (!collect_counters(f, op, 0, &list)) return NULL;
-    Counters counters = {list.names, list.extents};
-    return cpp_condition(f->e, op_attr(op, EMITHLS_ATTR_CONDITION)->u.set, &counters);
+    return cpp_condition(f->e, op_attr(op, EMITHLS_ATTR_CONDITION)->u.set, &list.all);
 }
 
 /* Gives an operand a name, unless its text is a name or a number. */
@@ -495,12 +508,17 @@ static bool print_index(Function *f, Op *op)
     CounterList list;
     const AffineMap *map = op_attr(op, "map")->u.map;
     if (!collect_counters(f, op, 0, &list)) return false;
-    Counters counters = {list.names, list.extents};
-    const char *text = cpp_affine(f->e, map->results[0], map->dim_count, &counters, PREC_PRIMARY);
-    if (uses_flat_counter(op)) text = emit_arena_printf(&f->e->arena, "int(%s)", text);
+    const char *text = cpp_affine(f->e, map->results[0], map->dim_count, &list.all, PREC_PRIMARY);
+    if (!text) return false;
     int64_t low, high;
     affine_bounds(map->results[0], list.extents, &low, &high);
-    Expr expr = {.text = text, .prec = PREC_PRIMARY, .kind = CPP_BUILTIN, .low = low, .high = high};
+    bool is_int = low >= INT32_MIN && high <= INT32_MAX, is_cast = uses_flat_counter(op);
+    if (is_cast) text = emit_arena_printf(&f->e->arena, is_int ? "int(%s)" : "(long long)%s", text);
+    Expr expr = {.text = text,
+                 .prec = is_cast && !is_int ? PREC_UNARY : PREC_PRIMARY,
+                 .kind = CPP_BUILTIN,
+                 .low = low,
+                 .high = high};
     define(f, op_result(op, 0), &expr);
     return true;
 }

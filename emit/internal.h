@@ -190,8 +190,11 @@ Expr cpp_boolean(const char *text, Prec prec, bool reads);
 /* The value of an integer read as unsigned, or as signed, in which case true is -1. */
 Expr cpp_unsigned(Emitter *e, const Expr *expr, const Type *type);
 Expr cpp_signed(Emitter *e, const Expr *expr, const Type *type);
-/* Affine expressions over counters: names and extents by dimension. */
+/* Affine expressions over counters: the op that has them, names and extents by dimension. The text
+ * computes in int, or in long long where a part of it may be too large for that. NULL: diagnosed, it
+ * may be too large for that as well. */
 typedef struct Counters {
+    const Op *op;
     const char *const *names;
     const int64_t *extents;
 } Counters;

@@ -123,6 +123,16 @@ static ProcessKind copy_kind(const Op *process)
     return regroups ? PROCESS_CONVERTER : PROCESS_FORK;
 }
 
+/* An output that gets anything else than what was moved would be filled with that nevertheless. */
+static bool check_moved(const Op *process, const Op *mover)
+{
+    FOR_EACH_OP(op, body(process))
+        if (op->def == DFG(PUSH) && value_def(reshape_source(op_operand(op, 0))) != mover)
+            return op_error(op, "gives a value that is no result of the %.*s of its process",
+                            STR_ARG(op_name(mover)));
+    return true;
+}
+
 bool sched_process_kind(const Op *process, ProcessKind *out)
 {
     bool has_generic = false;
@@ -144,6 +154,7 @@ bool sched_process_kind(const Op *process, ProcessKind *out)
            : mover->def == DFG(WINDOW)  ? PROCESS_WINDOW
            : mover->def == DFG(REORDER) ? PROCESS_REORDER
                                         : PROCESS_MERGE;
+    if (mover) return check_moved(process, mover);
     return *out != PROCESS_FORK || check_fork(process);
 }
 

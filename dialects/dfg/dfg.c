@@ -3,11 +3,13 @@
  * Tests: lit/dialects/dfg */
 #include <assert.h>
 
+#include "dialects/builtin/builtin.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/dfg/internal.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
+#include "ir/verify/verify.h"
 
 static bool is_sending(const Type *type)
 {
@@ -239,7 +241,7 @@ static bool verify_graph_op(Op *op)
                 op, "%s port %u must be a %s end, but got '%s'", i < inputs ? "input" : "output", i,
                 i < inputs ? "receiving" : "sending", type_str(op->ctx, body->args[i]->type));
     }
-    return true;
+    return !attrs || verify_arg_dicts(op, attrs);
 }
 
 static bool check_used_once(const Op *at, const Value *end, const char *what)
@@ -285,6 +287,9 @@ static bool verify_channel(Op *op)
     const Attr *depth = op_attr(op, "depth");
     if (depth && attr_int_value(depth) < 1)
         return op_error(op, "depth must be at least 1, but got %lld",
+                        (long long)attr_int_value(depth));
+    if (depth && attr_int_value(depth) > DFG_MAX_DEPTH)
+        return op_error(op, "depth must be at most %d, but got %lld", DFG_MAX_DEPTH,
                         (long long)attr_int_value(depth));
     return true;
 }
@@ -368,20 +373,53 @@ bool dfg_quant_int(const Op *op, const Attr *quant, const char *name, int64_t fa
     return true;
 }
 
-/* dfg.name, dfg.layout, dfg.quant on function arguments and results. */
+static bool verify_name(Op *op, const NamedAttr *attr)
+{
+    return !str_eq_c(attr->name->str, DFG_ATTR_NAME) || attr->value->kind == ATTR_STRING ||
+           op_error(op, "dfg.name must be a string");
+}
+
+static bool verify_tensors(Op *op, const NamedAttr *attr)
+{
+    return !str_eq_c(attr->name->str, DFG_ATTR_TENSORS) || dfg_tensors_are_valid(attr->value) ||
+           op_error(op, "dfg.tensors must be an array of tensors of the network");
+}
+
+/* dfg.name, dfg.layout, dfg.quant, dfg.tensors on arguments, results and ports. */
 static bool verify_boundary_attr(Op *func, uint32_t index, const NamedAttr *attr)
 {
     (void)index;
-    if (str_eq_c(attr->name->str, DFG_ATTR_NAME) && attr->value->kind != ATTR_STRING)
-        return op_error(func, "dfg.name must be a string");
     if (str_eq_c(attr->name->str, DFG_ATTR_LAYOUT) &&
         (attr->value->kind != ATTR_AFFINE_MAP || !map_is_permutation(attr->value->u.map)))
         return op_error(func, "dfg.layout must be a permutation map");
     if (str_eq_c(attr->name->str, DFG_ATTR_QUANT) && attr->value->kind != ATTR_DICT)
         return op_error(func, "dfg.quant must be a dictionary");
-    if (str_eq_c(attr->name->str, DFG_ATTR_TENSORS) && !dfg_tensors_are_valid(attr->value))
-        return op_error(func, "dfg.tensors must be an array of tensors of the network");
+    return verify_name(func, attr) && verify_tensors(func, attr);
+}
+
+static bool is_string_list(const Attr *attr)
+{
+    if (attr->kind != ATTR_ARRAY) return false;
+    for (uint32_t i = 0; i < attr->u.array.count; i++)
+        if (attr->u.array.items[i]->kind != ATTR_STRING) return false;
     return true;
+}
+
+static bool verify_clock(Op *op, const NamedAttr *attr)
+{
+    return !str_eq_c(attr->name->str, DFG_ATTR_BUDGET) || attr->value->kind != ATTR_DICT ||
+           attr_dict_int(attr->value, DFG_BUDGET_CLOCK_MHZ, 0) <= DFG_MAX_CLOCK_MHZ ||
+           op_error(op, DFG_ATTR_BUDGET ": " DFG_BUDGET_CLOCK_MHZ " must be at most %d",
+                    DFG_MAX_CLOCK_MHZ);
+}
+
+/* The tensors of a module are only named. */
+static bool verify_op_attr(Op *op, const NamedAttr *attr)
+{
+    if (!verify_clock(op, attr)) return false;
+    if (op->def != BUILTIN(MODULE)) return verify_name(op, attr) && verify_tensors(op, attr);
+    return !str_eq_c(attr->name->str, DFG_ATTR_TENSORS) || is_string_list(attr->value) ||
+           op_error(op, "dfg.tensors must be an array of names");
 }
 
 #define OP(ID, NAME, ...)                                                                          \
@@ -399,6 +437,7 @@ const DialectDef dfg_dialect = {
     .ops = dfg_ops,
     .op_count = DFG_OP_COUNT,
     .types = dfg_types,
+    .verify_op_attr = verify_op_attr,
     .verify_arg_attr = verify_boundary_attr,
 };
 

@@ -198,6 +198,10 @@ enum { DFG_MOST_IMAGES = 4096 };
 
 /* Ranks of tensors that windows slide over; their windows have up to twice that. */
 enum { DFG_MAX_RANK = 16, DFG_MAX_ELEMENT_BITS = 4096 };
+/* The largest depth of a channel, in words; what an emithls.stream may have. */
+enum { DFG_MAX_DEPTH = INT32_MAX };
+/* The fastest clock that attributes may say, in MHz. */
+enum { DFG_MAX_CLOCK_MHZ = 1000000 };
 /* Elements of a frame. */
 #define DFG_MAX_FRAME ((int64_t)1 << 40)
 

@@ -3,10 +3,12 @@
  * Tests: lit/dialects/emithls */
 #include <assert.h>
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/emithls/internal.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "ir/verify/verify.h"
 
 enum { MAX_LOOPS = 16 };
 
@@ -211,7 +213,7 @@ static bool verify_func(Op *op)
             return op_error(op, "arg_names must be strings");
         if (!verify_beat(op, i)) return false;
     }
-    return true;
+    return !ports || verify_arg_dicts(op, ports);
 }
 
 bool emithls_verify_callee(Op *op, SymbolTables *tables)
@@ -230,6 +232,23 @@ bool emithls_verify_callee(Op *op, SymbolTables *tables)
             return op_error(op, "argument %u has type '%s', but the function takes '%s'", i,
                             type_str(op->ctx, op_operand(op, i)->type),
                             type_str(op->ctx, type->u.function.types[i]));
+    return true;
+}
+
+static bool verify_call(Op *op)
+{
+    const Op *parent = block_parent_op(op->block);
+    return (parent && parent->def == EMITHLS(FUNC)) ||
+           op_error(op, "must stand in the body of an emithls.func: a call starts a process");
+}
+
+static bool verify_called(Op *op, SymbolTables *tables)
+{
+    if (!emithls_verify_callee(op, tables)) return false;
+    const Op *func = symtabs_lookup(tables, op, op_attr(op, "callee"));
+    FOR_EACH_OP(inner, region_entry(op_region(func, 0)))
+        if (inner->def == EMITHLS(CALL))
+            return op_error(op, "calls a function that calls others; processes call none");
     return true;
 }
 
@@ -317,8 +336,9 @@ static bool verify_stream(Op *op)
         return op_error(op, "latency must be from 1 to %d, but got %lld", EMITHLS_MAX_LATENCY,
                         (long long)latency);
     if (depth < 1) return op_error(op, "depth must be at least 1, but got %lld", (long long)depth);
-    if (depth > INT32_MAX)
-        return op_error(op, "depth must be at most %d, but got %lld", INT32_MAX, (long long)depth);
+    if (depth > DFG_MAX_DEPTH)
+        return op_error(op, "depth must be at most %d, but got %lld", DFG_MAX_DEPTH,
+                        (long long)depth);
     return !impl || is_one_of(impl->u.string, impls) ||
            op_error(op, "unknown FIFO implementation '%.*s'", STR_ARG(impl->u.string));
 }
@@ -408,10 +428,53 @@ static bool check_divisors(Op *op, const AffineExpr *expr)
     return check_divisors(op, expr->lhs) && check_divisors(op, expr->rhs);
 }
 
-static bool check_results(Op *op, const AffineExpr *const *exprs, uint32_t count)
+/* The largest number that an index is, where that is known: of a counter. */
+static int64_t largest_index(const Value *index)
+{
+    int64_t extents[MAX_LOOPS];
+    size_t count = 0;
+    const Op *loop = index->is_arg ? block_parent_op(index->owner.block) : NULL;
+    if (!loop || loop->def != EMITHLS(FOR) ||
+        !attr_int_list(op_attr(loop, "extents"), extents, MAX_LOOPS, &count) ||
+        index->index >= count)
+        return 0;
+    return extents[index->index] - 1;
+}
+
+/* A bound of the magnitude of all that an expression over the op's last `dims` operands computes.
+ * False: it is too large for the sums and the lanes that are yet to come in 64 bits. */
+static bool bound_size(const Op *op, uint32_t dims, const AffineExpr *expr, int64_t *out)
+{
+    static const int64_t most = INT64_C(1) << 60;
+    int64_t left, right;
+    *out = 0;
+    if (expr->kind == AFFINE_DIM)
+        *out = largest_index(op_operand(op, op->operand_count - dims + (uint32_t)expr->value));
+    else if (expr->kind == AFFINE_CONST)
+        *out = expr->value < 0 ? -i64_max(expr->value, -INT64_MAX) : expr->value;
+    if (!expr->lhs) return *out <= most;
+    if (!bound_size(op, dims, expr->lhs, &left) || !bound_size(op, dims, expr->rhs, &right))
+        return false;
+    switch (expr->kind) {
+    case AFFINE_ADD: return i64_add(left, right, out) && *out <= most;
+    case AFFINE_MUL: return i64_mul(left, right, out) && *out <= most;
+    case AFFINE_MOD: *out = right - 1; return true;
+    default: *out = left / right + 1; return true;
+    }
+}
+
+static bool check_index(Op *op, uint32_t dims, const AffineExpr *expr)
+{
+    int64_t size;
+    if (!check_divisors(op, expr)) return false;
+    return bound_size(op, dims, expr, &size) ||
+           op_error(op, "computes numbers beyond 2^60 with its indices");
+}
+
+static bool check_results(Op *op, uint32_t dims, const AffineExpr *const *exprs, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (!check_divisors(op, exprs[i])) return false;
+        if (!check_index(op, dims, exprs[i])) return false;
     return true;
 }
 
@@ -426,7 +489,7 @@ static const Type *accessed_type(Op *op, const Type *array, uint32_t index_opera
                  map->symbol_count, index_operands);
         return NULL;
     }
-    if (!check_results(op, map->results, map->result_count)) return NULL;
+    if (!check_results(op, index_operands, map->results, map->result_count)) return NULL;
     if (map->result_count == rank) return elem;
     if (map->result_count == rank + 1 && elem->kind == TYPE_VECTOR) return type_elem(elem);
     op_error(op, "map has %u results, but the array has rank %u", map->result_count, rank);
@@ -458,7 +521,7 @@ static bool verify_index(Op *op)
 {
     const AffineMap *map = op_attr(op, "map")->u.map;
     if (map->dim_count == op->operand_count && map->symbol_count == 0 && map->result_count == 1)
-        return check_divisors(op, map->results[0]);
+        return check_index(op, map->dim_count, map->results[0]);
     return op_error(op, "map has %u dimensions, %u symbols and %u results for %u indices",
                     map->dim_count, map->symbol_count, map->result_count, op->operand_count);
 }
@@ -478,7 +541,7 @@ static bool verify_condition(Op *op)
 {
     const IntegerSet *set = op_attr(op, "condition")->u.set;
     if (set->dim_count == op->operand_count && set->symbol_count == 0)
-        return check_results(op, set->constraints, set->constraint_count);
+        return check_results(op, set->dim_count, set->constraints, set->constraint_count);
     return op_error(op, "condition has %u dimensions and %u symbols for %u indices", set->dim_count,
                     set->symbol_count, op->operand_count);
 }
@@ -533,6 +596,13 @@ static bool verify_for(Op *op)
     return !obstacle || op_error(op, "cannot rewind, because it %s", obstacle);
 }
 
+/* Of ports of weights; what else ports have is read where it is known what is needed. */
+static bool verify_port_attr(Op *func, uint32_t index, const NamedAttr *attr)
+{
+    return !str_eq_c(attr->name->str, EMITHLS_ATTR_PORT_CHAIN) || ATTR_IS_I64.test(attr->value) ||
+           op_error(func, "argument %u has an " EMITHLS_ATTR_PORT_CHAIN " that is no i64", index);
+}
+
 #define OP(ID, NAME, ...)                                                                          \
     [EMITHLS_##ID] = {.id = #ID, .name = NAME, .dialect = &emithls_dialect, __VA_ARGS__},
 const OpDef emithls_ops[] = {
@@ -549,4 +619,5 @@ const DialectDef emithls_dialect = {
     .op_count = EMITHLS_OP_COUNT,
     .types = emithls_types,
     .verify_op_attr = emithls_verify_op_attr,
+    .verify_arg_attr = verify_port_attr,
 };

@@ -3,10 +3,11 @@
  * the ops do is checked where a design is made of the module (sim/design/loop_schedule.c), because
  * it takes the clock. An op without a cycle is no error here, since any pass may add ops.
  * Tests: lit/dialects/emithls/schedule.mir, schedule-invalid.mir */
+#include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/emithls/internal.h"
 
-enum { MOST_CYCLES = INT32_MAX, MOST_MHZ = 1000000 };
+enum { MOST_CYCLES = INT32_MAX };
 
 /* Whether a 64-bit integer is between two numbers. */
 static bool is_between(const Attr *attr, int64_t low, int64_t high)
@@ -44,8 +45,14 @@ static bool verify_cycle(Op *op, int64_t cycle)
 bool emithls_verify_op_attr(Op *op, const NamedAttr *attr)
 {
     if (str_eq_c(attr->name->str, EMITHLS_ATTR_SCHEDULE_CLOCK))
-        return is_between(attr->value, 1, MOST_MHZ) ||
-               op_error(op, EMITHLS_ATTR_SCHEDULE_CLOCK " must be an i64 from 1 to %d", MOST_MHZ);
+        return is_between(attr->value, 1, DFG_MAX_CLOCK_MHZ) ||
+               op_error(op, EMITHLS_ATTR_SCHEDULE_CLOCK " must be an i64 from 1 to %d",
+                        DFG_MAX_CLOCK_MHZ);
+    if (str_eq_c(attr->name->str, EMITHLS_ATTR_TIMING))
+        return attr->value->kind != ATTR_DICT ||
+               attr_dict_int(attr->value, EMITHLS_TIMING_CLOCK_MHZ, 0) <= DFG_MAX_CLOCK_MHZ ||
+               op_error(op, EMITHLS_ATTR_TIMING ": " EMITHLS_TIMING_CLOCK_MHZ " must be at most %d",
+                        DFG_MAX_CLOCK_MHZ);
     if (!str_eq_c(attr->name->str, EMITHLS_ATTR_CYCLE)) return true;
     if (!is_between(attr->value, 0, MOST_CYCLES))
         return op_error(op, EMITHLS_ATTR_CYCLE " must be an i64 from 0 to %d", MOST_CYCLES);

@@ -33,16 +33,11 @@ int64_t emithls_loaded_units(const Op *table)
     return per_unit > 0 ? i64_max(1, emithls_loaded_per_word(table) / per_unit) : 1;
 }
 
-static int64_t number_or_0(const Attr *number)
-{
-    return number ? attr_int_value(number) : 0;
-}
-
 bool emithls_is_loaded_by(const Op *op, const Attr *port)
 {
+    const Attr *chain = op_attr(op, EMITHLS_ATTR_CHAIN);
     return op->def == EMITHLS(TABLE) && op_attr(op, EMITHLS_ATTR_LOADED) &&
-           number_or_0(op_attr(op, EMITHLS_ATTR_CHAIN)) ==
-               number_or_0(attr_dict_get_c(port, EMITHLS_ATTR_PORT_CHAIN));
+           (chain ? attr_int_value(chain) : 0) == attr_dict_int(port, EMITHLS_ATTR_PORT_CHAIN, 0);
 }
 
 int64_t emithls_streamed_cycles(const Op *top)

@@ -6,6 +6,7 @@
 #include "dialects/sys/sys.h"
 #include "ir/asm/print/print.h"
 #include "ir/attr/attr.h"
+#include "ir/verify/verify.h"
 
 static bool is_place(const Attr *attr)
 {
@@ -135,7 +136,7 @@ static bool verify_system(Op *op)
                             (long long)sys_place_of(place).card, (long long)cards);
         if (inner->result_count == 1 && !verify_stream(inner)) return false;
     }
-    return true;
+    return !ports || verify_arg_dicts(op, ports);
 }
 
 static const char *name_argument(const Op *op, const Value *arg, StrBuf *scratch)

@@ -95,8 +95,6 @@ static bool add_tensor(DesignTrace *t, const Attr *tensor, const Carrier *carrie
 
 static bool add_carrier(DesignTrace *t, const Attr *list, Carrier carrier, Str where)
 {
-    if (!dfg_tensors_are_valid(list))
-        return op_error(t->design->top, "has a stream whose dfg.tensors is no list of tensors");
     carrier.first = t->taken.len;
     for (uint32_t i = 0; i < list->u.array.count; i++)
         if (!add_tensor(t, list->u.array.items[i], &carrier, where)) return false;

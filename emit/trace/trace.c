@@ -84,8 +84,6 @@ static bool is_wanted(const TraceFile *t, const Attr *list)
 static bool add_carrier(TraceFile *t, const Attr *list, const Type *frame, const EmitPort *words,
                         const char *kind, Str name)
 {
-    if (!dfg_tensors_are_valid(list))
-        return op_error(t->e->top, "has a stream whose dfg.tensors is no list of tensors");
     if (!is_wanted(t, list)) return true;
     strbuf_printf(t->out, "    table.%s(", kind);
     emit_string_literal(t->out, name);

@@ -15,6 +15,10 @@
  * tree; the other isolated trees are still checked, and their failures reported. */
 bool verify_op(Op *op) MUST_CHECK;
 
+/* Checks an array of dictionaries, one per argument of the op, by the hooks of the dialects that
+ * their attributes belong to. */
+bool verify_arg_dicts(Op *op, const Attr *dicts) MUST_CHECK;
+
 /* The options, changed to the generic form if the op does not verify, because hooks and formats
  * rely on valid ops. Reports nothing. */
 PrintOptions verify_print_options(Op *op, const PrintOptions *options);

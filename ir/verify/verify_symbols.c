@@ -68,6 +68,13 @@ static bool verify_arg_dict(Op *op, uint32_t index, const Attr *dict, const char
     return true;
 }
 
+bool verify_arg_dicts(Op *op, const Attr *dicts)
+{
+    for (uint32_t i = 0; i < dicts->u.array.count; i++)
+        if (!verify_arg_dict(op, i, dicts->u.array.items[i], "arguments")) return false;
+    return true;
+}
+
 /* arg_attrs or res_attrs: one dictionary per argument or result. */
 static bool verify_signature_attrs(Op *op, const char *name, uint32_t want, const char *singular,
                                    const char *plural)

@@ -372,7 +372,7 @@ static void lower_instantiate(Top *top, const Op *op)
 static bool connect_port(Top *top, const Op *connect)
 {
     Op *channel = value_def(op_operand(connect, 1));
-    if (!channel || channel->def != DFG(CHANNEL))
+    if (!channel || ptrmap_has(&top->streams, op_result(channel, 0)))
         return op_error(connect, "connects two ports; a process must stand between them");
     Value *stream = ptrmap_get(&top->streams, op_operand(connect, 0));
     ptrmap_put(&top->streams, op_result(channel, 0), stream);

@@ -93,12 +93,9 @@ static const Type *memory_type(const MemoryPort *port)
 
 static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
 {
-    const Attr *attrs = op_attr(top, DFG_ATTR_PORT_ATTRS)->u.array.items[index];
     Value *stream = region_entry(op_region(top, 0))->args[index];
     int64_t words;
     if (!port_process_words(top, index, &words)) return false;
-    if (attr_dict_get_c(attrs, EMITHLS_ATTR_BEAT))
-        return op_error(top, "argument %u is the stream of a DMA already", index);
     const Type *word = emithls_stream_word(stream->type);
     *out =
         (MemoryPort){.top = top,

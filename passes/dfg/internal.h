@@ -117,7 +117,8 @@ Op *stream_table_unpacker(SymbolTable *symbols, const StreamedTable *t);
 bool port_process_places(Op *top, PortPlaces *out) MUST_CHECK;
 /* Whether a memory may be added: not where it was chosen how calls are told of. False: diagnosed. */
 bool port_process_takes_memory(const PortPlaces *places) MUST_CHECK;
-/* The top function's call of a process; NULL: there is none. */
+/* The top function's only call of a process; NULL: there is none, or there are several, each of which
+ * would need streams of its own. */
 Op *port_process_call_to(Op *top, const Op *func);
 /* Whether the calls that take a stream read it. */
 bool port_process_is_read(const Value *stream);

@@ -8,7 +8,8 @@
  * table says by which number its words come.
  *
  * A word of the chain holds as many elements of a table as fit (load_table.c). Tables of a single
- * word stay constants, because they are logic and not memories.
+ * word stay constants, because they are logic and not memories, and so do tables of processes that
+ * are called several times, which would all have to be filled.
  * Requires: a top function of streams or memories; loops beside tables do not rewind.
  * Changes: functions that hold tables get arguments for the chain, the top function gets the port.
  * Tests: lit/passes/dfg/load-weights.mir, test/e2e */

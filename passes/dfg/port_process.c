@@ -34,6 +34,8 @@ bool port_process_words(const Op *top, uint32_t index, int64_t *words)
         frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
         !type_element_count(frame->u.type_value, &elements))
         return op_error(top, "argument %u must be a stream with emithls.frame", index);
+    if (attr_dict_get_c(attrs, EMITHLS_ATTR_BEAT))
+        return op_error(top, "argument %u is the stream of a DMA already", index);
     const int64_t lanes = emithls_lanes(emithls_stream_word(type));
     *words = elements / lanes;
     return (*words > 0 && elements % lanes == 0) ||
@@ -142,11 +144,15 @@ Value *port_process_argument(Op *func, const char *name, const Type *type, const
 
 Op *port_process_call_to(Op *top, const Op *func)
 {
-    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
-        if (op->def == EMITHLS(CALL) &&
-            op_attr(op, "callee")->u.symbol.names[0] == symbol_name(func))
-            return op;
-    return NULL;
+    Op *call = NULL;
+    FOR_EACH_OP(op, region_entry(op_region(top, 0))) {
+        if (op->def != EMITHLS(CALL) ||
+            op_attr(op, "callee")->u.symbol.names[0] != symbol_name(func))
+            continue;
+        if (call) return NULL;
+        call = op;
+    }
+    return call;
 }
 
 bool port_process_places(Op *top, PortPlaces *out)

@@ -12,6 +12,7 @@
  * of its innermost loops to the next it keeps; what it uses again later is read from memory again, so
  * the reader goes through the same loops as the process. How rows lie in memory: stream_table.c.
  * Requires: a top function of streams, pipelined loops that load rows at places that counters say.
+ * Tables of processes that are called several times stay as they are.
  * Changes: the processes of such tables get an argument, the top function a memory for each.
  * Tests: lit/passes/dfg/stream-weights.mir, test/e2e/stream_check.py */
 #include "dialects/dfg/dfg.h"

@@ -52,14 +52,20 @@ static bool holds_steps(const Op *op)
     return false;
 }
 
-/* Scheduling goes over the copies that unrolled loops make. */
-static bool check_copies(const Op *op)
+/* Scheduling goes over the copies that loops make which are unrolled, or in a pipeline, which
+ * unrolls them: `copies` of the op are made outside. */
+static bool check_copies(const Op *op, int64_t copies)
 {
+    if (op->def == EMITHLS(FOR)) {
+        int64_t begin, end;
+        emithls_for_range(op, &begin, &end);
+        if (!i64_mul(copies, end - begin, &copies) || copies > MOST_COPIES)
+            return op_error(op, "cannot be simulated: unrolled more than %lld times",
+                            (long long)MOST_COPIES);
+    }
     FOR_EACH_INNER(inner, op)
-        if (!check_copies(inner)) return false;
-    return op->def != EMITHLS(FOR) || emithls_body_copies(op) <= MOST_COPIES ||
-           op_error(op, "cannot be simulated: unrolled more than %lld times",
-                    (long long)MOST_COPIES);
+        if (!check_copies(inner, copies)) return false;
+    return true;
 }
 
 static bool check_cycles(const HlsLoop *loop)
@@ -75,7 +81,7 @@ static bool check_cycles(const HlsLoop *loop)
 static bool add_loop(LoopBuilder *b, HlsLoop *loop)
 {
     for (const Op *op = loop->first; op != loop->end; op = op->next)
-        if (!check_copies(op)) return false;
+        if (!check_copies(op, 1)) return false;
     uint32_t index = (uint32_t)b->process->loops.len;
     loop->executions = b->executions;
     loop->is_once = b->is_once;

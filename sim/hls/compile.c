@@ -60,18 +60,13 @@ static const IntegerSet *condition_of(HlsCompiler *c, const Op *op)
 {
     const IntegerSet *set = op_attr(op, EMITHLS_ATTR_CONDITION)->u.set;
     const AffineExpr *exprs[HLS_MAX_LOOPS];
-    if (set->constraint_count > HLS_MAX_LOOPS || op->operand_count > HLS_MAX_LOOPS) {
-        op_error(op, "cannot be simulated: it has more than %d constraints or indices",
-                 HLS_MAX_LOOPS);
+    if (set->constraint_count > HLS_MAX_LOOPS) {
+        op_error(op, "cannot be simulated: it has more than %d constraints", HLS_MAX_LOOPS);
         return NULL;
     }
     for (uint32_t i = 0; i < set->constraint_count; i++) {
         exprs[i] = hls_sim_compiler_over_counters(c, op, 0, set->constraints[i]);
-        if (!exprs[i] || !affine_is_pure(exprs[i])) {
-            op_error(op, "cannot be simulated: an index is no loop counter, or a divisor no "
-                         "constant");
-            return NULL;
-        }
+        if (!exprs[i]) return NULL;
     }
     return set_get(op->ctx, c->loop->counter_count, 0, set->constraint_count, exprs, set->is_eq);
 }
@@ -120,12 +115,16 @@ static int64_t shift_amount(const Op *op)
     return amount >= 0 && amount < (int64_t)type_width(op_result(op, 0)->type) ? amount : -1;
 }
 
+static bool is_equality(const Op *op)
+{
+    return op->def == ARITH(CMPI) && attr_int_value(op_attr(op, "predicate")) == CMPI_EQ;
+}
+
 /* i1 is kept as 0 or 1, which only the bitwise ops and select leave alone. */
 static HlsOpcode fast_code(const Op *op)
 {
     if (op->def->dialect != &arith_dialect) return CODE_CALL;
-    if (op->def == ARITH(CMPI) && attr_int_value(op_attr(op, "predicate")) == CMPI_EQ)
-        return CODE_SAME;
+    if (is_equality(op)) return CODE_SAME;
     HlsOpcode code = fast_codes[op->def - arith_ops];
     bool is_bit = type_is_int_width(op_result(op, 0)->type, 1);
     if (code == CODE_SELECT) return code;
@@ -161,14 +160,22 @@ static bool check_types(const Op *op)
     return true;
 }
 
-/* An op on words of bits, bit by bit. */
-static bool compile_bits(HlsCompiler *c, const Op *op, HlsOpcode code)
+static bool is_word(const Type *type)
+{
+    return type->kind == TYPE_VECTOR;
+}
+
+static bool has_words(const Op *op)
+{
+    bool any = is_word(op_result(op, 0)->type);
+    for (uint32_t i = 0; i < op->operand_count; i++) any |= is_word(op_operand(op, i)->type);
+    return any;
+}
+
+/* Bit by bit. */
+static void compile_bits(HlsCompiler *c, const Op *op, HlsOpcode code)
 {
     uint32_t lanes = (uint32_t)emithls_lanes(op_result(op, 0)->type);
-    bool is_bitwise = code == CODE_AND || code == CODE_OR || code == CODE_XOR || code == CODE_SAME;
-    if (!is_bitwise || type_width(type_elem(op_operand(op, 0)->type)) != 1)
-        return op_error(op, "cannot be simulated with data: values of type '%s'",
-                        type_str(op->ctx, op_result(op, 0)->type));
     uint32_t a = hls_sim_compiler_place(c, op_operand(op, 0)),
              b = hls_sim_compiler_place(c, op_operand(op, 1)),
              out = hls_sim_compiler_define(c, op_result(op, 0));
@@ -178,6 +185,36 @@ static bool compile_bits(HlsCompiler *c, const Op *op, HlsOpcode code)
         in->a = a + i;
         in->b = b + i;
     }
+}
+
+/* One of two words. */
+static void compile_select(HlsCompiler *c, const Op *op)
+{
+    uint32_t out = hls_sim_compiler_define(c, op_result(op, 0));
+    HlsInstr *in = hls_sim_compiler_emit(c, CODE_SELECT);
+    in->out = out;
+    in->a = hls_sim_compiler_place(c, op_operand(op, 0));
+    in->b = hls_sim_compiler_place(c, op_operand(op, 1));
+    in->imm = hls_sim_compiler_place(c, op_operand(op, 2));
+    in->count = (uint32_t)emithls_lanes(op_result(op, 0)->type);
+}
+
+/* Words are chosen as a whole; else there are but words of bits, as in C++. */
+static bool compile_words(HlsCompiler *c, const Op *op)
+{
+    if (op->def == ARITH(SELECT) && !is_word(op_operand(op, 0)->type)) {
+        compile_select(c, op);
+        return true;
+    }
+    HlsOpcode code = op->def == ARITH(ANDI)   ? CODE_AND
+                     : op->def == ARITH(ORI)  ? CODE_OR
+                     : op->def == ARITH(XORI) ? CODE_XOR
+                     : is_equality(op)        ? CODE_SAME
+                                              : CODE_END;
+    if (code == CODE_END || type_width(type_elem(op_operand(op, 0)->type)) != 1)
+        return op_error(op, "cannot be simulated with data: values of type '%s'",
+                        type_str(op->ctx, op_result(op, 0)->type));
+    compile_bits(c, op, code);
     return true;
 }
 
@@ -187,14 +224,18 @@ static bool compile_scalar(HlsCompiler *c, const Op *op)
         op->result_count > 2)
         return op_error(op, "cannot be simulated");
     if (!check_types(op)) return false;
+    if (has_words(op)) return compile_words(c, op);
     const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
     if (op->def == ARITH(EXTSI) && !type_is_int_width(from, 1)) {
         hls_sim_reg_put(&c->places, op_result(op, 0), hls_sim_compiler_place(c, op_operand(op, 0)));
         return true;
     }
     HlsOpcode code = fast_code(op);
-    if (to->kind == TYPE_VECTOR && code != CODE_SELECT) return compile_bits(c, op, code);
     if (code == CODE_CALL) return compile_vm_call(c, op);
+    if (code == CODE_SELECT) {
+        compile_select(c, op);
+        return true;
+    }
     uint32_t a = hls_sim_compiler_place(c, op_operand(op, 0)),
              out = hls_sim_compiler_define(c, op_result(op, 0));
     HlsInstr *in = hls_sim_compiler_emit(c, code);
@@ -204,10 +245,6 @@ static bool compile_scalar(HlsCompiler *c, const Op *op)
     in->spare = type_is_int_width(to, 1) ? 0 : spare_of(to);
     in->in_spare = spare_of(from);
     if (code >= CODE_SHL && code <= CODE_SHRU) in->imm = shift_amount(op);
-    if (code == CODE_SELECT) {
-        in->imm = hls_sim_compiler_place(c, op_operand(op, 2));
-        in->count = (uint32_t)emithls_lanes(to);
-    }
     return true;
 }
 
@@ -219,7 +256,8 @@ static bool compile_constant(HlsCompiler *c, const Op *op)
                         type_str(op->ctx, op_result(op, 0)->type));
     bool is_new = !ptrmap_has(&c->own, op_result(op, 0));
     uint32_t reg = hls_sim_compiler_define(c, op_result(op, 0));
-    if (is_new) *vec_push(&c->constants) = (Constant){reg, vm_cell_from_array(array, 0)};
+    for (uint32_t i = 0; is_new && i < emithls_lanes(op_result(op, 0)->type); i++)
+        *vec_push(&c->constants) = (Constant){reg + i, vm_cell_from_array(array, i)};
     array_unref(array);
     return true;
 }
@@ -240,9 +278,7 @@ static bool compile_number(HlsCompiler *c, const Op *op)
 {
     const AffineExpr *expr =
         hls_sim_compiler_over_counters(c, op, 0, op_attr(op, "map")->u.map->results[0]);
-    if (!expr || !affine_is_pure(expr))
-        return op_error(op, "cannot be simulated: an index is no loop counter, or a divisor no "
-                            "constant");
+    if (!expr) return false;
     hls_sim_reg_put(&c->places, op_result(op, 0), hls_sim_whole_index(c, expr));
     return true;
 }

@@ -87,11 +87,18 @@ const AffineExpr *hls_sim_compiler_over_counters(const HlsCompiler *c, const Op 
                                                  const AffineExpr *expr)
 {
     const AffineExpr *dims[HLS_MAX_LOOPS];
+    if (op->operand_count - first > HLS_MAX_LOOPS) {
+        op_error(op, "cannot be simulated: it has more than %d indices", HLS_MAX_LOOPS);
+        return NULL;
+    }
     for (uint32_t i = first; i < op->operand_count; i++) {
         int at = design_counter_of(c->loop, op_operand(op, i));
         dims[i - first] =
             at >= 0 ? affine_dim(op->ctx, (uint32_t)at) : ptrmap_get(&c->lanes, op_operand(op, i));
-        if (!dims[i - first]) return NULL;
+        if (!dims[i - first]) {
+            op_error(op, "cannot be simulated: an index is no loop counter");
+            return NULL;
+        }
     }
     return affine_replace(expr, dims, op->operand_count - first, NULL, 0);
 }
@@ -107,8 +114,33 @@ int64_t hls_sim_array_size(const Type *array)
 typedef struct ArrayAddress {
     uint32_t base, count;
     Index index;
-    int64_t size; /* of the array */
 } ArrayAddress;
+
+/* Lets the body check that an index is below the extent of its dimension. */
+static void check_index(HlsCompiler *c, const Op *op, Index index, uint32_t dim, int64_t extent)
+{
+    HlsInstr *in = hls_sim_compiler_emit(c, CODE_CHECK);
+    in->a = dim;
+    in->b = index.reg;
+    in->imm = index.add;
+    in->count = (uint32_t)extent; /* of an array that has registers */
+    in->op = op;
+}
+
+/* False: diagnosed, the index is a number outside. */
+static bool bound_index(HlsCompiler *c, const Op *op, const AffineExpr *at, uint32_t dim,
+                        int64_t extent)
+{
+    int64_t low, high;
+    affine_bounds(at, c->loop->extents, &low, &high);
+    if (low >= 0 && high < extent) return true;
+    Index index = hls_sim_compile_index(c, at);
+    if (index.reg == NO_REG)
+        return op_error(op, "accesses element %lld of dimension %u, which has %lld",
+                        (long long)index.add, dim, (long long)extent);
+    check_index(c, op, index, dim, extent);
+    return true;
+}
 
 /* Where indices of an op lead in an array. False: diagnosed. */
 static bool find_address(HlsCompiler *c, const Op *op, const Value *array, uint32_t first,
@@ -118,33 +150,18 @@ static bool find_address(HlsCompiler *c, const Op *op, const Value *array, uint3
     uint32_t rank = emithls_array_rank(array->type);
     int64_t lanes = emithls_lanes(emithls_array_elem(array->type));
     const AffineExpr *flat = affine_const(op->ctx, 0);
-    if (op->operand_count - first > HLS_MAX_LOOPS)
-        return op_error(op, "cannot be simulated: it has more than %d indices", HLS_MAX_LOOPS);
     for (uint32_t i = 0; i < map->result_count; i++) {
         const AffineExpr *at = hls_sim_compiler_over_counters(c, op, first, map->results[i]);
-        if (!at) return op_error(op, "cannot be simulated: an index is no loop counter");
         int64_t extent = i < rank ? emithls_array_dim(array->type, i) : lanes;
+        if (!at || !bound_index(c, op, at, i, extent)) return false;
         flat = affine_add(affine_mul_c(flat, extent), at);
     }
-    *out = (ArrayAddress){.base = hls_sim_reg_find(&c->arrays, array),
-                          .count = 1,
-                          .size = hls_sim_array_size(array->type)};
+    *out = (ArrayAddress){.base = hls_sim_reg_find(&c->arrays, array), .count = 1};
     if (map->result_count == rank) {
         flat = affine_mul_c(flat, lanes);
         out->count = (uint32_t)lanes;
     }
-    int64_t low, high;
-    affine_bounds(flat, c->loop->extents, &low, &high);
     out->index = hls_sim_compile_index(c, flat);
-    if (low >= 0 && high <= out->size - out->count) return true;
-    if (out->index.reg == NO_REG)
-        return op_error(op, "accesses element %lld of an array of %lld", (long long)low,
-                        (long long)out->size);
-    HlsInstr *in = hls_sim_compiler_emit(c, CODE_CHECK);
-    in->b = out->index.reg;
-    in->imm = out->index.add;
-    in->count = (uint32_t)(out->size - out->count + 1);
-    in->op = op;
     return true;
 }
 
@@ -224,6 +241,7 @@ static bool compile_lookup(HlsCompiler *c, const Op *op)
         return op_error(op, "cannot be simulated: it has more than %d indices", HLS_MAX_LOOPS);
     for (uint32_t i = 0; i < map->result_count; i++) {
         if (!lookup_index(c, op, map->results[i], &next)) return false;
+        check_index(c, op, (Index){next, 0}, i, emithls_array_dim(array, i));
         if (i == 0) {
             at = next;
             continue;
@@ -238,8 +256,6 @@ static bool compile_lookup(HlsCompiler *c, const Op *op)
         *hls_sim_compiler_emit(c, CODE_ADD) =
             (HlsInstr){.code = CODE_ADD, .out = at, .a = scaled, .b = next, .count = 1};
     }
-    *hls_sim_compiler_emit(c, CODE_CHECK) = (HlsInstr){
-        .code = CODE_CHECK, .b = at, .op = op, .count = (uint32_t)hls_sim_array_size(array)};
     *hls_sim_compiler_emit(c, CODE_LOAD) =
         (HlsInstr){.code = CODE_LOAD,
                    .out = hls_sim_compiler_define(c, op_result(op, 0)),

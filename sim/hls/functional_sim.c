@@ -92,7 +92,8 @@ static bool out_of_bounds(const HlsInstr *in, const Cell *r)
 {
     int64_t index = sum_of(r[in->b].i, in->imm);
     if (index >= 0 && index < in->count) return false;
-    op_error(in->op, "accesses element %lld of an array of %u", (long long)index, in->count);
+    op_error(in->op, "accesses element %lld of dimension %u, which has %u", (long long)index, in->a,
+             in->count);
     return true;
 }
 

@@ -20,7 +20,7 @@ typedef enum HlsOpcode {
     CODE_COPY,  /* r[out + i] = r[a + i], i < count */
     CODE_LOAD,  /* r[out + i] = r[a + imm + r[b] + i] */
     CODE_STORE, /* r[out + imm + r[b] + i] = r[a + i] */
-    CODE_CHECK, /* 0 <= r[b] + imm < count, or undefined behaviour of `op` */
+    CODE_CHECK, /* 0 <= r[b] + imm < count, or undefined behaviour of `op` in dimension a */
     CODE_SKIP,  /* unless r[a], goes imm instructions further */
     CODE_TEST,  /* r[out] = all of `count` tests from imm on */
     CODE_READ,  /* r[out + i] = word of port a */
@@ -149,7 +149,7 @@ uint32_t hls_sim_whole_index(HlsCompiler *c, const AffineExpr *expr);
 uint32_t hls_sim_compile_index_op(HlsCompiler *c, HlsOpcode code, uint32_t a, uint32_t b,
                                   int64_t imm);
 /* Rewrites an expression over an op's indices, which begin at operand `first`, to the loop's
- * counters. NULL: an index is no counter. */
+ * counters. NULL: diagnosed, an index is no counter. */
 const AffineExpr *hls_sim_compiler_over_counters(const HlsCompiler *c, const Op *op, uint32_t first,
                                                  const AffineExpr *expr);
 /* Accesses of arrays. block_begin: instruction at which the block begins. False: diagnosed. */

@@ -33,6 +33,10 @@ void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type
 enum { BINDING_COUNT = 32 };
 bool dse_binding_variant(const Binding *choices, uint32_t number, Binding *out);
 
+/* Sorts the nodes topologically, sources first, into order[0..n), and gives n: nodes on a cycle, and
+ * those behind one, are left out. */
+uint32_t dse_sort_nodes(const DseSpace *space, uint32_t *order);
+
 /* Bits of a word. */
 int64_t dse_word_bits(const Type *end);
 /* Whether the words of a node's ports are narrow enough, or are those that the port has anyway. At

@@ -12,6 +12,7 @@
 
 #include "schedule/schedule.h"
 #include "target/dse/dse.h"
+#include "target/dse/internal.h"
 
 /* Cycles from a word in to the word out that it completes, for a process that is not filling. */
 enum { HANDOVER = 8 };
@@ -426,22 +427,6 @@ static void find_times(TimingGraph *f, uint32_t node)
     t->has_burst = overlap->is_window || (overlap->hands_on && t->has_burst);
 }
 
-/* Sorts the nodes topologically, sources first; the graph has no cycles. */
-static void sort_nodes(TimingGraph *f)
-{
-    const DseSpace *space = f->space;
-    uint32_t count = (uint32_t)space->nodes.len, done = 0;
-    uint32_t *waits = xcalloc(count + 1, sizeof(*waits));
-    for (size_t e = 0; e < space->edges.len; e++) waits[space->edges.data[e].to]++;
-    for (uint32_t n = 0; n < count; n++)
-        if (waits[n] == 0) f->order[done++] = n;
-    for (uint32_t i = 0; i < done; i++)
-        for (size_t e = 0; e < space->edges.len; e++)
-            if (space->edges.data[e].from == f->order[i] && --waits[space->edges.data[e].to] == 0)
-                f->order[done++] = space->edges.data[e].to;
-    free_ptr((void **)&waits);
-}
-
 typedef struct PathWeights {
     double first, last; /* of a node's times in the latency */
 } PathWeights;
@@ -584,7 +569,7 @@ double dse_pipeline_latency(const DseSpace *space, const uint32_t *chosen,
                      .overlaps = overlaps,
                      .times = xcalloc(count + 1, sizeof(Times)),
                      .order = xcalloc(count + 1, sizeof(uint32_t))};
-    sort_nodes(&f);
+    dse_sort_nodes(space, f.order); /* all of them: dse_space has found no cycle */
     uint32_t end = find_all_times(&f);
     double latency = f.times[end].last;
     if (estimate) weigh(&f, end, estimate);

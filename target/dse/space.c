@@ -194,6 +194,35 @@ static void add_edge(DseSpace *space, const PtrMap *index, Op *channel)
         *vec_push(&space->edges) = edge;
 }
 
+uint32_t dse_sort_nodes(const DseSpace *space, uint32_t *order)
+{
+    uint32_t count = (uint32_t)space->nodes.len, done = 0;
+    uint32_t *waits = xcalloc(count + 1, sizeof(*waits));
+    for (size_t e = 0; e < space->edges.len; e++) waits[space->edges.data[e].to]++;
+    for (uint32_t n = 0; n < count; n++)
+        if (waits[n] == 0) order[done++] = n;
+    for (uint32_t i = 0; i < done; i++)
+        for (size_t e = 0; e < space->edges.len; e++)
+            if (space->edges.data[e].from == order[i] && --waits[space->edges.data[e].to] == 0)
+                order[done++] = space->edges.data[e].to;
+    free_ptr((void **)&waits);
+    return done;
+}
+
+/* The searches rely on it: a process that feeds itself would also wait for itself. */
+static bool check_acyclic(const DseSpace *space)
+{
+    uint32_t count = (uint32_t)space->nodes.len;
+    uint32_t *order = ARENA_ARRAY(space->arena, uint32_t, count + 1);
+    bool *is_sorted = ARENA_ARRAY(space->arena, bool, count + 1);
+    uint32_t done = dse_sort_nodes(space, order), first = 0;
+    if (done == count) return true;
+    for (uint32_t i = 0; i < done; i++) is_sorted[order[i]] = true;
+    while (is_sorted[first]) first++;
+    return op_error(space->nodes.data[first].process,
+                    "is on a cycle of processes that feed each other, or behind one");
+}
+
 bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpace *out)
 {
     PtrMap index = {0};
@@ -209,7 +238,7 @@ bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpac
     }
     FOR_EACH_OP(op, body)
         if (ok && op->def == DFG(CHANNEL)) add_edge(out, &index, op);
-    ok = ok && all_configs(out, instantiates.data);
+    ok = ok && check_acyclic(out) && all_configs(out, instantiates.data);
     if (ok) dse_add_converters(out);
     ptrmap_free(&index);
     vec_free(&instantiates);

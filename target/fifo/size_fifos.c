@@ -60,15 +60,19 @@ static bool moves_behind(const Op *instantiate, PtrMap *seen)
 
 typedef enum Need { NEED_LITTLE, NEED_FRAME, NEED_MAYBE_FRAME } Need;
 
-static void set_depth(const Value *end, Need need)
+static bool set_depth(const Value *end, Need need)
 {
     Op *channel = value_def(end);
-    if (!channel) return;
+    if (!channel) return true;
     int64_t depth = need == NEED_LITTLE ? FIFO_MIN_DEPTH : dfg_words_per_frame(end->type);
     if (depth < FIFO_MIN_DEPTH) depth = FIFO_MIN_DEPTH;
+    if (depth > DFG_MAX_DEPTH)
+        return op_error(channel, "has to hold a frame of %lld words, but depths are at most %d",
+                        (long long)depth, DFG_MAX_DEPTH);
     op_set_attr(channel, DFG_ATTR_DEPTH, attr_i64(channel->ctx, depth));
     op_set_attr(channel, DFG_ATTR_CAUTIOUS,
                 need == NEED_MAYBE_FRAME ? attr_unit(channel->ctx) : NULL);
+    return true;
 }
 
 /* Sizes the outputs of a process. Where it has several, the branch that the others wait for needs
@@ -84,9 +88,10 @@ static bool size_outputs(Op *instantiate, Arena *scratch)
     bool uneven = dfg_output_count(process) > 1 && moves_behind(instantiate, &seen);
     ptrmap_free(&seen);
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++)
-        set_depth(op_operand(instantiate, i), held[i] > 0 ? NEED_FRAME
-                                              : uneven    ? NEED_MAYBE_FRAME
-                                                          : NEED_LITTLE);
+        if (!set_depth(op_operand(instantiate, i), held[i] > 0 ? NEED_FRAME
+                                                   : uneven    ? NEED_MAYBE_FRAME
+                                                               : NEED_LITTLE))
+            return false;
     return true;
 }
 
