@@ -117,6 +117,25 @@ static void numbers_below_the_normal_ones_are_lost(void **state)
     npy_free(&other);
 }
 
+/* A logarithm of a sum of 1, of which runs with other roundings are 3e-8 apart. */
+static void what_is_nothing_but_roundings_spreads(void **state)
+{
+    Npy a = floats((double[]){3e-8}, 1), near = floats((double[]){-1.2e-7}, 1);
+    Npy far = floats((double[]){-6e-7}, 1), level = floats((double[]){0}, 1);
+    const double rounding[] = {3e-8};
+    double *reach = compare_reach(&a, TOLERANCE);
+    (void)state;
+    assert_int_equal(compare_results(&a, &near, false, reach, rounding), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &far, false, reach, rounding), 0);
+    assert_int_equal(compare_results(&a, &level, true, reach, rounding), COMPARE_EQUAL);
+    assert_int_equal(compare_results(&a, &near, true, reach, rounding), 0);
+    free(reach);
+    npy_free(&a);
+    npy_free(&near);
+    npy_free(&far);
+    npy_free(&level);
+}
+
 static void cancelled_sums_reach_farther(void **state)
 {
     const double values[] = {5e6, -5e6};
@@ -172,6 +191,7 @@ int main(void)
         cmocka_unit_test(a_tolerance_is_a_step_of_the_type),
         cmocka_unit_test(numbers_below_the_normal_ones_are_lost),
         cmocka_unit_test(sums_near_the_largest_number_overflow_in_one_order),
+        cmocka_unit_test(what_is_nothing_but_roundings_spreads),
         cmocka_unit_test(cancelled_sums_reach_farther),
         cmocka_unit_test(integers_are_exact),
     };
