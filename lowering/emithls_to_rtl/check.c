@@ -72,6 +72,9 @@ static bool check_stream(const HlsDesign *design, const HlsStream *s)
     if (s->words == 0)
         return op_error(op, "cannot become hardware: stream '%.*s' carries nothing",
                         STR_ARG(s->name));
+    if (s->writer == s->reader)
+        return op_error(op, "cannot become hardware: stream '%.*s' goes from a process to itself",
+                        STR_ARG(s->name));
     return type_is_integer(emithls_scalar(s->word)) ||
            op_error(op, "cannot become hardware: stream '%.*s' carries words of type '%s'",
                     STR_ARG(s->name), type_str(design->ctx, s->word));
