@@ -79,14 +79,23 @@ bool onnx_eval_quantize(const Eval *e)
     return true;
 }
 
+/* Of 64 bits each, too. */
+static double steps_above(int64_t x, int64_t zero)
+{
+    int64_t steps;
+    bool fits = zero != INT64_MIN && i64_add(x, -zero, &steps);
+    return fits ? (double)steps : (double)x - (double)zero;
+}
+
 bool onnx_eval_dequantize(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
     LinearParams p;
     if (!linear_params(e, x, &p)) return false;
     for (int64_t i = 0; i < x->count; i++) {
-        int64_t k = param_index(&p, i), steps = array_get_i64(x, i) - zero_at(p.zero, k);
-        array_set_f64(e->results[0], i, (double)steps * array_get_f64(p.scale, k));
+        int64_t k = param_index(&p, i);
+        double steps = steps_above(array_get_i64(x, i), zero_at(p.zero, k));
+        array_set_f64(e->results[0], i, steps * array_get_f64(p.scale, k));
     }
     return true;
 }
