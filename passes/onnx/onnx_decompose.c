@@ -241,13 +241,9 @@ static Value *channel_scales(Decomposition *d)
 /* The first of equal zero points. */
 static Value *one_zero(Decomposition *d)
 {
-    Array *all = array_from_attr(onnx_constant(op_operand(d->op, 2)));
-    Array *one = array_new(type_tensor(all->elem, NULL, 0, NULL));
-    array_set_i64(one, 0, array_get_i64(all, 0));
-    Value *value = onnx_build_constant(&d->b, array_to_attr(one));
-    array_unref(one);
-    array_unref(all);
-    return value;
+    const Attr *all = onnx_constant(op_operand(d->op, 2));
+    const Type *scalar = type_tensor(type_elem(all->type), NULL, 0, NULL);
+    return onnx_build_constant(&d->b, attr_dense_splat(scalar, dense_elem(all, 0)));
 }
 
 static Value *apply_scales(Decomposition *d, const OpDef *def, Value *x, Value *scales)
