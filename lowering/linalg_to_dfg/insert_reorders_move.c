@@ -34,6 +34,16 @@ static bool is_bijection(const Op *reorder)
            type_element_count(op_result(reorder, 0)->type, &to) && from == to;
 }
 
+/* The map behind the inner one, in its simpler form unless only the other tells that it stays within the
+ * source, as (d + 1) mod 6 does. NULL: neither tells. */
+static const AffineMap *join_maps(const AffineMap *inner, const AffineMap *map, const Type *type,
+                                  const Type *source)
+{
+    const AffineMap *whole = map_compose(inner, map), *simple = map_simplify(whole);
+    if (dfg_map_stays_inside(simple, type, source)) return simple;
+    return dfg_map_stays_inside(whole, type, source) ? whole : NULL;
+}
+
 /* reorder(reorder(x)) -> reorder(x), where what lies outside of the middle is filled in the same
  * way as what lies outside of x. */
 void to_dfg_join_reorders(Op *reorder)
@@ -43,10 +53,13 @@ void to_dfg_join_reorders(Op *reorder)
     const AffineMap *map = dfg_reorder_map(reorder), *inner_map = dfg_reorder_map(inner);
     const Attr *fill = op_attr(reorder, "fill");
     if (fill && !is_bijection(inner)) return;
+    if (!fill) fill = op_attr(inner, "fill");
+    const Type *type = op_result(reorder, 0)->type, *source = op_operand(inner, 0)->type;
+    const AffineMap *whole =
+        fill ? map_simplify(map_compose(inner_map, map)) : join_maps(inner_map, map, type, source);
+    if (!whole) return;
     Builder b = builder_before(reorder);
-    Value *joined = to_dfg_build_reorder(&b, op_operand(inner, 0), op_result(reorder, 0)->type,
-                                         map_simplify(map_compose(inner_map, map)),
-                                         fill ? fill : op_attr(inner, "fill"));
+    Value *joined = to_dfg_build_reorder(&b, op_operand(inner, 0), type, whole, fill);
     value_replace_all(op_result(reorder, 0), joined);
     op_erase(reorder);
     op_erase(inner);

@@ -191,9 +191,21 @@ static void matmul_integer(Decomposition *d)
 /* Whether a weight's quantizer is at hand: those stay, since weights can have such scales. */
 static bool is_of_constant(const Op *op)
 {
-    const Value *x = op_operand(op, 0);
-    while (value_def(x) && value_def(x)->operand_count > 0) x = op_operand(value_def(x), 0);
-    return value_def(x) != NULL;
+    VEC(const Value *) work = {0};
+    PtrMap seen = {0};
+    bool found = true;
+    *vec_push(&work) = op_operand(op, 0);
+    while (found && work.len > 0) {
+        const Value *x = work.data[--work.len];
+        const Op *def = value_def(x);
+        found = def != NULL;
+        if (!found || ptrmap_has(&seen, def)) continue;
+        ptrmap_put(&seen, def, &work);
+        for (uint32_t i = 0; i < def->operand_count; i++) *vec_push(&work) = op_operand(def, i);
+    }
+    vec_free(&work);
+    ptrmap_free(&seen);
+    return found;
 }
 
 /* A constant with the dims of another one. */

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
+#include "ir/asm/print/print.h"
 #include "lowering/onnx_to_linalg/requant/internal.h"
 #include "lowering/onnx_to_linalg/values/values.h"
 
@@ -40,7 +41,6 @@ bool quantizer_passes_move(const Op *op)
     case ONNX_EXPAND:
     case ONNX_FLATTEN:
     case ONNX_IDENTITY:
-    case ONNX_MAX_POOL:
     case ONNX_RESHAPE:
     case ONNX_SLICE:
     case ONNX_SPACE_TO_DEPTH:
@@ -48,6 +48,8 @@ bool quantizer_passes_move(const Op *op)
     case ONNX_TILE:
     case ONNX_TRANSPOSE:
     case ONNX_UNSQUEEZE: return true;
+    case ONNX_MAX_POOL: /* indices are those of the largest numbers, not of the largest levels */
+        return op->result_count == 1 || !value_has_uses(op_result(op, 1));
     case ONNX_RESIZE:
     case ONNX_UPSAMPLE: return str_eq_c(onnx_string(op, "mode", "nearest"), "nearest");
     default: return false;
@@ -229,6 +231,25 @@ static void absorb(const QuantizerPath *path)
     FOR_EACH_USE(use, path->last) absorb_node(path->lw, use->owner, 0);
 }
 
+/* Lowers the quantizer on x, in front of the node. Where that cannot be done nothing is said, as it is
+ * tried again in its place. */
+static bool build_early(const QuantizerPath *path, const Fixed *x, const QuantizerSpec *spec,
+                        Fixed *out)
+{
+    OnnxLowering *lw = path->lw;
+    Op *node = lw->node;
+    bool exact = false;
+    DiagHold messages;
+    diag_hold_begin(&messages, lw->ctx);
+    lw->node = path->quantizer;
+    bool done = quantizer_build(lw, x, spec, out, &exact) && exact;
+    lw->node = node;
+    diag_hold_end(&messages);
+    if (done) diag_hold_report(&messages);
+    diag_hold_free(&messages);
+    return done;
+}
+
 /* Lowers the quantizer on x, the operand of the maximum. */
 static bool apply_path(const QuantizerPath *path, Fixed *x, QuantizerMirror *mirror)
 {
@@ -236,15 +257,12 @@ static bool apply_path(const QuantizerPath *path, Fixed *x, QuantizerMirror *mir
     Op *maximum = lw->node;
     QuantizerSpec spec;
     Fixed deferred = *x;
-    bool exact = false;
     lw->node = path->quantizer;
     bool done = quantizer_spec_of(lw, &spec) && is_narrower(x, &spec);
     lw->node = maximum;
     if (!done || !extend_epilogue(path, &deferred)) return false;
     set_mirror(path, &deferred, &spec);
-    lw->node = path->quantizer;
-    done = quantizer_build(lw, &deferred, &spec, x, &exact) && exact;
-    lw->node = maximum;
+    done = build_early(path, &deferred, &spec, x);
     *mirror = spec.mirror;
     return done;
 }
@@ -311,14 +329,12 @@ static bool apply_to_operand(const QuantizerPath *path, uint32_t index, Fixed *o
     const Fixed *v = lower_fixed(lw, index);
     Op *node = lw->node;
     QuantizerSpec spec;
-    bool exact = false;
     Fixed deferred = v ? *v : (Fixed){0};
     if (!v || !extend_epilogue(path, &deferred)) return false;
     lw->node = path->quantizer;
-    bool done = quantizer_spec_of(lw, &spec) && (spec.has_grid || !path->has_joined) &&
-                quantizer_build(lw, &deferred, &spec, out, &exact);
+    bool known = quantizer_spec_of(lw, &spec) && (spec.has_grid || !path->has_joined);
     lw->node = node;
-    return done && exact;
+    return known && build_early(path, &deferred, &spec, out);
 }
 
 /* The integer that the functions and the quantizer make of a number. False: they make none. */
@@ -330,7 +346,7 @@ static bool apply_to_number(const QuantizerPath *path, double number, int64_t *o
     const int64_t dims[] = {1, 1, 1};
     const Type *elem = type_elem(op_operand(quantizer, 0)->type);
     lw->node = quantizer;
-    bool known = quantizer_spec_of(lw, &spec);
+    bool known = type_is_float(elem) && quantizer_spec_of(lw, &spec);
     lw->node = node;
     const EpilogueOp *step = NULL;
     for (uint32_t i = 0; known && i < path->count; i++) {

@@ -83,7 +83,8 @@ static bool results_are_used(const Op *op)
 static bool is_scalar_function(const Op *op, uint32_t index)
 {
     const Type *type = op_result(op, 0)->type;
-    return lower_is_elementwise(op) && op_operand(op, index)->type == type &&
+    bool is_bound = op->def == ONNX(CLIP) && index > 0; /* of which there is one for all elements */
+    return lower_is_elementwise(op) && op_operand(op, index)->type == type && !is_bound &&
            type_is_float(type_elem(type)) && !results_are_used(op);
 }
 
@@ -241,8 +242,9 @@ static Array *beside_candidates(const Op *node, const Array *constant)
         else
             array_set_i64(copy, i, array_get_i64(constant, i));
     }
-    if (constant->count == 1 || node->def == ONNX(BATCH_NORMALIZATION) || lower_is_quantizer(node))
-        return copy;
+    if (node->def == ONNX(BATCH_NORMALIZATION) || lower_is_quantizer(node)) return copy;
+    if (constant->count == 1)
+        return array_reshape(copy, type_tensor(constant->elem, NULL, 0, NULL));
     return array_reshape(copy, candidate_type(constant->elem, constant->count, 1));
 }
 
