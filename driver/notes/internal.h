@@ -6,19 +6,14 @@
 #include "driver/internal.h"
 #include "ir/core/core.h"
 
-/* Why a layer is computed in floating point. */
-typedef struct FloatReason {
-    const Ident *name;
-    StrBuf why;
-} FloatReason;
-
 struct ModelNotes {
     Op *model;         /* copy of the loaded module */
     const Attr *loc;   /* of the warnings: the network's */
     bool is_onnx_file; /* else there is nothing that --from, --to or --input-shape could name */
     bool has_nodes, has_quantizers;
     VEC(StrBuf) warnings; /* that were given, for the report */
-    VEC(FloatReason) reasons;
+    VEC(StrBuf) reasons;  /* why layers are computed in floating point */
+    PtrMap reason_of;     /* Ident* of a layer -> its number among these, from 1 on */
 };
 
 /* The layers of a design, by their names as identifiers. */

@@ -129,8 +129,9 @@ void driver_notes_free(ModelNotes *notes)
     op_erase(notes->model);
     for (size_t i = 0; i < notes->warnings.len; i++) strbuf_free(&notes->warnings.data[i]);
     vec_free(&notes->warnings);
-    for (size_t i = 0; i < notes->reasons.len; i++) strbuf_free(&notes->reasons.data[i].why);
+    for (size_t i = 0; i < notes->reasons.len; i++) strbuf_free(&notes->reasons.data[i]);
     vec_free(&notes->reasons);
+    ptrmap_free(&notes->reason_of);
     free_ptr((void **)&notes);
 }
 

@@ -54,30 +54,25 @@ static bool is_end(const Attr *ends, const Ident *name)
     return false;
 }
 
-/* The first node at which integers end of those that take the result before a quantizer does; NULL:
- * none. */
-static const Ident *end_behind(const Op *node, const Attr *ends)
+/* Enters for each node one at which integers end of those that take its result before a quantizer does.
+ * Users stand behind it. */
+static void find_ends_behind(const Op *func, const Attr *ends, PtrMap *out)
 {
-    const Ident *end = NULL;
-    Work work = {0};
-    PtrMap seen = {0};
-    push_once(&work, &seen, node);
-    while (work.len > 0 && !end) {
-        const Op *op = work.data[--work.len];
-        if (op != node && is_end(ends, driver_notes_name(op))) end = driver_notes_name(op);
+    for (const Op *op = func_entry(func)->last; op; op = op->prev)
         for (uint32_t i = 0; i < op->result_count; i++)
-            FOR_EACH_USE(use, op_result(op, i))
-                if (!driver_notes_is_quantizer(use->owner)) push_once(&work, &seen, use->owner);
-    }
-    vec_free(&work);
-    ptrmap_free(&seen);
-    return end;
+            FOR_EACH_USE(use, op_result(op, i)) {
+                const Op *user = use->owner;
+                const Ident *name = driver_notes_name(user);
+                if (driver_notes_is_quantizer(user)) continue;
+                const Ident *end = is_end(ends, name) ? name : ptrmap_get(out, user);
+                if (end) ptrmap_put(out, op, (void *)(uintptr_t)end);
+            }
 }
 
-static void add_reason(StrBuf *out, const Op *node, const Attr *ends, const Layers *layers)
+static void add_reason(StrBuf *out, const Op *node, const Attr *ends, const Ident *end,
+                       const Layers *layers)
 {
     const Sources sources = driver_notes_sources(node, layers);
-    const Ident *end = end_behind(node, ends);
     strbuf_add_c(out, "is computed in floating point: ");
     if (is_end(ends, driver_notes_name(node))) {
         strbuf_add_c(out, "with these operands it has no form in integers");
@@ -96,34 +91,27 @@ static void add_reason(StrBuf *out, const Op *node, const Attr *ends, const Laye
     }
 }
 
-typedef struct ReasonSearch {
-    ModelNotes *notes;
-    const Attr *ends;
-    const Layers *layers;
-} ReasonSearch;
-
-static bool find_reason(Op *op, void *user)
-{
-    const ReasonSearch *search = user;
-    const Ident *name = onnx_is_node(op) ? driver_notes_name(op) : NULL;
-    if (!name || !ptrmap_has(&search->layers->floats, name) ||
-        driver_notes_reason(search->notes, name->str))
-        return true;
-    FloatReason *reason = vec_push(&search->notes->reasons);
-    *reason = (FloatReason){.name = name};
-    add_reason(&reason->why, op, search->ends, search->layers);
-    return true;
-}
-
 void driver_notes_find_reasons(ModelNotes *notes, const Op *module, const Layers *layers)
 {
-    ReasonSearch search = {notes, op_attr(module, DFG_ATTR_INTEGERS_END), layers};
-    op_walk(notes->model, find_reason, &search);
+    const Op *func = driver_notes_network(notes->model);
+    const Attr *ends = op_attr(module, DFG_ATTR_INTEGERS_END);
+    PtrMap behind = {0};
+    if (!func) return;
+    find_ends_behind(func, ends, &behind);
+    FOR_EACH_OP(op, func_entry(func)) {
+        const Ident *name = onnx_is_node(op) ? driver_notes_name(op) : NULL;
+        if (!name || !ptrmap_has(&layers->floats, name) || ptrmap_has(&notes->reason_of, name))
+            continue;
+        StrBuf why = {0};
+        add_reason(&why, op, ends, ptrmap_get(&behind, op), layers);
+        *vec_push(&notes->reasons) = why;
+        ptrmap_put(&notes->reason_of, name, (void *)notes->reasons.len);
+    }
+    ptrmap_free(&behind);
 }
 
 const char *driver_notes_reason(const ModelNotes *notes, Str layer)
 {
-    for (size_t i = 0; i < notes->reasons.len; i++)
-        if (str_eq(notes->reasons.data[i].name->str, layer)) return notes->reasons.data[i].why.data;
-    return NULL;
+    size_t number = (size_t)ptrmap_get(&notes->reason_of, ident_get(notes->model->ctx, layer));
+    return number > 0 ? notes->reasons.data[number - 1].data : NULL;
 }

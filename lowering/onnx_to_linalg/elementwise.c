@@ -48,6 +48,20 @@ static const Type *open_pair(Pair *p, Generic *g, const Fixed *result)
     return type_elem(type);
 }
 
+/* An op on both, brought to one exponent, whose numbers are within `room`. */
+static bool combine_integers(Pair *p, const OpDef *def, const Fixed *room, Fixed *result)
+{
+    Generic g;
+    const Type *type = open_pair(p, &g, room);
+    Value *a = shifted(&g.body, generic_arg(&g, 0), type, p->x, p->shift_x);
+    Value *b = shifted(&g.body, generic_arg(&g, 1), type, p->y, p->shift_y);
+    result->value = generic_close(&g, build_binary(&g.body, def, type, a, b));
+    result->exponent -= p->shift_x;
+    result->is_unsigned = false;
+    lower_result(p->lw, result);
+    return true;
+}
+
 /* x + y or x - y of one unit. */
 static bool add_integers(Pair *p)
 {
@@ -60,16 +74,7 @@ static bool add_integers(Pair *p)
         !i64_add(a_low, is_sub ? -b_high : b_low, &result.low) ||
         !i64_add(a_high, is_sub ? -b_low : b_high, &result.high))
         return lower_too_wide(lw);
-    result.exponent -= p->shift_x;
-    result.is_unsigned = false;
-    Generic g;
-    const Type *type = open_pair(p, &g, &result);
-    Value *a = shifted(&g.body, generic_arg(&g, 0), type, p->x, p->shift_x);
-    Value *b = shifted(&g.body, generic_arg(&g, 1), type, p->y, p->shift_y);
-    result.value =
-        generic_close(&g, build_binary(&g.body, is_sub ? ARITH(SUBI) : ARITH(ADDI), type, a, b));
-    lower_result(lw, &result);
-    return true;
+    return combine_integers(p, is_sub ? ARITH(SUBI) : ARITH(ADDI), &result, &result);
 }
 
 /* The greater or the lesser of x and y of one unit. */
@@ -86,16 +91,7 @@ static bool choose_integers(Pair *p)
     both.high = i64_max(a_high, b_high);
     result.low = is_max ? i64_max(a_low, b_low) : both.low;
     result.high = is_max ? both.high : i64_min(a_high, b_high);
-    result.exponent -= p->shift_x;
-    result.is_unsigned = false;
-    Generic g;
-    const Type *type = open_pair(p, &g, &both);
-    Value *a = shifted(&g.body, generic_arg(&g, 0), type, p->x, p->shift_x);
-    Value *b = shifted(&g.body, generic_arg(&g, 1), type, p->y, p->shift_y);
-    result.value =
-        generic_close(&g, build_binary(&g.body, is_max ? ARITH(MAXSI) : ARITH(MINSI), type, a, b));
-    lower_result(lw, &result);
-    return true;
+    return combine_integers(p, is_max ? ARITH(MAXSI) : ARITH(MINSI), &both, &result);
 }
 
 static bool multiply_integers(Pair *p)

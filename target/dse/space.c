@@ -196,16 +196,26 @@ static void add_edge(DseSpace *space, const PtrMap *index, Op *channel)
 
 uint32_t dse_sort_nodes(const DseSpace *space, uint32_t *order)
 {
-    uint32_t count = (uint32_t)space->nodes.len, done = 0;
-    uint32_t *waits = xcalloc(count + 1, sizeof(*waits));
-    for (size_t e = 0; e < space->edges.len; e++) waits[space->edges.data[e].to]++;
+    const uint32_t count = (uint32_t)space->nodes.len, edges = (uint32_t)space->edges.len;
+    uint32_t *waits = xcalloc(count + 1, sizeof(*waits)), done = 0;
+    uint32_t *last = xcalloc(count + 1, sizeof(*last));     /* edge from each node, from 1 on */
+    uint32_t *before = xcalloc(edges + 1, sizeof(*before)); /* the edge from the same node */
+    for (uint32_t e = 0; e < edges; e++) {
+        const DseEdge *edge = &space->edges.data[e];
+        waits[edge->to]++;
+        before[e] = last[edge->from];
+        last[edge->from] = e + 1;
+    }
     for (uint32_t n = 0; n < count; n++)
         if (waits[n] == 0) order[done++] = n;
     for (uint32_t i = 0; i < done; i++)
-        for (size_t e = 0; e < space->edges.len; e++)
-            if (space->edges.data[e].from == order[i] && --waits[space->edges.data[e].to] == 0)
-                order[done++] = space->edges.data[e].to;
+        for (uint32_t e = last[order[i]]; e > 0; e = before[e - 1]) {
+            const uint32_t to = space->edges.data[e - 1].to;
+            if (--waits[to] == 0) order[done++] = to;
+        }
     free_ptr((void **)&waits);
+    free_ptr((void **)&last);
+    free_ptr((void **)&before);
     return done;
 }
 

@@ -84,7 +84,8 @@ typedef struct Between {
     uint32_t operand; /* that is computed from the node */
 } Between;
 
-enum { MAX_BETWEEN = 16 };
+/* Nodes on the way to a quantizer, and functions among them: each mover looks for itself. */
+enum { MAX_PATH = 64, MAX_BETWEEN = 16 };
 
 /* What stands behind lw->node, a maximum or one that moves elements. */
 typedef struct QuantizerPath {
@@ -152,10 +153,11 @@ static bool passes_quantizer(const QuantizerPath *path)
 
 static bool find_path(QuantizerPath *path)
 {
+    uint32_t length = 0;
     path->last = op_result(path->lw->node, 0);
     while (!(path->quantizer = quantizer_on(path->last))) {
         const Use *use = path->last->uses;
-        if (!value_has_one_use(path->last) || !use->owner->def ||
+        if (length++ == MAX_PATH || !value_has_one_use(path->last) || !use->owner->def ||
             use->owner->def->dialect != &onnx_dialect ||
             !(passes_function(path, use->owner, use_index(use)) || passes_mover(path, use->owner)))
             return false;

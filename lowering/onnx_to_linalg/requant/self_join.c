@@ -35,7 +35,7 @@ static void add_node(Closure *c, const Op *op)
 {
     uint32_t inside = 0;
     if (!op->def || op->def->dialect != &onnx_dialect || !lower_is_elementwise(op) ||
-        c->count == MAX_VALUES || holds(c, op_result(op, 0)))
+        holds(c, op_result(op, 0)))
         return;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         bool is_inside = holds(c, op_operand(op, i));
@@ -68,7 +68,10 @@ bool requant_joins_itself(OnnxLowering *lw, uint32_t index)
     const Fixed *x = lower_fixed(lw, index);
     if (value_has_one_use(base) || !x || x->epilogue) return false;
     for (uint32_t i = 0; i < c.count; i++)
-        FOR_EACH_USE(use, c.values[i]) add_node(&c, use->owner);
+        FOR_EACH_USE(use, c.values[i]) {
+            if (c.count == MAX_VALUES) return false;
+            add_node(&c, use->owner);
+        }
     if (!c.joins || !c.has_function || !holds(&c, op_result(lw->node, 0))) return false;
     const Value *exit = only_exit(&c);
     return exit && quantizer_find(exit);
