@@ -461,6 +461,7 @@ static void choose_move(Chooser *c, const Op *op)
     layout = layout_of(c, input);
     if (!layout_of_moved(op, operand, &layout, &result)) return;
     remember(c, &c->layouts, op_result(op, 0), &result);
+    result = layout_of(c, op_result(op, 0)); /* another one if it is captured */
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (!is_streamed(op_operand(op, i)) && layout_before_move(op, i, &result, &layout))
             choose_initial(c, op_operand(op, i), &layout);
