@@ -76,6 +76,8 @@ static bool slice_of_part(Rewriter *rw, Op *op, void *user)
     Dims begin = {0};
     for (size_t i = 0; i < rank; i++) *vec_push(&begin) = dense_array_i64(start, i);
     int64_t size = dense_array_i64(op_attr(op, "size"), (size_t)axis);
+    if (size == -1) /* up to the end */
+        size = op_result(concat, 0)->type->u.shaped.dims[axis] - begin.data[axis];
     Value *part = part_of_range(concat, axis, &begin.data[axis], size);
     if (part) replace_slice(rw, op, part, attr_i64_array(rw->b.ctx, begin.data, rank));
     vec_free(&begin);

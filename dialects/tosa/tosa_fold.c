@@ -279,11 +279,11 @@ bool tosa_fold_exp(Op *op, const Attr *const *operands, FoldResult *results)
 
 static bool has_zero_points(const Op *op)
 {
-    const Attr *quant = op_attr(op, "quantization_info");
-    return tosa_zero_point(quant, 0) != 0 || tosa_zero_point(quant, 1) != 0;
+    return op_attr(op, "quantization_info") != NULL;
 }
 
-/* Upstream's folder drops zero points, by which a negation adds and limits. */
+/* Upstream's folder drops zero points, by which a negation adds and limits: also by those of 0, with
+ * which the lowest number becomes the highest one. */
 bool tosa_fold_negate(Op *op, const Attr *const *operands, FoldResult *results)
 {
     (void)operands;

@@ -136,10 +136,11 @@ bool tosa_lower_conv(Lower *l)
     return ok;
 }
 
-/* bias[c] + sums[n, y, x, c] */
+/* bias[c] + sums[n, y, x, c]; a bias of one element is that of all channels. */
 static Value *add_bias(Lower *l, const TosaConv *conv, Value *sums, Value *empty)
 {
-    const AffineExpr *channel = affine_dim(l->ctx, 3);
+    bool is_one = extent_of(conv->bias->type, 0) == 1 && conv_channels(conv) != 1;
+    const AffineExpr *channel = is_one ? affine_const(l->ctx, 0) : affine_dim(l->ctx, 3);
     const AffineMap *maps[] = {map_get(l->ctx, 4, 0, 1, &channel), NULL, NULL};
     GenericDef def = {
         .inputs = VALUES(conv->bias, sums), .inits = VALUES(empty), .maps = maps, .loops = 4};

@@ -4,6 +4,7 @@
  *   else each element computes where it comes from and extracts it, or interpolates four
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-resize.mir */
 #include "dialects/arith/arith.h"
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "lowering/tosa_to_linalg/internal.h"
@@ -70,7 +71,7 @@ bool tosa_lower_resize_unary(Lower *l)
     return true;
 }
 
-/* The op again, with extents of 1 where the input has them. */
+/* The op again, with extents of 1 where the input has them, whose result is not the network's tensor. */
 static Value *resize_unrepeated(Lower *l, const bool *repeats)
 {
     Op *op = l->op;
@@ -86,7 +87,9 @@ static Value *resize_unrepeated(Lower *l, const bool *repeats)
                      .result_count = 1,
                      .attrs = op->attrs,
                      .props = op->props};
-    return op_result(build_op(l->b, &state), 0);
+    Op *made = build_op(l->b, &state);
+    op_set_attr(made, DFG_ATTR_TENSORS, NULL);
+    return op_result(made, 0);
 }
 
 /* A copy of the tensor without its extents of 1 into the shape of the op's result. */

@@ -133,7 +133,8 @@ static Value *not_bool(const TosaScalar *s)
     return s->elem == type_i(s->b->ctx, 1) ? invert(s) : NULL;
 }
 
-/* (x >> n) + (n > 0 && bit n - 1 of x) */
+/* (x >> n) + (n > 0 && bit n - 1 of x). Where n is 0 bit 0 is looked at and left out: upstream shifts by
+ * -1 there, whose result is undefined. */
 static Value *shift_right(const TosaScalar *s)
 {
     Builder *b = s->b;
@@ -141,12 +142,11 @@ static Value *shift_right(const TosaScalar *s)
     Value *x = s->args[0], *n = s->args[1];
     Value *shifted = build_binary(b, ARITH(SHRSI), s->result, x, n);
     if (!tosa_build_bool_attr(s->op, "round")) return shifted;
-    Value *one = build_number(s, s->elem, 1), *zero = build_number(s, s->elem, 0);
-    Value *truth = build_number(s, i1, 1);
-    Value *shifts = arith_cmpi(b, CMPI_SGT, n, zero);
-    Value *less = build_binary(b, ARITH(SUBI), s->result, n, one);
+    Value *shifts = arith_cmpi(b, CMPI_SGT, n, build_number(s, s->elem, 0));
+    Value *less =
+        build_binary(b, ARITH(SUBI), s->result, n, build_unary(b, ARITH(EXTUI), s->result, shifts));
     Value *last = build_binary(b, ARITH(SHRSI), s->result, x, less);
-    last = build_binary(b, ARITH(ANDI), i1, build_unary(b, ARITH(TRUNCI), i1, last), truth);
+    last = build_unary(b, ARITH(TRUNCI), i1, last);
     Value *up = build_binary(b, ARITH(ANDI), i1, shifts, last);
     return build_binary(b, ARITH(ADDI), s->result, shifted,
                         build_unary(b, ARITH(EXTUI), s->result, up));

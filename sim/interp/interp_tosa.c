@@ -221,6 +221,13 @@ static bool eval_reduce(Interp *interp, const InterpStep *step, Array **inputs, 
     return true;
 }
 
+/* Integers are compared as such: a double does not tell all of 64 bits apart. */
+static bool is_greater(const Array *in, int64_t a, int64_t b)
+{
+    return type_is_float(in->elem) ? array_get_f64(in, a) > array_get_f64(in, b)
+                                   : array_get_i64(in, a) > array_get_i64(in, b);
+}
+
 static bool eval_argmax(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *in = inputs[0];
@@ -236,9 +243,7 @@ static bool eval_argmax(Interp *interp, const InterpStep *step, Array **inputs, 
         for (int64_t i = 0; i < axis.inner; i++) {
             int64_t from = o * axis.count * axis.inner + i, best = 0;
             for (int64_t k = 1; k < axis.count; k++)
-                if (array_get_f64(in, from + k * axis.inner) >
-                    array_get_f64(in, from + best * axis.inner))
-                    best = k;
+                if (is_greater(in, from + k * axis.inner, from + best * axis.inner)) best = k;
             array_set_i64(results[0], o * axis.inner + i, best);
         }
     return true;

@@ -106,7 +106,8 @@ static bool select_cells(const Instr *in, size_t n)
     return true;
 }
 
-/* (0 - (x - zero of the input)) + zero of the output */
+/* (0 - (x - zero of the input)) + zero of the output, limited to the type where there are zero points,
+ * be they 0. */
 static bool negate(const Instr *in, size_t n)
 {
     const Attr *quant = op_attr(in->op, "quantization_info");
@@ -114,7 +115,7 @@ static bool negate(const Instr *in, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (is_float(in))
             in->out[0][i].f = -in->in[0][i].f;
-        else if (in_zero == 0 && out_zero == 0)
+        else if (!quant)
             set(in, i, (int64_t)-in->in[0][i].u);
         else
             set(in, i, saturate(in->type, in_zero - in->in[0][i].i + out_zero));
