@@ -100,10 +100,14 @@ static bool read_maps(Window *w)
     return is_placed || to_sa_refuse(w->op, "reads its input in an order that the array has not");
 }
 
-/* Loops that no dimension of the result counts would be a batch, or elements of several maps. */
+/* Loops that no dimension of the result counts would be a batch, or elements of several maps. All places
+ * of a channel have the same weights. */
 static bool check_loops(const Window *w)
 {
     for (uint32_t i = 0; i < w->kernel.loop_count; i++) {
+        bool is_place = !w->kernel.is_reduction[i] && w->out_channel[i] == 0;
+        if (is_place && w->kernel.extents[i] > 1 && w->weight[i] != 0)
+            return to_sa_refuse(w->op, "has weights that differ from place to place");
         bool counts = w->kernel.is_reduction[i] || (int)i == w->y.parallel ||
                       (int)i == w->x.parallel || w->out_channel[i] != 0;
         if (!counts && w->kernel.extents[i] > 1)
