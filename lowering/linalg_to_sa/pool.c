@@ -131,21 +131,21 @@ static bool end_pool(const Pool *p, int64_t lo, int64_t hi, int64_t lacks)
 }
 
 /* What is neutral begins: a window has an element, so any number no greater than all of them. r0 begins
- * as what lies around the map. */
+ * as what lies around the map; another number there is put in a map first. */
 static bool fill_extreme(Pool *p)
 {
-    const Window *w = p->w;
+    Window *w = p->w;
     Layer *layer = p->layer;
-    int64_t offset = w->input->offset, lo = w->lo, hi = w->hi;
+    const int64_t lo = w->lo, hi = w->hi;
     uint32_t width = type_width(op_result(yielded(w->op), 0)->type);
     if (p->is_unsigned && width < 63) p->begin &= (INT64_C(1) << width) - 1;
     if (p->is_max ? p->begin <= lo : p->begin >= hi) p->begin = p->is_max ? lo : hi;
     if (p->begin < lo || p->begin > hi)
         return to_sa_refuse(w->op, "begins with a number that is not neutral");
-    if (!w->input->is_padded) layer->pad_value = p->begin - offset;
-    if (layer->pad_value != p->begin - offset)
-        return to_sa_refuse(w->op, "pads with %lld, which is not neutral",
-                            (long long)(layer->pad_value + offset));
+    bool has_other = w->input->is_padded && w->input->pad_value != p->begin;
+    if (has_other && !to_sa_read_behind(w, layer, to_sa_copy(w->lw, w->input, w->op))) return false;
+    const int64_t offset = w->input->offset;
+    layer->pad_value = p->begin - offset;
     Numbers *tap = &layer->tap;
     uint32_t r0 = number_leaf(tap, NUMBER_ACCUMULATOR, lo - offset, hi - offset);
     uint32_t element = number_leaf(tap, NUMBER_SUMS, lo - offset, hi - offset);
