@@ -299,6 +299,9 @@ bool to_sa_add_map_kernel(Lowering *lw, const Op *generic)
     bool is_flat = k.inputs[0]->is_flat;
     if (k.count > 1 && is_flat != k.inputs[1]->is_flat)
         return to_sa_refuse(generic, "reads a map and a row of elements");
+    if (k.count > 1 && is_flat &&
+        !to_sa_is_same_extents(&k.inputs[0]->extents, &k.inputs[1]->extents))
+        return to_sa_refuse(generic, "reads rows of elements of maps of other rows and columns");
     Layer *layer = enter_layer(lw, &k, numbers);
     if (!layer || !fill_arguments(lw, &k, layer, numbers, args)) return false;
     uint32_t number = kernel_number(&k, layer, begin, args);

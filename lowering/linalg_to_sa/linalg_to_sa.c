@@ -57,11 +57,12 @@ Op *to_sa_build_port(Lowering *lw, const OpDef *def, Str name, const Type *type,
     return op;
 }
 
-/* The numbers of an argument: all of its type, or those that the quantizer in front gives. */
+/* The numbers of an argument: all of its type, of which single bits have no sign as boundaries take them, or
+ * those that the quantizer in front gives. */
 static void set_range(const Type *elem, const Attr *attrs, Tensor *tensor)
 {
     const Attr *quant = attrs ? attr_dict_get_c(attrs, DFG_ATTR_QUANT) : NULL;
-    bool is_unsigned = elem->u.integer.sign == UNSIGNED, is_narrow = false;
+    bool is_unsigned = elem->u.integer.sign == UNSIGNED || tensor->width == 1, is_narrow = false;
     if (quant && quant->kind == ATTR_DICT) {
         const Attr *is_signed = attr_dict_get_c(quant, DFG_QUANT_SIGNED);
         const Attr *narrow = attr_dict_get_c(quant, DFG_QUANT_NARROW);

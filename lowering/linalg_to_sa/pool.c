@@ -42,19 +42,51 @@ static bool read_kind(Pool *p)
            to_sa_refuse(op, "reduces by other than sums, products, maxima and minima");
 }
 
-/* Numbers that are equal to the elements modulo 2^N alone have another order: those of a maximum or
- * minimum of elements become the elements. */
+/* Whether each loop of the reduction counts rows or columns of the window, so that it has all taps. */
+static bool has_whole_windows(const Window *w)
+{
+    for (uint32_t i = 0; i < w->kernel.loop_count; i++) {
+        int axes = (w->y.reduction == (int)i) + (w->x.reduction == (int)i);
+        if (w->kernel.is_reduction[i] && w->kernel.extents[i] > 1 && axes != 1)
+            return to_sa_refuse(w->op, "reduces other than the rows and columns of a window");
+    }
+    return true;
+}
+
+/* What the maximum or minimum is taken of, as the kernel reads it. `args`: the body's. */
+static uint32_t compared_number(const Pool *p, Numbers *n, const Value *value, const uint32_t *args)
+{
+    uint32_t number = payload_number(n, value, linalg_body(p->w->op), args);
+    uint32_t width = type_width(value->type);
+    return p->is_unsigned ? number_unsigned(n, number, width) : number_signed(n, number, width);
+}
+
+/* What else than the map's numbers is compared, as those that are equal to them modulo 2^N alone, or a
+ * function of them, becomes a map. */
 static bool settle_order(const Pool *p)
 {
     Window *w = p->w;
-    uint32_t width = w->input->width;
-    if (p->is_sum || type_width(op_result(yielded(w->op), 0)->type) != width || width > 32)
-        return true;
-    int64_t least = p->is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
-    if (w->lo >= least && w->hi < least + (INT64_C(1) << width)) return true;
+    const Op *last = yielded(w->op);
+    const Value *out = linalg_body(w->op)->args[linalg_input_count(w->op)];
+    const Value *value = op_operand(last, op_operand(last, 0) == out);
+    uint32_t args[KERNEL_MAX_LOOPS];
+    if (op_operand(last, 0) != out && op_operand(last, 1) != out)
+        return to_sa_refuse(w->op, "computes with its result");
+    for (uint32_t i = 0; i < linalg_body(w->op)->arg_count; i++) args[i] = NO_NUMBER;
+    Numbers scratch = {.arena = w->lw->arena, .channel_loop = -1};
+    args[w->data] = number_leaf(&scratch, NUMBER_SUMS, w->lo, w->hi);
+    uint32_t number = compared_number(p, &scratch, value, args);
+    bool is_plain = number == args[w->data];
+    bool ok = number != NO_NUMBER ||
+              to_sa_refuse(w->op, "%s",
+                           scratch.why.len > 0 ? scratch.why.data : "computes with its result");
+    numbers_free(&scratch);
+    if (!ok || is_plain) return ok;
+    if (w->input->needs_elements && !value->is_arg)
+        return to_sa_refuse(w->op, "computes with padding that no activation holds");
     Layer *first = to_sa_copy(w->lw, w->input, w->op);
-    first->result = p->is_unsigned ? number_unsigned(&first->numbers, first->result, width)
-                                   : number_signed(&first->numbers, first->result, width);
+    args[w->data] = first->result;
+    first->result = compared_number(p, &first->numbers, value, args);
     if (first->result == NO_NUMBER) return to_sa_refuse(w->op, "%s", first->numbers.why.data);
     return to_sa_read_behind(w, p->layer, first);
 }
@@ -99,31 +131,25 @@ static bool end_pool(const Pool *p, int64_t lo, int64_t hi, int64_t lacks)
 }
 
 /* What is neutral begins: a window has an element, so any number no greater than all of them. r0 begins
- * as what lies around the map. */
+ * as what lies around the map; another number there is put in a map first. */
 static bool fill_extreme(Pool *p)
 {
-    uint32_t args[KERNEL_MAX_LOOPS];
     Window *w = p->w;
     Layer *layer = p->layer;
-    int64_t offset = w->input->offset, lo = w->lo, hi = w->hi;
+    const int64_t lo = w->lo, hi = w->hi;
     uint32_t width = type_width(op_result(yielded(w->op), 0)->type);
     if (p->is_unsigned && width < 63) p->begin &= (INT64_C(1) << width) - 1;
-    if (p->is_unsigned && lo < 0)
-        return to_sa_refuse(w->op, "reads negative numbers without their sign");
     if (p->is_max ? p->begin <= lo : p->begin >= hi) p->begin = p->is_max ? lo : hi;
     if (p->begin < lo || p->begin > hi)
         return to_sa_refuse(w->op, "begins with a number that is not neutral");
-    if (!w->input->is_padded) layer->pad_value = p->begin - offset;
-    if (layer->pad_value != p->begin - offset)
-        return to_sa_refuse(w->op, "pads with %lld, which is not neutral",
-                            (long long)(layer->pad_value + offset));
-    begin_tap(p, args);
+    bool has_other = w->input->is_padded && w->input->pad_value != p->begin;
+    if (has_other && !to_sa_read_behind(w, layer, to_sa_copy(w->lw, w->input, w->op))) return false;
+    const int64_t offset = w->input->offset;
+    layer->pad_value = p->begin - offset;
     Numbers *tap = &layer->tap;
-    const Block *body = linalg_body(w->op);
     uint32_t r0 = number_leaf(tap, NUMBER_ACCUMULATOR, lo - offset, hi - offset);
-    args[linalg_input_count(w->op)] = number_offset(tap, r0, offset);
-    uint32_t result = payload_number(tap, op_operand(body->last, 0), body, args);
-    layer->tap_result = number_offset(tap, result, -offset);
+    uint32_t element = number_leaf(tap, NUMBER_SUMS, lo - offset, hi - offset);
+    layer->tap_result = number_binary(tap, p->is_max ? NUMBER_MAX : NUMBER_MIN, r0, element);
     return end_pool(p, lo - offset, hi - offset, offset);
 }
 
@@ -157,8 +183,9 @@ static bool fill_sum(Pool *p)
 bool to_sa_fill_pool(Window *w, Layer *layer)
 {
     Pool p = {.w = w, .layer = layer};
-    if (!read_kind(&p) || !settle_order(&p)) return false;
+    if (!read_kind(&p) || !has_whole_windows(w)) return false;
     if (w->input->needs_elements && !windows_have_elements(&p))
         return to_sa_refuse(w->op, "has windows of padding alone, which no activation holds");
-    return p.is_sum ? fill_sum(&p) : fill_extreme(&p);
+    if (p.is_sum) return fill_sum(&p);
+    return settle_order(&p) && fill_extreme(&p);
 }

@@ -72,6 +72,7 @@ static int64_t low_part(int64_t value, uint32_t bits)
     return value - ((value >> bits) * (INT64_C(1) << bits));
 }
 
+/* The numbers' bits from `shift` on, `bits` of them (0: all). */
 static uint32_t load_parameter(Writer *w, const Number *number, uint32_t shift, uint32_t bits)
 {
     const int64_t channels = w->layer->extents.c;
@@ -89,6 +90,19 @@ static uint32_t load_parameter(Writer *w, const Number *number, uint32_t shift, 
     return emit_load(w, SA_SOURCE_PARAMETER, (int64_t)list->len - 1);
 }
 
+/* The same from `shift` on, of which parameters have the highest ones and WORD_BITS each of the others. */
+static uint32_t load_parts(Writer *w, const Number *number, uint32_t shift)
+{
+    if (number->lo >> shift >= INT32_MIN && number->hi >> shift <= INT32_MAX)
+        return load_parameter(w, number, shift, 0);
+    uint32_t upper = load_parts(w, number, shift + WORD_BITS);
+    uint32_t factor = emit(w, (Instruction){.def = SA(PU_MVHI),
+                                            .src = {NO_SOURCE, NO_SOURCE},
+                                            .immediate = 1 << (WORD_BITS - IMMEDIATE_BITS)});
+    uint32_t scaled = emit_registers(w, SA(PU_MUL), upper, factor);
+    return emit_registers(w, SA(PU_ADD), scaled, load_parameter(w, number, shift, WORD_BITS));
+}
+
 static uint32_t emit_constant(Writer *w, const Number *number)
 {
     int64_t value = number->lo, low = low_part(value + NUMBER_MOST_IMMEDIATE + 1, IMMEDIATE_BITS);
@@ -101,14 +115,7 @@ static uint32_t emit_constant(Writer *w, const Number *number)
             w, (Instruction){.def = SA(PU_MVHI), .src = {NO_SOURCE, NO_SOURCE}, .immediate = high});
         return low == 0 ? upper : emit_immediate(w, SA(PU_ADDI), upper, low);
     }
-    if (number->lo >= INT32_MIN && number->hi <= INT32_MAX) return load_parameter(w, number, 0, 0);
-    Number top = {.values = number->values, .count = number->count};
-    uint32_t upper = load_parameter(w, &top, WORD_BITS, 0);
-    uint32_t factor = emit(w, (Instruction){.def = SA(PU_MVHI),
-                                            .src = {NO_SOURCE, NO_SOURCE},
-                                            .immediate = 1 << (WORD_BITS - IMMEDIATE_BITS)});
-    uint32_t scaled = emit_registers(w, SA(PU_MUL), upper, factor);
-    return emit_registers(w, SA(PU_ADD), scaled, load_parameter(w, &top, 0, WORD_BITS));
+    return load_parts(w, number, 0);
 }
 
 /* Numbers. */

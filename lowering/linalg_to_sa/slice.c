@@ -97,6 +97,47 @@ static uint32_t part_offsets(Numbers *n, const Tensor *source, const Slice *slic
     return number_consts(n, offsets, (size_t)extents->c);
 }
 
+/* Whether no slice that was put into `dest` before has a channel of this one, and nothing else is there. */
+static bool is_free(const Value *dest, const Slice *slice)
+{
+    Slice other;
+    for (const Op *op = value_def(dest); !is_empty(dest); op = value_def(dest)) {
+        if (!op || op->def != TENSOR(INSERT_SLICE) || to_sa_is_spread(op) ||
+            !to_sa_read_last(op, "static_offsets", 0, other.offsets) ||
+            !to_sa_read_last(op, "static_sizes", 1, other.sizes) ||
+            (other.offsets[0] < slice->offsets[0] + slice->sizes[0] &&
+             slice->offsets[0] < other.offsets[0] + other.sizes[0]))
+            return false;
+        dest = op_operand(op, 1);
+    }
+    return true;
+}
+
+/* What was there before, which the source replaces in its channels. */
+static uint32_t rest_number(Numbers *n, const Tensor *before, const Value *dest, const Slice *slice,
+                            const Extents *extents)
+{
+    uint32_t rest = to_sa_element(n, NUMBER_OPERAND, before);
+    if (is_free(dest, slice)) return rest;
+    int64_t *kept = ARENA_ARRAY(n->arena, int64_t, extents->c);
+    for (int64_t c = 0; c < extents->c; c++)
+        kept[c] = c < slice->offsets[0] || c >= slice->offsets[0] + slice->sizes[0];
+    return number_binary(n, NUMBER_MUL, rest, number_consts(n, kept, (size_t)extents->c));
+}
+
+/* The map that is there before, with its padding. NULL: diagnosed. */
+static Tensor *map_before(Lowering *lw, const Op *op)
+{
+    const Value *dest = op_operand(op, 1);
+    Tensor *before = to_sa_tensor(lw, dest);
+    if (before && before->is_flat) {
+        to_sa_refuse(op, "puts a part in a row of elements");
+        return NULL;
+    }
+    if (before && before->is_padded) before = to_sa_give(lw, dest, to_sa_copy(lw, before, op));
+    return before && to_sa_materialize(lw, before) ? before : NULL;
+}
+
 bool to_sa_insert(Lowering *lw, const Op *op)
 {
     Slice slice;
@@ -104,13 +145,14 @@ bool to_sa_insert(Lowering *lw, const Op *op)
     const Value *dest = op_operand(op, 1);
     if (to_sa_is_spread(op)) return to_sa_spread(lw, op);
     Tensor *source = to_sa_tensor(lw, op_operand(op, 0));
-    Tensor *before = is_empty(dest) ? NULL : to_sa_tensor(lw, dest);
-    if (!source || (!before && !is_empty(dest)) || !read_slice(op, &slice)) return false;
+    if (!source || !read_slice(op, &slice)) return false;
     if (!extents_of(op_result(op, 0)->type, 1, &extents))
         return to_sa_refuse(op, "has a batch, or dimensions beside rows, columns and channels");
     if (!is_plain(lw, op, source) || !check_insert(op, &slice, source, &extents) ||
-        !to_sa_materialize(lw, source) || (before && !to_sa_materialize(lw, before)))
+        !to_sa_materialize(lw, source))
         return false;
+    Tensor *before = is_empty(dest) ? NULL : map_before(lw, op);
+    if (!before && !is_empty(dest)) return false;
     Layer *layer = to_sa_add_selection(lw, op, source, &extents);
     int64_t *weights = to_sa_zero_weights(lw, layer), channels = source->extents.c;
     for (int64_t c = 0; c < channels; c++) weights[(slice.offsets[0] + c) * channels + c] = 1;
@@ -120,7 +162,7 @@ bool to_sa_insert(Lowering *lw, const Op *op)
                                 i64_max(source->hi - source->offset, 0));
     layer->result = number_binary(n, NUMBER_ADD, part, part_offsets(n, source, &slice, &extents));
     if (before) {
-        uint32_t rest = to_sa_element(n, NUMBER_OPERAND, before);
+        uint32_t rest = rest_number(n, before, dest, &slice, &extents);
         layer->operand = before;
         layer->result = number_binary(n, NUMBER_ADD, layer->result, rest);
         lo = i64_min(lo, before->lo);

@@ -37,7 +37,24 @@ typedef struct Read {
     int64_t offset, channel_step, step;
     size_t length;
     const Op *cast; /* of the element's own index */
+    int64_t addend; /* to it */
 } Read;
+
+/* The cast that an index is, or that a constant is added to; NULL: it is another one. */
+static const Op *find_cast(const Value *index, int64_t *addend)
+{
+    const Op *op = value_def(index);
+    *addend = 0;
+    if (!op || op->def != ARITH(ADDI)) return is_cast(op) ? op : NULL;
+    for (uint32_t i = 0; i < 2; i++) {
+        const Attr *constant = fold_constant_of(op_operand(op, i));
+        const Op *other = value_def(op_operand(op, 1 - i));
+        if (!constant || constant->kind != ATTR_INTEGER || !is_cast(other)) continue;
+        *addend = attr_int_value(constant);
+        return other;
+    }
+    return NULL;
+}
 
 static bool read_indices(const Numbers *n, const Op *extract, Read *out)
 {
@@ -47,8 +64,8 @@ static bool read_indices(const Numbers *n, const Op *extract, Read *out)
     for (uint32_t i = 1; i < extract->operand_count; i++) {
         const Value *index = op_operand(extract, i);
         const Attr *constant = fold_constant_of(index);
-        const Op *op = value_def(index);
-        int64_t step = step_of(type, i - 1), extent = type->u.shaped.dims[i - 1];
+        const Op *op = value_def(index), *cast;
+        int64_t addend, step = step_of(type, i - 1), extent = type->u.shaped.dims[i - 1];
         if (constant && constant->kind == ATTR_INTEGER) {
             const int64_t at = attr_int_value(constant);
             if (at < 0 || at >= extent) return false;
@@ -58,8 +75,9 @@ static bool read_indices(const Numbers *n, const Op *extract, Read *out)
                 extent < (int64_t)n->channels)
                 return false;
             out->channel_step = step;
-        } else if (is_cast(op) && !out->cast) {
-            out->cast = op;
+        } else if ((cast = find_cast(index, &addend)) && !out->cast) {
+            out->cast = cast;
+            out->addend = addend;
             out->step = step;
             out->length = (size_t)extent;
         } else {
@@ -212,6 +230,7 @@ uint32_t table_read(Numbers *n, const Op *extract, uint32_t k)
     if (k == NO_NUMBER) return NO_NUMBER;
     if (!read_indices(n, extract, &read) || !fill_table(n, extract, &read, &table))
         return number_fail(n, "reads a table by other indices, or one that is no constant");
+    k = number_offset(n, k, read.addend);
     /* No index is outside, but its range may be. */
     k = number_binary(n, NUMBER_MAX, k, number_const(n, 0));
     k = number_binary(n, NUMBER_MIN, k, number_const(n, (int64_t)table.length - 1));

@@ -10,21 +10,35 @@
 #include "ir/rewrite/rewrite.h"
 #include "lowering/linalg_to_sa/internal.h"
 
+/* Whether a constant is one number, as zero points are. */
+static bool is_number(const Attr *constant)
+{
+    return constant->kind == ATTR_INTEGER ||
+           (dense_is_complete(constant) && dense_count(constant) == 1);
+}
+
+/* The map and the weights: of constants that which is more than a number, or the first one. */
 static bool find_operands(Window *w)
 {
+    uint32_t number = UINT32_MAX;
     w->data = w->weights = UINT32_MAX;
     for (uint32_t i = 0; i < linalg_input_count(w->op); i++) {
-        bool is_constant = fold_constant_of(op_operand(w->op, i)) != NULL;
-        uint32_t *slot = is_constant ? &w->weights : &w->data;
+        const Attr *constant = fold_constant_of(op_operand(w->op, i));
+        uint32_t *slot = constant ? &w->weights : &w->data;
         if (!linalg_reads_operand(w->op, i)) continue;
         const Type *elem = linalg_payload_type(op_operand(w->op, i)->type);
         if (!type_is_integer(elem) || type_width(elem) > 64)
             return to_sa_refuse(w->op, "computes with other than integers of up to 64 bits");
+        if (constant && is_number(constant)) {
+            if (number == UINT32_MAX) number = i;
+            continue;
+        }
         if (*slot != UINT32_MAX)
-            return to_sa_refuse(w->op, is_constant ? "takes two constants"
-                                                   : "takes the product of two maps");
+            return to_sa_refuse(w->op,
+                                constant ? "takes two constants" : "takes the product of two maps");
         *slot = i;
     }
+    if (w->weights == UINT32_MAX) w->weights = number;
     return w->data != UINT32_MAX || to_sa_refuse(w->op, "reads no map");
 }
 
@@ -100,10 +114,14 @@ static bool read_maps(Window *w)
     return is_placed || to_sa_refuse(w->op, "reads its input in an order that the array has not");
 }
 
-/* Loops that no dimension of the result counts would be a batch, or elements of several maps. */
+/* Loops that no dimension of the result counts would be a batch, or elements of several maps. All places
+ * of a channel have the same weights. */
 static bool check_loops(const Window *w)
 {
     for (uint32_t i = 0; i < w->kernel.loop_count; i++) {
+        bool is_place = !w->kernel.is_reduction[i] && w->out_channel[i] == 0;
+        if (is_place && w->kernel.extents[i] > 1 && w->weight[i] != 0)
+            return to_sa_refuse(w->op, "has weights that differ from place to place");
         bool counts = w->kernel.is_reduction[i] || (int)i == w->y.parallel ||
                       (int)i == w->x.parallel || w->out_channel[i] != 0;
         if (!counts && w->kernel.extents[i] > 1)
@@ -333,13 +351,27 @@ bool to_sa_read_behind(Window *w, Layer *layer, Layer *first)
     return true;
 }
 
+/* Those of the body's arguments that are constants of one number, but for the weights. */
+static void enter_numbers(const Window *w, Numbers *n, uint32_t args[KERNEL_MAX_LOOPS])
+{
+    for (uint32_t i = 0; i < linalg_body(w->op)->arg_count; i++) {
+        const Attr *constant = i < linalg_input_count(w->op) && linalg_reads_operand(w->op, i)
+                                   ? fold_constant_of(op_operand(w->op, i))
+                                   : NULL;
+        args[i] = NO_NUMBER;
+        if (constant && i != w->weights)
+            args[i] = number_const(n, constant->kind == ATTR_INTEGER ? attr_int_value(constant)
+                                                                     : dense_i64(constant, 0));
+    }
+}
+
 /* A factor that is another function of the map's element. */
 static bool compute_first(Window *w, Layer *layer, const Value *factor)
 {
     uint32_t args[KERNEL_MAX_LOOPS];
     const Block *body = linalg_body(w->op);
     Layer *first = to_sa_copy(w->lw, w->input, w->op);
-    for (uint32_t i = 0; i < body->arg_count; i++) args[i] = NO_NUMBER;
+    enter_numbers(w, &first->numbers, args);
     args[w->data] = first->result;
     first->result = payload_number(&first->numbers, factor, body, args);
     if (first->result == NO_NUMBER)
@@ -378,7 +410,7 @@ static bool read_factors(Window *w, Layer *layer, Numbers *n, Factors *out)
     const Block *body = linalg_body(w->op);
     const Value *value = to_sa_summand(w);
     const Op *product = value_def(value);
-    for (uint32_t i = 0; i < body->arg_count; i++) args[i] = NO_NUMBER;
+    enter_numbers(w, n, args);
     args[w->data] = number_leaf(n, NUMBER_SUMS, w->lo, w->hi);
     if (w->weights != UINT32_MAX) args[w->weights] = weight_leaf(w, n);
     bool is_product = product && product->def == ARITH(MULI);
