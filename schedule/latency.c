@@ -59,9 +59,15 @@ int64_t clock_after(Clock clock, int64_t start, OpTiming timing)
     return (cycle + 1 + (timing.delay - 1) / usable) * usable + (timing.delay - 1) % usable + 1;
 }
 
+int64_t clock_result_cycle(Clock clock, int64_t done, OpTiming timing)
+{
+    bool is_logic = timing.stages == 0 && timing.delay > 0;
+    return clock_cycle(clock, is_logic ? done - 1 : done);
+}
+
 int64_t clock_put_off(Clock clock, int64_t done, OpTiming timing, int64_t cycle)
 {
-    if (clock_cycle(clock, done) >= cycle) return done;
+    if (clock_result_cycle(clock, done, timing) >= cycle) return done;
     return cycle * clock.usable_ps + i64_max(clock_after(clock, 0, timing) % clock.usable_ps, 1);
 }
 

@@ -629,6 +629,9 @@ int64_t latency_counter_quotient(int64_t divisor);
 /* The time at which an operator has its result if its operands come at `start`. An operator that
  * does not fit the rest of a cycle begins in the next one. */
 int64_t clock_after(Clock clock, int64_t start, OpTiming timing);
+/* The cycle in which an operator has the result that is done at `done`. Logic that takes a cycle up to
+ * its end is of that one, what comes out of a register then of the next. */
+int64_t clock_result_cycle(Clock clock, int64_t done, OpTiming timing);
 /* The time of a result that is done at `done` or, where that is before the cycle, in the cycle: the
  * operator has begun no earlier than it must, and gives nothing that the cycle before has left in a
  * register. */

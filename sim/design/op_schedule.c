@@ -58,7 +58,7 @@ bool design_given_cycle(const Op *op, int64_t *cycle)
  * Copies behind the first of an unrolled loop follow that one. False: diagnosed. */
 static bool settle(Schedule *s, const Op *op, OpTiming timing, int64_t *done)
 {
-    int64_t cycle = clock_cycle(s->clock, *done), given = cycle;
+    int64_t cycle = clock_result_cycle(s->clock, *done, timing), given = cycle;
     if (s->source || s->is_repeated) return true;
     if (s->is_given && !design_given_cycle(op, &given)) return false;
     if (given < cycle)

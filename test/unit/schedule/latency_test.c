@@ -30,7 +30,10 @@ static void operators_wait_for_their_cycle(void **state)
     assert_int_equal(clock_put_off(clock, 2 * 2920 + 5, add, 1), 2 * 2920 + 5);
     assert_int_equal(clock_put_off(clock, 2000, add, 3), 3 * 2920 + 1000);
     assert_int_equal(clock_put_off(clock, 2 * 2920 + 600, dsp, 3), 3 * 2920 + 600);
-    assert_int_equal(clock_put_off(clock, 0, wire, 1), 2920 + 1); /* not in cycle 0's register */
+    assert_int_equal(clock_put_off(clock, 0, wire, 1), 2920 + 1);  /* not in cycle 0's register */
+    assert_int_equal(clock_result_cycle(clock, 2 * 2920, add), 1); /* it takes all of cycle 1 */
+    assert_int_equal(clock_result_cycle(clock, 2 * 2920, wire), 2);
+    assert_int_equal(clock_put_off(clock, 2 * 2920, add, 2), 2 * 2920 + 1000);
 }
 
 static void cycles_are_counted_from_zero(void **state)
