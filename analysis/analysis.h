@@ -212,6 +212,13 @@ bool fixed_point_errors(const StepFunction *f, const FixedPoint *form, int64_t *
 /* Rewrites the form with a larger shift; false on overflow. */
 bool fixed_point_widen(FixedPoint *form, int shift) MUST_CHECK;
 
+/* An expression of dimension 0 that is at[i] for each i below count: d * a + b, d floordiv f, d mod f
+ * or (d * a + b) floordiv 2^s; NULL: none of these. The dimension stands alone only where the indexed
+ * one has as many elements (`extent`), as linalg asks.
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-move.mir,
+ * lit/passes/linalg/simplify-kernels-indices.mir */
+const AffineExpr *index_fit(Context *ctx, const int64_t *at, int64_t count, int64_t extent);
+
 /* The call graph: a node for each function with a body, an edge for each call of one and for each
  * function inside another.
  * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-recursion.mir */

@@ -66,8 +66,8 @@ dialects/scf                    scf
 dialects/sparse_tensor          encoding sparse_tensor
 dialects/tosa                   tosa
 dialects                        dialects
-analysis                        call_graph call_uses fixed_point identifier int_range kernel
-                                layer_name payload_range reshape tensor_names
+analysis                        call_graph call_uses fixed_point identifier index_fit int_range
+                                kernel layer_name payload_range reshape tensor_names
 import                          import
 passes/common                   inline
 passes/linalg                   fold_unit fuse layout narrow parts

@@ -194,32 +194,6 @@ static bool matches(const Array *at, uint32_t d, const AffineExpr *expr)
     return true;
 }
 
-/* (d * m + b) floordiv 2^s where the coordinates rise along d, as those of nearest neighbours;
- * NULL: no such expression gives them, or none whose numbers fit an int. */
-static const AffineExpr *find_line(OnnxLowering *lw, const Array *at, uint32_t d, int64_t inner)
-{
-    int64_t extent = at->type->u.shaped.dims[d], count = 0;
-    int64_t low = array_get_i64(at, 0), high = array_get_i64(at, (extent - 1) * inner);
-    if (high <= low) return NULL;
-    Threshold *steps = ARENA_ARRAY(&lw->pass->scratch, Threshold, high - low);
-    for (int64_t i = 1; i < extent && count < high - low; i++)
-        while (count < high - low && array_get_i64(at, i * inner) > low + count) {
-            steps[count] = (Threshold){low + 1 + count, i};
-            count++;
-        }
-    StepFunction f = {.thresholds = steps,
-                      .count = count,
-                      .high_q = extent - 1,
-                      .low_level = low,
-                      .high_level = high};
-    FixedPoint form;
-    if (!fixed_point_fit(&f, &form) || form.shift > 30 || high >= INT64_C(1) << (30 - form.shift))
-        return NULL;
-    const AffineExpr *line =
-        affine_add_c(affine_mul_c(affine_dim(lw->ctx, d), form.multiplier), form.addend);
-    return affine_floordiv(line, affine_const(lw->ctx, INT64_C(1) << form.shift));
-}
-
 /* d * a + b, d mod f or (d * a + b) floordiv f for one result dimension d, or a constant. A
  * dimension stands alone only where the input has the same extent, as linalg asks; `own` is the
  * input's. */
@@ -234,19 +208,12 @@ static const AffineExpr *find_expr(OnnxLowering *lw, const Array *at, uint32_t o
     for (uint32_t d = 0; d < at->type->u.shaped.rank; d++) {
         inner /= dims[d];
         if (dims[d] == 1) continue;
+        int64_t *line = ARENA_ARRAY(&lw->pass->scratch, int64_t, dims[d]);
+        for (int64_t i = 0; i < dims[d]; i++) line[i] = array_get_i64(at, i * inner);
         const AffineExpr *dim = affine_dim(lw->ctx, d);
-        int64_t step = array_get_i64(at, inner) - first, run = 1, period = 1;
-        const AffineExpr *linear = affine_add_c(affine_mul_c(dim, step), first);
-        bool is_alone = step == 1 && first == 0;
-        if ((!is_alone || dims[d] == extent) && matches(at, d, linear)) return linear;
-        while (run < dims[d] && array_get_i64(at, run * inner) == first) run++;
-        while (period < dims[d] && array_get_i64(at, period * inner) != first) period++;
-        const AffineExpr *div = affine_floordiv(dim, affine_const(lw->ctx, run));
-        const AffineExpr *mod = affine_mod(dim, affine_const(lw->ctx, period));
-        if (run > 1 && matches(at, d, div)) return div;
-        if (period > 1 && matches(at, d, mod)) return mod;
-        const AffineExpr *line = find_line(lw, at, d, inner);
-        if (line && matches(at, d, line)) return line;
+        const AffineExpr *expr = index_fit(lw->ctx, line, dims[d], extent);
+        if (expr) expr = affine_replace(expr, &dim, 1, NULL, 0);
+        if (expr && matches(at, d, expr)) return expr;
     }
     return NULL;
 }

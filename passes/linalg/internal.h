@@ -83,6 +83,8 @@ void fuse_add_elementwise_constants(PatternSet *set);
 void fuse_add_transpose_constants(PatternSet *set);
 /* Element-wise ops on constants become constants (fold_constant_kernels.c). */
 void fuse_add_constant_kernels(PatternSet *set);
+/* What is extracted at affine indices of the loops becomes an operand (read_at_indices.c). */
+void fuse_add_indices(PatternSet *set);
 /* Operands and results that are unused or given twice are dropped (fuse_operands.c). */
 void fuse_add_drop_operands(PatternSet *set);
 /* Structured ops run on the larger shape of a reshape beside them (fuse_reshape.c). */

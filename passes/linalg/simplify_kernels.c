@@ -4,6 +4,7 @@
  *   transpose(constant)      ->  constant
  *   generic(constants), element-wise  ->  constant
  *   generic(x, equal numbers), element-wise  ->  a number in its payload
+ *   generic { extract(x, indices of loops) }  ->  generic(x) with a map
  *   x[0, i], element-wise    ->  x[d, i] of the loop d that runs once; a copy may then be x itself
  *   pad by values that are constants  ->  pad by numbers
  *   map  ->  generic, as the generalization of named ops leaves linalg.map alone, like upstream's
@@ -187,6 +188,7 @@ static bool run(Pass *pass, Op *func)
     fuse_add_elementwise_constants(&set);
     fuse_add_transpose_constants(&set);
     fuse_add_constant_kernels(&set);
+    fuse_add_indices(&set);
     LINALG(GENERIC)->canonicalize(&set);
     (void)rewrite_greedy(func, &set, NULL, NULL);
     patterns_free(&set);
