@@ -1,12 +1,15 @@
 /* Kernels that compute a constant from constants: an element-wise one becomes the ops of its payload
- * on whole tensors, which fold one after the other.
+ * on whole tensors, which fold one after the other. A padding of a constant is written out, so that
+ * weights remain tables.
  *   generic(constants), element-wise  ->  constant
+ *   pad(constant) by numbers          ->  constant
  * Tests: lit/passes/linalg/simplify-kernels-constants.mir */
 #include <string.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
+#include "dialects/tensor/tensor.h"
 #include "ir/rewrite/rewrite.h"
 #include "passes/linalg/internal.h"
 
@@ -171,6 +174,61 @@ static bool fold_payload(KernelFold *f)
     return take_scalar(f, op_operand(body->last, 0));
 }
 
+static bool is_number_list(const MixedIndices *list)
+{
+    for (size_t i = 0; i < list->len; i++)
+        if (list->data[i].value || list->data[i].constant < 0) return false;
+    return true;
+}
+
+/* The elements with borders of `fill` around them. */
+static const Attr *padded(const Attr *dense, const Attr *fill, const Type *type,
+                          const PadBorders *borders, int64_t count)
+{
+    const Attr *border = attr_dense_splat(type, fill);
+    const int64_t *dims = type->u.shaped.dims, *own = dense->type->u.shaped.dims;
+    uint32_t rank = type->u.shaped.rank, bytes = dense_elem_bytes(type_elem(type));
+    size_t size = bytes ? (size_t)count * bytes : (size_t)(count + 7) / 8;
+    int64_t *index = xcalloc(rank + 1, sizeof *index);
+    uint8_t *data = xcalloc(size, 1);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t from = 0;
+        for (uint32_t d = 0; d < rank && from >= 0; d++) {
+            int64_t at = index[d] - borders->low.data[d].constant;
+            from = at >= 0 && at < own[d] ? from * own[d] + at : -1;
+        }
+        const Attr *source = from < 0 ? border : dense;
+        copy_element(data, i, source->u.dense.data, source->u.dense.is_splat ? 0 : from, bytes);
+        for (uint32_t d = rank; d-- > 0;) {
+            if (++index[d] < dims[d]) break;
+            index[d] = 0;
+        }
+    }
+    free_ptr((void **)&index);
+    return attr_dense_adopt(type, data, size, false);
+}
+
+static bool fold_constant_pad(Rewriter *rw, Op *op, void *user)
+{
+    (void)user;
+    const Type *type = op_result(op, 0)->type;
+    const Attr *dense = constant_numbers(op_operand(op, 0));
+    Value *padding = tensor_padding(op);
+    const Attr *fill = padding ? constant_numbers(padding) : NULL;
+    int64_t count;
+    PadBorders borders;
+    if (!dense || dense->kind != ATTR_DENSE || !fill || fill->kind == ATTR_DENSE ||
+        !type_element_count(type, &count) || count > max_elements)
+        return false;
+    tensor_pad_read(op, &borders);
+    bool ok = is_number_list(&borders.low) && is_number_list(&borders.high);
+    if (ok)
+        rewriter_replace_one(rw, op,
+                             arith_constant(&rw->b, padded(dense, fill, type, &borders, count)));
+    tensor_pad_free(&borders);
+    return ok;
+}
+
 static bool fold_constant_kernel(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
@@ -192,4 +250,5 @@ static bool fold_constant_kernel(Rewriter *rw, Op *op, void *user)
 void fuse_add_constant_kernels(PatternSet *set)
 {
     pattern_add(set, "fold-constant-kernel", LINALG(GENERIC), 1, fold_constant_kernel);
+    pattern_add(set, "fold-constant-pad", TENSOR(PAD), 1, fold_constant_pad);
 }

@@ -81,7 +81,7 @@ void fuse_add_constants(PatternSet *set);
 void fuse_add_elementwise_constants(PatternSet *set);
 /* Transposes of constants become constants (fuse_constants.c). */
 void fuse_add_transpose_constants(PatternSet *set);
-/* Element-wise ops on constants become constants (fold_constant_kernels.c). */
+/* Element-wise ops on constants, and pads of them, become constants (fold_constant_kernels.c). */
 void fuse_add_constant_kernels(PatternSet *set);
 /* What is extracted at affine indices of the loops becomes an operand (read_at_indices.c). */
 void fuse_add_indices(PatternSet *set);

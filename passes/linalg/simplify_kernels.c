@@ -3,6 +3,7 @@
  *   generic(copy(constant))  ->  generic(constant), indexed through the copy
  *   transpose(constant)      ->  constant
  *   generic(constants), element-wise  ->  constant
+ *   pad(constant) by numbers  ->  constant
  *   generic(x, equal numbers), element-wise  ->  a number in its payload
  *   generic { extract(x, indices of loops) }  ->  generic(x) with a map
  *   x[0, i], element-wise    ->  x[d, i] of the loop d that runs once; a copy may then be x itself
