@@ -139,6 +139,7 @@ uint64_t to_program_most_weights(const Plan *plan)
 {
     const SaOverlay *size = &plan->size;
     uint64_t most = to_program_usable(size->w_words, to_program_weight_bits(size)) / size->cols;
+    if (most > MAX_COUNT) most = MAX_COUNT; /* what a fill counts */
     return most < size->pe_words ? most : size->pe_words;
 }
 
