@@ -157,6 +157,7 @@ static bool add_folding_of_loops(StrBuf *out, const StageOptions *options)
     bool is_given = add_folding(out, options);
     if (is_given && options->compile->loads_weights) strbuf_add_c(out, " loads-weights=true");
     if (is_given && options->compile->streams_weights) strbuf_add_c(out, " streams-weights=true");
+    if (is_given && driver_is_spread(options->compile)) strbuf_add_c(out, " on-cards=true");
     return is_given;
 }
 

@@ -93,10 +93,13 @@ static void add_layers(Emitter *e, JsonWriter *w)
     }
 }
 
+/* Those of links are deeper than they were fitted, which their room follows from. */
 static void add_fifos(Emitter *e, JsonWriter *w)
 {
     FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
-        if (op->def != EMITHLS(STREAM) || op_attr(op, EMITHLS_ATTR_FIXED)) continue;
+        if (op->def != EMITHLS(STREAM) || op_attr(op, EMITHLS_ATTR_FIXED) ||
+            op_attr(op, SYS_ATTR_LINK))
+            continue;
         json_write_line(w, 4);
         json_write_key(w, op_attr(op, "name")->u.string);
         json_begin_object(w);
@@ -110,10 +113,18 @@ static void add_fifos(Emitter *e, JsonWriter *w)
     }
 }
 
+/* Whether the design lies on several cards, which place-cards gives processes to. */
+static bool is_spread(const Op *module)
+{
+    const Attr *cards = op_attr(module, SYS_ATTR_CARDS), *mode = op_attr(module, SYS_ATTR_MODE);
+    return cards && cards->u.array.count > 1 && mode && !str_eq_c(mode->u.string, "dp");
+}
+
 /* Of the processes that are in the other section; converters follow. */
 static void add_places(Emitter *e, JsonWriter *w)
 {
     bool is_first = true;
+    if (is_spread(e->module)) return;
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
         SysPlace place;
         if (!folding_of(op) || !sys_place(op, &place)) continue;

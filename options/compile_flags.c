@@ -22,6 +22,7 @@ void compile_flags_init(CompileFlags *options)
                        .max_text = EMIT_MAX_TEXT,
                        .compile.images = 1,
                        .compile.search.fps = LIMIT_NOT_GIVEN};
+    options->device.device = NULL; /* until they settle */
 }
 
 void compile_flags_free(CompileFlags *options)
@@ -231,6 +232,9 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
         return flags_wrong(why, "--cards takes a number from 1 to %d", SYSTEM_MAX_CARDS);
     if (cards->system && has_count)
         return flags_wrong(why, "--system names all cards, it goes with no --cards");
+    if (cards->system && options->device.device)
+        return flags_wrong(why, "--system names the devices of all cards, it goes with no "
+                                "--device");
     if ((cards->mode || has_instances || is_sized) && !driver_wants_cards(cards))
         return flags_wrong(why, "--%s is about the cards of --cards or --system",
                            cards->mode     ? "mode"
@@ -247,6 +251,9 @@ static bool check_cards(const CompileFlags *options, StrBuf *why)
     if (platform(options) == EMIT_PLATFORM_PYNQ)
         return flags_wrong(why, "--platform=pynq is for one board, so it goes with no --cards and "
                                 "--system");
+    if (!is_dp && !driver_chooses_mode(cards) && options->is_pooled)
+        return flags_wrong(why, "--pooled is about a design on one card, so it goes with "
+                                "--mode=dp and auto only");
     if (!is_dp && (compile->anchors || compile->colocated))
         return flags_wrong(why,
                            "--anchor and --colocate are about the dies of one card, so they go "
@@ -386,6 +393,7 @@ bool compile_flags_settle(CompileFlags *options, StrBuf *why)
     settle(options);
     bool ok = check(options, why);
     if (options->compile.search.fps == LIMIT_NOT_GIVEN) options->compile.search.fps = 0;
+    if (!options->device.device) options->device.device = DEFAULT_DEVICE;
     return ok;
 }
 

@@ -498,6 +498,15 @@ static bool pin_place(const FoldingUse *f, const char *layer, const json_t *valu
     return true;
 }
 
+static bool check_places(const FoldingUse *f, Pass *pass, const char *key)
+{
+    return !pass_bool(pass, "on-cards") ||
+           diag_error(f->ctx, folding_key_place(f->file, key),
+                      "the place of layer '%s' is one of a single card, but the design lies on "
+                      "several, where places are chosen anew",
+                      key);
+}
+
 static bool apply_folding(Pass *pass, Op *module)
 {
     const char *key;
@@ -518,7 +527,8 @@ static bool apply_folding(Pass *pass, Op *module)
     bool ok = each_graph_op(&f, DFG(INSTANTIATE), note_instantiate);
     json_object_foreach(file.layers, key, entry) ok = ok && split_epilogue(&f, key);
     json_object_foreach(file.layers, key, entry) ok = ok && pin_layer(&f, key, entry);
-    json_object_foreach(file.places, key, entry) ok = ok && pin_place(&f, key, entry);
+    json_object_foreach(file.places, key, entry) ok =
+        ok && check_places(&f, pass, key) && pin_place(&f, key, entry);
     ok = ok && each_graph_op(&f, DFG(CHANNEL), check_channel);
     ptrmap_free(&f.keys);
     ptrmap_free(&f.instantiates);
@@ -535,6 +545,8 @@ const PassDef pass_apply_folding = {
                        {"loads-weights", OPTION_BOOL, "false",
                         "tables are memories that load-weights fills at start-up"},
                        {"streams-weights", OPTION_BOOL, "false",
-                        "tables may be in memory outside, from where stream-weights reads them"}),
+                        "tables may be in memory outside, from where stream-weights reads them"},
+                       {"on-cards", OPTION_BOOL, "false",
+                        "place-cards will choose places, so that the file must have none"}),
     .run = apply_folding,
 };

@@ -1,5 +1,5 @@
-/* FIFOs of a placed design: each is on the die of the process that writes it, and what it is built
- * of is chosen among what that die has left.
+/* FIFOs of a placed design: each is on the die of the process that writes it, that of a link at the
+ * end of it, and what it is built of is chosen among what that die has left.
  * Tests: lit/emit/dies.test, test/e2e/dies_check.py */
 #include <string.h>
 
@@ -20,6 +20,12 @@ struct FifoDies {
     uint32_t *die;          /* per FIFO; MOST_DIES: none */
     FifoUse *scratch;       /* as many */
 };
+
+uint32_t fifo_owner(const HlsStream *stream)
+{
+    bool is_link = stream->op && op_attr(stream->op, SYS_ATTR_LINK);
+    return is_link ? stream->reader : stream->writer;
+}
 
 Cost fifo_process_cost(const Op *func)
 {
@@ -83,8 +89,9 @@ FifoDies *fifo_dies_create(const Op *module, const HlsDesign *design)
         if (die < MOST_DIES) cost_add(&dies->others[die], &own);
     }
     for (size_t i = 0; i < count; i++) {
-        uint32_t writer = design->streams.data[design->port_count + i].writer;
-        dies->die[i] = die_of(dies, design->processes.data[writer].func);
+        uint32_t owner = fifo_owner(&design->streams.data[design->port_count + i]);
+        bool is_used = owner != HLS_NOBODY;
+        dies->die[i] = is_used ? die_of(dies, design->processes.data[owner].func) : MOST_DIES;
     }
     return dies;
 }

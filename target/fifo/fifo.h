@@ -100,7 +100,9 @@ SizingOutcome fifo_size_for_pauses(HlsDesign *design, FifoSlack slack, int64_t e
 
 /* "srl", "lutram", "bram" or "uram", as the attribute impl of emithls.stream has it. */
 Str fifo_kind_name(FifoKind kind);
-/* The reverse; false: no kind is called so. */
+/* What a FIFO is built of where nothing is scarce. */
+FifoKind fifo_first_kind(int64_t width, int64_t depth);
+/* The reverse of the name; false: no kind is called so. */
 bool fifo_kind(Str name, FifoKind *out);
 
 /* What a design holds activations in. Tests: lit/emit/report-activations.mir */

@@ -5,7 +5,7 @@
  * budget as emithls.shortage, and what the design takes beyond it as emithls.excess.
  * Requires: emithls functions, depths of any kind.
  * Changes: depths and impl of streams; the reports of processes, which get the costs of the FIFOs
- * that they write. With `keep` only emithls.timing changes, after a check that the given depths do
+ * that they write, or of a link read. With `keep` only emithls.timing changes, after a check that the given depths do
  * not deadlock.
  * Preserves: depths of `fixed` streams, and kinds that are there.
  * Tests: lit/target/fifo/fit-fifos.mir */
@@ -296,7 +296,7 @@ static bool check_depths(const FifoFitting *f, SteadyState *steady)
     return ok;
 }
 
-/* A process reports the FIFOs that it writes. */
+/* A process reports the FIFOs on its die. */
 static void set_report(const FifoFitting *f, uint32_t process)
 {
     const HlsDesign *design = f->design;
@@ -304,7 +304,7 @@ static void set_report(const FifoFitting *f, uint32_t process)
     const Attr *report = func ? op_attr(func, DFG_ATTR_REPORT) : NULL;
     Cost cost = fifo_process_cost(func);
     for (size_t i = 0; i < f->fifo_count; i++)
-        if (design->streams.data[design->port_count + i].writer == process)
+        if (fifo_owner(&design->streams.data[design->port_count + i]) == process)
             fifo_costs(&f->fifos[i], 1, &cost);
     if (!report) return;
     for (int k = COST_BRAM18; k <= COST_FF; k++)

@@ -216,6 +216,8 @@ void fifo_dies_free(FifoDies *dies);
 void fifo_dies_choose_kinds(const FifoDies *dies, FifoUse *fifos, size_t count);
 /* The sum of what dies lack in shares of their limits; *beyond becomes at least what they lack. */
 double fifo_dies_beyond(const FifoDies *dies, const FifoUse *fifos, size_t count, Cost *beyond);
+/* The process on whose die the FIFO of a stream is, and which reports it. */
+uint32_t fifo_owner(const HlsStream *stream);
 /* The cost of a process by its report; nothing for the world at a port, which is NULL. */
 Cost fifo_process_cost(const Op *func);
 

@@ -81,10 +81,10 @@ static bool exceeds(const Cost *sum, const Cost *limits, CostKind kind)
     return limits->items[kind] >= 0 && sum->items[kind] > limits->items[kind];
 }
 
-static FifoKind first_kind(const FifoUse *fifo)
+FifoKind fifo_first_kind(int64_t width, int64_t depth)
 {
-    if (fifo->depth <= FIFO_MOST_SRL) return FIFO_SRL;
-    return memory_is_small(fifo->width, fifo->depth) ? FIFO_LUTRAM : FIFO_BRAM;
+    if (depth <= FIFO_MOST_SRL) return FIFO_SRL;
+    return memory_is_small(width, depth) ? FIFO_LUTRAM : FIFO_BRAM;
 }
 
 /* The design's costs with a FIFO of another kind. */
@@ -127,7 +127,7 @@ void fifo_choose_kinds(FifoUse *fifos, size_t count, const Cost *others, const C
 {
     Cost sum = *others;
     for (size_t i = 0; i < count; i++)
-        if (!fifos[i].is_given) fifos[i].kind = first_kind(&fifos[i]);
+        if (!fifos[i].is_given) fifos[i].kind = fifo_first_kind(fifos[i].width, fifos[i].depth);
     fifo_costs(fifos, count, &sum);
     while (improve(fifos, count, limits, &sum))
         ;

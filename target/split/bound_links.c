@@ -10,8 +10,9 @@
  * hardware that is later than predicted (link_slack.c). Links of `either` protocol are udp if there are
  * depths for that, too, else credit; of those that must be udp a remark says that there are none.
  * Requires: depths of all other streams, as fit-fifos chooses them.
- * Changes: depth of streams with sys.link, which lose what they were to be built of; protocol of those
- * that left it open.
+ * Changes: depth of streams with sys.link, and what they are built of; the reports of the processes that
+ * read these, which get what their FIFOs take beyond those of fit-fifos; protocol of those that left it
+ * open.
  * Tests: lit/target/split/connect-cards.mir, test/e2e/system_check.py */
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,43 @@ static bool is_udp(const Bounds *b, size_t i)
     return has_protocol(stream, "udp") || (has_protocol(stream, "either") && !b->holds[i]);
 }
 
+/* What the FIFO of a link takes, on the card of what reads it; nothing if it is not chosen. */
+static Cost fifo_cost(const HlsStream *stream)
+{
+    Cost cost = {.items = {0}};
+    FifoKind kind;
+    const Attr *impl = op_attr(stream->op, EMITHLS_ATTR_IMPL);
+    if (impl && fifo_kind(impl->u.string, &kind))
+        memory_fifo_cost(kind, design_word_bits(stream),
+                         attr_int_value(op_attr(stream->op, DFG_ATTR_DEPTH)), STRUCTURE_HLS, &cost);
+    return cost;
+}
+
+/* Where fit-fifos has chosen what the FIFO is built of. Frames that the host copies take nothing. */
+static void set_depth(const Bounds *b, const HlsStream *stream, int64_t depth)
+{
+    Op *op = (Op *)(uintptr_t)stream->op; /* of the module that the pass changes */
+    const bool is_read = stream->reader != HLS_NOBODY;
+    Op *reader = is_read ? (Op *)(uintptr_t)b->design->processes.data[stream->reader].func
+                         : NULL; /* likewise */
+    const Attr *report = reader ? op_attr(reader, DFG_ATTR_REPORT) : NULL;
+    const bool is_built = op_attr(op, EMITHLS_ATTR_IMPL) != NULL;
+    const Cost before = fifo_cost(stream);
+    const int64_t width = design_word_bits(stream);
+    op_set_attr(op, DFG_ATTR_DEPTH, attr_i64(op->ctx, depth));
+    if (!is_built) return;
+    op_set_attr(op, EMITHLS_ATTR_IMPL,
+                attr_string(op->ctx, fifo_kind_name(fifo_first_kind(width, depth))));
+    const Cost after = fifo_cost(stream);
+    for (int k = COST_BRAM18; report && k <= COST_FF; k++) {
+        int64_t own = attr_dict_int(report, cost_names[k].key, 0);
+        own = i64_max(0, i64_sum(own, after.items[k] - before.items[k]));
+        report =
+            attr_dict_set(report, ident_get_c(op->ctx, cost_names[k].key), attr_i64(op->ctx, own));
+    }
+    if (report) op_set_attr(reader, DFG_ATTR_REPORT, report);
+}
+
 static void apply(const Bounds *b)
 {
     for (size_t i = 0; i < b->design->streams.len; i++) {
@@ -79,9 +117,7 @@ static void apply(const Bounds *b)
             op_set_attr(op, SYS_ATTR_LINK,
                         attr_dict_set(link_of(stream), ident_get_c(op->ctx, SYS_ATTR_PROTOCOL),
                                       attr_string_c(op->ctx, b->holds[i] ? "credit" : "udp")));
-        if (b->depths[i] <= stream->depth) continue;
-        op_set_attr(op, DFG_ATTR_DEPTH, attr_i64(op->ctx, b->depths[i]));
-        op_set_attr(op, EMITHLS_ATTR_IMPL, NULL);
+        if (b->depths[i] > stream->depth) set_depth(b, stream, b->depths[i]);
     }
 }
 

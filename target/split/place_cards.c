@@ -21,6 +21,7 @@
 #include "sim/design/design.h"
 #include "target/cost/cost.h"
 #include "target/dse/dse.h"
+#include "target/fifo/fifo.h"
 #include "target/split/internal.h"
 
 enum { MAX_PROCESSES = 1024, MAX_NODES = 4096, FEW_STEPS = 200000, MAX_STEPS = 3000000 };
@@ -38,10 +39,7 @@ static int64_t word_bits(const SplitEdge *edge)
 
 static void add_fifo(int64_t bits, int64_t depth, Cost *cost)
 {
-    FifoKind kind = depth <= FIFO_MOST_SRL         ? FIFO_SRL
-                    : memory_is_small(bits, depth) ? FIFO_LUTRAM
-                                                   : FIFO_BRAM;
-    memory_fifo_cost(kind, bits, depth, STRUCTURE_HLS, cost);
+    memory_fifo_cost(fifo_first_kind(bits, depth), bits, depth, STRUCTURE_HLS, cost);
 }
 
 /* A stream's FIFO, which is counted where it is written. */
@@ -137,7 +135,7 @@ static uint64_t dies_for(const SplitPlan *p, uint32_t process)
 }
 
 /* What the adapter at an end of a link takes, whatever its protocol, with the FIFOs that connect-cards
- * adds: at the sender of a packet and of the link, at the receiver the stream's once more. Packets of so
+ * adds: at the sender of a packet, at the receiver of the link and the stream's once more. Packets of so
  * many words are not known yet, so those of a full packet are taken. */
 static void add_adapter(bool is_sender, const SplitEdge *edge, int64_t use[PARTITION_KINDS])
 {
@@ -146,8 +144,8 @@ static void add_adapter(bool is_sender, const SplitEdge *edge, int64_t use[PARTI
     Cost cost = split_adapter_cost(is_sender, true, bits, WORDS_ON_THE_WAY, packet);
     if (is_sender) {
         add_fifo(bits, packet, &cost);
-        add_fifo(bits, WORDS_ON_THE_WAY, &cost);
     } else {
+        add_fifo(bits, WORDS_ON_THE_WAY, &cost);
         add_stream(edge, &cost);
     }
     for (PartitionKind k = 0; k < PARTITION_KINDS; k++) use[k] = cost.items[dse_cost_kind(k)];

@@ -47,7 +47,7 @@ CASES = [
     ("small_cnn", ["--cards=2", "--mode=swmp", "--interface=m_axi", "--weights=load"], False),
     ("small_cnn", ["--cards=2", "--mode=swmp", "--interface=m_axi", "--dsp=40"], False),
     ("small_cnn", ["--system=SYSTEM", "--dsp=40"], False),
-] + [(name, ["--device=u280", *options], False)
+] + [(name, options, False)
      for name in ("two_layers", "small_cnn", "resnet8_a8w8b16")
      for options in (["--cards=1"], ["--cards=2"], ["--cards=3"],
                      ["--cards=2", "--mode=tmp"], ["--cards=3", "--mode=tmp"],
