@@ -47,11 +47,11 @@ static bool is_unsigned(const Type *type)
     return type_is_integer(elem) && elem->u.integer.sign != SIGNLESS;
 }
 
-/* Splats need a shape; the value is widened in its own signedness. */
+/* Splats need a shape; the value is widened in its own signedness, and what it becomes has 32 bits. */
 static bool is_scalable(const Op *op)
 {
     const Type *type = op_result(op, 0)->type;
-    return (!type_is_shaped(type) || type_is_static(type)) &&
+    return (!type_is_shaped(type) || type_is_static(type)) && type_width(type_elem(type)) <= 32 &&
            !is_unsigned(op_operand(op, 0)->type) && !is_unsigned(type);
 }
 
