@@ -82,6 +82,12 @@ static bool check_options(const json_t *list, const char *place, StrBuf *why)
                 taken[i][strcspn(name, "=")] == '\0')
                 return strbuf_fail(why, "'%s[%zu]': the sweep itself says --%s", place, index,
                                    taken[i]);
+        if (strcspn(name, "=") == strlen("system") &&
+            strncmp(name, "system", strlen("system")) == 0)
+            return strbuf_fail(why,
+                               "'%s[%zu]': --system names devices, of which a design of a sweep "
+                               "has one of 'devices'",
+                               place, index);
         if (strcspn(name, "=") == 1 && name[0] == 'o')
             return strbuf_fail(why, "'%s[%zu]': the sweep itself says -o", place, index);
     }
