@@ -197,13 +197,14 @@ static NodeId side_by_side(Graph *g, NodeId high, NodeId low)
 {
     int64_t zero;
     const Node *h = to_rtl_node(g, high), *l = to_rtl_node(g, low);
+    uint32_t width = h->width;
     if (h->kind != NODE_CONCAT || l->kind != NODE_ZEXT) return NO_NODE;
     NodeId zeros = to_rtl_in(g, high, h->count - 1), bits = to_rtl_in(g, low, 0);
     uint32_t room = to_rtl_node(g, zeros)->width;
     if (!to_rtl_is_const(g, zeros, &zero) || zero || to_rtl_node(g, bits)->width > room)
         return NO_NODE;
     NodeId parts[] = {to_rtl_extend(g, bits, room, false),
-                      to_rtl_extract(g, high, room, h->width - room)};
+                      to_rtl_extract(g, high, room, width - room)};
     return to_rtl_concat(g, parts, COUNT_OF(parts));
 }
 

@@ -285,10 +285,12 @@ static bool lower_extreme(OnnxLowering *lw, const Axes *axes, bool *done)
 bool onnx_lower_reduce(OnnxLowering *lw)
 {
     Axes axes;
-    bool done;
-    if (!find_axes(lw, &axes) || !lower_extreme(lw, &axes, &done)) return false;
+    bool done = false;
+    if (!find_axes(lw, &axes)) return false;
+    bool has_terms = axes.terms > 0; /* extremes and means of nothing are no integers */
+    if (has_terms && !lower_extreme(lw, &axes, &done)) return false;
     if (done) return true;
-    const Fixed *x = lower_fixed_bare(lw, 0);
+    const Fixed *x = has_terms ? lower_fixed_bare(lw, 0) : NULL;
     /* The mean of the network's own integers is an integer, whose scale cannot take the divisor. */
     bool is_cut = lw->node->def == ONNX(REDUCE_MEAN) &&
                   !type_is_float(type_elem(op_result(lw->node, 0)->type));
