@@ -526,6 +526,8 @@ double dense_f64(const Attr *attr, int64_t index); /* float elements */
 const Attr *dense_elem(const Attr *attr, int64_t index);
 /* Bytes of storage of one element; 0 for i1, which is packed. */
 uint32_t dense_elem_bytes(const Type *elem);
+/* Copies an element of so many bytes (dense_elem_bytes) between storages; `to` is zero there. */
+void dense_copy_elem(uint8_t *to, int64_t at, const uint8_t *from, int64_t index, uint32_t bytes);
 int64_t dense_array_i64(const Attr *attr, size_t index);
 /* Whether it is an array of integers (attr may be NULL). */
 bool attr_is_int_array(const Attr *attr);

@@ -26,6 +26,14 @@ uint32_t dense_elem_bytes(const Type *elem)
     return is_i1(elem) ? 0 : scalar_bytes(elem);
 }
 
+void dense_copy_elem(uint8_t *to, int64_t at, const uint8_t *from, int64_t index, uint32_t bytes)
+{
+    if (bytes > 0)
+        memcpy(to + at * bytes, from + index * bytes, bytes);
+    else if (from[index / 8] >> index % 8 & 1)
+        to[at / 8] = (uint8_t)(to[at / 8] | 1u << at % 8);
+}
+
 static void store_word(uint8_t *out, uint64_t word, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++) out[i] = (uint8_t)(word >> (8 * i));

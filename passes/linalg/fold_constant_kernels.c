@@ -4,8 +4,6 @@
  *   generic(constants), element-wise  ->  constant
  *   pad(constant) by numbers          ->  constant
  * Tests: lit/passes/linalg/simplify-kernels-constants.mir */
-#include <string.h>
-
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
@@ -52,15 +50,6 @@ static const Attr *constant_numbers(const Value *value)
     return is_dense || is_scalar ? attr : NULL;
 }
 
-static void copy_element(uint8_t *to, int64_t at, const uint8_t *from, int64_t index,
-                         uint32_t bytes)
-{
-    if (bytes)
-        memcpy(to + at * bytes, from + index * bytes, bytes);
-    else if (from[index / 8] >> (index % 8) & 1)
-        to[at / 8] |= (uint8_t)(1u << (at % 8));
-}
-
 /* Place of the operand's element for an index of the result; -1: it is not known. */
 static int64_t element_at(const AffineMap *map, const Type *operand, const int64_t *index)
 {
@@ -87,7 +76,7 @@ static const Attr *gathered(const KernelFold *f, const Attr *dense, const Affine
     const AffineMap *at = map_compose(map, f->to_loops);
     for (int64_t i = 0; counted && i < count && from >= 0; i++) {
         from = element_at(at, dense->type, index);
-        if (from >= 0) copy_element(data, i, dense->u.dense.data, from, bytes);
+        if (from >= 0) dense_copy_elem(data, i, dense->u.dense.data, from, bytes);
         for (uint32_t d = type->u.shaped.rank; d-- > 0;) {
             if (++index[d] < type->u.shaped.dims[d]) break;
             index[d] = 0;
@@ -198,7 +187,7 @@ static const Attr *padded(const Attr *dense, const Attr *fill, const Type *type,
             from = at >= 0 && at < own[d] ? from * own[d] + at : -1;
         }
         const Attr *source = from < 0 ? border : dense;
-        copy_element(data, i, source->u.dense.data, source->u.dense.is_splat ? 0 : from, bytes);
+        dense_copy_elem(data, i, source->u.dense.data, source->u.dense.is_splat ? 0 : from, bytes);
         for (uint32_t d = rank; d-- > 0;) {
             if (++index[d] < dims[d]) break;
             index[d] = 0;

@@ -2,8 +2,6 @@
  * scalars of its body, and inits whose elements are not read become empty tensors. A transpose of a
  * constant becomes a constant.
  * Tests: lit/passes/linalg/linalg-fuse-elementwise-constants.mir */
-#include <string.h>
-
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
@@ -185,15 +183,6 @@ static void input_strides(const Op *op, int64_t *strides)
     }
 }
 
-static void copy_element(uint8_t *to, int64_t at, const uint8_t *from, int64_t index,
-                         uint32_t bytes)
-{
-    if (bytes > 0)
-        memcpy(to + at * bytes, from + index * bytes, bytes);
-    else if (from[index / 8] >> index % 8 & 1)
-        to[at / 8] = (uint8_t)(to[at / 8] | 1u << at % 8);
-}
-
 static const Attr *permuted(const Attr *dense, const Type *type, const int64_t *strides)
 {
     uint32_t rank = type->u.shaped.rank, bytes = dense_elem_bytes(type_elem(type));
@@ -202,7 +191,7 @@ static const Attr *permuted(const Attr *dense, const Type *type, const int64_t *
     uint8_t *data = xcalloc(size, 1);
     int64_t *index = xcalloc(rank, sizeof *index);
     for (int64_t at = 0; at < count; at++) {
-        copy_element(data, at, dense->u.dense.data, from, bytes);
+        dense_copy_elem(data, at, dense->u.dense.data, from, bytes);
         for (uint32_t d = rank; d-- > 0;) {
             from += strides[d];
             if (++index[d] < type->u.shaped.dims[d]) break;

@@ -1,7 +1,6 @@
 /* The rewriting step of normalize-layout: types, maps, padding, initial constants and signatures.
  * Tests: lit/passes/linalg/normalize-layout.mir */
 #include <assert.h>
-#include <string.h>
 
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
@@ -74,10 +73,7 @@ static const Attr *permuted_elements(const Attr *value, const Layout *layout, Ar
             from += rest % type->u.shaped.dims[i] * strides[layout->perm[i]];
             rest /= type->u.shaped.dims[i];
         }
-        if (bytes)
-            memcpy(data + (size_t)n * bytes, value->u.dense.data + (size_t)from * bytes, bytes);
-        else if (value->u.dense.data[from / 8] >> (from % 8) & 1)
-            data[n / 8] = (uint8_t)(data[n / 8] | 1u << (n % 8));
+        dense_copy_elem(data, n, value->u.dense.data, from, bytes);
     }
     return attr_dense_raw(type, data, value->u.dense.size, false);
 }
