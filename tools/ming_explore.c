@@ -168,13 +168,21 @@ static bool write_file(const Exploration *e, const char *path,
     return ok;
 }
 
+/* Of the files, those that are standard output, which is all of the output then. */
+static int count_standard(const ExploreFlags *flags)
+{
+    const char *const paths[] = {flags->json, flags->csv, flags->svg};
+    int count = 0;
+    for (size_t i = 0; i < COUNT_OF(paths); i++) count += paths[i] && strcmp(paths[i], "-") == 0;
+    return count;
+}
+
 static bool write_results(const Exploration *e)
 {
     StrBuf text = {0};
     progress_stop(e->tool->progress);
     print_table(e, &text);
-    if (!e->flags->json || strcmp(e->flags->json, "-") != 0) /* which is all of the output then */
-        fwrite(text.data, 1, text.len, stdout);
+    if (count_standard(e->flags) == 0) fwrite(text.data, 1, text.len, stdout);
     strbuf_free(&text);
     return write_file(e, e->flags->json, print_json) && write_file(e, e->flags->csv, print_csv) &&
            write_file(e, e->flags->svg, print_svg);
@@ -270,6 +278,9 @@ static bool explore_file(const Tool *tool, const ExploreFlags *flags, const char
     if (!tool_check_device(tool, &flags->device)) return false;
     if (flags->points < 2 || flags->points > MAX_POINTS)
         return tool_error(tool, "error: --points takes a number from 2 to %d", MAX_POINTS);
+    if (count_standard(flags) > 1)
+        return tool_error(tool,
+                          "error: only one of --json, --csv and --svg can be standard output");
     bool ok = file_read(&bytes, path, &reason) ||
               tool_error(tool, "error: cannot open '%s': %s", path, reason);
     ok = ok && explore_bytes(&e, strbuf_str(&bytes));
@@ -290,8 +301,10 @@ int command_explore(int argc, char **argv)
                "Take the dies of a device as one pool of resources, and place nothing", NULL},
               {"json", FLAG_TEXT, &explore.json, "file",
                "Write the points as JSON; - is standard output, in place of the table", NULL},
-              {"csv", FLAG_TEXT, &explore.csv, "file", "Write the points as CSV", NULL},
-              {"svg", FLAG_TEXT, &explore.svg, "file", "Draw the points as a chart", NULL});
+              {"csv", FLAG_TEXT, &explore.csv, "file",
+               "Write the points as CSV, or - as with --json", NULL},
+              {"svg", FLAG_TEXT, &explore.svg, "file",
+               "Draw the points as a chart, or - as with --json", NULL});
     flags_add_model(&flags, &explore.model);
     flags_add_quantize(&flags, &explore.quantize);
     Progress progress = {0};
