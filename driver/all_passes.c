@@ -39,6 +39,7 @@ const PassTable *driver_all_passes(void)
         &pass_convert_linalg_to_dfg,
         &pass_convert_linalg_to_sa,
         &pass_convert_onnx_to_linalg,
+        &pass_convert_to_signless,
         &pass_copy_frames,
         &pass_cross_dies,
         &pass_cse,

@@ -312,6 +312,7 @@ static const Step steps[] = {
     {STAGE_TO_LINALG, on_functions, &pass_tosa_to_linalg, wants_tosa},
     {STAGE_TO_LINALG, NULL, &pass_tosa_to_arith, wants_tosa_scales},
     {STAGE_TO_LINALG, NULL, &pass_tosa_to_tensor, wants_tosa},
+    {STAGE_TO_LINALG, NULL, &pass_convert_to_signless, NULL},
     {STAGE_TO_LINALG, NULL, &pass_canonicalize, wants_tosa},
     {STAGE_GENERALIZE, on_functions, &pass_name_layers, NULL},
     {STAGE_GENERALIZE, on_functions, &pass_linalg_generalize_named_ops, NULL},

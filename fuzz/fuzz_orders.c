@@ -30,7 +30,8 @@ static const struct {
      "onnx-quantize onnx-set-head",
      "convert-onnx-to-linalg"},
     {"analyze-kernels batch-images canonicalize convert-elementwise-to-linalg cse encode-levels "
-     "inline linalg-fold-unit-extent-dims linalg-fuse-elementwise-ops linalg-generalize-named-ops "
+     "convert-to-signless inline linalg-fold-unit-extent-dims linalg-fuse-elementwise-ops "
+     "linalg-generalize-named-ops "
      "name-layers name-tensors narrow-integers normalize-layout simplify-kernels split-batch "
      "split-results stream-initials tosa-to-arith tosa-to-linalg tosa-to-linalg-named",
      "convert-linalg-to-dfg"},

@@ -428,20 +428,10 @@ static const Value *other_argument(const Block *block)
     return NULL;
 }
 
-/* Whether all nodes folded away and arguments are of unsigned integers, which linalg has not. */
-static bool returns_unsigned(const Block *block)
-{
-    bool found = false;
-    if (other_argument(block)) return false;
-    for (uint32_t i = 0; i < block->arg_count; i++)
-        found |= lower_is_unsigned_elem(block->args[i]->type);
-    return found && block->first && block->first->def == FUNC(RETURN);
-}
-
 static bool convert_onnx_to_linalg(Pass *pass, Op *func)
 {
     Block *entry = func_entry(func);
-    if (!entry || (!has_nodes(entry) && !returns_unsigned(entry))) return true;
+    if (!entry || !has_nodes(entry)) return true;
     if (entry->next || !entry->last || entry->last->def != FUNC(RETURN))
         return op_error(func, "must be straight-line code to be lowered");
     const Value *other = other_argument(entry);

@@ -13,6 +13,7 @@
 extern const PassDef pass_analyze_kernels;
 extern const PassDef pass_batch_images;
 extern const PassDef pass_convert_elementwise_to_linalg;
+extern const PassDef pass_convert_to_signless;
 extern const PassDef pass_encode_levels;
 extern const PassDef pass_linalg_fold_unit_extent_dims;
 extern const PassDef pass_linalg_fuse_elementwise_ops;

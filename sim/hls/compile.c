@@ -137,7 +137,7 @@ static HlsOpcode fast_code(const Op *op)
 static bool compile_vm_call(HlsCompiler *c, const Op *op)
 {
     HlsVmCall call = {.in = {0}};
-    if (!vm_instr_fn(op->def)) return op_error(op, "cannot be simulated");
+    if (!vm_has_instr(op)) return op_error(op, "cannot be simulated");
     call.in = vm_instr_for(op);
     for (uint32_t i = 0; i < op->operand_count; i++)
         call.in_regs[i] = hls_sim_compiler_place(c, op_operand(op, i));

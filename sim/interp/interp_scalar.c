@@ -30,6 +30,8 @@ static void release_constant(void *state)
 static bool prepare_elementwise(Interp *interp, InterpStep *step)
 {
     (void)interp;
+    if (!vm_has_instr(step->op))
+        return interp_step_unsupported(step->op, "it casts more than signs of integers");
     step->state = vm_payload_of_op(step->op);
     return true;
 }

@@ -173,7 +173,7 @@ static bool compile_extract(PayloadCompiler *c, const Op *op)
 
 static bool compile_scalar_op(PayloadCompiler *c, const Op *op)
 {
-    if (!vm_instr_fn(op->def)) return unsupported(op);
+    if (!vm_has_instr(op)) return unsupported(op);
     bool is_uniform = true;
     Instr in = vm_instr_for(op);
     assert(op->operand_count <= COUNT_OF(in.in) && op->result_count <= COUNT_OF(in.out));

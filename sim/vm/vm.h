@@ -48,6 +48,8 @@ struct Instr {
 
 /* The function that computes an op on elements; NULL: there is none. */
 InstrFn *vm_instr_fn(const OpDef *def);
+/* Whether there is one for this op: of unrealized casts only for those between the signs of integers. */
+bool vm_has_instr(const Op *op);
 /* The instruction for an op, all fields but the cells, which the caller sets. */
 Instr vm_instr_for(const Op *op);
 

@@ -2,6 +2,7 @@
  * predicates.
  * Tests: test/unit/sim/interp/interp_test.c */
 #include "dialects/arith/arith.h"
+#include "dialects/builtin/builtin.h"
 #include "dialects/tosa/tosa.h"
 #include "ir/attr/attr.h"
 #include "sim/vm/vm.h"
@@ -12,6 +13,17 @@ InstrFn *vm_instr_fn(const OpDef *def)
     fn = fn ? fn : vm_float_instr(def);
     fn = fn ? fn : vm_math_instr(def);
     return fn ? fn : vm_tosa_instr(def);
+}
+
+bool vm_has_instr(const Op *op)
+{
+    if (!vm_instr_fn(op->def)) return false;
+    if (op->def != BUILTIN(UNREALIZED_CONVERSION_CAST)) return true;
+    if (op->operand_count != 1 || op->result_count != 1) return false;
+    const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
+    const Type *elem = type_elem(to);
+    return type_is_shaped(from) == type_is_shaped(to) && type_is_integer(type_elem(from)) &&
+           type_is_integer(elem) && type_width(type_elem(from)) == type_width(elem);
 }
 
 static int64_t param_of(const Op *op)

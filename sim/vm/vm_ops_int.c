@@ -3,6 +3,7 @@
  * width or more. Overflow flags are ignored: a result that wraps is taken as it is.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include "dialects/arith/arith.h"
+#include "dialects/builtin/builtin.h"
 #include "ir/asm/print/print.h"
 #include "ir/attr/attr.h"
 #include "sim/vm/vm.h"
@@ -253,5 +254,6 @@ InstrFn *vm_integer_instr(const OpDef *def)
         [ARITH_CMPI] = cmpi,
         [ARITH_SELECT] = select_cells,
     };
+    if (def == BUILTIN(UNREALIZED_CONVERSION_CAST)) return bitcast;
     return def->dialect == &arith_dialect ? table[def - arith_ops] : NULL;
 }
