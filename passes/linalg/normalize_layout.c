@@ -527,13 +527,23 @@ static bool keeps_order(const Chooser *c, const Op *reshape)
            memcmp(got.perm, want.perm, got.rank * sizeof *got.perm) == 0;
 }
 
+/* Whether elements come in an order of their own. Those of a constant are permuted, if they are at hand. */
+static bool has_order(const Value *value)
+{
+    const Op *def = value_def(value);
+    bool is_constant = def && op_has_trait(def, TRAIT_CONSTANT_LIKE);
+    const Attr *elements =
+        is_constant && type_is_tensor(value->type) ? op_attr(def, "value") : NULL;
+    return is_streamed(value) || (elements && elements->kind != ATTR_DENSE);
+}
+
 /* The layout that an operand must have; false: any will do. */
 static bool required_layout(const Chooser *c, const Op *op, uint32_t operand, Layout *out)
 {
     const Value *value = op_operand(op, operand);
     bool is_initial = is_kernel(op) && operand + 1 == op->operand_count;
-    if (is_streamed(value) && is_initial) *out = layout_of(c, op_result(op, 0));
-    if (!is_streamed(value) || is_kernel(op)) return is_streamed(value) && is_initial;
+    if (has_order(value) && is_initial) *out = layout_of(c, op_result(op, 0));
+    if (!has_order(value) || is_kernel(op)) return has_order(value) && is_initial;
     if (op->def == FUNC(RETURN) && !c->is_called) return false;
     *out = identity(value->type->u.shaped.rank);
     if (exceeds_layouts(op)) return true;
