@@ -376,6 +376,9 @@ void int_range_of_generic(IntRanges *ranges, const Op *generic)
             int_range_set(ranges, acc, range);
             int_range_set(ranges, yielded, range);
         }
-        int_range_set(ranges, op_result(generic, r), int_range_of_value(ranges, yielded));
+        range = int_range_of_value(ranges, yielded);
+        if (!linalg_reaches_all(generic, inputs + r)) /* the others stay as they were */
+            range = hull(range, int_range_of_value(ranges, op_operand(generic, inputs + r)));
+        int_range_set(ranges, op_result(generic, r), range);
     }
 }

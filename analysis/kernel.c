@@ -168,14 +168,16 @@ static bool has_tensor_input(const Op *op)
     return false;
 }
 
-/* A generic fills if it yields a scalar input or a value from outside. One that has a tensor is a
- * kernel whatever it yields: the stream of that tensor has to be read. */
+/* A generic fills if it yields a scalar input or a value from outside, for every element. One that has a
+ * tensor is a kernel whatever it yields: the stream of that tensor has to be read. */
 Value *kernel_fill_value(const Op *op)
 {
     if (op->def == LINALG(FILL))
         return op_operand(op, 0)->type == type_elem(op_operand(op, 1)->type) ? op_operand(op, 0)
                                                                              : NULL;
-    if (op->def != LINALG(GENERIC) || op->result_count != 1 || has_tensor_input(op)) return NULL;
+    if (op->def != LINALG(GENERIC) || op->result_count != 1 || has_tensor_input(op) ||
+        !linalg_reaches_all(op, op->operand_count - 1))
+        return NULL;
     Block *body = linalg_body(op);
     Value *yielded = op_operand(body->last, 0);
     if (!yielded->is_arg || value_block(yielded) != body) {

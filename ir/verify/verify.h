@@ -15,6 +15,10 @@
  * tree; the other isolated trees are still checked, and their failures reported. */
 bool verify_op(Op *op) MUST_CHECK;
 
+/* Checks the ops that refer to a symbol. False: diagnosed. It looks through the symbol's table, so it is for
+ * a symbol that a pass has given another type. */
+bool verify_symbol_uses(Op *symbol) MUST_CHECK;
+
 /* Checks an array of dictionaries, one per argument of the op, by the hooks of the dialects that
  * their attributes belong to. */
 bool verify_arg_dicts(Op *op, const Attr *dicts) MUST_CHECK;

@@ -240,3 +240,30 @@ bool verify_region_traits(Op *op)
     if (ends_implicitly && !verify_implicit_terminators(op)) return false;
     return !op_has_trait(op, TRAIT_SYMBOL_TABLE) || verify_symbol_table(op);
 }
+
+typedef struct SymbolUses {
+    const Ident *name;
+    SymbolTables *tables;
+    bool ok;
+} SymbolUses;
+
+static void verify_user(void *data, Op *user, const Attr *ref)
+{
+    SymbolUses *found = data;
+    bool is_meant = ref->u.symbol.names[0] == found->name;
+    if (!is_meant || !user->def || !user->def->verify_symbols) return;
+    found->ok = user->def->verify_symbols(user, found->tables) && found->ok;
+}
+
+bool verify_symbol_uses(Op *symbol)
+{
+    Op *table = op_parent(symbol);
+    SymbolUses found = {.name = symbol_name(symbol), .ok = true};
+    if (!found.name || !table) return true;
+    found.tables = symtabs_create();
+    (void)symbol_each_use(symbol, verify_user, &found);
+    FOR_EACH_INNER(op, table)
+        if (op != symbol) (void)symbol_each_use(op, verify_user, &found);
+    symtabs_free(found.tables);
+    return found.ok;
+}

@@ -236,12 +236,13 @@ static bool starts_plainly(const Value *init)
 static uint32_t result_width(Narrowing *n, uint32_t r)
 {
     const Value *result = op_result(n->old, r);
-    const Value *init = op_operand(n->old, linalg_input_count(n->old) + r);
+    const uint32_t operand = linalg_input_count(n->old) + r;
+    const Value *init = op_operand(n->old, operand);
     uint32_t width = int_range_is_known_for(result->type) ? width_of(result) : 0;
     if (width == 0 || !is_between_kernels(result) || !starts_plainly(init)) return width;
     uint32_t needed = needed_width(n, result), start = needed_width(n, init);
-    bool reads = linalg_reads_operand(n->old, linalg_input_count(n->old) + r);
-    return reads && start > needed ? start : needed;
+    bool stays = linalg_reads_operand(n->old, operand) || !linalg_reaches_all(n->old, operand);
+    return stays && start > needed ? start : needed;
 }
 
 static Value *narrow_init(Narrowing *n, Value *init, uint32_t width)

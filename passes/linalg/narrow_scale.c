@@ -76,11 +76,18 @@ static int64_t level_at(const Scale *s, int64_t x)
     return (s->m * x + s->r) >> s->s;
 }
 
+/* hi - lo. False: beyond 64 bits. */
+static bool span_of(IntRange range, int64_t *out)
+{
+    return range.lo > INT64_MIN && i64_add(range.hi, -range.lo, out);
+}
+
 /* Whether nothing overflows, so that the ranges of product and sum are those of exact
  * arithmetic. */
 static bool is_exact(const Scale *s)
 {
     IntRange whole = int_range_of_type(op_result(s->product, 0)->type);
+    if (s->m > whole.hi || s->r < whole.lo || s->r > whole.hi) return false;
     for (int end = 0; end < 2; end++) {
         int64_t product, sum;
         if (!i64_mul(s->m, end ? s->domain.hi : s->domain.lo, &product) ||
@@ -127,8 +134,9 @@ static int64_t first_at(const Scale *s, int64_t level)
 
 static bool fit_scale(IntRanges *ranges, const Scale *s, FixedPoint *out)
 {
-    int64_t steps = s->levels.hi - s->levels.lo;
-    if (steps > MAX_THRESHOLDS) return false;
+    int64_t steps;
+    Scale fitted = *s;
+    if (!span_of(s->levels, &steps) || steps > MAX_THRESHOLDS) return false;
     Threshold *thresholds = ARENA_ARRAY(ranges->arena, Threshold, (size_t)steps + 1);
     for (int64_t i = 0; i < steps; i++) {
         int64_t level = s->levels.lo + 1 + i;
@@ -142,7 +150,11 @@ static bool fit_scale(IntRanges *ranges, const Scale *s, FixedPoint *out)
                              .high_level = s->levels.hi,
                              .low_is_clamped = s->low_is_clamped,
                              .high_is_clamped = s->high_is_clamped};
-    return fixed_point_fit(&function, out) && out->multiplier > 0 && out->shift < s->s;
+    if (!fixed_point_fit(&function, out)) return false;
+    fitted.m = out->multiplier;
+    fitted.r = out->addend;
+    return fitted.m > 0 && out->shift < s->s &&
+           is_exact(&fitted); /* clamped levels may lie far off */
 }
 
 static void set_constant(Op *op, uint32_t operand, int64_t number)
@@ -183,9 +195,10 @@ bool narrow_scales(IntRanges *ranges, const Op *generic)
     FOR_EACH_OP(op, linalg_body(generic)) {
         Scale scale;
         FixedPoint form;
+        int64_t span;
         if (!match_scale(op, &scale)) continue;
         scale.domain = int_range_of_value(ranges, scale.x);
-        if (!is_exact(&scale)) continue;
+        if (!is_exact(&scale) || !span_of(scale.domain, &span)) continue;
         follow_clamps(&scale);
         bool fits = fit_scale(ranges, &scale, &form);
         clamp_before(&scale, fits ? form.multiplier : scale.m);

@@ -5,7 +5,7 @@
  * Payloads do not change, only maps and types, and the loops of kernels that read a collapse_shape
  * which would need another order. A tensor that still does not fit is copied into its row-major
  * order. The function's arguments and results record the change as dfg.layout, a map from the
- * model's index to the stream's.
+ * model's index to the stream's; those of a function that is called stay as they are.
  * Requires: named ops generalized, straight-line functions of linalg on static tensors.
  * Changes: types, indexing maps, padding, initial constants, signatures.
  * Tests: lit/passes/linalg/normalize-layout.mir */
@@ -27,6 +27,7 @@ typedef struct Chooser {
     PtrMap wanted;  /* Value* -> Layout*: what a reader would like */
     PtrMap layouts; /* Value* -> Layout*: what it gets */
     bool keeps_moves;
+    bool is_called; /* so that arguments and results stay as callers have them */
 } Chooser;
 
 bool layout_is_identity(const Layout *layout)
@@ -323,10 +324,15 @@ static void want_of_reshape(Chooser *c, const Op *op)
     }
 }
 
-/* Of widths that are numbers; those that are values are in the order of the model. */
+/* Of widths that are numbers, around by what does not depend on the index; widths that are values, and
+ * indices, are in the order of the model. */
 static bool is_pad(const Op *op)
 {
-    return op->def == TENSOR(PAD) && op->operand_count == 1;
+    if (op->def != TENSOR(PAD) || op->operand_count != 1) return false;
+    const Block *body = region_entry(op_region(op, 0));
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        if (value_has_uses(body->args[i])) return false;
+    return true;
 }
 
 static void want_of_move(Chooser *c, const Op *op)
@@ -486,7 +492,7 @@ static void choose_reshape(Chooser *c, const Op *op)
 
 static void choose_layouts(Chooser *c, Block *body)
 {
-    for (uint32_t i = 0; i < body->arg_count; i++) {
+    for (uint32_t i = 0; i < body->arg_count && !c->is_called; i++) {
         const Layout *wish = ptrmap_get(&c->wanted, body->args[i]);
         if (wish) remember(c, &c->layouts, body->args[i], wish);
     }
@@ -521,14 +527,24 @@ static bool keeps_order(const Chooser *c, const Op *reshape)
            memcmp(got.perm, want.perm, got.rank * sizeof *got.perm) == 0;
 }
 
+/* Whether elements come in an order of their own. Those of a constant are permuted, if they are at hand. */
+static bool has_order(const Value *value)
+{
+    const Op *def = value_def(value);
+    bool is_constant = def && op_has_trait(def, TRAIT_CONSTANT_LIKE);
+    const Attr *elements =
+        is_constant && type_is_tensor(value->type) ? op_attr(def, "value") : NULL;
+    return is_streamed(value) || (elements && elements->kind != ATTR_DENSE);
+}
+
 /* The layout that an operand must have; false: any will do. */
 static bool required_layout(const Chooser *c, const Op *op, uint32_t operand, Layout *out)
 {
     const Value *value = op_operand(op, operand);
     bool is_initial = is_kernel(op) && operand + 1 == op->operand_count;
-    if (is_streamed(value) && is_initial) *out = layout_of(c, op_result(op, 0));
-    if (!is_streamed(value) || is_kernel(op)) return is_streamed(value) && is_initial;
-    if (op->def == FUNC(RETURN)) return false;
+    if (has_order(value) && is_initial) *out = layout_of(c, op_result(op, 0));
+    if (!has_order(value) || is_kernel(op)) return has_order(value) && is_initial;
+    if (op->def == FUNC(RETURN) && !c->is_called) return false;
     *out = identity(value->type->u.shaped.rank);
     if (exceeds_layouts(op)) return true;
     if (reshape_is(op) && keeps_order(c, op)) return false;
@@ -574,7 +590,17 @@ static void copy_misfits(Chooser *c, Block *body)
         }
 }
 
-/* Gives each kernel initial tensors of its own, since their order follows the kernel's. */
+static void empty_operand(Op *op, uint32_t operand)
+{
+    const Type *type = op_operand(op, operand)->type;
+    Builder b = builder_before(op);
+    if (type_is_tensor(type) && type_is_static(type))
+        op_set_operand(op, operand,
+                       op_result(build(&b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0));
+}
+
+/* Gives each kernel initial tensors of its own, since their order follows the kernel's. What is filled
+ * may come in another one; its elements do not count. */
 static void unshare_initial(Op *user, uint32_t operand)
 {
     Op *def = value_def(op_operand(user, operand));
@@ -585,7 +611,12 @@ static void unshare_initial(Op *user, uint32_t operand)
         op_set_operand(user, operand, op_result(copy, 0));
         def = copy;
     }
-    if (kernel_fill_value(def)) unshare_initial(def, def->operand_count - 1);
+    if (!kernel_fill_value(def)) return;
+    const Value *filled = op_operand(def, def->operand_count - 1);
+    if (is_streamed(filled) || !has_layout(filled))
+        empty_operand(def, def->operand_count - 1);
+    else
+        unshare_initial(def, def->operand_count - 1);
 }
 
 static void choose_all(Chooser *c, Block *body)
@@ -647,7 +678,9 @@ static bool normalize_layout(Pass *pass, Op *func)
 {
     if (!layout_check_recorded(func)) return false;
 
-    Chooser c = {.arena = &pass->scratch, .keeps_moves = pass_bool(pass, "keep-moves")};
+    Chooser c = {.arena = &pass->scratch,
+                 .keeps_moves = pass_bool(pass, "keep-moves"),
+                 .is_called = func_is_called(func)};
     Block *body = func_entry(func);
     if (!body) return true;
     if (op_region(func, 0)->first != op_region(func, 0)->last)

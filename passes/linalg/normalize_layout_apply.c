@@ -84,6 +84,7 @@ static void permute_constant(Op *user, uint32_t operand, const Layout *layout)
 {
     Op *def = value_def(op_operand(user, operand));
     if (layout_is_identity(layout) || !def || !op_has_trait(def, TRAIT_CONSTANT_LIKE)) return;
+    assert(op_attr(def, "value")->kind == ATTR_DENSE); /* others were copied */
     Arena scratch;
     arena_init(&scratch);
     Op *copy = op_clone(def, NULL);

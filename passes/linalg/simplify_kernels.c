@@ -173,7 +173,8 @@ static bool generalize_map(Rewriter *rw, Op *op, void *user)
     (void)block_add_arg(linalg_body(generic), type_elem(values[inputs]->type), op->loc);
     op_set_attr(generic, DFG_ATTR_NAME, op_attr(op, DFG_ATTR_NAME));
     op_set_attr(generic, DFG_ATTR_TENSORS, op_attr(op, DFG_ATTR_TENSORS));
-    rewriter_replace_one(rw, op, op_result(generic, 0));
+    Value *result = op->result_count ? op_result(generic, 0) : NULL; /* none on buffers */
+    rewriter_replace(rw, op, &result, op->result_count);
     free_ptr((void **)&values);
     return true;
 }

@@ -242,7 +242,9 @@ static Value *channel_scales(Decomposition *d)
     const Op *op = d->op;
     const Attr *scales = onnx_constant(op_operand(op, 1));
     double one;
-    if (!scales || onnx_dense_uniform(scales, &one) || is_of_constant(op)) return NULL;
+    if (!scales || onnx_dense_uniform(scales, &one) || is_of_constant(op) ||
+        onnx_int(op, "block_size", 0) != 0)
+        return NULL;
     if (op->def != ONNX(QUANTIZE_LINEAR) && op->def != ONNX(DEQUANTIZE_LINEAR))
         return op_operand(op, 1);
     const Attr *zero = op->operand_count > 2 ? onnx_constant(op_operand(op, 2)) : NULL;

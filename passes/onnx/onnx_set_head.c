@@ -48,9 +48,11 @@ static Value *softmax_operand(const Op *op, bool keeps_order)
     return keeps_order && axis != -1 && axis != rank - 1 ? NULL : op_operand(op, 0);
 }
 
-/* What the network computes in front of the nodes that are left out. */
+/* What the network computes in front of the nodes that are left out. Integers wrap, and their quotients are
+ * equal where they are not. */
 static Value *strip(Value *value, bool keeps_order)
 {
+    if (keeps_order && !type_is_float(type_elem(value->type))) return value;
     for (const Op *op = value_def(value); op && op->def; op = value_def(value)) {
         Value *before = scaled_operand(op, keeps_order);
         if (!before) before = softmax_operand(op, keeps_order);

@@ -127,7 +127,7 @@ static Levels generic_levels(const Encoding *e, const Op *op)
 {
     uint32_t init = linalg_input_count(op);
     if (op->result_count != 1 || linalg_body_has_regions(op) || kernel_fill_value(op) ||
-        !is_wide_tensor(op_result(op, 0)->type))
+        !is_wide_tensor(op_result(op, 0)->type) || !linalg_reaches_all(op, init))
         return LEVELS_NONE;
     if (linalg_reduces(op)) return reduction_levels(e, op);
     if (linalg_reads_operand(op, init)) return LEVELS_NONE;
