@@ -157,6 +157,14 @@ typedef struct MoveSource {
     const AffineExpr *expr; /* of the result's index; NULL: only the table tells */
 } MoveSource;
 
+/* Whether the operand is what a Pad fills constant borders with, which others than constant ones do
+ * not read. It has elements of the first operand's type. */
+static bool is_unread(const Op *node, uint32_t index)
+{
+    return node->def == ONNX(PAD) && index == 2 && onnx_operand(node, 2) &&
+           !str_eq_c(onnx_string(node, "mode", "constant"), "constant");
+}
+
 /* The node run on coordinate `dim` of its first operand's elements; NULL: why says. */
 static Array *run_on_coordinates(OnnxLowering *lw, const Type *input, uint32_t dim)
 {
@@ -168,6 +176,10 @@ static Array *run_on_coordinates(OnnxLowering *lw, const Type *input, uint32_t d
     for (uint32_t i = dim + 1; i < input->u.shaped.rank; i++) inner *= input->u.shaped.dims[i];
     for (int64_t i = 0; i < inputs[0]->count; i++) array_set_i64(inputs[0], i, i / inner % extent);
     for (uint32_t i = 1; i < node->operand_count; i++) {
+        if (is_unread(node, i)) {
+            inputs[i] = array_new(type_with_elem(op_operand(node, i)->type, inputs[0]->elem));
+            continue;
+        }
         const Array *constant = onnx_operand(node, i) ? lower_array(lw, op_operand(node, i)) : NULL;
         inputs[i] = constant ? array_ref((Array *)constant) : NULL;
         known = known && (constant || !onnx_operand(node, i));

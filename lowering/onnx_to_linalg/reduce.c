@@ -282,11 +282,32 @@ static bool lower_extreme(OnnxLowering *lw, const Axes *axes, bool *done)
     return !*done || reduce_extreme(lw, axes, &x, &mirror);
 }
 
+/* The sum, mean, product or extreme of each element alone: a node without axes that says that this
+ * means none, or a scalar. */
+static bool joins_nothing(const Op *op, const Axes *axes)
+{
+    for (uint32_t i = 0; i < axes->shape->u.shaped.rank; i++)
+        if (axes->reduced[i]) return false;
+    return is_sum(op) || is_extreme(op) || op->def == ONNX(REDUCE_PROD);
+}
+
+static bool pass_on(OnnxLowering *lw)
+{
+    const Fixed *x = lower_fixed(lw, 0);
+    Value *plain = x ? NULL : lower_plain(lw, 0);
+    if (x)
+        lower_result(lw, x);
+    else if (plain)
+        lower_plain_result(lw, 0, plain);
+    return x || plain;
+}
+
 bool onnx_lower_reduce(OnnxLowering *lw)
 {
     Axes axes;
     bool done = false;
     if (!find_axes(lw, &axes)) return false;
+    if (joins_nothing(lw->node, &axes)) return pass_on(lw);
     bool has_terms = axes.terms > 0; /* extremes and means of nothing are no integers */
     if (has_terms && !lower_extreme(lw, &axes, &done)) return false;
     if (done) return true;
