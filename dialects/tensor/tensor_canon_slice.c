@@ -91,36 +91,24 @@ void tensor_canonicalize_extract_slice(PatternSet *set)
     pattern_add(set, "extract-of-cast", TENSOR(EXTRACT_SLICE), 1, extract_of_cast);
 }
 
-/* The sizes as a tensor of that rank: the first unit extents too many are left out. */
-static const Type *canonical_type(const SliceParams *slice, uint32_t rank, const Type *like)
-{
-    bool *dropped = xcalloc(slice->sizes.len, sizeof *dropped);
-    size_t excess = slice->sizes.len - rank;
-    for (size_t i = 0; i < slice->sizes.len && excess > 0; i++) {
-        dropped[i] = !slice->sizes.data[i].value && slice->sizes.data[i].constant == 1;
-        excess -= dropped[i];
-    }
-    const Type *type = excess == 0 ? reduced_type(slice, dropped, like) : NULL;
-    free_ptr((void **)&dropped);
-    return type;
-}
-
 static bool insert_constants(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     SliceParams slice;
     Value *source = op_operand(op, 0), *dest = op_operand(op, 1);
     tensor_slice_read(op, &slice);
+    /* Unlike upstream 19, which drops the first units after folding: they may be the source's. */
+    bool *dropped = xcalloc(slice.sizes.len, sizeof *dropped);
+    tensor_dropped_dims(&slice, source->type, dropped);
     bool changed = fold_constants(&slice);
-    const Type *type =
-        changed ? canonical_type(&slice, source->type->u.shaped.rank, dest->type) : NULL;
-    if (type) {
-        Value *cast = tensor_cast(&rw->b, source, type);
+    if (changed) {
+        Value *cast = tensor_cast(&rw->b, source, reduced_type(&slice, dropped, dest->type));
         Op *made = tensor_build_insert_slice(&rw->b, cast, dest, &slice);
         rewriter_replace_one(rw, op, op_result(made, 0));
     }
+    free_ptr((void **)&dropped);
     tensor_slice_free(&slice);
-    return type != NULL;
+    return changed;
 }
 
 /* Replaces sizes by the extents of the source's type; false if the source does not fit them. */

@@ -61,9 +61,11 @@ static int compare_terms(const void *a, const void *b)
     return (x->minor > y->minor) - (x->minor < y->minor);
 }
 
-/* Whether a local is one operation on a dim or symbol and another or a constant. */
+/* Whether a local is one operation on a dim or symbol and another or a constant. A quotient that
+ * simplified may be a leaf. */
 static bool is_simple_local(const AffineExpr *local)
 {
+    if (!local->lhs) return false;
     bool lhs = local->lhs->kind == AFFINE_DIM || local->lhs->kind == AFFINE_SYMBOL;
     return lhs && local->rhs->kind <= AFFINE_CONST;
 }
@@ -106,15 +108,22 @@ static const AffineExpr *rebuild_sorted(const Flattener *f, const int64_t *flat)
 
 static bool flatten(Flattener *f, const AffineExpr *expr, Flat out);
 
-/* Makes the sum the one local, which is added unless known. */
-static void set_local(Flattener *f, Flat flat, const AffineExpr *local, int64_t coefficient,
-                      bool clear)
+/* Adds a multiple of a local, which gets a column unless it has one. Unlike upstream 19, which sets
+ * the coefficient: (x floordiv 4 * 4 + 1) mod 4 has that quotient twice. */
+static bool add_local(Flattener *f, Flat flat, const AffineExpr *local, int64_t coefficient)
 {
     uint32_t index = 0;
     while (index < f->local_count && f->locals[index] != local) index++;
     if (index == f->local_count) f->locals[f->local_count++] = local;
-    if (clear) memset(flat, 0, f->columns * sizeof *flat);
-    flat[local_column(f, index)] = coefficient;
+    int64_t *sum = &flat[local_column(f, index)];
+    return i64_add(*sum, coefficient, sum);
+}
+
+/* Makes the sum the one local. */
+static void set_local(Flattener *f, Flat flat, const AffineExpr *local)
+{
+    memset(flat, 0, f->columns * sizeof *flat);
+    (void)add_local(f, flat, local, 1);
 }
 
 static bool scale(const Flattener *f, Flat flat, int64_t factor)
@@ -158,8 +167,7 @@ static bool flatten_mod(Flattener *f, Flat flat, int64_t modulus)
     const AffineExpr *quotient =
         affine_floordiv(rebuild(f, dividend), affine_const(f->ctx, modulus / common));
     free(dividend);
-    set_local(f, flat, quotient, -modulus, false);
-    return true;
+    return add_local(f, flat, quotient, -modulus);
 }
 
 static bool flatten_div(Flattener *f, Flat flat, int64_t divisor, bool is_ceil)
@@ -168,7 +176,7 @@ static bool flatten_div(Flattener *f, Flat flat, int64_t divisor, bool is_ceil)
     divide(f, flat, common);
     if (common == divisor) return true;
     const AffineExpr *dividend = rebuild(f, flat), *by = affine_const(f->ctx, divisor / common);
-    set_local(f, flat, (is_ceil ? affine_ceildiv : affine_floordiv)(dividend, by), 1, true);
+    set_local(f, flat, (is_ceil ? affine_ceildiv : affine_floordiv)(dividend, by));
     return true;
 }
 
@@ -181,7 +189,7 @@ static void flatten_opaque(Flattener *f, AffineKind kind, Flat flat, const int64
                               : kind == AFFINE_MOD      ? affine_mod(a, b)
                               : kind == AFFINE_FLOORDIV ? affine_floordiv(a, b)
                                                         : affine_ceildiv(a, b);
-    set_local(f, flat, local, 1, true);
+    set_local(f, flat, local);
 }
 
 static bool combine(Flattener *f, const AffineExpr *expr, Flat flat, const int64_t *rhs)

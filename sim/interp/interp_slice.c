@@ -66,21 +66,17 @@ static bool read_slice(Interp *interp, const InterpStep *step, Array *const *inp
     return true;
 }
 
-/* The shape of a slice; its type may have lost unit extents. Static extents come from the type, the
- * others from the sizes in their order. */
-static const Type *reduced_shape(Interp *interp, const Type *type, const int64_t *sizes,
-                                 uint32_t rank)
+/* The shape of a slice; its type may have lost unit extents, of those that the text gives as 1: one
+ * that comes out as 1 is kept. */
+static const Type *reduced_shape(Interp *interp, const Op *op, const int64_t *sizes, uint32_t rank)
 {
-    uint32_t want = type->u.shaped.rank, dropped = rank - want, at = 0;
+    const Type *type = op_result(op, 0)->type;
+    const Attr *given = op_attr(op, "static_sizes");
+    uint32_t want = type->u.shaped.rank, at = 0;
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
-    for (uint32_t d = 0; d < rank; d++) {
-        bool fits = at < want &&
-                    (type->u.shaped.dims[at] == sizes[d] || type->u.shaped.dims[at] == DIM_DYNAMIC);
-        if (dropped > 0 && sizes[d] == 1 && !(fits && type->u.shaped.dims[at] == 1))
-            dropped--;
-        else
+    for (uint32_t d = 0; d < rank; d++)
+        if (at < want && dense_array_i64(given, d) == type->u.shaped.dims[at])
             dims[at++] = sizes[d];
-    }
     return type_with_shape(type, dims, at);
 }
 
@@ -91,7 +87,7 @@ static bool eval_extract_slice(Interp *interp, const InterpStep *step, Array **i
     uint32_t rank = rank_of(inputs[0]);
     if (!read_slice(interp, step, inputs, 1, inputs[0], &slice)) return false;
     const Type *full = type_with_shape(inputs[0]->type, slice.sizes, rank);
-    const Type *type = reduced_shape(interp, op_result(step->op, 0)->type, slice.sizes, rank);
+    const Type *type = reduced_shape(interp, step->op, slice.sizes, rank);
     CopySide to = row_major_side(interp, full);
     results[0] = array_new(full);
     vm_strided_copy(results[0], &to, inputs[0], &slice.side, slice.sizes, rank);

@@ -307,6 +307,7 @@ static void simplified_sums_collect_terms(void **state)
         {"d0 2 * 4 mod", "d0 * 2 - (d0 floordiv 2) * 4"},
         {"d0 4 floordiv 4 * d1 + d0 4 mod +", "d0 + d1"},
         {"s0 s1 * d0 + s0 s1 * -", "d0"},
+        {"d0 4 floordiv 2 * d1 + d0 4 floordiv 2 * + d1 - 1 + 4 mod", "1"},
     };
     for (size_t i = 0; i < COUNT_OF(sums); i++)
         assert_expr(affine_simplify(expr_of(*state, sums[i].postfix), 2, 2), sums[i].text);
