@@ -84,6 +84,15 @@ static void call(Emitter *e, const char *function, const Expr *x, uint32_t count
     strbuf_free(&text);
 }
 
+/* An integer of more than 64 bits converts through one of 64, without its high bits. */
+static const char *wide_to_float(Emitter *e, const Op *op, const char *text)
+{
+    uint32_t width = type_width(op_operand(op, 0)->type);
+    return emit_arena_printf(&e->arena, "%s<%u>(%s).to_%s()",
+                             op->def == ARITH(SITOFP) ? "ap_int" : "ap_uint", width, text,
+                             cpp_type(e, op_result(op, 0)->type));
+}
+
 /* float(x), double(x): from an integer or another format. */
 static bool convert(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
@@ -92,6 +101,10 @@ static bool convert(Emitter *e, const Op *op, const Expr *x, Expr *out)
     if (mode && attr_int_value(mode) != NEAREST_EVEN)
         return op_error(op, "has no C++ form: its rounding mode is not to the nearest");
     const Type *type = op_operand(op, 0)->type;
+    if (type_is_integer(type) && type_width(type) > 64) {
+        *out = float_expr(wide_to_float(e, op, x[0].text), PREC_PRIMARY, x[0].reads);
+        return true;
+    }
     Expr from = op->def == ARITH(SITOFP)   ? cpp_signed(e, &x[0], type)
                 : op->def == ARITH(UITOFP) ? cpp_unsigned(e, &x[0], type)
                                            : x[0];

@@ -95,12 +95,22 @@ static void absolute(Builder *b, const Op *op, Value *const *x, Value **out)
                           binary(b, ARITH(SUBI), zero, x[0]), x[0]);
 }
 
-/* `step` ones in every 2 * step bits. */
-static int64_t stripes(uint32_t step)
+/* `step` ones, a power of two, in every 2 * step bits. */
+static Value *stripes(Builder *b, const Type *type, uint32_t step)
 {
-    uint64_t mask = 0;
-    for (uint32_t i = 0; i < 64; i++) mask |= (uint64_t)(i / step % 2 == 0) << i;
-    return (int64_t)mask;
+    Arena arena;
+    arena_init(&arena);
+    uint32_t width = type_width(type);
+    BigInt ones = bigint_from_i64(&arena, width, -1);
+    BigInt above = bigint_shl(&arena, &ones, step);
+    BigInt mask = bigint_xor(&arena, &ones, &above);
+    for (uint32_t filled = 2 * step; filled < width; filled *= 2) {
+        above = bigint_shl(&arena, &mask, filled);
+        mask = bigint_or(&arena, &mask, &above);
+    }
+    Value *value = arith_constant(b, attr_bigint(type, &mask));
+    arena_free(&arena);
+    return value;
 }
 
 /* Counts of neighbouring fields are added, the fields doubling: x = (x & m) + (x >> step & m) */
@@ -108,7 +118,7 @@ static Value *count_ones(Builder *b, Value *x)
 {
     uint32_t width = type_width(x->type);
     for (uint32_t step = 1; step < width; step *= 2) {
-        Value *mask = integer(b, x->type, stripes(step));
+        Value *mask = stripes(b, x->type, step);
         Value *upper = binary(b, ARITH(SHRUI), x, integer(b, x->type, step));
         x = binary(b, ARITH(ADDI), binary(b, ARITH(ANDI), x, mask),
                    binary(b, ARITH(ANDI), upper, mask));
@@ -172,7 +182,8 @@ static void int_power(Builder *b, const Op *op, Value *const *x, Value **out)
 {
     (void)op;
     const Attr *constant = constant_value(x[1]);
-    int64_t exponent = constant ? attr_int_value(constant) : -1;
+    bool is_short = constant && bigint_fits_i64(&constant->u.integer, true);
+    int64_t exponent = is_short ? attr_int_value(constant) : -1;
     out[0] = exponent > 0 ? power(b, x[0], exponent) : any_power(b, x[0], x[1]);
 }
 
