@@ -127,10 +127,9 @@ static const Attr *type_of_function(const Op *op)
     return op_has_trait(op, TRAIT_FUNCTION) ? op_attr(op, "function_type") : NULL;
 }
 
-/* Checks the op and, where the pass has given a function another type, those who call it. */
-static bool verify_after(const Pass *pass, Op *op, const Attr *type)
+/* Where the pass has given a function another type: checks those who call it. */
+static bool check_callers(const Pass *pass, Op *op, const Attr *type)
 {
-    if (!verify_op(op)) return false;
     if (type_of_function(op) == type || verify_symbol_uses(op)) return true;
     return diag_note(op->ctx, op->loc,
                      "pass '%s' gives this function another type than its callers know",
@@ -152,7 +151,8 @@ static bool run_pass(Pass *pass, Op *op, const RunOptions *options)
     FOR_EACH_HOOK(hook, options, before) (*hook)->before((*hook)->user, pass, op);
     bool ok = pass->def->run(pass, op);
     arena_reset(&pass->scratch);
-    if (ok && options->verify_each && !pass->unchanged) ok = verify_after(pass, op, type);
+    if (ok && !pass->unchanged)
+        ok = (!options->verify_each || verify_op(op)) && check_callers(pass, op, type);
     FOR_EACH_HOOK(hook, options, after) (*hook)->after((*hook)->user, pass, op, ok);
     pass->run = NULL;
     return ok;
