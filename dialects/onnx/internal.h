@@ -90,9 +90,6 @@ bool onnx_broadcast(OnnxShape *io, const Type *type, StrBuf *why) MUST_CHECK;
 bool onnx_make_tensor(const Type *elem, const OnnxShape *shape, const Type **out, StrBuf *why)
     MUST_CHECK;
 
-/* The largest number of elements of a tensor. No extent, stride or padding may be larger either. */
-#define ONNX_MAX_ELEMENTS (INT64_C(1) << 40)
-
 /* The knowledge about the value of an operand that a shape depends on; WRONG comes with a
  * reason. */
 typedef enum OnnxKnown { KNOWN, UNKNOWN, WRONG } OnnxKnown;

@@ -38,6 +38,8 @@ extern const DialectDef onnx_dialect;
 #define ONNX_ATTR_WIDTH "onnx.width"
 
 enum { ONNX_MAX_RANK = 32, ONNX_MAX_SPATIAL = ONNX_MAX_RANK - 2 };
+/* The largest number of elements of a tensor. No extent, stride or padding may be larger either. */
+#define ONNX_MAX_ELEMENTS (INT64_C(1) << 40)
 
 /* Infers the result types of op from the types of its operands and its attributes. They are static
  * if the operands are and everything that the shape depends on is constant, else unranked. results

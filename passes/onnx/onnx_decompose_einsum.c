@@ -1,6 +1,7 @@
 /* Einsum as the operators that streams have rules for: operands are joined from left to right, two
  * at a time, by MatMul where the sum goes over indices of both, else by Mul. Before that each is
- * freed of diagonals, of extents that only broadcast and of indices that nothing else needs.
+ * freed of diagonals, of extents that only broadcast and of indices that nothing else needs. One
+ * whose products have no tensor type stays.
  *   ij,jk->ik      MatMul
  *   bhid,bhjd->bhij  Transpose, Reshape, MatMul, Reshape
  *   ii->i          Reshape, Slice with step n + 1
@@ -142,16 +143,20 @@ static void drop_ones(Sum *s, Part *part)
     part->term = term;
 }
 
+/* Whether the result or another part has the label. */
+static bool is_needed(const Sum *s, uint32_t label, const EinsumTerm *others, uint32_t other_count)
+{
+    bool needed = has_label(&s->einsum.result, label);
+    for (uint32_t k = 0; k < other_count; k++) needed |= has_label(&others[k], label);
+    return needed;
+}
+
 /* Adds up along the dimensions that neither the result nor another part has. */
 static void sum_own(Sum *s, Part *part, const EinsumTerm *others, uint32_t other_count)
 {
     int64_t axes[ONNX_MAX_RANK], count = 0;
-    for (uint32_t i = 0; i < part->term.rank; i++) {
-        bool needed = has_label(&s->einsum.result, part->term.labels[i]);
-        for (uint32_t k = 0; k < other_count; k++)
-            needed |= has_label(&others[k], part->term.labels[i]);
-        if (!needed) axes[count++] = i;
-    }
+    for (uint32_t i = 0; i < part->term.rank; i++)
+        if (!is_needed(s, part->term.labels[i], others, other_count)) axes[count++] = i;
     if (count == 0) return;
     Value *operands[] = {part->value, int_list(s, axes, count)};
     NamedAttr attr = build_named_attr(s->d->b.ctx, "keepdims", attr_i64(s->d->b.ctx, 0));
@@ -175,12 +180,10 @@ static Kinds sort_labels(const Sum *s, const Part *a, const Part *b, const Einsu
     Kinds kinds = {.both = {.rank = 0}};
     for (uint32_t i = 0; i < a->term.rank; i++) {
         uint8_t label = a->term.labels[i];
-        bool needed = has_label(&s->einsum.result, label);
-        for (uint32_t k = 0; k < other_count; k++) needed |= has_label(&others[k], label);
         if (!has_label(&b->term, label))
             push(&kinds.left, label);
         else
-            push(needed ? &kinds.both : &kinds.summed, label);
+            push(is_needed(s, label, others, other_count) ? &kinds.both : &kinds.summed, label);
     }
     for (uint32_t i = 0; i < b->term.rank; i++)
         if (!has_label(&a->term, b->term.labels[i])) push(&kinds.right, b->term.labels[i]);
@@ -239,6 +242,44 @@ static void multiply_elements(Sum *s, Part *a, Part *b)
     a->value = make_like(s, ONNX(MUL), operands, 2, NULL, 0);
 }
 
+/* Labels that have a use in one of the terms or in the result. */
+static EinsumTerm needed_of(const Sum *s, const EinsumTerm *term, const EinsumTerm *others,
+                            uint32_t other_count)
+{
+    EinsumTerm needed = {.rank = 0};
+    for (uint32_t i = 0; i < term->rank; i++)
+        if (is_needed(s, term->labels[i], others, other_count)) push(&needed, term->labels[i]);
+    return needed;
+}
+
+/* Whether no product of parts is along more labels than a tensor has dimensions, or too large; there
+ * are more letters than that. */
+static bool products_fit(const Sum *s, const EinsumTerm *terms, uint32_t count)
+{
+    EinsumTerm all = terms[0];
+    for (uint32_t i = 1; i < count; i++) {
+        EinsumTerm left = needed_of(s, &all, terms + i, count - i), rest[EINSUM_MAX_OPERANDS];
+        int64_t elements = 1;
+        rest[0] = all = left;
+        memcpy(rest + 1, terms + i + 1, (count - i - 1) * sizeof *rest);
+        const EinsumTerm right = needed_of(s, &terms[i], rest, count - i);
+        for (uint32_t k = 0; k < right.rank; k++) {
+            if (has_label(&left, right.labels[k])) continue;
+            if (all.rank == ONNX_MAX_RANK) return false;
+            push(&all, right.labels[k]);
+        }
+        for (uint32_t k = 0; k < all.rank; k++) {
+            uint32_t label = all.labels[k];
+            bool is_summed = has_label(&left, label) && has_label(&right, label) &&
+                             !is_needed(s, label, terms + i + 1, count - i - 1);
+            if (!is_summed && (!i64_mul(elements, s->einsum.extents[label], &elements) ||
+                               elements > ONNX_MAX_ELEMENTS))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool decompose_einsum(Decomposition *d)
 {
     Sum s = {.d = d};
@@ -259,6 +300,7 @@ bool decompose_einsum(Decomposition *d)
         drop_ones(&s, &s.parts[i]);
         others[i] = s.parts[i].term;
     }
+    if (!products_fit(&s, others, count)) return false;
     Part *a = &s.parts[0];
     for (uint32_t i = 1; i < count; i++) {
         sum_own(&s, a, others + i, count - i);
