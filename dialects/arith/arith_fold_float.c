@@ -90,12 +90,9 @@ static bool folds_lanes(Op *op, const Attr *const *operands, FoldResult *results
     return results[0].attr != NULL;
 }
 
-/* Flips the sign bit, of NaNs too. */
 static bool lane_neg(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    BigInt one = bigint_from_i64(lane->arena, args[0].width, 1);
-    BigInt sign = bigint_shl(lane->arena, &one, args[0].width - 1);
-    *out = bigint_xor(lane->arena, &args[0], &sign);
+    *out = lane_with_sign(lane, &args[0], !bigint_is_negative(&args[0]));
     return true;
 }
 

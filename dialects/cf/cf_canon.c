@@ -341,15 +341,22 @@ static bool switch_only_default(Rewriter *rw, Op *op, void *user)
     return op->successor_count == 1 && take_branch(rw, op, 0);
 }
 
+/* A case that goes where the default does, or whose value an earlier case has, is not needed. The
+ * latter must go along, unlike in upstream 19: it would be taken once the earlier one is gone. */
 static bool switch_drop_default_cases(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     SwitchParts parts;
+    PtrMap first = {0}; /* value -> its first case + 1 */
     switch_read(op, &parts);
     size_t before = parts.values.len;
-    for (size_t i = parts.values.len; i-- > 0;)
-        if (targets_equal(&parts.targets.data[i + 1], &parts.targets.data[0]))
+    for (size_t i = before; i-- > 0;)
+        ptrmap_put(&first, parts.values.data[i], (void *)(uintptr_t)(i + 1));
+    for (size_t i = before; i-- > 0;)
+        if ((uintptr_t)ptrmap_get(&first, parts.values.data[i]) != i + 1 ||
+            targets_equal(&parts.targets.data[i + 1], &parts.targets.data[0]))
             switch_drop_case(&parts, i);
+    ptrmap_free(&first);
     bool changed = parts.values.len != before;
     if (changed) replace_by_switch(rw, op, &parts);
     switch_free(&parts);

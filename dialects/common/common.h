@@ -38,6 +38,9 @@ typedef double FloatFn1(double a);
 typedef double FloatFn2(double a, double b);
 bool lane_float1(const Lane *lane, const BigInt *args, BigInt *out, FloatFn1 *fn);
 bool lane_float2(const Lane *lane, const BigInt *args, BigInt *out, FloatFn2 *fn);
+/* The bits of a float, a NaN too, with that sign. Zero and NaN stay in a format that has but one of
+ * each. */
+BigInt lane_with_sign(const Lane *lane, const BigInt *value, bool is_negative);
 /* Conversions between integers and floats of up to 64 bits. False: the value cannot be
  * converted. */
 bool lane_load(const Lane *lane, const BigInt *arg, double *out) MUST_CHECK;

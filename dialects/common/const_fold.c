@@ -234,6 +234,16 @@ bool lane_float2(const Lane *lane, const BigInt *args, BigInt *out, FloatFn2 *fn
     return lane_store(lane, fn(a, b), out);
 }
 
+BigInt lane_with_sign(const Lane *lane, const BigInt *value, bool is_negative)
+{
+    BigInt one = bigint_from_i64(lane->arena, value->width, 1);
+    BigInt sign = bigint_shl(lane->arena, &one, value->width - 1);
+    BigInt flipped = bigint_xor(lane->arena, value, &sign);
+    bool is_zero = bigint_is_zero(value) || bigint_is_zero(&flipped);
+    if (is_zero && !float_has_signed_zero((int)lane->arg_elem->kind)) return *value;
+    return bigint_is_negative(value) == is_negative ? *value : flipped;
+}
+
 /* Stored bits of the significand of an IEEE format; 0: another one. */
 static uint32_t stored_mantissa(const Type *type)
 {

@@ -130,33 +130,15 @@ FOLD_ROUND(trunc, trunc)
 FOLD_ROUND(round, round)
 FOLD_ROUND(roundeven, round_even)
 
-static BigInt sign_mask(const Lane *lane, uint32_t width)
-{
-    BigInt one = bigint_from_i64(lane->arena, width, 1);
-    return bigint_shl(lane->arena, &one, width - 1);
-}
-
-/* The bits of `magnitude` with the sign bit of `sign`. */
-static BigInt with_sign(const Lane *lane, const BigInt *magnitude, const BigInt *sign)
-{
-    BigInt mask = sign_mask(lane, magnitude->width);
-    BigInt ones = bigint_from_i64(lane->arena, magnitude->width, -1);
-    BigInt rest = bigint_xor(lane->arena, &mask, &ones);
-    BigInt low = bigint_and(lane->arena, magnitude, &rest);
-    BigInt high = bigint_and(lane->arena, sign, &mask);
-    return bigint_or(lane->arena, &low, &high);
-}
-
 static bool lane_absf(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    BigInt zero = bigint_from_i64(lane->arena, args[0].width, 0);
-    *out = with_sign(lane, &args[0], &zero);
+    *out = lane_with_sign(lane, &args[0], false);
     return true;
 }
 
 static bool lane_copysign(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    *out = with_sign(lane, &args[0], &args[1]);
+    *out = lane_with_sign(lane, &args[0], bigint_is_negative(&args[1]));
     return true;
 }
 

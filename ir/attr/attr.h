@@ -727,6 +727,8 @@ void float_to_words(int kind, double value, uint64_t words[2]);
 double float_neighbour(int kind, double value, bool away);
 /* The largest finite number, of the kinds of up to 64 bits. */
 double float_largest(int kind);
+/* Whether zero and NaN have a sign bit; where they have not, a zero with that bit is the NaN. */
+bool float_has_signed_zero(int kind);
 /* Width of the storage in bits: 8, 16, 19, 32, 64, 80 or 128. */
 uint32_t float_width(int kind);
 /* Replaces bits of f80 whose explicit leading bit contradicts the exponent, and which therefore are

@@ -71,6 +71,11 @@ double float_largest(int kind)
     return float_from_bits(kind, (uint64_t)max_finite(format_of(kind)));
 }
 
+bool float_has_signed_zero(int kind)
+{
+    return format_of(kind)->style != STYLE_FNUZ;
+}
+
 double float_neighbour(int kind, double value, bool away)
 {
     uint64_t bits = float_to_bits(kind, fabs(value));

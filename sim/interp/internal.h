@@ -95,4 +95,10 @@ static inline uint32_t rank_of(const Array *array)
 /* Diagnoses that an op cannot be interpreted, and why. Returns false. */
 bool interp_step_unsupported(const Op *op, const char *why);
 
+/* The functions in an op, or the op itself, that are not private and have a body. */
+void interp_each_public_function(Op *op, void (*visit)(Op *func, void *user), void *user);
+/* The function's name behind those of the modules around it, which may have functions of one name;
+ * modules without a name are counted. */
+const Ident *interp_function_path(const Op *func);
+
 #endif

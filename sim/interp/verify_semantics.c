@@ -13,6 +13,7 @@
 #include "dialects/func/func.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "sim/interp/internal.h"
 #include "sim/interp/interp.h"
 #include "sim/io/io.h"
 
@@ -25,7 +26,7 @@ typedef struct Sample {
 
 /* The inputs and results of a function before any pass. */
 typedef struct Reference {
-    const Ident *name;
+    const Ident *path; /* interp_function_path */
     Sample *samples;
     uint32_t input_count, result_count;
     bool *is_quantized; /* per result */
@@ -35,7 +36,6 @@ struct VerifySemantics {
     PassHooks hooks;
     int64_t runs, images;
     bool differs;
-    size_t seen; /* functions met by one walk */
     VEC(Reference) references;
 };
 
@@ -355,10 +355,10 @@ static void find_rounding(const Op *func, const RunSignature *s, Interp *interp,
     }
 }
 
-static Reference *find_reference(VerifySemantics *v, const Ident *name)
+static Reference *find_reference(VerifySemantics *v, const Ident *path)
 {
     for (size_t i = 0; i < v->references.len; i++)
-        if (v->references.data[i].name == name) return &v->references.data[i];
+        if (v->references.data[i].path == path) return &v->references.data[i];
     return NULL;
 }
 
@@ -400,7 +400,7 @@ static void make_reference(VerifySemantics *v, const Op *func, const char *pass)
 {
     RunSignature s = {0};
     DiagCapture capture;
-    Reference reference = {.name = symbol_name(func)};
+    Reference reference = {.path = interp_function_path(func)};
     capture_begin(&capture, func->ctx);
     bool ok = signature_read(func, &s);
     if (ok) {
@@ -527,38 +527,30 @@ static bool check_function(const Op *func, const char *pass, const Reference *re
     return ok;
 }
 
-static bool is_public_function(const Op *op)
+/* A pass and the functions that it may change. */
+typedef struct PassWalk {
+    VerifySemantics *v;
+    const Pass *pass;
+    size_t seen;
+} PassWalk;
+
+static void refer(Op *func, void *user)
 {
-    if (!op->def || !op_has_trait(op, TRAIT_FUNCTION) || region_is_empty(op_region(op, 0)))
-        return false;
-    const Attr *visibility = op_attr(op, "sym_visibility");
-    return !visibility || !str_eq_c(visibility->u.string, "private");
+    PassWalk *walk = user;
+    walk->seen++;
+    if (!find_reference(walk->v, interp_function_path(func)))
+        make_reference(walk->v, func, walk->pass->def->name);
 }
 
-/* Calls visit for the functions that a pass on `op` may change: itself, or those inside. */
-static void each_function(VerifySemantics *v, const Pass *pass, Op *op,
-                          void (*visit)(VerifySemantics *, const Pass *, Op *))
+static void compare(Op *func, void *user)
 {
-    if (is_public_function(op)) visit(v, pass, op);
-    if (op->def && op_has_trait(op, TRAIT_FUNCTION)) return;
-    FOR_EACH_INNER(inner, op) {
-        if (is_public_function(inner)) visit(v, pass, inner);
-    }
+    VerifySemantics *v = ((PassWalk *)user)->v;
+    const char *pass = ((PassWalk *)user)->pass->def->name;
+    const Reference *reference = find_reference(v, interp_function_path(func));
+    if (reference && !v->differs) v->differs = !check_function(func, pass, reference, v);
 }
 
-static void refer(VerifySemantics *v, const Pass *pass, Op *func)
-{
-    v->seen++;
-    if (!find_reference(v, symbol_name(func))) make_reference(v, func, pass->def->name);
-}
-
-static void compare(VerifySemantics *v, const Pass *pass, Op *func)
-{
-    const Reference *reference = find_reference(v, symbol_name(func));
-    if (reference && !v->differs) v->differs = !check_function(func, pass->def->name, reference, v);
-}
-
-static const Op *outermost(const Op *op)
+static Op *outermost(Op *op)
 {
     while (op_parent(op)) op = op_parent(op);
     return op;
@@ -566,35 +558,41 @@ static const Op *outermost(const Op *op)
 
 static void before_pass(void *user, const Pass *pass, Op *op)
 {
-    VerifySemantics *v = user;
-    if (v->differs) return;
-    v->seen = 0;
-    each_function(v, pass, op, refer);
-    if (v->seen == 0 && v->references.len == 0)
+    PassWalk walk = {.v = user, .pass = pass};
+    if (walk.v->differs) return;
+    interp_each_public_function(op, refer, &walk);
+    if (walk.seen == 0 && walk.v->references.len == 0)
         diag_remark(op->ctx, outermost(op)->loc,
                     "semantics are not verified across pass '%s': there is no public function",
                     pass->def->name);
 }
 
-/* Functions that became something else cannot be run. */
-static void report_lost(const VerifySemantics *v, const Pass *pass, const Op *module)
+static void note_path(Op *func, void *user)
 {
+    ptrmap_put(user, interp_function_path(func), func);
+}
+
+/* Functions that became something else cannot be run. */
+static void report_lost(const VerifySemantics *v, const Pass *pass, Op *module)
+{
+    PtrMap paths = {0};
+    interp_each_public_function(module, note_path, &paths);
     for (size_t i = 0; i < v->references.len; i++) {
-        const Ident *name = v->references.data[i].name;
-        const Op *found = symbol_lookup_in(module, name);
-        if (!found || !is_public_function(found))
+        const Ident *path = v->references.data[i].path;
+        if (!ptrmap_has(&paths, path))
             diag_remark(module->ctx, module->loc,
-                        "semantics are not verified after pass '%s': @%.*s is no function any more",
-                        pass->def->name, STR_ARG(name->str));
+                        "semantics are not verified after pass '%s': %.*s is no function any more",
+                        pass->def->name, STR_ARG(path->str));
     }
+    ptrmap_free(&paths);
 }
 
 static void after_pass(void *user, const Pass *pass, Op *op, bool ok)
 {
-    VerifySemantics *v = user;
-    if (!ok || v->differs) return;
-    each_function(v, pass, op, compare);
-    if (!op_has_trait(op, TRAIT_FUNCTION)) report_lost(v, pass, outermost(op));
+    PassWalk walk = {.v = user, .pass = pass};
+    if (!ok || walk.v->differs) return;
+    interp_each_public_function(op, compare, &walk);
+    if (!op_has_trait(op, TRAIT_FUNCTION)) report_lost(walk.v, pass, outermost(op));
 }
 
 VerifySemantics *verify_semantics_create(int64_t runs)

@@ -38,6 +38,7 @@ FLOAT_BINARY(minnumf, isnan(a) ? b : isnan(b) ? a : float_minimum(a, b))
 static bool negf(const Instr *in, size_t n)
 {
     for (size_t i = 0; i < n; i++) in->out[0][i].f = -in->in[0][i].f;
+    vm_round_cells(in->out[0], n, in->type); /* -0 is no number of some formats */
     return true;
 }
 
