@@ -48,9 +48,10 @@ static bool check_boundary(const Op *func)
         if (!dfg_can_stream(type->u.function.types[i]))
             return op_error(func,
                             "%s #%u of type '%s' cannot be streamed: that takes a static tensor of "
-                            "signless integers, f32 or f64",
+                            "1 to 2^40 elements, which are signless integers of up to %d bits, f32 "
+                            "or f64",
                             i < inputs ? "argument" : "result", i < inputs ? i : i - inputs,
-                            type_str(func->ctx, type->u.function.types[i]));
+                            type_str(func->ctx, type->u.function.types[i]), DFG_MAX_ELEMENT_BITS);
     return true;
 }
 
