@@ -44,7 +44,7 @@ static bool linear_params(const Eval *e, const Array *x, LinearParams *p)
                         .block = onnx_int(e->op, "block_size", 0)};
     if (p->scale->count == 1) return true;
     if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 1), onnx_array_rank(x), &axis)) return false;
-    p->is_blocked = onnx_array_rank(p->scale) > 1;
+    p->is_blocked = p->block > 0 || onnx_array_rank(p->scale) > 1;
     p->inner = onnx_dims_product(onnx_array_dims(x), axis + 1, onnx_array_rank(x));
     p->extent = onnx_array_dims(x)[axis];
     if (p->is_blocked && p->block == 0) p->block = p->extent / onnx_array_dims(p->scale)[axis];

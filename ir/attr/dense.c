@@ -122,8 +122,7 @@ static const Attr *dense_intern(const Type *type, const uint8_t *data, size_t si
     return attr_intern(&key);
 }
 
-/* Whether `count` packed bits all equal the first one; bits beyond the last element must be zero,
- * as upstream demands. */
+/* Whether `count` packed bits all equal the first one. */
 static bool bits_are_equal(const uint8_t *data, size_t count)
 {
     uint8_t fill = data[0] & 1 ? 0xff : 0;
@@ -131,7 +130,22 @@ static bool bits_are_equal(const uint8_t *data, size_t count)
     for (size_t i = 0; i < whole; i++)
         if (data[i] != fill) return false;
     uint8_t mask = (uint8_t)((1u << count % 8) - 1);
-    return mask == 0 || data[whole] == (fill & mask);
+    return mask == 0 || (data[whole] & mask) == (fill & mask);
+}
+
+/* Without what a text in hexadecimal may have behind the last of its elements; `rest`: those in the
+ * last byte, 0: all eight. */
+static const Attr *dense_of_mixed_bits(const Type *type, const uint8_t *data, size_t size,
+                                       size_t rest)
+{
+    const uint8_t mask = (uint8_t)((1u << rest) - 1);
+    if (rest == 0 || (data[size - 1] & ~mask) == 0) return dense_intern(type, data, size, false);
+    uint8_t *clean = xcalloc(size, 1);
+    memcpy(clean, data, size);
+    clean[size - 1] &= mask;
+    const Attr *attr = dense_intern(type, clean, size, false);
+    free_ptr((void **)&clean);
+    return attr;
 }
 
 static const Attr *dense_of_bits(const Type *type, const uint8_t *data, size_t size, bool is_splat)
@@ -139,7 +153,7 @@ static const Attr *dense_of_bits(const Type *type, const uint8_t *data, size_t s
     size_t count = (size_t)static_count(type);
     assert(is_splat || size == (count + 7) / 8);
     if (!is_splat && (count == 0 || !bits_are_equal(data, count)))
-        return dense_intern(type, data, size, false);
+        return dense_of_mixed_bits(type, data, size, count % 8);
     uint8_t bit = data[0] & 1;
     return dense_intern(type, &bit, 1, true);
 }
