@@ -145,6 +145,11 @@ void layout_permute_list(Op *op, const char *name, const Layout *layout);
 /* Lets readers of a collapse_shape read its source instead, as far as they can, and erases it if
  * all can. Returns true if any could; then types have changed. */
 bool layout_sink_collapse(Op *collapse);
+/* Whether a body reads the tensor at indices that it computes, which stay those of the model. */
+bool layout_is_captured(const Value *value);
+/* Gives an operand that is empty or filled a tensor of its own, which can get the user's order. What is
+ * filled may come in another one; its elements do not count. */
+void layout_unshare_initial(Op *user, uint32_t operand);
 /* Rewrites the function so that every tensor is stored in the order of its layout. `layouts` maps
  * Value* to const Layout*; values that it lacks keep their order. */
 void layout_apply(Op *func, const PtrMap *layouts);

@@ -54,17 +54,9 @@ static bool is_streamed(const Value *value)
     return has_layout(value) && !(def && (def->def == TENSOR(EMPTY) || kernel_fill_value(def)));
 }
 
-/* Whether a body reads the tensor at indices that it computes, which stay those of the model. */
-static bool is_captured(const Value *value)
-{
-    FOR_EACH_USE(use, value)
-        if (use->owner->block != value_block(value)) return true;
-    return false;
-}
-
 static void remember(Chooser *c, PtrMap *map, const Value *value, const Layout *layout)
 {
-    if (map == &c->layouts && is_captured(value)) return;
+    if (map == &c->layouts && layout_is_captured(value)) return;
     ptrmap_put(map, value, arena_copy(c->arena, layout, sizeof(*layout)));
 }
 
@@ -590,35 +582,6 @@ static void copy_misfits(Chooser *c, Block *body)
         }
 }
 
-static void empty_operand(Op *op, uint32_t operand)
-{
-    const Type *type = op_operand(op, operand)->type;
-    Builder b = builder_before(op);
-    if (type_is_tensor(type) && type_is_static(type))
-        op_set_operand(op, operand,
-                       op_result(build(&b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0));
-}
-
-/* Gives each kernel initial tensors of its own, since their order follows the kernel's. What is filled
- * may come in another one; its elements do not count. */
-static void unshare_initial(Op *user, uint32_t operand)
-{
-    Op *def = value_def(op_operand(user, operand));
-    if (!def || (!kernel_fill_value(def) && def->def != TENSOR(EMPTY))) return;
-    if (!value_has_one_use(op_result(def, 0))) {
-        Op *copy = op_clone(def, NULL);
-        op_insert_before(copy, user);
-        op_set_operand(user, operand, op_result(copy, 0));
-        def = copy;
-    }
-    if (!kernel_fill_value(def)) return;
-    const Value *filled = op_operand(def, def->operand_count - 1);
-    if (is_streamed(filled) || !has_layout(filled))
-        empty_operand(def, def->operand_count - 1);
-    else
-        unshare_initial(def, def->operand_count - 1);
-}
-
 static void choose_all(Chooser *c, Block *body)
 {
     ptrmap_clear(&c->wanted);
@@ -689,7 +652,7 @@ static bool normalize_layout(Pass *pass, Op *func)
     FOR_EACH_OP(op, body)
         for (uint32_t i = 0; i < op->operand_count; i++)
             if ((is_kernel(op) && i + 1 == op->operand_count) || layout_is_move(op))
-                unshare_initial(op, i);
+                layout_unshare_initial(op, i);
     do choose_all(&c, body);
     while (sink_collapses(&c, body));
     copy_misfits(&c, body);

@@ -165,6 +165,46 @@ static void update_signature(Op *func, const PtrMap *layouts)
     vec_free(&results);
 }
 
+bool layout_is_captured(const Value *value)
+{
+    FOR_EACH_USE(use, value)
+        if (use->owner->block != value_block(value)) return true;
+    return false;
+}
+
+static bool is_initial(const Op *op)
+{
+    return op->def == TENSOR(EMPTY) || kernel_fill_value(op);
+}
+
+static void empty_operand(Op *op, uint32_t operand)
+{
+    const Type *type = op_operand(op, operand)->type;
+    Builder b = builder_before(op);
+    if (type_is_tensor(type) && type_is_static(type))
+        op_set_operand(op, operand,
+                       op_result(build(&b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0));
+}
+
+void layout_unshare_initial(Op *user, uint32_t operand)
+{
+    Op *def = value_def(op_operand(user, operand));
+    if (!def || !is_initial(def)) return;
+    if (!value_has_one_use(op_result(def, 0))) {
+        Op *copy = op_clone(def, NULL);
+        op_insert_before(copy, user);
+        op_set_operand(user, operand, op_result(copy, 0));
+        def = copy;
+    }
+    if (!kernel_fill_value(def)) return;
+    const uint32_t init = def->operand_count - 1;
+    const Op *filled = value_def(op_operand(def, init));
+    if (filled && is_initial(filled))
+        layout_unshare_initial(def, init);
+    else
+        empty_operand(def, init);
+}
+
 void layout_apply(Op *func, const PtrMap *layouts)
 {
     Block *body = func_entry(func);

@@ -104,6 +104,15 @@ static bool is_row(const Op *kernel, const AffineMap *map, uint32_t images, cons
     return true;
 }
 
+/* From nothing, one number or a constant, to a tensor that is read whole. */
+static bool can_turn(const Op *kernel)
+{
+    const Op *def = value_def(op_operand(kernel, linalg_input_count(kernel)));
+    bool is_plain = def && (def->def == TENSOR(EMPTY) || kernel_fill_value(def) ||
+                            op_has_trait(def, TRAIT_CONSTANT_LIKE));
+    return is_plain && !layout_is_captured(op_result(kernel, 0));
+}
+
 /* A reduction over the elements of each image's row with a table that all images share and that
  * has elements for each of several results. */
 static bool is_dense(const Turn *t, const Op *op, uint32_t *stream)
@@ -111,7 +120,7 @@ static bool is_dense(const Turn *t, const Op *op, uint32_t *stream)
     int64_t extents[KERNEL_MAX_LOOPS];
     uint32_t loop, streams = 0;
     bool has_weights = false;
-    if (!is_kernel(op) || !is_item(t, op_result(op, 0)) || !linalg_reduces(op) ||
+    if (!is_kernel(op) || !is_item(t, op_result(op, 0)) || !linalg_reduces(op) || !can_turn(op) ||
         !find_loop(t, op, &loop) || linalg_loop_count(op) > KERNEL_MAX_LOOPS ||
         !linalg_loop_extents(op, extents))
         return false;
@@ -140,7 +149,7 @@ static bool is_dense(const Turn *t, const Op *op, uint32_t *stream)
 static bool is_elementwise(const Turn *t, const Op *op)
 {
     uint32_t loop;
-    if (!is_kernel(op) || !is_item(t, op_result(op, 0)) || linalg_reduces(op) ||
+    if (!is_kernel(op) || !is_item(t, op_result(op, 0)) || linalg_reduces(op) || !can_turn(op) ||
         !map_is_permutation(output_map(op)) || !find_loop(t, op, &loop))
         return false;
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
@@ -162,7 +171,8 @@ static Layout images_last(uint32_t rank)
 static bool keeps_images(const Turn *t, const Op *op)
 {
     Layout result;
-    if (!reshape_is(op) || !is_item(t, op_operand(op, 0)) || !is_item(t, op_result(op, 0)))
+    if (!reshape_is(op) || !is_item(t, op_operand(op, 0)) || !is_item(t, op_result(op, 0)) ||
+        layout_is_captured(op_result(op, 0)))
         return false;
     Layout source = images_last(op_operand(op, 0)->type->u.shaped.rank),
            wanted = images_last(op_result(op, 0)->type->u.shaped.rank);
@@ -210,9 +220,10 @@ static void turn_initial(Turn *t, Value *init)
     if (kernel_fill_value(def)) turn_initial(t, op_operand(def, def->operand_count - 1));
 }
 
-static void turn_kernel(Turn *t, const Op *op)
+static void turn_kernel(Turn *t, Op *op)
 {
     turn(t, op_result(op, 0));
+    layout_unshare_initial(op, op->operand_count - 1);
     turn_initial(t, op_operand(op, op->operand_count - 1));
 }
 

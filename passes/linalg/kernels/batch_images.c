@@ -335,6 +335,8 @@ static bool batch_pad(Batch *b, Op *op)
     Value *padding = tensor_padding(op);
     int64_t low[KERNEL_MAX_LOOPS + 1] = {0}, high[KERNEL_MAX_LOOPS + 1] = {0};
     size_t rank = 0;
+    if (has_unit(source) && value_has_uses(region_entry(op_region(op, 0))->args[0]))
+        return refuse(b, op, "it pads by what depends on the dimension of images");
     if (has_unit(source))
         return (is_zero(op, "static_low") && is_zero(op, "static_high")) ||
                refuse(b, op, "it pads the dimension of images");
