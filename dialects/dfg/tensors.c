@@ -109,7 +109,8 @@ static const Attr *encode(const Attr *tensor, const void *how)
     const Attr *quant = attr_dict_get_c(tensor, DFG_TENSOR_QUANT);
     if (!quant) quant = dfg_quant_integers(ctx, true);
     const Attr *zero = attr_dict_get_c(quant, DFG_QUANT_ZERO_POINT);
-    if (is_bipolar && zero && attr_int_value(zero) != 0) return NULL;
+    /* The bits of -1 are another number where there are no signs. */
+    if (is_bipolar && (!is_signed(quant) || (zero && attr_int_value(zero) != 0))) return NULL;
     quant = is_bipolar ? set(quant, DFG_QUANT_BIPOLAR, attr_bool(ctx, true))
                        : set(quant, DFG_QUANT_SIGNED, attr_bool(ctx, false));
     return set(tensor, DFG_TENSOR_QUANT, quant);

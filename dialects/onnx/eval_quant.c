@@ -221,7 +221,9 @@ bool onnx_eval_qlinear_conv(const Eval *e)
 bool onnx_eval_qlinear_matmul(const Eval *e)
 {
     double *sums = centered_product(e, 0, 2, 3, 5);
-    requantize(e, sums, onnx_eval_input(e, 1), onnx_eval_input(e, 4), row_size(e->results[0]), 1);
+    bool has_columns = onnx_array_rank(onnx_eval_input(e, 3)) > 1;
+    requantize(e, sums, onnx_eval_input(e, 1), onnx_eval_input(e, 4),
+               has_columns ? row_size(e->results[0]) : 1, 1);
     free(sums);
     return true;
 }

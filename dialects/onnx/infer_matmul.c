@@ -62,7 +62,7 @@ bool onnx_infer_matmul(const Op *op, const Type **results, StrBuf *why)
 }
 
 /* Whether a scale or zero point is one number, or has one for each index of a dimension of operand
- * `of`, the last or the one before. */
+ * `of`, the last or the one before, which is no vector. */
 static bool check_along(const Op *op, uint32_t index, uint32_t of, uint32_t from_end, StrBuf *why)
 {
     const Type *param = onnx_type(op, index), *type = onnx_type(op, of);
@@ -71,9 +71,8 @@ static bool check_along(const Op *op, uint32_t index, uint32_t of, uint32_t from
         (type_element_count(param, &count) && count == 1))
         return true;
     uint32_t rank = type->u.shaped.rank;
-    return rank < from_end
-               ? onnx_check_scalar(op, index, why)
-               : onnx_check_vector(op, index, type->u.shaped.dims[rank - from_end], why);
+    return rank < 2 ? onnx_check_scalar(op, index, why)
+                    : onnx_check_vector(op, index, type->u.shaped.dims[rank - from_end], why);
 }
 
 bool onnx_infer_matmul_integer(const Op *op, const Type **results, StrBuf *why)

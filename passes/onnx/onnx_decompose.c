@@ -9,6 +9,7 @@
  *   DequantizeLinear(q, s, z)  -> DequantizeLinear(q, 1, z) * s
  *   Quant(x, s, z, b)          -> Quant(x / s, 1, z, b) * s
  *   BipolarQuant(x, s)         -> BipolarQuant(x, 1) * s
+ * or, where all of a parameter's numbers are equal, by those with one of them,
  * and operators that are written with others:
  *   Einsum(...)   -> Transpose, Reshape, MatMul, Mul, ReduceSum (onnx_decompose_einsum.c)
  *   LRN(x)        -> x / (bias + alpha * average of x * x over channels)^beta
@@ -252,12 +253,31 @@ static Value *channel_scales(Decomposition *d)
     return spread_scales(d, scales);
 }
 
-/* The first of equal zero points. */
-static Value *one_zero(Decomposition *d)
+/* The first of equal numbers. */
+static Value *one_of(Decomposition *d, const Attr *all)
 {
-    const Attr *all = onnx_constant(op_operand(d->op, 2));
     const Type *scalar = type_tensor(type_elem(all->type), NULL, 0, NULL);
     return onnx_build_constant(&d->b, attr_dense_splat(scalar, dense_elem(all, 0)));
+}
+
+/* Gives the quantizer of an activation one number for each parameter, if all of that are equal. False:
+ * some differ, or there is one already. */
+static bool join_parameters(Decomposition *d)
+{
+    Op *op = d->op;
+    bool has_several = false;
+    double number;
+    for (uint32_t i = 1; i < op->operand_count; i++) {
+        const Value *operand = onnx_operand(op, i);
+        const Attr *all = operand ? onnx_constant(operand) : NULL;
+        if (operand && !(all && onnx_dense_uniform(all, &number))) return false;
+        has_several |= operand && dense_count(all) > 1;
+    }
+    if (!has_several || is_of_constant(op)) return false;
+    for (uint32_t i = 1; i < op->operand_count; i++)
+        if (onnx_operand(op, i)) op_set_operand(op, i, one_of(d, onnx_constant(op_operand(op, i))));
+    if (op_attr(op, "block_size")) op_set_attr(op, "block_size", NULL);
+    return true;
 }
 
 static Value *apply_scales(Decomposition *d, const OpDef *def, Value *x, Value *scales)
@@ -301,7 +321,8 @@ static bool split_scales(Decomposition *d)
     if (op->def != ONNX(DEQUANTIZE_LINEAR) && op->def != ONNX(BIPOLAR_QUANT))
         operands[0] = apply_scales(d, ONNX(DIV), operands[0], scales);
     operands[1] = ones(d, NULL);
-    if (is_linear && op->operand_count > 2) operands[2] = one_zero(d);
+    if (is_linear && op->operand_count > 2)
+        operands[2] = one_of(d, onnx_constant(op_operand(op, 2)));
     const Type *elem = type_elem(op_result(op, 0)->type);
     const Attr *attrs = op->props ? op->props : attr_dict(op->ctx, NULL, 0);
     Value *y = decompose_make(d, op->def, operands, op->operand_count, elem, attrs->u.dict.items,
@@ -465,11 +486,12 @@ static bool rewrite(Decomposition *d)
     case ONNX_MEAN:
     case ONNX_MAX:
     case ONNX_MIN: return variadic(d);
+    case ONNX_TRUNC: return join_parameters(d);
     case ONNX_QUANT:
     case ONNX_INT_QUANT:
     case ONNX_BIPOLAR_QUANT:
     case ONNX_QUANTIZE_LINEAR:
-    case ONNX_DEQUANTIZE_LINEAR: return split_scales(d);
+    case ONNX_DEQUANTIZE_LINEAR: return join_parameters(d) || split_scales(d);
     default: return false;
     }
 }
