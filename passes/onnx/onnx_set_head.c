@@ -43,8 +43,8 @@ static Value *scaled_operand(const Op *op, bool keeps_order)
 
 static Value *softmax_operand(const Op *op, bool keeps_order)
 {
-    int64_t axis = onnx_int(op, "axis", -1), rank = op_operand(op, 0)->type->u.shaped.rank;
     if (op->def != ONNX(SOFTMAX) && op->def != ONNX(LOG_SOFTMAX)) return NULL;
+    int64_t axis = onnx_int(op, "axis", -1), rank = op_operand(op, 0)->type->u.shaped.rank;
     return keeps_order && axis != -1 && axis != rank - 1 ? NULL : op_operand(op, 0);
 }
 
