@@ -10,16 +10,49 @@ enum { MAX_DEPTH = 32, MAX_NODES = 1 << 16 };
 /* Bytes of the names of calls, which each node of a function's body carries before its own. */
 enum { MAX_NAME_BYTES = 1 << 26 };
 
-/* FunctionProto.attribute_proto, attributes with their defaults, which older schemas do not
- * have. */
-enum { FIELD_DEFAULTS = 11 };
+/* Fields that older schemas do not have: FunctionProto.attribute_proto, attributes with their
+ * defaults, and the overloads by which functions of one name differ. */
+enum { FIELD_DEFAULTS = 11, FIELD_FUNCTION_OVERLOAD = 13, FIELD_NODE_OVERLOAD = 8 };
+
+/* Whether a field that the schema does not know is a length and so many bytes. */
+static bool is_bytes(const ProtobufCMessageUnknownField *field, uint32_t tag)
+{
+    return field->tag == tag && field->wire_type == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
+}
+
+/* The bytes of such a field, without the length. */
+static Str bytes_of(const ProtobufCMessageUnknownField *field)
+{
+    size_t prefix = 1;
+    while (prefix < field->len && field->data[prefix - 1] >= 0x80) prefix++;
+    return (Str){(const char *)field->data + prefix, field->len - prefix};
+}
+
+/* A field with a text, whether the schema knows it or not; empty if the message has none. */
+static Str text_of(const ProtobufCMessage *message, uint32_t tag)
+{
+    const ProtobufCFieldDescriptor *known =
+        protobuf_c_message_descriptor_get_field(message->descriptor, tag);
+    Str text = STR("");
+    if (known) {
+        const char *string;
+        memcpy(&string, (const char *)message + known->offset, sizeof string);
+        return import_text(string);
+    }
+    for (unsigned i = 0; i < message->n_unknown_fields; i++)
+        if (is_bytes(&message->unknown_fields[i], tag))
+            text = bytes_of(&message->unknown_fields[i]);
+    return text;
+}
 
 const Onnx__FunctionProto *import_function_of_node(const Importer *im, const Onnx__NodeProto *node)
 {
     for (size_t i = 0; i < im->model->n_functions; i++) {
         const Onnx__FunctionProto *function = im->model->functions[i];
         if (str_eq(import_text(function->name), import_text(node->op_type)) &&
-            str_eq(import_text(function->domain), import_text(node->domain)))
+            str_eq(import_text(function->domain), import_text(node->domain)) &&
+            str_eq(text_of(&function->base, FIELD_FUNCTION_OVERLOAD),
+                   text_of(&node->base, FIELD_NODE_OVERLOAD)))
             return function;
     }
     return NULL;
@@ -47,13 +80,10 @@ const Onnx__AttributeProto *import_function_attribute(const ImportScope *scope,
     return proto && import_text(proto->ref_attr_name).len == 0 ? proto : NULL;
 }
 
-/* The attribute in a field that the schema does not know: a length, then the message. NULL: why
- * says. */
+/* The attribute in a field that the schema does not know. NULL: why says. */
 static Onnx__AttributeProto *unpack_default(Importer *im, const ProtobufCMessageUnknownField *field)
 {
-    size_t prefix = 1;
-    while (prefix < field->len && field->data[prefix - 1] >= 0x80) prefix++;
-    Str bytes = {(const char *)field->data + prefix, field->len - prefix};
+    Str bytes = bytes_of(field);
     Onnx__AttributeProto *proto = NULL;
     if (!import_wire_check(bytes, &onnx__attribute_proto__descriptor, &im->why)) return NULL;
     proto = onnx__attribute_proto__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
@@ -77,9 +107,7 @@ static bool read_defaults(Importer *im, const Onnx__FunctionProto *function, Imp
     body->defaults = body->owned_defaults;
     for (unsigned i = 0; i < base->n_unknown_fields; i++) {
         const ProtobufCMessageUnknownField *field = &base->unknown_fields[i];
-        if (field->tag != FIELD_DEFAULTS ||
-            field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
-            continue;
+        if (!is_bytes(field, FIELD_DEFAULTS)) continue;
         Onnx__AttributeProto *proto = unpack_default(im, field);
         if (!proto) return false;
         body->owned_defaults[body->default_count++] = proto;
