@@ -24,12 +24,20 @@ enum { NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, NEAREST_AWAY };
         return true;                                                                               \
     }
 
+/* A number, or as folders say it the first NaN of the operands, or one without a sign: that of a
+ * processor may have one. */
+static double number_or_nan(double result, double a, double b)
+{
+    if (!isnan(result)) return result;
+    return isnan(a) ? a : isnan(b) ? b : (double)NAN;
+}
+
+FLOAT_BINARY(addf, number_or_nan(a + b, a, b))
+FLOAT_BINARY(subf, number_or_nan(a - b, a, b))
+FLOAT_BINARY(mulf, number_or_nan(a *b, a, b))
+FLOAT_BINARY(divf, number_or_nan(a / b, a, b))
+FLOAT_BINARY(remf, number_or_nan(fmod(a, b), a, b))
 /* The larger of two numbers; +0 counts as larger than -0. */
-FLOAT_BINARY(addf, a + b)
-FLOAT_BINARY(subf, a - b)
-FLOAT_BINARY(mulf, a *b)
-FLOAT_BINARY(divf, a / b)
-FLOAT_BINARY(remf, fmod(a, b))
 FLOAT_BINARY(maximumf, isnan(a) ? a : isnan(b) ? b : float_maximum(a, b))
 FLOAT_BINARY(minimumf, isnan(a) ? a : isnan(b) ? b : float_minimum(a, b))
 FLOAT_BINARY(maxnumf, isnan(a) ? b : isnan(b) ? a : float_maximum(a, b))
