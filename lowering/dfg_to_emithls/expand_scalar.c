@@ -235,10 +235,32 @@ static bool compare(Builder *b, const Op *op, Value *const *x, Value **out)
     return false;
 }
 
+/* Whether the float type holds the integer as it is. */
+static bool is_held_by(const Type *type, const Value *integer)
+{
+    enum { DIGITS = 24, DOUBLE_DIGITS = 53 };
+    const Attr *constant = constant_value(integer);
+    uint32_t digits = type->kind == TYPE_F32 ? DIGITS : DOUBLE_DIGITS;
+    if (type_width(integer->type) <= digits + 1) return true;
+    if (!constant || !bigint_fits_i64(&constant->u.integer, true)) return false;
+    int64_t value = attr_int_value(constant);
+    return value >= -(INT64_C(1) << digits) && value <= INT64_C(1) << digits;
+}
+
+/* base^exponent; an exponent that is rounded becomes even, so the sign of a power with an odd one is
+ * set again: exponent odd ? copysign(|base|^exponent, base) : |base|^exponent */
 static void float_power(Builder *b, const Op *op, Value *const *x, Value **out)
 {
     (void)op;
-    out[0] = binary(b, MATH(POWF), x[0], build_unary(b, ARITH(SITOFP), x[0]->type, x[1]));
+    const Type *type = x[0]->type;
+    Value *exponent = build_unary(b, ARITH(SITOFP), type, x[1]);
+    if (is_held_by(type, x[1])) {
+        out[0] = binary(b, MATH(POWF), x[0], exponent);
+        return;
+    }
+    Value *odd = build_unary(b, ARITH(TRUNCI), widened(type, 1), x[1]);
+    Value *size = binary(b, MATH(POWF), build_unary(b, MATH(ABSF), type, x[0]), exponent);
+    out[0] = arith_select(b, odd, binary(b, MATH(COPYSIGN), size, x[0]), size);
 }
 
 bool to_emithls_expand_scalar(Builder *b, const Op *op, Value *const *x, Value **out)
