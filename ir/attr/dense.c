@@ -133,8 +133,8 @@ static bool bits_are_equal(const uint8_t *data, size_t count)
     return mask == 0 || (data[whole] & mask) == (fill & mask);
 }
 
-/* Without what a text in hexadecimal may have behind the last of its elements; `rest`: those in the
- * last byte, 0: all eight. */
+/* Without what a text in hexadecimal may have behind the last of its elements, which upstream keeps, so
+ * that its text changes when it is read and printed again. `rest`: elements in the last byte, 0: eight. */
 static const Attr *dense_of_mixed_bits(const Type *type, const uint8_t *data, size_t size,
                                        size_t rest)
 {

@@ -189,7 +189,9 @@ static void booleans_are_packed(void **state)
     assert_true(attr_is_true(dense_elem(mixed, 7)));
     assert_false(attr_is_true(dense_elem(mixed, 8)));
     assert_text(attr_dense_i64(type, ones, 9), "dense<true> : tensor<9xi1>");
-    assert_false(attr_dense_raw(type, (uint8_t[]){0xff, 0xff}, 2, false)->u.dense.is_splat);
+    assert_ptr_equal(attr_dense_raw(type, (uint8_t[]){0xff, 0xff}, 2, false),
+                     attr_dense_splat(type, attr_bool(ctx, true)));
+    assert_ptr_equal(attr_dense_raw(type, (uint8_t[]){0xff, 0xfe}, 2, false), mixed);
     assert_ptr_equal(attr_dense_i64(type, ones, 9), attr_dense_splat(type, attr_bool(ctx, true)));
 }
 
