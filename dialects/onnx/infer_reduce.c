@@ -135,7 +135,7 @@ bool onnx_check_resized(int64_t in, int64_t out, StrBuf *why)
 
 static void keep_aspect(const OnnxShape *axes, const OnnxShape *io, bool is_least, OnnxShape *sizes)
 {
-    int64_t in[ONNX_MAX_RANK];
+    int64_t in[ONNX_MAX_RANK] = {0};
     for (uint32_t i = 0; i < axes->rank; i++) in[i] = io->dims[axes->dims[i]];
     double scale = onnx_common_scale(in, sizes->dims, axes->rank, is_least);
     for (uint32_t i = 0; i < axes->rank; i++)

@@ -80,11 +80,19 @@ static bool run_fma(const Instr *in, size_t n)
     return true;
 }
 
+/* Whether an exponent is odd is not to be seen of a double beyond 2^53. */
+static double float_power(double x, int64_t exponent)
+{
+    bool is_negative = signbit(x) && !isnan(x) && (exponent & 1);
+    double y = pow(is_negative ? -x : x, (double)exponent);
+    return is_negative ? -y : y;
+}
+
 static bool run_fpowi(const Instr *in, size_t n)
 {
     uint32_t spare = 64 - type_width(type_elem(op_operand(in->op, 1)->type));
     for (size_t i = 0; i < n; i++)
-        in->out[0][i].f = pow(in->in[0][i].f, (double)extend_sign(in->in[1][i].i, spare));
+        in->out[0][i].f = float_power(in->in[0][i].f, extend_sign(in->in[1][i].i, spare));
     vm_round_cells(in->out[0], n, in->type);
     return true;
 }
