@@ -9,6 +9,7 @@
 #include "ir/attr/attr.h"
 #include "ir/core/core.h"
 #include "sim/interp/interp.h"
+#include "sim/io/io.h"
 
 typedef struct Evaluator Evaluator;
 typedef struct FunctionCode FunctionCode;
@@ -100,5 +101,13 @@ void interp_each_public_function(Op *op, void (*visit)(Op *func, void *user), vo
 /* The function's name behind those of the modules around it, which may have functions of one name;
  * modules without a name are counted. */
 const Ident *interp_function_path(const Op *func);
+
+/* Fewer indices than this, and every integer that may be one stays below them. */
+enum { MANY_INDICES = 8 };
+
+/* An array of so many frames for an argument. state: of the generator, which goes on; indices: what
+ * numbers that may be indices are below. False: diagnosed, or too large. */
+bool interp_random_array(const Boundary *b, uint64_t *state, uint64_t indices, int64_t frames,
+                         Npy *out) MUST_CHECK;
 
 #endif
