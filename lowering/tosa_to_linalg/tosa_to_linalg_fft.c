@@ -133,7 +133,8 @@ static void lower_fourier(Fourier *f)
                       .maps = maps,
                       .loops = 5,
                       .is_reduction = is_reduction};
-    const Type *types[] = {l->op->results[0].type, l->op->results[1].type};
+    const Type *types[] = {inits[0]->type,
+                           inits[1]->type}; /* may know more than the op's results */
     Builder body;
     Op *op = tosa_build_generic(l->b, &def, types, &body);
     if (inputs == 1)
@@ -141,6 +142,10 @@ static void lower_fourier(Fourier *f)
     else
         build_complex_body(f, &body);
     Value *results[] = {op_result(op, 0), op_result(op, 1)};
+    for (uint32_t i = 0; i < 2; i++) {
+        const Type *type = op_result(l->op, i)->type;
+        if (types[i] != type) results[i] = tensor_cast(l->b, results[i], type);
+    }
     rewriter_replace(l->rw, l->op, results, 2);
 }
 
