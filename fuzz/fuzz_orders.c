@@ -29,11 +29,11 @@ static const struct {
     {"canonicalize cse onnx-decompose onnx-fold-batch-norm onnx-fold-constants onnx-infer-shapes "
      "onnx-quantize onnx-set-head",
      "convert-onnx-to-linalg"},
-    {"analyze-kernels batch-images canonicalize convert-elementwise-to-linalg cse encode-levels "
-     "convert-to-signless inline linalg-fold-unit-extent-dims linalg-fuse-elementwise-ops "
-     "linalg-generalize-named-ops "
-     "name-layers name-tensors narrow-integers normalize-layout simplify-kernels split-batch "
-     "split-results stream-initials tosa-to-arith tosa-to-linalg tosa-to-linalg-named",
+    {"analyze-kernels batch-images canonicalize convert-elementwise-to-linalg "
+     "convert-to-signless cse encode-levels inline linalg-fold-unit-extent-dims "
+     "linalg-fuse-elementwise-ops linalg-generalize-named-ops name-layers name-tensors "
+     "narrow-integers normalize-layout simplify-kernels split-batch split-results "
+     "stream-initials tosa-to-arith tosa-to-linalg tosa-to-linalg-named",
      "convert-linalg-to-dfg"},
     {"canonicalize chain-kernels choose-unroll cse insert-reorders place-cards record-requantizers "
      "share-windows size-fifos stream-batch-last",

@@ -52,6 +52,8 @@ const Type *tosa_concat_type(const Op *op); /* op must have an operand; NULL: di
 /* Why the op computes nothing on its types of elements, as words behind "op"; NULL: it does, or only
  * moves elements, or they are no plain numbers. */
 const char *tosa_refuse_elements(const Op *op);
+/* Whether elements are truth values: one bit without a sign, as lowered an i1. */
+bool tosa_is_truth(const Type *elem);
 /* The integers of a constant operand (such as a permutation or paddings); NULL if it is not
  * constant. */
 const Attr *tosa_const_ints(const Value *value);

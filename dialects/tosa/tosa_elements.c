@@ -223,3 +223,8 @@ const char *tosa_refuse_elements(const Op *op)
     if (any_operand(op, is_truth) && !takes_truth(op->def)) return "computes on truth values";
     return check_kind(op);
 }
+
+bool tosa_is_truth(const Type *elem)
+{
+    return type_is_integer(elem) && type_width(elem) == 1 && elem->u.integer.sign != SIGNED;
+}

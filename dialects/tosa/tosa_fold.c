@@ -323,19 +323,13 @@ static bool lane_convert(const Lane *lane, const BigInt *args, BigInt *out)
     return lane_float1(lane, args, out, same_double);
 }
 
-/* One bit without a sign: as lowered, an i1. */
-static bool is_truth(const Type *type)
-{
-    return type_is_integer(type) && type_width(type) == 1 && type->u.integer.sign != SIGNED;
-}
-
 /* A truth value is 0 or 1, and whatever is not zero is true; upstream's folder takes it for a signed
  * number of one bit. */
 static bool lane_cast(const Lane *lane, const BigInt *args, BigInt *out)
 {
     const Type *from = lane->arg_elem, *to = lane->result_elem;
     double value;
-    if (is_truth(to)) {
+    if (tosa_is_truth(to)) {
         if (type_is_float(from) && !lane_load(lane, &args[0], &value)) return false;
         return lane_truth(lane, type_is_float(from) ? value != 0 : !bigint_is_zero(&args[0]), out);
     }

@@ -133,8 +133,8 @@ static void lower_fourier(Fourier *f)
                       .maps = maps,
                       .loops = 5,
                       .is_reduction = is_reduction};
-    const Type *types[] = {inits[0]->type,
-                           inits[1]->type}; /* may know more than the op's results */
+    /* These may know more of the extents than the results do. */
+    const Type *types[] = {inits[0]->type, inits[1]->type};
     Builder body;
     Op *op = tosa_build_generic(l->b, &def, types, &body);
     if (inputs == 1)

@@ -297,15 +297,9 @@ static int64_t integer_from(const Type *to, double x)
     return whole < -0x1p63 ? saturate(to, INT64_MIN) : saturate(to, (int64_t)whole);
 }
 
-/* Lowered, a bit without a sign is i1. */
-static bool is_truth(const Type *type)
-{
-    return type_is_integer(type) && type_width(type) == 1 && type->u.integer.sign != SIGNED;
-}
-
 static bool cast(const Instr *in, size_t n)
 {
-    bool to_float = type_is_float(in->type), to_truth = is_truth(in->type);
+    bool to_float = type_is_float(in->type), to_truth = tosa_is_truth(in->type);
     for (size_t i = 0; i < n; i++) {
         Cell x = in->in[0][i];
         if (to_float)
