@@ -34,27 +34,6 @@ void func_update_type(Op *func)
     vec_free(&types);
 }
 
-typedef struct Callers {
-    const Ident *name;
-    bool any;
-} Callers;
-
-static void look_for_callee(void *data, Op *user, const Attr *ref)
-{
-    Callers *callers = data;
-    (void)user;
-    callers->any |= ref->u.symbol.names[0] == callers->name;
-}
-
-bool func_is_called(const Op *func)
-{
-    Callers callers = {.name = symbol_name(func)};
-    const Op *table = op_parent(func);
-    if (!table) return false;
-    FOR_EACH_INNER(op, table) (void)symbol_each_use(op, look_for_callee, &callers);
-    return callers.any;
-}
-
 static const Attr *dict_at(const Op *func, const char *name, uint32_t index)
 {
     const Attr *array = op_attr(func, name);

@@ -26,8 +26,6 @@ Block *func_entry(const Op *func); /* NULL: a declaration */
 void func_set_type(Op *func, const Type *type);
 /* Sets the type that its entry block's arguments and its return's operands have. */
 void func_update_type(Op *func);
-/* Whether ops refer to it, itself among them: those in its symbol table are looked through. */
-bool func_is_called(const Op *func);
 /* The attribute dictionary of an argument or result; NULL if it has none. */
 const Attr *func_arg_attrs(const Op *func, uint32_t index);
 const Attr *func_result_attrs(const Op *func, uint32_t index);

@@ -22,10 +22,13 @@ struct Pipeline {
     VEC(PipelineItem) items;
 };
 
+typedef struct Referred Referred;
+
 /* The run that a pass is part of. */
 typedef struct PassRun {
     const RunOptions *options;
     Op *op;
+    Referred *referred; /* of the symbol table around the op */
 } PassRun;
 
 /* A new pass with its options at their defaults, which is not part of the pipeline yet. */

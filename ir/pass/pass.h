@@ -95,6 +95,9 @@ Str pass_string(const Pass *pass, const char *option);
 const Str *pass_list(const Pass *pass, const char *option, size_t *count);
 const int64_t *pass_int_list(const Pass *pass, const char *option, size_t *count);
 void pass_count(Pass *pass, const char *stat, uint64_t amount);
+/* Whether an op in its symbol table refers to the symbol that the pass runs on, which a function that
+ * is called is. References that are added meanwhile do not count. */
+bool pass_op_is_referred(const Pass *pass);
 
 /* Called around an analysis, that is, what a pass computes about an op before it changes it.
  * Timings show it. */

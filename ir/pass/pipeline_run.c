@@ -122,21 +122,50 @@ void pass_analysis_end(const Pass *pass)
     leave(pass->run->options);
 }
 
+/* The names of a symbol table that ops in it refer to, collected when they are first asked for. */
+struct Referred {
+    Op *table;
+    bool is_known;
+    PtrMap names; /* set of Ident* */
+};
+
+static void note_name(void *data, Op *user, const Attr *ref)
+{
+    (void)user;
+    ptrmap_put(data, ref->u.symbol.names[0], data);
+}
+
+static bool is_referred(Referred *referred, const Op *symbol)
+{
+    const Ident *name = symbol_name(symbol);
+    if (!name || !referred->table) return false;
+    if (!referred->is_known)
+        FOR_EACH_INNER(op, referred->table) (void)symbol_each_use(op, note_name, &referred->names);
+    referred->is_known = true;
+    return ptrmap_has(&referred->names, name);
+}
+
+bool pass_op_is_referred(const Pass *pass)
+{
+    return is_referred(pass->run->referred, pass->run->op);
+}
+
 static const Attr *type_of_function(const Op *op)
 {
     return op_has_trait(op, TRAIT_FUNCTION) ? op_attr(op, "function_type") : NULL;
 }
 
 /* Where the pass has given a function another type: checks those who call it. */
-static bool check_callers(const Pass *pass, Op *op, const Attr *type)
+static bool check_callers(const Pass *pass, Op *op, const Attr *type, Referred *referred)
 {
-    if (type_of_function(op) == type || verify_symbol_uses(op)) return true;
+    if (type_of_function(op) == type || !is_referred(referred, op) || verify_symbol_uses(op))
+        return true;
     return diag_note(op->ctx, op->loc,
                      "pass '%s' gives this function another type than its callers know",
                      pass->def->name);
 }
 
-static bool run_pass(Pass *pass, Op *op, const RunOptions *options)
+static bool run_pass(Pass *pass, Op *op, const RunOptions *options, Referred *referred)
 {
     const Attr *type = type_of_function(op);
     if (!op->def) return op_error(op, "trying to schedule a pass on an unregistered operation");
@@ -145,27 +174,29 @@ static bool run_pass(Pass *pass, Op *op, const RunOptions *options)
                             "'IsolatedFromAbove'");
     if (!pass_suits(pass->def, op_name(op).data, op->def))
         return op_error(op, "trying to schedule a pass on an unsupported operation");
-    const PassRun run = {options, op};
+    const PassRun run = {options, op, referred};
     pass->run = &run;
     pass->unchanged = false;
     FOR_EACH_HOOK(hook, options, before) (*hook)->before((*hook)->user, pass, op);
     bool ok = pass->def->run(pass, op);
     arena_reset(&pass->scratch);
     if (ok && !pass->unchanged)
-        ok = (!options->verify_each || verify_op(op)) && check_callers(pass, op, type);
+        ok = (!options->verify_each || verify_op(op)) && check_callers(pass, op, type, referred);
     FOR_EACH_HOOK(hook, options, after) (*hook)->after((*hook)->user, pass, op, ok);
     pass->run = NULL;
     return ok;
 }
 
-static bool run_items(const Pipeline *pipeline, Op *op, const RunOptions *options);
+static bool run_items(const Pipeline *pipeline, Op *op, const RunOptions *options,
+                      Referred *referred);
 
-static bool run_on(const Pipeline *pipeline, Op *op, const RunOptions *options, bool is_outer)
+static bool run_on(const Pipeline *pipeline, Op *op, const RunOptions *options, bool is_outer,
+                   Referred *referred)
 {
     StrBuf title = {0};
     strbuf_printf(&title, "'%s' Pipeline", pipeline_anchor(pipeline));
     enter(options, &(PassScope){.name = title.data, .is_outer = is_outer});
-    bool ok = run_items(pipeline, op, options);
+    bool ok = run_items(pipeline, op, options, referred);
     leave(options);
     strbuf_free(&title);
     return ok;
@@ -186,23 +217,27 @@ static bool run_nested(const PipelineItem *item, Op *op, const RunOptions *optio
     enter(options, &(PassScope){.id = item->nested.data[0],
                                 .name = title.data,
                                 .is_hidden = item->nested.len == 1});
+    Referred referred = {.table = op};
     bool ok = true;
     Op *next;
     for (Op *inner = op_first_inner(op); inner && ok; inner = next) {
         next = op_next_inner(inner);
         const Pipeline *manager = find_manager(&item->nested, inner);
-        ok = !manager || run_on(manager, inner, options, false);
+        ok = !manager || run_on(manager, inner, options, false, &referred);
     }
+    ptrmap_free(&referred.names);
     leave(options);
     strbuf_free(&title);
     return ok;
 }
 
-static bool run_items(const Pipeline *pipeline, Op *op, const RunOptions *options)
+static bool run_items(const Pipeline *pipeline, Op *op, const RunOptions *options,
+                      Referred *referred)
 {
     for (size_t i = 0; i < pipeline->items.len; i++) {
         const PipelineItem *item = &pipeline->items.data[i];
-        bool ok = item->pass ? run_pass(item->pass, op, options) : run_nested(item, op, options);
+        bool ok = item->pass ? run_pass(item->pass, op, options, referred)
+                             : run_nested(item, op, options);
         if (!ok) return false;
     }
     return true;
@@ -212,7 +247,10 @@ bool pass_run_pipeline(const Pass *pass, Pipeline *pipeline, Op *op)
 {
     assert(pass->run && op_is_ancestor(pass->run->op, op));
     merge_neighbours(pipeline);
-    return run_on(pipeline, op, pass->run->options, true);
+    Referred referred = {.table = op_parent(op)};
+    bool ok = run_on(pipeline, op, pass->run->options, true, &referred);
+    ptrmap_free(&referred.names);
+    return ok;
 }
 
 bool pipeline_run(Pipeline *pipeline, Op *op, const RunOptions *options)
@@ -223,8 +261,10 @@ bool pipeline_run(Pipeline *pipeline, Op *op, const RunOptions *options)
         ok = diag_error(op->ctx, op->loc, "can't run '%s' pass manager on '%s' op",
                         pipeline->anchor, op_name(op).data);
     } else {
+        Referred referred = {.table = op_parent(op)};
         merge_neighbours(pipeline);
-        ok = run_items(pipeline, op, options ? options : &defaults);
+        ok = run_items(pipeline, op, options ? options : &defaults, &referred);
+        ptrmap_free(&referred.names);
     }
     diag_flush(op->ctx);
     return ok;

@@ -643,7 +643,7 @@ static bool normalize_layout(Pass *pass, Op *func)
 
     Chooser c = {.arena = &pass->scratch,
                  .keeps_moves = pass_bool(pass, "keep-moves"),
-                 .is_called = func_is_called(func)};
+                 .is_called = pass_op_is_referred(pass)};
     Block *body = func_entry(func);
     if (!body) return true;
     if (op_region(func, 0)->first != op_region(func, 0)->last)
