@@ -118,7 +118,7 @@ report                          html report
 sweep                           sweep
 libming                         lib ming
 lsp                             lsp
-tools                           command crash_guard dialect_docs expected_diags opt pass_watch
+tools                           command crash_guard dialect_docs expected_diags job opt pass_watch
                                 progress reproducer split_input timing tool
 """
 
@@ -150,7 +150,7 @@ ROOMS = {"driver/choice": "driver", "driver/modes": "driver", "driver/notes": "d
          "target/partition/cuts": "target/partition",
          "target/partition/layers": "target/partition",
          "target/partition/search": "target/partition", "tools/batch": "tools",
-         "tools/check": "tools", "tools/overlay": "tools"}
+         "tools/check": "tools", "tools/engine": "tools", "tools/overlay": "tools"}
 
 
 def folder_of(path):
