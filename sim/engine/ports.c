@@ -58,7 +58,7 @@ static bool read_fold(EnginePort *port, const Type *type)
     return dims[2] == port->extents[2] * port->fold[0] * port->fold[1];
 }
 
-bool engine_port_init(EnginePort *port, const Op *op)
+static bool init_boundary(EnginePort *port, const Op *op)
 {
     const Attr *type = op_attr(op, SA_ATTR_TYPE), *attrs = op_attr(op, SA_ATTR_PORT);
     int64_t count, own;
@@ -81,6 +81,13 @@ bool engine_port_init(EnginePort *port, const Op *op)
                                    : own % port->images == 0 && count == own / port->images);
     if (!fits) return op_error(op, "has a " SA_ATTR_TYPE " that is no tensor of as many integers");
     return boundary_init(op, function_type, attrs, &port->boundary);
+}
+
+bool engine_port_init(EnginePort *port, const Op *op)
+{
+    if (!init_boundary(port, op)) return false;
+    if (port->boundary.name.len == 0) port->boundary.name = op_attr(op, "name")->u.string;
+    return true;
 }
 
 void engine_port_free(EnginePort *port)

@@ -1,5 +1,7 @@
 /* Arrays of ming engine: frames go to external memory in front of a run, and come from there behind it.
  * Tests: lit/tools/ming-engine-arrays.test, test/e2e/overlay_check.py */
+#include <stdlib.h>
+
 #include "tools/engine/internal.h"
 
 static bool read_array(const EngineJob *job, EnginePort *port, const char *path, int64_t *frames)
@@ -30,42 +32,61 @@ static bool read_input(EngineJob *job, EnginePort *port, const char *path)
     return true;
 }
 
-/* Ports of a direction that files are given for, in their order. */
-static bool open_ports(EngineJob *job, const char *flag, const Texts *files, int64_t direction,
-                       EnginePorts *out)
+static size_t count_ports(const EngineJob *job, int64_t direction)
 {
     size_t count = 0;
     FOR_EACH_INNER(op, job->module) count += job_is_port(op, direction);
-    if (files->len > count)
-        return tool_error(job->tool, "error: --%s has %zu files; the program has %zu such ports",
-                          flag, files->len, count);
+    return count;
+}
+
+/* The first ports of a direction, in their order. */
+static bool open_ports(EngineJob *job, size_t count, int64_t direction, EnginePorts *out)
+{
     FOR_EACH_INNER(op, job->module)
-        if (job_is_port(op, direction) && out->len < files->len &&
-            !engine_port_init(vec_push(out), op))
+        if (job_is_port(op, direction) && out->len < count && !engine_port_init(vec_push(out), op))
             return false;
     return true;
+}
+
+static bool open_inputs(EngineJob *job)
+{
+    const Texts *files = &job->flags->inputs;
+    const size_t count = count_ports(job, PORT_INPUT);
+    if (files->len > count)
+        return tool_error(job->tool, "error: --input has %zu files; the program has %zu such ports",
+                          files->len, count);
+    if (!open_ports(job, files->len, PORT_INPUT, &job->inputs)) return false;
+    for (size_t i = 0; i < job->inputs.len; i++)
+        if (!read_input(job, &job->inputs.data[i], files->data[i])) return false;
+    return true;
+}
+
+bool job_has_checks(const EngineFlags *flags)
+{
+    return flags->checks.expected.len > 0 || flags->checks.labels;
 }
 
 /* Outputs are those of the host's function, or the program's. */
 static bool open_outputs(EngineJob *job)
 {
-    const Texts *files = &job->flags->outputs;
-    if (files->len == 0) return true;
+    const size_t files = job->flags->outputs.len, count = count_ports(job, PORT_OUTPUT);
+    const bool has_checks = job_has_checks(job->flags);
+    if (files == 0 && !has_checks) return true;
     if (!engine_host_init(&job->host, job->module)) return false;
-    if (!job->host.func) return open_ports(job, "output", files, PORT_OUTPUT, &job->outputs);
-    return files->len <= job->host.results.len ||
-           tool_error(job->tool, "error: --output has %zu files; the host's function gives %zu",
-                      files->len, job->host.results.len);
+    if (job->host.func)
+        return files <= job->host.results.len ||
+               tool_error(job->tool, "error: --output has %zu files; the host's function gives %zu",
+                          files, job->host.results.len);
+    if (files > count)
+        return tool_error(job->tool,
+                          "error: --output has %zu files; the program has %zu such ports", files,
+                          count);
+    return open_ports(job, has_checks ? count : files, PORT_OUTPUT, &job->outputs);
 }
 
 bool job_open_ports(EngineJob *job)
 {
-    const EngineFlags *flags = job->flags;
-    if (!open_ports(job, "input", &flags->inputs, PORT_INPUT, &job->inputs) || !open_outputs(job))
-        return false;
-    for (size_t i = 0; i < job->inputs.len; i++)
-        if (!read_input(job, &job->inputs.data[i], flags->inputs.data[i])) return false;
-    return true;
+    return open_inputs(job) && open_outputs(job);
 }
 
 /* Runs of the program that all frames take. */
@@ -123,7 +144,7 @@ bool job_leave_run(EngineJob *job, int64_t run)
     return ok;
 }
 
-bool job_save_outputs(const EngineJob *job)
+static bool save_outputs(const EngineJob *job)
 {
     StrBuf text = {0};
     bool ok = true;
@@ -135,4 +156,27 @@ bool job_save_outputs(const EngineJob *job)
     }
     strbuf_free(&text);
     return ok;
+}
+
+static OutputVerdict check_outputs(const EngineJob *job)
+{
+    const bool has_host = job->host.func != NULL;
+    const size_t count = has_host ? job->host.results.len : job->outputs.len;
+    PortFiles results = {.count = (uint32_t)count, .frames = job->frames};
+    results.items = xcalloc(count, sizeof *results.items);
+    for (size_t i = 0; i < count; i++) { /* the arrays stay the job's */
+        results.items[i].boundary =
+            has_host ? job->host.results.data[i].boundary : job->outputs.data[i].boundary;
+        results.items[i].npy = has_host ? job->host.results.data[i].npy : job->outputs.data[i].npy;
+    }
+    OutputVerdict verdict =
+        tool_check_outputs(job->tool, &results, job->frames, &job->flags->checks);
+    free(results.items);
+    return verdict;
+}
+
+bool job_finish_outputs(const EngineJob *job)
+{
+    OutputVerdict verdict = job_has_checks(job->flags) ? check_outputs(job) : OUTPUTS_RIGHT;
+    return verdict != OUTPUTS_UNKNOWN && save_outputs(job) && verdict == OUTPUTS_RIGHT;
 }

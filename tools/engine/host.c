@@ -112,7 +112,7 @@ bool job_read_results(EngineJob *job)
         ok = job_leave_run(job, run);
     }
     strbuf_free(&bytes);
-    return ok && job_save_outputs(job);
+    return ok && job_finish_outputs(job);
 }
 
 /* Outputs of a run elsewhere. */
@@ -120,5 +120,5 @@ bool job_read_after(EngineJob *job)
 {
     for (size_t i = 0; i < job->flags->after.len; i++)
         if (!job_load_bank(job, "after", job->flags->after.data[i])) return false;
-    return job_leave_run(job, 0) && job_save_outputs(job);
+    return job_leave_run(job, 0) && job_finish_outputs(job);
 }

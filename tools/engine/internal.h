@@ -10,6 +10,7 @@
 typedef struct EngineFlags {
     Texts memories, spaces, dumps;            /* BANK:FILE, BANK:BYTES, BANK:FILE */
     Texts inputs, outputs;                    /* .npy files, one for each port */
+    OutputChecks checks;                      /* of outputs, all of which are opened then */
     Texts after;                              /* BANK:FILE, of a run elsewhere */
     const char *banks, *json, *svg, *results; /* results: of a host */
     bool is_timed_only;
@@ -54,7 +55,10 @@ int64_t job_run_count(const EngineJob *job);
 /* The frames of a run: inputs to their banks, outputs from there. */
 bool job_enter_run(EngineJob *job, int64_t run) MUST_CHECK;
 bool job_leave_run(EngineJob *job, int64_t run) MUST_CHECK;
-bool job_save_outputs(const EngineJob *job) MUST_CHECK;
+/* Compares outputs with what --expected and --labels name, and writes them to their files. */
+bool job_finish_outputs(const EngineJob *job) MUST_CHECK;
+/* Whether outputs are to be compared with anything. */
+bool job_has_checks(const EngineFlags *flags);
 
 /* host.c */
 EngineOptions job_options(const EngineFlags *flags);

@@ -111,7 +111,7 @@ static bool simulate(EngineJob *job)
             !job_leave_run(job, run))
             return false;
     }
-    return job_save_banks(job) && job_save_outputs(job) && report(job, symbol_name(program)->str);
+    return job_save_banks(job) && report(job, symbol_name(program)->str) && job_finish_outputs(job);
 }
 
 static bool run_engine(const Tool *tool, const EngineFlags *flags, const char *path)
@@ -146,17 +146,22 @@ static bool check_modes(const Tool *tool, const EngineFlags *flags)
         return tool_error(tool,
                           "error: --json, --svg and --dump are of a simulation, which --banks, "
                           "--after and --results leave out");
-    if (flags->banks && (flags->outputs.len > 0 || flags->after.len > 0 || flags->results))
+    if (flags->banks &&
+        (flags->outputs.len > 0 || job_has_checks(flags) || flags->after.len > 0 || flags->results))
         return tool_error(tool,
-                          "error: --banks is in front of a run; --output, --after and --results "
-                          "are behind it");
+                          "error: --banks is in front of a run; --output, --expected, --labels, "
+                          "--after and --results are behind it");
     if (flags->results && (flags->inputs.len > 0 || flags->after.len > 0))
         return tool_error(tool,
                           "error: --results has the outputs of all frames, and takes no --input "
                           "and no --after");
-    if (flags->outputs.len == 0 && (flags->results || flags->after.len > 0))
-        return tool_error(tool, "error: --after and --results need --output for what they take");
-    bool has_arrays = flags->inputs.len + flags->outputs.len + flags->dumps.len > 0;
+    if (flags->outputs.len == 0 && !job_has_checks(flags) &&
+        (flags->results || flags->after.len > 0))
+        return tool_error(tool,
+                          "error: --after and --results need --output, --expected or --labels for "
+                          "what they take");
+    bool has_arrays =
+        flags->inputs.len + flags->outputs.len + flags->dumps.len > 0 || job_has_checks(flags);
     return !flags->is_timed_only || (runs && !has_arrays) ||
            tool_error(tool, "error: --cycles-only computes nothing, so it takes no arrays");
 }
@@ -169,7 +174,7 @@ static bool check_flags(const Tool *tool, const EngineFlags *flags)
     if (flags->latency < 0 || flags->latency > MOST || flags->restart < 0 || flags->restart > MOST)
         return tool_error(tool, "error: --latency and --restart take 0 to %d cycles", MOST);
     if (flags->max_cycles < 0) return tool_error(tool, "error: --max-cycles takes cycles, or 0");
-    return check_modes(tool, flags);
+    return tool_check_tolerance(tool, &flags->checks) && check_modes(tool, flags);
 }
 
 int command_engine(int argc, char **argv)
@@ -183,6 +188,14 @@ int command_engine(int argc, char **argv)
         {"input", FLAG_TEXTS, &engine.inputs, "file.npy,...",
          "Array of each input that the module has, in order; rows x columns x channels", NULL},
         {"output", FLAG_TEXTS, &engine.outputs, "file.npy,...", "Write the outputs, in order",
+         NULL},
+        {"expected", FLAG_TEXTS, &engine.checks.expected, "[name=]file.npy",
+         "What an output should be; prints how it differs, and exits with 1 if it does", NULL},
+        TOLERANCE_FLAG(&engine.checks.tolerance),
+        {"labels", FLAG_TEXT, &engine.checks.labels, "file.npy",
+         "Right index for each frame; prints how often the first output is greatest there, and "
+         "among "
+         "the five greatest",
          NULL},
         {"memory", FLAG_TEXTS, &engine.memories, "bank:file",
          "What a bank of external memory holds; may be repeated", NULL},
@@ -230,5 +243,6 @@ int command_engine(int argc, char **argv)
     vec_free(&engine.after);
     vec_free(&engine.inputs);
     vec_free(&engine.outputs);
+    vec_free(&engine.checks.expected);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
