@@ -146,6 +146,7 @@ RANK = {module: rank for rank, module in enumerate(PREFIXES)}
 
 # Folders that are a part of the module around them, with its rank, prefixes and header.
 ROOMS = {"driver/choice": "driver", "driver/modes": "driver", "driver/notes": "driver", "driver/quantize": "driver", "emit/board": "emit", "emit/cards": "emit", "emit/cpp": "emit", "emit/trace": "emit",
+         "passes/linalg/layout": "passes/linalg",
          "target/partition/bound": "target/partition", "target/partition/cards": "target/partition",
          "target/partition/cuts": "target/partition",
          "target/partition/layers": "target/partition",

@@ -8,7 +8,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
-#include "passes/linalg/internal.h"
+#include "passes/linalg/layout/internal.h"
 
 static const Layout *reordered(const PtrMap *layouts, const Value *value)
 {

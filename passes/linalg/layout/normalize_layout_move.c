@@ -4,7 +4,7 @@
  * Tests: lit/passes/linalg/normalize-layout-move.mir */
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
-#include "passes/linalg/internal.h"
+#include "passes/linalg/layout/internal.h"
 
 /* The dimensions of the larger tensor that the smaller one lacks; false: not static. */
 static bool find_dropped(const Op *op, bool *dropped)

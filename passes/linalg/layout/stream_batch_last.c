@@ -12,7 +12,7 @@
 #include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
-#include "passes/linalg/internal.h"
+#include "passes/linalg/layout/internal.h"
 
 typedef struct Turn {
     Arena *arena;

@@ -19,7 +19,7 @@
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
-#include "passes/linalg/internal.h"
+#include "passes/linalg/layout/internal.h"
 #include "passes/linalg/passes.h"
 
 typedef struct Chooser {

@@ -6,7 +6,7 @@
 #include "analysis/analysis.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/core/core.h"
-#include "passes/linalg/internal.h"
+#include "passes/linalg/layout/internal.h"
 
 /* Narrow dimensions in the order in which the first of their members streams. */
 static bool layout_collapsed(const Reshape *r, const Layout *wide, Layout *out)

@@ -14,7 +14,7 @@
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
-#include "passes/linalg/internal.h"
+#include "passes/linalg/layout/internal.h"
 
 typedef VEC(Op *) OpList;
 
