@@ -6,6 +6,7 @@
 #ifndef MING_PASSES_LINALG_LAYOUT_INTERNAL_H
 #define MING_PASSES_LINALG_LAYOUT_INTERNAL_H
 
+#include "analysis/analysis.h"
 #include "passes/linalg/internal.h"
 
 enum { LAYOUT_MAX_RANK = 16 };
@@ -16,7 +17,48 @@ typedef struct Layout {
     uint32_t perm[LAYOUT_MAX_RANK];
 } Layout;
 
+/* kernel_layout.c */
 bool layout_is_identity(const Layout *layout);
+Layout layout_identity(uint32_t rank);
+/* The second dimension behind the others. */
+Layout layout_channels_last(uint32_t rank);
+/* What a kernel would like for an input, whatever its result has. False: any will do. */
+bool layout_wanted_by_kernel(const Kernel *kernel, uint32_t operand, bool keeps_moves, Layout *out)
+    MUST_CHECK;
+/* The layout of an input in which its elements come as the result's do; false: a reduction reads it. And
+ * of the result, in which they come as the input's do. */
+bool layout_before_kernel(const Kernel *kernel, uint32_t operand, const Layout *result,
+                          bool keeps_moves, Layout *out) MUST_CHECK;
+void layout_behind_kernel(const Kernel *kernel, uint32_t operand, const Layout *input,
+                          bool keeps_moves, Layout *out);
+/* Loops of more than one turn that walk an operand. */
+uint32_t layout_walking_loops(const Kernel *kernel, const AffineMap *map);
+
+/* choose_layout.c */
+typedef struct Chooser {
+    Arena *arena;
+    PtrMap wanted;  /* Value* -> Layout*: what a reader would like */
+    PtrMap layouts; /* Value* -> Layout*: what it gets */
+    bool keeps_moves;
+    bool is_called; /* so that arguments and results stay as callers have them */
+} Chooser;
+
+/* Chooses for all values of a body, in place of what was chosen before. */
+void layout_choose(Chooser *c, Block *body);
+/* The layout of a value; row-major unless chosen. */
+Layout layout_chosen(const Chooser *c, const Value *value);
+/* Puts a layout into one of the maps. */
+void layout_remember(Chooser *c, PtrMap *map, const Value *value, const Layout *layout);
+/* Whether elements arrive one by one. A fill does not stream, nor does a tensor of which only the shape
+ * matters, like that of a pool's window. */
+bool layout_is_streamed(const Value *value);
+/* A pad by widths that are numbers, around by what does not depend on the index; widths that are values,
+ * and indices, are in the order of the model. */
+bool layout_is_pad(const Op *op);
+/* Whether a tensor has more dimensions than a layout has: then all keep their order. */
+bool layout_exceeds(const Op *op);
+
+/* normalize_layout_reshape.c, normalize_layout_move.c, normalize_layout_sink.c */
 /* The layout of a reshape's result that follows from the source's, and the reverse. False: the
  * order of the elements would change, or reshape_read cannot read the op. */
 bool layout_of_reshaped(const Op *op, const Layout *source, Layout *out) MUST_CHECK;
