@@ -165,6 +165,21 @@ typedef enum CppKind {
 
 __extension__ typedef __int128 Wide;
 
+static inline Wide wide_pow2(uint32_t bits)
+{
+    return (Wide)1 << bits;
+}
+
+static inline Wide wide_min(Wide a, Wide b)
+{
+    return a < b ? a : b;
+}
+
+static inline Wide wide_max(Wide a, Wide b)
+{
+    return a > b ? a : b;
+}
+
 /* An IR value as C++. For integers the expression's mathematical value is the IR value read as
  * signed (i1: as 0 or 1), and lies in [low, high]. */
 typedef struct Expr {

@@ -1,7 +1,6 @@
 /* C++ expressions of arith and math ops. ap_int arithmetic is exact (results grow), so an
  * expression needs a cast only where the IR's width wraps; value ranges tell where it cannot.
  * Tests: lit/emit/expressions.mir, test/e2e */
-#include <stdio.h>
 #include <string.h>
 
 #include "dialects/arith/arith.h"
@@ -22,11 +21,6 @@ const char *emit_arena_printf(Arena *arena, const char *fmt, ...)
     return copy;
 }
 
-static Wide pow2(uint32_t bits)
-{
-    return (Wide)1 << bits;
-}
-
 /* Width of an integer type, clamped to what ranges can hold. */
 static uint32_t range_width(const Type *type)
 {
@@ -37,14 +31,14 @@ static uint32_t range_width(const Type *type)
 static void full_range(const Type *type, Wide *low, Wide *high)
 {
     uint32_t width = range_width(type);
-    *low = width == 1 ? 0 : -pow2(width - 1);
-    *high = width == 1 ? 1 : pow2(width - 1) - 1;
+    *low = width == 1 ? 0 : -wide_pow2(width - 1);
+    *high = width == 1 ? 1 : wide_pow2(width - 1) - 1;
 }
 
 /* Whether bounds are those of a clamped width, so that numbers may lie beyond them. */
 static bool is_clamped(Wide low, Wide high)
 {
-    return low <= -pow2(MAX_RANGE_BITS - 1) || high >= pow2(MAX_RANGE_BITS - 1) - 1;
+    return low <= -wide_pow2(MAX_RANGE_BITS - 1) || high >= wide_pow2(MAX_RANGE_BITS - 1) - 1;
 }
 
 static bool fits(const Type *type, Wide low, Wide high)
@@ -59,18 +53,9 @@ static bool fits(const Type *type, Wide low, Wide high)
 static uint32_t bits_for(Wide low, Wide high)
 {
     uint32_t bits = 1;
-    while (bits < MAX_RANGE_BITS && (low < -pow2(bits - 1) || high > pow2(bits - 1) - 1)) bits++;
+    while (bits < MAX_RANGE_BITS && (low < -wide_pow2(bits - 1) || high > wide_pow2(bits - 1) - 1))
+        bits++;
     return bits;
-}
-
-static Wide min_wide(Wide a, Wide b)
-{
-    return a < b ? a : b;
-}
-
-static Wide max_wide(Wide a, Wide b)
-{
-    return a > b ? a : b;
 }
 
 const char *cpp_parens(Emitter *e, const Expr *expr, Prec prec)
@@ -132,7 +117,7 @@ Expr cpp_unsigned(Emitter *e, const Expr *expr, const Type *type)
     out.kind = CPP_AP;
     out.uncast = NULL;
     out.low = 0;
-    out.high = pow2(range_width(type)) - 1;
+    out.high = wide_pow2(range_width(type)) - 1;
     return out;
 }
 
@@ -192,8 +177,8 @@ static bool multiply(Emitter *e, const Op *op, const Expr *x, Expr *out)
         return true;
     }
     Wide p[4] = {a->low * b->low, a->low * b->high, a->high * b->low, a->high * b->high};
-    wrap(e, out, op_result(op, 0)->type, min_wide(min_wide(p[0], p[1]), min_wide(p[2], p[3])),
-         max_wide(max_wide(p[0], p[1]), max_wide(p[2], p[3])));
+    wrap(e, out, op_result(op, 0)->type, wide_min(wide_min(p[0], p[1]), wide_min(p[2], p[3])),
+         wide_max(wide_max(p[0], p[1]), wide_max(p[2], p[3])));
     return true;
 }
 
@@ -210,9 +195,9 @@ static bool divide(Emitter *e, const Op *op, const Expr *x, Expr *out)
         cast_to(e, out, type);
         return true;
     }
-    Wide size = max_wide(a.low < 0 ? -a.low : 0, a.high < 0 ? -a.high : a.high);
+    Wide size = wide_max(a.low < 0 ? -a.low : 0, a.high < 0 ? -a.high : a.high);
     if (remainder)
-        size = min_wide(size, max_wide(b.low < 0 ? -b.low : b.low, b.high < 0 ? -b.high : b.high));
+        size = wide_min(size, wide_max(b.low < 0 ? -b.low : b.low, b.high < 0 ? -b.high : b.high));
     bool negative = a.low < 0 || (!remainder && b.low < 0);
     wrap(e, out, type, negative ? -size : 0, size);
     return true;
@@ -233,8 +218,8 @@ static bool shift_left(Emitter *e, const Op *op, const Expr *x, Expr *out)
     bool exact = literal_amount(&x[1], type) &&
                  bits_for(x[0].low, x[0].high) + (uint32_t)x[1].low <= range_width(type);
     if (exact) {
-        out->low = x[0].low * pow2((uint32_t)x[1].low);
-        out->high = x[0].high * pow2((uint32_t)x[1].low);
+        out->low = x[0].low * wide_pow2((uint32_t)x[1].low);
+        out->high = x[0].high * wide_pow2((uint32_t)x[1].low);
     } else {
         full_range(type, &out->low, &out->high);
     }
@@ -243,7 +228,7 @@ static bool shift_left(Emitter *e, const Op *op, const Expr *x, Expr *out)
 
 static Wide floor_shift(Wide value, uint32_t by)
 {
-    return value >= 0 ? value >> by : -((-value + pow2(by) - 1) >> by);
+    return value >= 0 ? value >> by : -((-value + wide_pow2(by) - 1) >> by);
 }
 
 static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
@@ -261,8 +246,8 @@ static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
     }
     uint32_t by = literal_amount(&x[1], type) ? (uint32_t)x[1].low : 0;
     bool known = literal_amount(&x[1], type);
-    wrap(e, out, type, known ? floor_shift(value.low, by) : min_wide(value.low, 0),
-         known ? floor_shift(value.high, by) : max_wide(value.high, 0));
+    wrap(e, out, type, known ? floor_shift(value.low, by) : wide_min(value.low, 0),
+         known ? floor_shift(value.high, by) : wide_max(value.high, 0));
     return true;
 }
 
@@ -290,10 +275,10 @@ static bool bitwise(Emitter *e, const Op *op, const Expr *x, Expr *out)
                 emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, PREC_UNARY),
                                   bits[which], cpp_parens(e, b, PREC_UNARY)),
                 PREC_BITS);
-    uint32_t width = max_wide(bits_for(a->low, a->high), bits_for(b->low, b->high)) & 0xff;
+    uint32_t width = wide_max(bits_for(a->low, a->high), bits_for(b->low, b->high)) & 0xff;
     bool positive = which == 0 ? a->low >= 0 || b->low >= 0 : a->low >= 0 && b->low >= 0;
-    out->low = positive ? 0 : -pow2(width - 1);
-    out->high = pow2(width - 1) - 1;
+    out->low = positive ? 0 : -wide_pow2(width - 1);
+    out->high = wide_pow2(width - 1) - 1;
     return true;
 }
 
@@ -305,8 +290,8 @@ static Expr chosen(Emitter *e, const Expr *test, const Expr *x, const Type *type
     Expr out = {.text = text,
                 .prec = PREC_TERNARY,
                 .kind = CPP_TYPED,
-                .low = min_wide(x[0].low, x[1].low),
-                .high = max_wide(x[0].high, x[1].high),
+                .low = wide_min(x[0].low, x[1].low),
+                .high = wide_max(x[0].high, x[1].high),
                 .reads = test->reads || x[0].reads || x[1].reads};
     if (type_is_float(type)) out.kind = CPP_FLOAT;
     if (type_is_int_width(type, 1)) out.kind = CPP_BOOL;
@@ -334,8 +319,8 @@ static bool min_max(Emitter *e, const Op *op, const Expr *x, Expr *out)
     bool known = a.low == x[0].low && b.low == x[1].low; /* signed and unsigned agree */
     *out = chosen(e, &test, x, type);
     if (!known) return true;
-    out->low = is_max ? max_wide(a.low, b.low) : min_wide(a.low, b.low);
-    out->high = is_max ? max_wide(a.high, b.high) : min_wide(a.high, b.high);
+    out->low = is_max ? wide_max(a.low, b.low) : wide_min(a.low, b.low);
+    out->high = is_max ? wide_max(a.high, b.high) : wide_min(a.high, b.high);
     return true;
 }
 
@@ -477,187 +462,4 @@ bool cpp_expr(Emitter *e, const Op *op, const Expr *operands, Expr *out)
     /* The text of every operand is part of the result's. */
     for (uint32_t i = 0; i < op->operand_count; i++) out->needs |= operands[i].needs;
     return true;
-}
-
-/* |value| where it has the sign, 0 else; of -2^63 too. */
-static uint64_t magnitude(int64_t value, int sign)
-{
-    if (sign > 0) return value > 0 ? (uint64_t)value : 0;
-    return value < 0 ? 0 - (uint64_t)value : 0;
-}
-
-/* The two runs over an expression: the first finds that int is too small for a part. */
-typedef struct AffinePrinter {
-    Emitter *e;
-    const Counters *counters;
-    uint32_t dims;
-    bool is_wide; /* computes in long long */
-    Wide most;    /* the largest magnitude of a part */
-} AffinePrinter;
-
-static void note_size(AffinePrinter *p, Wide size)
-{
-    p->most = max_wide(p->most, size);
-}
-
-static void note_bounds(AffinePrinter *p, const AffineExpr *expr)
-{
-    int64_t low, high;
-    affine_bounds(expr, p->counters->extents, &low, &high);
-    bool fits = low > INT64_MIN && high < INT64_MAX;
-    note_size(p, fits ? max_wide(high, -(Wide)low) : pow2(64));
-}
-
-/* Whether to print an expression again, now in long long. */
-static bool prints_again(AffinePrinter *p)
-{
-    bool again = !p->is_wide && p->most > INT32_MAX;
-    p->is_wide |= again;
-    return again;
-}
-
-static const char *checked(const AffinePrinter *p, const char *text)
-{
-    if (p->most <= INT64_MAX) return text;
-    op_error(p->counters->op, "has no C++ form: its indices may be too large for 64 bits");
-    return NULL;
-}
-
-/* A counter times a positive coefficient. Those beyond int are of a larger type. */
-static void add_term(const AffinePrinter *p, uint32_t dim, uint64_t coeff, StrBuf *text)
-{
-    bool is_int = p->counters->extents[dim] <= INT32_MAX;
-    if (coeff == 1 && p->is_wide && is_int) strbuf_add_c(text, "(long long)");
-    strbuf_add_c(text, p->counters->names[dim]);
-    if (coeff != 1)
-        strbuf_printf(text, " * %llu%s", (unsigned long long)coeff, p->is_wide ? "LL" : "");
-}
-
-/* sum of terms with positive coefficients, "0" if there is none */
-static const char *linear_sum(AffinePrinter *p, const int64_t *coeffs, int64_t constant, int sign,
-                              uint32_t *terms)
-{
-    StrBuf text = {0};
-    Wide most = (Wide)magnitude(constant, sign);
-    *terms = 0;
-    for (uint32_t i = 0; i < p->dims; i++) {
-        uint64_t c = magnitude(coeffs[i], sign);
-        if (c == 0) continue;
-        strbuf_add_c(&text, (*terms)++ ? " + " : "");
-        add_term(p, i, c, &text);
-        most = min_wide(most + (Wide)c * i64_max(p->counters->extents[i] - 1, 1), pow2(64));
-    }
-    if (magnitude(constant, sign) > 0 || *terms == 0) {
-        strbuf_add_c(&text, (*terms)++ ? " + " : "");
-        strbuf_printf(&text, "%llu%s", (unsigned long long)magnitude(constant, sign),
-                      p->is_wide ? "LL" : "");
-    }
-    note_size(p, most);
-    const char *copy = arena_copy(&p->e->arena, text.data, text.len + 1);
-    strbuf_free(&text);
-    return copy;
-}
-
-static const char *enclose(Emitter *e, const char *text, Prec have, Prec want)
-{
-    return have >= want ? text : emit_arena_printf(&e->arena, "(%s)", text);
-}
-
-static const char *affine(AffinePrinter *p, const AffineExpr *expr, Prec prec);
-
-/* C++ divides towards zero: a multiple of the divisor makes the dividend non-negative first. */
-static const char *affine_division(AffinePrinter *p, const AffineExpr *expr, Prec prec)
-{
-    Emitter *e = p->e;
-    int64_t low, high, divisor = expr->rhs->value;
-    affine_bounds(expr->lhs, p->counters->extents, &low, &high);
-    low = i64_max(low, -(INT64_C(1) << 61)); /* counters get nowhere near it */
-    int64_t lift = low < 0 ? (-low + divisor - 1) / divisor : 0;
-    const AffineExpr *lifted = affine_add_c(expr->lhs, lift * divisor);
-    const char *inner = affine(p, lifted, PREC_MUL);
-    const char *text = emit_arena_printf(&e->arena, "%s %s %lld", inner,
-                                         expr->kind == AFFINE_MOD ? "%" : "/", (long long)divisor);
-    note_bounds(p, lifted);
-    if (expr->kind == AFFINE_MOD || lift == 0) return enclose(e, text, PREC_MUL, prec);
-    return enclose(e, emit_arena_printf(&e->arena, "%s - %lld", text, (long long)lift), PREC_ADD,
-                   prec);
-}
-
-static const char *linear(AffinePrinter *p, const int64_t *coeffs, int64_t constant, Prec prec)
-{
-    Emitter *e = p->e;
-    uint32_t plus, minus;
-    const char *positive = linear_sum(p, coeffs, constant, 1, &plus);
-    const char *negative = linear_sum(p, coeffs, constant, -1, &minus);
-    bool subtracts = minus > 1 || negative[0] != '0';
-    bool single = !subtracts && plus == 1;
-    if (subtracts)
-        positive =
-            emit_arena_printf(&e->arena, minus > 1 ? "%s - (%s)" : "%s - %s", positive, negative);
-    bool product = single && strchr(positive, '*');
-    Prec own = product                        ? PREC_MUL
-               : single && positive[0] == '(' ? PREC_UNARY
-               : single                       ? PREC_PRIMARY
-                                              : PREC_ADD;
-    return enclose(e, positive, own, prec);
-}
-
-static const char *affine(AffinePrinter *p, const AffineExpr *expr, Prec prec)
-{
-    Emitter *e = p->e;
-    int64_t *coeffs = ARENA_ARRAY(&e->arena, int64_t, p->dims + 1), constant;
-    if (affine_linear(expr, p->dims, coeffs, &constant)) return linear(p, coeffs, constant, prec);
-    if (expr->kind == AFFINE_MOD || expr->kind == AFFINE_FLOORDIV)
-        return affine_division(p, expr, prec);
-    if (expr->kind == AFFINE_CEILDIV) {
-        const AffineExpr *up = affine_add_c(expr->lhs, expr->rhs->value - 1);
-        return affine(p, affine_floordiv(up, expr->rhs), prec);
-    }
-    Prec own = expr->kind == AFFINE_MUL ? PREC_MUL : PREC_ADD;
-    const char *text = emit_arena_printf(&e->arena, "%s %s %s", affine(p, expr->lhs, own),
-                                         expr->kind == AFFINE_MUL ? "*" : "+",
-                                         affine(p, expr->rhs, (Prec)(own + 1)));
-    note_bounds(p, expr);
-    return enclose(e, text, own, prec);
-}
-
-const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const Counters *counters,
-                       Prec prec)
-{
-    AffinePrinter p = {.e = e, .counters = counters, .dims = dims};
-    const char *text;
-    do text = affine(&p, expr, prec);
-    while (prints_again(&p));
-    return checked(&p, text);
-}
-
-/* One constraint with its negative terms on the right: a - b >= 0 -> a >= b. */
-static const char *constraint(AffinePrinter *p, const AffineExpr *expr, bool is_eq)
-{
-    int64_t *coeffs = ARENA_ARRAY(&p->e->arena, int64_t, p->dims + 1), constant;
-    const char *sign = is_eq ? "==" : ">=";
-    uint32_t terms;
-    if (!affine_linear(expr, p->dims, coeffs, &constant))
-        return emit_arena_printf(&p->e->arena, "%s %s 0", affine(p, expr, PREC_SHIFT), sign);
-    bool any_positive = false;
-    for (uint32_t i = 0; i < p->dims; i++) any_positive |= coeffs[i] > 0;
-    const char *left = linear_sum(p, coeffs, constant, 1, &terms);
-    const char *right = linear_sum(p, coeffs, constant, -1, &terms);
-    if (any_positive) return emit_arena_printf(&p->e->arena, "%s %s %s", left, sign, right);
-    /* c - x >= 0 reads better as x <= c */
-    return emit_arena_printf(&p->e->arena, "%s %s %s", right, is_eq ? "==" : "<=", left);
-}
-
-const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *counters)
-{
-    const char *text = NULL;
-    for (uint32_t i = 0; i < set->constraint_count; i++) {
-        AffinePrinter p = {.e = e, .counters = counters, .dims = set->dim_count};
-        const char *one;
-        do one = constraint(&p, set->constraints[i], set->is_eq[i]);
-        while (prints_again(&p));
-        if (!checked(&p, one)) return NULL;
-        text = text ? emit_arena_printf(&e->arena, "%s && %s", text, one) : one;
-    }
-    return text ? text : "true";
 }
