@@ -124,6 +124,34 @@ static bool scales_to_input(Importer *im, NodeParts *parts)
     return attr_to_operand(im, parts, "scales", 1, NULL);
 }
 
+/* Two factors, for the height and the width of pictures. */
+static bool sides_to_scales(Importer *im, NodeParts *parts)
+{
+    static const char *const names[] = {"height_scale", "width_scale"};
+    const int64_t count = 4;
+    float scales[] = {1, 1, 1, 1};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const Attr *value = take_attr(im, parts, names[i]);
+        if (!value || value->kind != ATTR_FLOAT)
+            return strbuf_fail(&im->why, "the attribute '%s' is missing, or no float", names[i]);
+        scales[2 + i] = (float)attr_float_value(value);
+    }
+    const Type *type = type_tensor(type_float(im->ctx, TYPE_F32), &count, 1, NULL);
+    set_operand(parts, 1,
+                onnx_build_constant(&im->b, attr_dense_raw(type, scales, sizeof scales, false)));
+    return true;
+}
+
+/* Linear interpolation had the name that it has for two or three dimensions. */
+static bool name_linear(Importer *im, NodeParts *parts)
+{
+    const Attr *mode = attr_dict_get_c(parts->attrs, "mode");
+    if (mode && mode->kind == ATTR_STRING &&
+        (str_eq_c(mode->u.string, "bilinear") || str_eq_c(mode->u.string, "trilinear")))
+        put_attr(im, parts, "mode", attr_string_c(im->ctx, "linear"));
+    return true;
+}
+
 static bool shape_to_input(Importer *im, NodeParts *parts)
 {
     return attr_to_operand(im, parts, "shape", 1, NULL);
@@ -401,7 +429,9 @@ static const UpgradeRule rules[] = {
     {ONNX_TOP_K, 10, k_to_input},
     {ONNX_TRUNC, 0, trunc_without_scale},
     {ONNX_UNSQUEEZE, 13, axes_to_input},
+    {ONNX_UPSAMPLE, 7, sides_to_scales},
     {ONNX_UPSAMPLE, 9, scales_to_input},
+    {ONNX_UPSAMPLE, 0, name_linear},
     {ONNX_XOR, 7, broadcast_along_axis},
 };
 
