@@ -53,13 +53,15 @@ static bool read_entries(const Onnx__TensorProto *tensor, External *out, StrBuf 
     return false;
 }
 
-/* One path component, NUL-terminated; false for "", ".", "..", overlong ones and a final slash. */
+/* One path component, NUL-terminated; false for "", "..", overlong ones, a final "." and a final slash.
+ * In front of others "." is the folder itself. */
 static bool next_component(Str *path, char *out, size_t room)
 {
     const char *slash = memchr(path->data, '/', path->len);
     size_t len = slash ? (size_t)(slash - path->data) : path->len;
     Str name = {path->data, len};
-    if (len == 0 || len >= room || str_eq(name, STR(".")) || str_eq(name, STR(".."))) return false;
+    bool is_name = slash || !str_eq(name, STR("."));
+    if (len == 0 || len >= room || !is_name || str_eq(name, STR(".."))) return false;
     memcpy(out, name.data, len);
     out[len] = '\0';
     size_t used = slash ? len + 1 : len;

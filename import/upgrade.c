@@ -73,6 +73,12 @@ static bool attr_to_operand(Importer *im, NodeParts *parts, const char *name, si
     return true;
 }
 
+static Value *int_vector(Importer *im, const int64_t *items, int64_t count)
+{
+    const Type *type = type_tensor(type_i(im->ctx, 64), &count, 1, NULL);
+    return onnx_build_constant(&im->b, attr_dense_i64(type, items, (size_t)count));
+}
+
 static const Type *first_elem(const NodeParts *parts)
 {
     const Value *value = operand(parts, 0);
@@ -124,6 +130,34 @@ static bool scales_to_input(Importer *im, NodeParts *parts)
     return attr_to_operand(im, parts, "scales", 1, NULL);
 }
 
+/* Two factors, for the height and the width of pictures. */
+static bool sides_to_scales(Importer *im, NodeParts *parts)
+{
+    static const char *const names[] = {"height_scale", "width_scale"};
+    const int64_t count = 4;
+    float scales[] = {1, 1, 1, 1};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const Attr *value = take_attr(im, parts, names[i]);
+        if (!value || value->kind != ATTR_FLOAT)
+            return strbuf_fail(&im->why, "the attribute '%s' is missing, or no float", names[i]);
+        scales[2 + i] = (float)attr_float_value(value);
+    }
+    const Type *type = type_tensor(type_float(im->ctx, TYPE_F32), &count, 1, NULL);
+    set_operand(parts, 1,
+                onnx_build_constant(&im->b, attr_dense_raw(type, scales, sizeof scales, false)));
+    return true;
+}
+
+/* Linear interpolation had the name that it has for two or three dimensions. */
+static bool name_linear(Importer *im, NodeParts *parts)
+{
+    const Attr *mode = attr_dict_get_c(parts->attrs, "mode");
+    if (mode && mode->kind == ATTR_STRING &&
+        (str_eq_c(mode->u.string, "bilinear") || str_eq_c(mode->u.string, "trilinear")))
+        put_attr(im, parts, "mode", attr_string_c(im->ctx, "linear"));
+    return true;
+}
+
 static bool shape_to_input(Importer *im, NodeParts *parts)
 {
     return attr_to_operand(im, parts, "shape", 1, NULL);
@@ -157,6 +191,49 @@ static bool drop_broadcast(Importer *im, NodeParts *parts)
 {
     int64_t broadcast;
     return take_int(im, parts, "broadcast", 0, &broadcast);
+}
+
+/* The type was the name of a TensorProto.DataType. */
+static bool name_to_type(Importer *im, NodeParts *parts)
+{
+    const Attr *to = attr_dict_get_c(parts->attrs, "to");
+    if (!to || to->kind != ATTR_STRING) return true;
+    StrBuf name = {0};
+    strbuf_add_str(&name, to->u.string);
+    const ProtobufCEnumValue *type = protobuf_c_enum_descriptor_get_value_by_name(
+        &onnx__tensor_proto__data_type__descriptor, name.len > 0 ? name.data : "");
+    strbuf_free(&name);
+    if (!type) return import_why_name(im, "the type ", to->u.string, " is unknown");
+    put_attr(im, parts, "to", attr_i64(im->ctx, type->value));
+    return true;
+}
+
+/* The constant's number, if that is one number. */
+static bool read_number(const Value *value, double *out)
+{
+    const Attr *dense = value ? onnx_constant(value) : NULL;
+    const Type *elem = dense ? type_elem(dense->type) : NULL;
+    return elem && (type_is_float(elem) || type_is_integer(elem)) && onnx_dense_uniform(dense, out);
+}
+
+/* The number of copies along one axis, in elements of any type, for which there are now those along
+ * each. */
+static bool copies_along_axis(Importer *im, NodeParts *parts)
+{
+    const Value *x = operand(parts, 0);
+    int64_t repeats[ONNX_MAX_RANK];
+    double copies, axis;
+    if (parts->operands.len != 3) return true;
+    if (!x || !type_is_static(x->type) || !read_number(operand(parts, 1), &copies) ||
+        !read_number(operand(parts, 2), &axis))
+        return strbuf_fail(&im->why, "needs a known shape, and constants for 'tiles' and 'axis'");
+    uint32_t rank = x->type->u.shaped.rank;
+    if (!(copies >= 0 && copies < 0x1p53) || !(axis >= 0 && axis < rank) || rank > ONNX_MAX_RANK)
+        return strbuf_fail(&im->why, "'tiles' or 'axis' is out of range");
+    for (uint32_t i = 0; i < rank; i++) repeats[i] = i == (uint32_t)axis ? (int64_t)copies : 1;
+    parts->operands.len = 2;
+    set_operand(parts, 1, int_vector(im, repeats, rank));
+    return true;
 }
 
 static bool default_concat_axis(Importer *im, NodeParts *parts)
@@ -293,12 +370,6 @@ static bool drop_empty_inputs(Importer *im, NodeParts *parts)
     return true;
 }
 
-static Value *int_vector(Importer *im, const int64_t *items, int64_t count)
-{
-    const Type *type = type_tensor(type_i(im->ctx, 64), &count, 1, NULL);
-    return onnx_build_constant(&im->b, attr_dense_i64(type, items, (size_t)count));
-}
-
 /* A number per group becomes one per channel: (G) -> (G, 1) -> (G, C / G) -> (C). */
 static bool spread_groups(Importer *im, NodeParts *parts, size_t index, int64_t groups,
                           int64_t channels)
@@ -362,6 +433,7 @@ static const UpgradeRule rules[] = {
     {ONNX_AND, 7, broadcast_along_axis},
     {ONNX_BATCH_NORMALIZATION, 7, drop_is_test},
     {ONNX_BATCH_NORMALIZATION, 9, drop_spatial},
+    {ONNX_CAST, 6, name_to_type},
     {ONNX_CLIP, 11, bounds_to_inputs},
     {ONNX_CONCAT, 4, default_concat_axis},
     {ONNX_CONSTANT, 0, sparse_to_dense},
@@ -398,10 +470,13 @@ static const UpgradeRule rules[] = {
     {ONNX_SPLIT, 13, split_to_input},
     {ONNX_SQUEEZE, 13, axes_to_input},
     {ONNX_SUB, 7, broadcast_along_axis},
+    {ONNX_TILE, 6, copies_along_axis},
     {ONNX_TOP_K, 10, k_to_input},
     {ONNX_TRUNC, 0, trunc_without_scale},
     {ONNX_UNSQUEEZE, 13, axes_to_input},
+    {ONNX_UPSAMPLE, 7, sides_to_scales},
     {ONNX_UPSAMPLE, 9, scales_to_input},
+    {ONNX_UPSAMPLE, 0, name_linear},
     {ONNX_XOR, 7, broadcast_along_axis},
 };
 

@@ -69,7 +69,7 @@ bool onnx_infer_top_k(const Op *op, const Type **results, StrBuf *why)
            onnx_make_tensor(index, &io, &results[1], why);
 }
 
-static const char *const interpolations[] = {"nearest", "linear", "cubic", "bilinear", "trilinear"};
+static const char *const interpolations[] = {"nearest", "linear", "cubic"};
 
 /* A scale or a region of interest: `count` finite floats. */
 static OnnxKnown read_floats(const Op *op, uint32_t index, uint32_t count, double *out, StrBuf *why)
@@ -203,7 +203,7 @@ static bool check_resize_modes(const Op *op, size_t *coordinates, StrBuf *why)
     static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                             "ceil"};
     size_t index;
-    return onnx_check_choice(op, "mode", interpolations, 3, &index, why) &&
+    return onnx_check_choice(op, "mode", interpolations, COUNT_OF(interpolations), &index, why) &&
            onnx_check_choice(op, "nearest_mode", roundings, COUNT_OF(roundings), &index, why) &&
            onnx_check_choice(op, "coordinate_transformation_mode", transformations,
                              COUNT_OF(transformations), coordinates, why) &&

@@ -414,13 +414,16 @@ static void external_data_stays_in_the_folder(void **state)
     assert_int_equal(symlink("/etc/passwd", link), 0);
     ImportOptions options = {.folder = str_from(folder)};
 
-    Op *module = import_in(run, external_model(entries, list, "w.bin", "4"), &options);
-    assert_non_null(module);
-    assert_true(dense_f64(onnx_constant(op_result(first_op(module), 0)), 0) == 1.0);
-    op_erase(module);
+    static char *const inside[] = {"w.bin", "./w.bin", "././w.bin"};
+    for (size_t i = 0; i < COUNT_OF(inside); i++) {
+        Op *module = import_in(run, external_model(entries, list, inside[i], "4"), &options);
+        assert_non_null(module);
+        assert_true(dense_f64(onnx_constant(op_result(first_op(module), 0)), 0) == 1.0);
+        op_erase(module);
+    }
 
-    static char *const outside[] = {"../w.bin", "/etc/passwd", "link",    "none",  "",
-                                    ".",        "a//b",        "./w.bin", "w.bin/"};
+    static char *const outside[] = {"../w.bin", "/etc/passwd", "link",   "none", "",   ".",
+                                    "a//b",     "./../w.bin",  "w.bin/", "./",   "./."};
     for (size_t i = 0; i < COUNT_OF(outside); i++) {
         size_t before = run->error_count;
         Model *m = external_model(entries, list, outside[i], "0");
