@@ -89,7 +89,8 @@ static void add_layers(Emitter *e, JsonWriter *w)
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
         if (folding_of(op))
             add_layer(w, symbol_name(op), op_attr(op, DFG_ATTR_REPORT), folding_of(op));
-        if (op->def == EMITHLS(FUNC)) add_forks(w, op_attr(op, DFG_ATTR_REPORT));
+        if (op->def == EMITHLS(FUNC) && !op_attr(op, SYS_ATTR_INSTANCE))
+            add_forks(w, op_attr(op, DFG_ATTR_REPORT));
     }
 }
 

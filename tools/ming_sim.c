@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dialects/dialects.h"
+#include "dialects/sys/sys.h"
 #include "driver/simulate/simulate.h"
 #include "driver/trace/trace.h"
 #include "ir/asm/print/print.h"
@@ -166,6 +167,21 @@ static bool finish_trace(const SimRun *s)
     return true;
 }
 
+/* Without back-pressure a word that finds no room is lost, where the simulated writer waits. */
+static void warn_of_losses(const SimRun *s)
+{
+    const HlsDesign *design = s->simulation.design;
+    for (uint32_t i = 0; i < design->streams.len; i++) {
+        const HlsStream *stream = &design->streams.data[i];
+        const int64_t full = stream->op ? hls_sim_fifo(s->simulation.sim, i)->full_cycles : 0;
+        if (full > 0 && str_eq_c(sys_protocol(stream->op), "udp"))
+            fprintf(stderr,
+                    "%s: warning: link '%.*s' is full for %lld cycles; by udp, words may be lost "
+                    "there that wait here\n",
+                    s->tool->name, STR_ARG(stream->name), (long long)full);
+    }
+}
+
 static bool open_data(SimRun *s)
 {
     Simulation *sim = &s->simulation;
@@ -228,6 +244,7 @@ static bool simulate(SimRun *s, const Op *module)
     s->simulation.options.hooks = (HlsHooks){.user = s, .progress = report_progress};
     ok = ok && open_data(s) && init_trace(s) && init_tensors(s) && simulation_run(&s->simulation);
     progress_stop(s->tool->progress);
+    if (ok) warn_of_losses(s);
     ok = ok && finish_trace(s) && finish(s);
     hls_sim_trace_free(s->trace);
     trace_free_design(s->tensors);

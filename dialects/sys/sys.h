@@ -94,6 +94,8 @@ SysPlace sys_place_of(const Attr *place); /* of a #sys.place */
 bool sys_has_ways(const Attr *ports, const Attr *pace);
 /* Whether a sys.link can have the protocol: "credit", "udp" or SYS_HOST. */
 bool sys_is_protocol(Str name);
+/* The protocol of a link, which is a sys.link or a stream with SYS_ATTR_LINK; "": it is none. */
+Str sys_protocol(const Op *stream);
 /* False: the op has none. */
 bool sys_place(const Op *op, SysPlace *out);
 

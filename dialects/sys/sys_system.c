@@ -60,6 +60,14 @@ bool sys_is_protocol(Str name)
     return str_eq_c(name, "credit") || str_eq_c(name, "udp") || str_eq_c(name, SYS_HOST);
 }
 
+Str sys_protocol(const Op *stream)
+{
+    const Attr *protocol = stream->def == SYS(LINK)
+                               ? op_attr(stream, SYS_ATTR_PROTOCOL)
+                               : attr_dict_get_c(op_attr(stream, SYS_ATTR_LINK), SYS_ATTR_PROTOCOL);
+    return protocol ? protocol->u.string : STR("");
+}
+
 static bool verify_link(Op *op)
 {
     Str protocol = op_attr(op, "protocol")->u.string;

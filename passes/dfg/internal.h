@@ -37,6 +37,8 @@ Value *load_table_variable(EmithlsNest *nest, const Op *table, const char *what,
                            const int64_t *dims, uint32_t rank);
 /* Name of the counter of loop `i` over a table's dimensions. */
 const char *load_table_counter(uint32_t i);
+/* How often each table is taken, by its Ident; of what is taken once nobody else sees a change. */
+void load_table_count_gets(Op *module, PtrMap *gets);
 /* Decides how a table comes; has_rows: elements along its last dimension make a word of the memory,
  * or are banks that are written together. word: of the chain, an integer or several of 64 bits, none of
  * fewer bits than an element. */

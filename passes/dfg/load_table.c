@@ -6,9 +6,27 @@
  * wide words is never written in part; a word of several chunks waits in a register and is shifted.
  * A word of more than 64 bits is several integers of 64 bits, in which elements lie alike.
  * Tests: lit/passes/dfg/load-weights*.mir, test/e2e */
+#include <assert.h>
+
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "passes/dfg/internal.h"
+
+static bool count_get(Op *op, void *user)
+{
+    PtrMap *gets = user;
+    if (op->def != EMITHLS(GET)) return true;
+    const Ident *table = op_attr(op, EMITHLS_ATTR_TABLE)->u.symbol.names[0];
+    ptrmap_put(gets, table, (void *)((uintptr_t)ptrmap_get(gets, table) + 1));
+    return true;
+}
+
+void load_table_count_gets(Op *module, PtrMap *gets)
+{
+    bool counted = op_walk(module, count_get, gets);
+    assert(counted);
+    (void)counted;
+}
 
 static const Type *element_type(const LoadedTable *t)
 {

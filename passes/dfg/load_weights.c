@@ -47,15 +47,6 @@ static Op *pragma_of(const Value *array, const OpDef *def)
     return NULL;
 }
 
-static bool count_get(Op *op, void *user)
-{
-    PtrMap *gets = user;
-    if (op->def != EMITHLS(GET)) return true;
-    const Ident *table = op_attr(op, EMITHLS_ATTR_TABLE)->u.symbol.names[0];
-    ptrmap_put(gets, table, (void *)((uintptr_t)ptrmap_get(gets, table) + 1));
-    return true;
-}
-
 /* A memory with a port for every lane, which one that is written does not have. */
 static bool has_many_ports(const Op *bind)
 {
@@ -323,10 +314,10 @@ static bool check_word(const LoadChain *chain)
 
 static void collect_all(LoadChain *chain, Op *module)
 {
-    bool counted = op_walk(module, count_get, &chain->gets);
+    load_table_count_gets(module, &chain->gets);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-        if (counted && op->def == EMITHLS(FUNC) && op != chain->top &&
-            port_process_call_to(chain->top, op) && first_loop(op))
+        if (op->def == EMITHLS(FUNC) && op != chain->top && port_process_call_to(chain->top, op) &&
+            first_loop(op))
             collect(chain, op);
 }
 

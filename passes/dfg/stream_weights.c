@@ -12,9 +12,12 @@
  * of its innermost loops to the next it keeps; what it uses again later is read from memory again, so
  * the reader goes through the same loops as the process. How rows lie in memory: stream_table.c.
  * Requires: a top function of streams, pipelined loops that load rows at places that counters say.
- * Tables of processes that are called several times stay as they are.
+ * Tables of processes that are called several times stay on the chip; one that is used elsewhere, too, is
+ * copied, since what lies in memory depends on who reads it.
  * Changes: the processes of such tables get an argument, the top function a memory for each.
  * Tests: lit/passes/dfg/stream-weights.mir, test/e2e/stream_check.py */
+#include <string.h>
+
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/sys/sys.h"
@@ -62,28 +65,36 @@ static int64_t counter_of(const Op *load, const AffineExpr *expr, const Op *loop
 }
 
 /* Which counter each dimension of the table goes with. False: diagnosed. */
-static bool find_counters(StreamedTable *t, const Op *load)
+static bool find_counters(const StreamedTable *t, const Op *load, int64_t *strides)
 {
     const AffineMap *map = op_attr(load, "map")->u.map;
     int64_t stride = 1;
     for (uint32_t i = t->row_rank; i-- > 0;) {
         int64_t extent = emithls_array_dim(t->array->type, i);
         int64_t counter = counter_of(load, map->results[i], t->loop);
-        bool is_whole = counter >= 0 && t->extents[counter] == extent;
-        if (extent > 1 && !is_whole)
+        if (extent > 1 && (counter < 0 || t->extents[counter] != extent || strides[counter]))
             return op_error(load,
                             "takes rows of '%.*s' in an order that no loop has, so they "
                             "cannot be streamed",
                             STR_ARG(symbol_name(t->table)->str));
-        if (extent > 1 && t->strides[counter] && t->strides[counter] != stride)
-            return op_error(load,
-                            "takes another row of '%.*s' than the load before, so they cannot "
-                            "be streamed",
-                            STR_ARG(symbol_name(t->table)->str));
-        if (extent > 1) t->strides[counter] = stride;
+        if (extent > 1) strides[counter] = stride;
         stride *= extent;
     }
     return true;
+}
+
+/* All loads take the row that the counters of the first one say. False: diagnosed. */
+static bool add_load(StreamedTable *t, const Op *load)
+{
+    int64_t strides[NEST_MAX_COUNTERS] = {0};
+    const bool is_first = t->count == 0;
+    if (is_first) t->count = (uint32_t)emithls_for_extents(t->loop, t->extents, NEST_MAX_COUNTERS);
+    if (!find_counters(t, load, strides)) return false;
+    if (is_first) memcpy(t->strides, strides, sizeof strides);
+    return memcmp(t->strides, strides, sizeof strides) == 0 ||
+           op_error(load,
+                    "takes another row of '%.*s' than another load, so they cannot be streamed",
+                    STR_ARG(symbol_name(t->table)->str));
 }
 
 /* The loop that all loads of the table are in, and its counters. False: diagnosed. */
@@ -98,9 +109,7 @@ static bool find_loop(StreamedTable *t)
             return op_error(op, "uses '%.*s' outside of one loop, so it cannot be streamed",
                             STR_ARG(symbol_name(t->table)->str));
         t->loop = loop;
-        if (t->count == 0)
-            t->count = (uint32_t)emithls_for_extents(loop, t->extents, NEST_MAX_COUNTERS);
-        if (!find_counters(t, op)) return false;
+        if (!add_load(t, op)) return false;
     }
     return t->loop || op_error(t->func, "does not use '%.*s', so it cannot be streamed",
                                STR_ARG(symbol_name(t->table)->str));
@@ -331,6 +340,28 @@ static void record(const Pass *pass, Op *top, const Streamed *all)
         op_set_attr(top, EMITHLS_ATTR_STREAMED, attr_dict(ctx, items, COUNT_OF(items)));
 }
 
+/* The table of a get becomes its own if it is that of others, too. gets: how often each is taken. */
+static void own_table(SymbolTable *symbols, PtrMap *gets, Op *get)
+{
+    Op *table = symbol_lookup(get, op_attr(get, EMITHLS_ATTR_TABLE));
+    const uintptr_t count = (uintptr_t)ptrmap_get(gets, symbol_name(table));
+    if (count < 2) return;
+    Op *copy = op_clone(table, NULL);
+    op_insert_after(copy, table);
+    op_set_attr(get, EMITHLS_ATTR_TABLE, attr_symbol(get->ctx, symtab_insert(symbols, copy)));
+    ptrmap_put(gets, symbol_name(table), (void *)(count - 1));
+}
+
+/* What stays on the chip is a memory of the tools' choice. */
+static bool keep_table(Op *op, void *user)
+{
+    (void)user;
+    if (op->def == EMITHLS(BIND_STORAGE) &&
+        str_eq_c(op_attr(op, EMITHLS_ATTR_IMPL)->u.string, "stream"))
+        op_set_attr(op, EMITHLS_ATTR_IMPL, attr_string_c(op->ctx, "auto"));
+    return true;
+}
+
 /* The tables of a function; they are few. */
 typedef VEC(Op *) Gets;
 
@@ -340,7 +371,7 @@ static void find_gets(const Op *func, Gets *out)
         if (op->def == EMITHLS(GET) && is_streamed(op)) *vec_push(out) = op;
 }
 
-static bool stream_function(SymbolTable *symbols, Op *top, Op *func, const Bus *bus,
+static bool stream_function(SymbolTable *symbols, Op *top, Op *func, const Bus *bus, PtrMap *counts,
                             PortPlaces *places, Streamed *all)
 {
     Gets gets = {0};
@@ -348,6 +379,7 @@ static bool stream_function(SymbolTable *symbols, Op *top, Op *func, const Bus *
     bool ok = gets.len == 0 || port_process_takes_memory(places);
     for (size_t i = 0; ok && i < gets.len; i++) {
         StreamedTable t;
+        own_table(symbols, counts, gets.data[i]);
         ok = describe_table(func, gets.data[i], bus, &t) &&
              stream_table(symbols, &t, top, all, places);
     }
@@ -362,6 +394,7 @@ static bool stream_weights(Pass *pass, Op *module)
     Op *top = emithls_top(module);
     SymbolTable symbols;
     PortPlaces places = {0};
+    PtrMap counts = {0};
     VEC(Op *) funcs = {0};
     if ((bus.bits & (bus.bits - 1)) != 0)
         return op_emit_error(module, "bus-bits must be 64, 128, 256 or 512, but got %lld",
@@ -375,12 +408,15 @@ static bool stream_weights(Pass *pass, Op *module)
     if (!port_process_places(top, &places)) return false;
     bool ok = true;
     symtab_init(&symbols, module);
+    load_table_count_gets(module, &counts);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
         if (op->def == EMITHLS(FUNC) && op != top && port_process_call_to(top, op))
             *vec_push(&funcs) = op;
     for (size_t i = 0; ok && i < funcs.len; i++)
-        ok = stream_function(&symbols, top, funcs.data[i], &bus, &places, &all);
+        ok = stream_function(&symbols, top, funcs.data[i], &bus, &counts, &places, &all);
     if (ok) record(pass, top, &all);
+    ok = ok && op_walk(module, keep_table, NULL);
+    ptrmap_free(&counts);
     symtab_free(&symbols);
     vec_free(&funcs);
     return ok;

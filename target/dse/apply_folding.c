@@ -440,15 +440,26 @@ static bool each_graph_op(FoldingUse *f, const OpDef *def,
     return ok;
 }
 
-/* An entry of a process's epilogue says that it is a process of its own. False: diagnosed. */
-static bool split_epilogue(FoldingUse *f, const char *key)
+/* What is split off has a number behind its suffix where another process is called so: "x_sum_0". */
+static Str without_number(Str name)
+{
+    Str rest = name;
+    while (rest.len > 0 && rest.data[rest.len - 1] >= '0' && rest.data[rest.len - 1] <= '9')
+        rest.len--;
+    if (rest.len == name.len || rest.len == 0 || rest.data[rest.len - 1] != '_') return name;
+    rest.len--;
+    return rest;
+}
+
+/* An entry of a process's epilogue says that it is a process of its own, and so does one of the part of it
+ * that begins with a sum. False: diagnosed. */
+static bool split_epilogue(FoldingUse *f, const char *key, bool is_sum)
 {
     ComputeSchedule base;
     ProcessKind kind;
-    Str name = str_from(key);
-    bool is_sum = str_ends_with(name, DSE_SUM_SUFFIX);
+    Str name = without_number(str_from(key));
     const char *suffix = is_sum ? DSE_SUM_SUFFIX : DSE_EPILOGUE_SUFFIX;
-    if (symtab_get(&f->symbols, ident_get(f->ctx, name)) || !str_ends_with(name, suffix))
+    if (symtab_get(&f->symbols, ident_get_c(f->ctx, key)) || !str_ends_with(name, suffix))
         return true;
     name.len -= strlen(suffix);
     Op *process = symtab_get(&f->symbols, ident_get(f->ctx, name));
@@ -525,7 +536,8 @@ static bool apply_folding(Pass *pass, Op *module)
                                .stream_bits = pass_bool(pass, "streams-weights") ? MOST_BUS : 0}};
     symtab_init(&f.symbols, module);
     bool ok = each_graph_op(&f, DFG(INSTANTIATE), note_instantiate);
-    json_object_foreach(file.layers, key, entry) ok = ok && split_epilogue(&f, key);
+    json_object_foreach(file.layers, key, entry) ok = ok && split_epilogue(&f, key, true);
+    json_object_foreach(file.layers, key, entry) ok = ok && split_epilogue(&f, key, false);
     json_object_foreach(file.layers, key, entry) ok = ok && pin_layer(&f, key, entry);
     json_object_foreach(file.places, key, entry) ok =
         ok && check_places(&f, pass, key) && pin_place(&f, key, entry);

@@ -7,6 +7,7 @@
 #include "dialects/dfg/dfg.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
 #include "schedule/schedule.h"
 #include "target/dse/internal.h"
@@ -41,9 +42,15 @@ static bool check_streamed(const Op *op, const CostTarget *target)
     if (target->stream_bits == 0)
         return op_error(op, "cannot be in memory outside (\"stream\") in a design that streams no "
                             "weights");
-    return (is_table && memory_is_loadable(type_elem(op_result(op, 0)->type))) ||
-           op_error(op,
-                    "cannot be in memory outside (\"stream\"), where only tables of integers are");
+    if (!is_table || !memory_is_loadable(type_elem(op_result(op, 0)->type)))
+        return op_error(
+            op, "cannot be in memory outside (\"stream\"), where only tables of integers are");
+    FOR_EACH_USE(use, op_result(op, 0))
+        if (use->owner->def == TENSOR(EXTRACT))
+            return op_error(op,
+                            "cannot be in memory outside (\"stream\"), from where elements come "
+                            "in an order that loops have: this table is looked up");
+    return true;
 }
 
 /* Whether a table may be where its dfg.storage says. */

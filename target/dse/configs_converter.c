@@ -4,6 +4,7 @@
 #include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/sys/sys.h"
+#include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "schedule/schedule.h"
 #include "target/cost/cost.h"
@@ -77,7 +78,22 @@ static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t
     *vec_push(&node->configs) = config;
 }
 
-static void add_converter(DseSpace *space, size_t edge_number)
+/* Where some factors or words are given, no converter may join any words of the two ends. */
+static bool report_no_conversion(const DseSpace *space, const DseEdge *edge, int64_t from,
+                                 int64_t to)
+{
+    const Op *sender = space->nodes.data[edge->from].process,
+             *reader = space->nodes.data[edge->to].process;
+    return op_error(reader,
+                    "takes no words that a converter can make of those of '%.*s': '%.*s' takes %s, "
+                    "but it is sent %s",
+                    STR_ARG(symbol_name(sender)->str), STR_ARG(symbol_name(reader)->str),
+                    type_str(reader->ctx, space->words.data[to]),
+                    type_str(reader->ctx, space->words.data[from]));
+}
+
+/* False: diagnosed. */
+static bool add_converter(DseSpace *space, size_t edge_number)
 {
     DseEdge edge = space->edges.data[edge_number];
     DseNode node = {.channel = edge.channel, .kind = PROCESS_CONVERTER, .port_count = 2};
@@ -86,18 +102,23 @@ static void add_converter(DseSpace *space, size_t edge_number)
     list_words(space, edge.to, edge.to_port, &to);
     for (size_t i = 0; i < from.len; i++)
         for (size_t j = 0; j < to.len; j++) add_conversion(space, &node, from.data[i], to.data[j]);
+    const bool ok =
+        node.configs.len > 0 || report_no_conversion(space, &edge, from.data[0], to.data[0]);
     uint32_t number = (uint32_t)space->nodes.len;
     *vec_push(&space->nodes) = node;
     space->edges.data[edge_number] = (DseEdge){edge.from, edge.from_port, number, 0, edge.channel};
     *vec_push(&space->edges) = (DseEdge){number, 1, edge.to, edge.to_port, NULL};
     vec_free(&from);
     vec_free(&to);
+    return ok;
 }
 
-void dse_add_converters(DseSpace *space)
+bool dse_add_converters(DseSpace *space)
 {
     size_t channels = space->edges.len;
-    for (size_t e = 0; e < channels; e++) add_converter(space, e);
+    bool ok = true;
+    for (size_t e = 0; ok && e < channels; e++) ok = add_converter(space, e);
+    return ok;
 }
 
 static const Type *end_of(const Type *word, const TypeDef *def)

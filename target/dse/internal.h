@@ -119,7 +119,7 @@ bool dse_is_idle(const Op *process, const Type *from, const Type *to);
 
 /* Puts a node on every channel. Its configurations are the conversions between words of the
  * channel's ends; that between equal words converts nothing. */
-void dse_add_converters(DseSpace *space);
+bool dse_add_converters(DseSpace *space) MUST_CHECK;
 /* The cost of a FIFO on a channel of such words, which holds bursts of so many words. */
 void dse_add_fifo(const Type *word, int64_t burst, const CostTarget *target, Cost *sum);
 /* Builds the chosen converters into the graph. */

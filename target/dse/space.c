@@ -248,8 +248,7 @@ bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpac
     }
     FOR_EACH_OP(op, body)
         if (ok && op->def == DFG(CHANNEL)) add_edge(out, &index, op);
-    ok = ok && check_acyclic(out) && all_configs(out, instantiates.data);
-    if (ok) dse_add_converters(out);
+    ok = ok && check_acyclic(out) && all_configs(out, instantiates.data) && dse_add_converters(out);
     ptrmap_free(&index);
     vec_free(&instantiates);
     if (!ok) dse_free(out);

@@ -393,6 +393,20 @@ static void record_timing(const FifoFitting *f, const SteadyState *steady, int64
     strbuf_free(&slack);
 }
 
+/* Where the best interval takes no more than there is, given depths do not allow it. */
+static void remark_interval(const FifoFitting *f, int64_t interval, int64_t best)
+{
+    if (op_attr(f->design->top, EMITHLS_ATTR_SHORTAGE))
+        op_remark(f->design->top,
+                  "takes %lld cycles from frame to frame: FIFOs for %lld exceed the budget",
+                  (long long)interval, (long long)best);
+    else
+        op_remark(f->design->top,
+                  "takes %lld cycles from frame to frame: the FIFO depths that are given are too "
+                  "small for %lld",
+                  (long long)interval, (long long)best);
+}
+
 /* The chosen depths once more, with inputs as fast as they can be. The best interval is known after
  * the first frame: inputs that come earlier delay nothing, and no process can be faster. A network
  * that has not settled within the events keeps the interval that was proven for even inputs. */
@@ -409,10 +423,7 @@ static bool prove(const FifoFitting *f, int64_t interval)
         if (fifo_first_frame(f->design, f->depths, &steady.latency) == SIZING_DEADLOCK)
             return check_depths(f, &steady);
     }
-    if (interval > best && steady.interval > best)
-        op_remark(f->design->top,
-                  "takes %lld cycles from frame to frame: FIFOs for %lld exceed the budget",
-                  (long long)steady.interval, (long long)best);
+    if (interval > best && steady.interval > best) remark_interval(f, steady.interval, best);
     record_timing(f, &steady, bound_interval(f, interval));
     return true;
 }

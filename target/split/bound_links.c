@@ -10,7 +10,7 @@
  * hardware that is later than predicted (link_slack.c). Links of `either` protocol are udp if there are
  * depths for that, too, else credit; of those that must be udp a remark says that there are none.
  * Requires: depths of all other streams, as fit-fifos chooses them.
- * Changes: depth of streams with sys.link, and what they are built of; the reports of the processes that
+ * Changes: depth of streams with sys.link, and what they are built of; emithls.timing; the reports of the processes that
  * read these, which get what their FIFOs take beyond those of fit-fifos; protocol of those that left it
  * open.
  * Tests: lit/target/split/connect-cards.mir, test/e2e/system_check.py */
@@ -108,8 +108,10 @@ static void set_depth(const Bounds *b, const HlsStream *stream, int64_t depth)
     if (report) op_set_attr(reader, DFG_ATTR_REPORT, report);
 }
 
-static void apply(const Bounds *b)
+/* Sets what has been found; the bits by which FIFOs on cards are deeper. */
+static int64_t apply(const Bounds *b)
 {
+    int64_t bits = 0;
     for (size_t i = 0; i < b->design->streams.len; i++) {
         const HlsStream *stream = &b->design->streams.data[i];
         Op *op = (Op *)(uintptr_t)stream->op; /* of the module that the pass changes */
@@ -117,19 +119,32 @@ static void apply(const Bounds *b)
             op_set_attr(op, SYS_ATTR_LINK,
                         attr_dict_set(link_of(stream), ident_get_c(op->ctx, SYS_ATTR_PROTOCOL),
                                       attr_string_c(op->ctx, b->holds[i] ? "credit" : "udp")));
-        if (b->depths[i] > stream->depth) set_depth(b, stream, b->depths[i]);
+        if (b->depths[i] <= stream->depth) continue;
+        set_depth(b, stream, b->depths[i]);
+        if (!op_attr(op, SYS_ATTR_IN_MEMORY))
+            bits = i64_sum(bits, (b->depths[i] - stream->depth) * design_word_bits(stream));
     }
+    return bits;
 }
 
-/* The latency that fit-fifos has noted is that with its own depths. */
-static void set_latency(const HlsDesign *design, int64_t latency)
+/* What fit-fifos has noted is that of its own depths; deeper links may let frames follow each other sooner. */
+static void set_timing(const HlsDesign *design, const SteadyState *state, int64_t more_bits)
 {
     Op *top = (Op *)(uintptr_t)design->top; /* likewise */
     const Attr *timing = op_attr(top, EMITHLS_ATTR_TIMING);
-    if (!timing || latency <= 0 || !attr_dict_get_c(timing, EMITHLS_TIMING_LATENCY)) return;
-    op_set_attr(top, EMITHLS_ATTR_TIMING,
-                attr_dict_set(timing, ident_get_c(top->ctx, EMITHLS_TIMING_LATENCY),
-                              attr_i64(top->ctx, latency)));
+    const int64_t interval = attr_dict_int(timing, EMITHLS_TIMING_INTERVAL, 0);
+    const struct {
+        const char *name;
+        int64_t value;
+    } items[] = {{EMITHLS_TIMING_LATENCY, state->latency},
+                 {EMITHLS_TIMING_INTERVAL, i64_min(interval, state->interval)},
+                 {EMITHLS_TIMING_FIFO_BITS,
+                  i64_sum(attr_dict_int(timing, EMITHLS_TIMING_FIFO_BITS, 0), more_bits)}};
+    for (size_t i = 0; i < COUNT_OF(items); i++)
+        if (items[i].value > 0 && attr_dict_get_c(timing, items[i].name))
+            timing = attr_dict_set(timing, ident_get_c(top->ctx, items[i].name),
+                                   attr_i64(top->ctx, items[i].value));
+    if (timing) op_set_attr(top, EMITHLS_ATTR_TIMING, timing);
 }
 
 /* Words that a link has on its way: of as many frames as begin within its latency. */
@@ -269,8 +284,8 @@ static bool bound(HlsDesign *design)
     }
     if (outcome == BOUND) remark_held(&b, is_slow);
     if (outcome == BOUND) {
-        apply(&b);
-        if (b.has_links && b.bounded.frames > 0) set_latency(design, b.bounded.latency);
+        const int64_t bits = apply(&b);
+        if (b.has_links && b.bounded.frames > 0) set_timing(design, &b.bounded, bits);
     } else {
         explain(&b, outcome);
     }

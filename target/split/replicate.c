@@ -1,6 +1,6 @@
 /* Makes the instances of a tile: one design with the ports, streams and processes of each, which
  * nothing joins. So whatever sizes FIFOs, proves, emits, simulates and reports has all of them.
- * The first one keeps its names, those of instance 2 end in _i2. What is made says which
+ * The first one keeps its names, those of instance 2 end in _i2; functions are those of one call each. What is made says which
  * instance it belongs to, and a port which one of the first instance it is as (SYS_ATTR_INSTANCE).
  * Tests: lit/target/split/place-tiles.mir, test/e2e/card_tiles_check.py */
 #include <stdlib.h>
@@ -142,6 +142,25 @@ static void clone_body(Replicas *r, PtrMap *values, int64_t instance)
     }
 }
 
+/* A process that several calls share has one place only, so each call gets a function of its own. */
+static void separate_calls(Replicas *r)
+{
+    PtrMap seen = {0};
+    for (size_t i = 0; i < r->plan->graph.processes.len; i++) {
+        SplitProcess *p = &r->plan->graph.processes.data[i];
+        if (ptrmap_has(&seen, p->func)) {
+            Op *copy = op_clone(p->func, NULL);
+            op_insert_after(copy, p->func);
+            op_set_attr(p->call, "callee",
+                        attr_symbol(copy->ctx, symtab_insert(&r->symbols, copy)));
+            if (r->plan->has_own_tables) clone_tables(r, copy);
+            p->func = copy;
+        }
+        ptrmap_put(&seen, p->func, p->func);
+    }
+    ptrmap_free(&seen);
+}
+
 /* All calls of the top function in the order of instances. */
 static void set_places(const SplitPlan *plan)
 {
@@ -176,10 +195,11 @@ bool split_replicate(SplitPlan *plan)
 {
     Block *body = region_entry(op_region(plan->graph.top, 0));
     Replicas r = {.plan = plan, .ports = body->arg_count};
+    symtab_init(&r.symbols, plan->module);
+    separate_calls(&r);
     if (plan->instances > 1) {
         r.call = plan->graph.processes.data[0].call;
         PtrMap *values = xcalloc((size_t)plan->instances, sizeof *values);
-        symtab_init(&r.symbols, plan->module);
         FOR_EACH_OP(op, body)
             if (op->def != EMITHLS(DATAFLOW)) *vec_push(&r.ops) = op;
         note_names(&r);
@@ -187,11 +207,11 @@ bool split_replicate(SplitPlan *plan)
         for (int64_t n = 1; n < plan->instances; n++) clone_body(&r, &values[n], n);
         for (int64_t n = 1; n < plan->instances; n++) ptrmap_free(&values[n]);
         free(values);
-        symtab_free(&r.symbols);
         ptrmap_free(&r.names);
         vec_free(&r.ops);
         raise_budget(plan);
     }
+    symtab_free(&r.symbols);
     set_places(plan);
     return true;
 }
