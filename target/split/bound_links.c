@@ -10,9 +10,9 @@
  * hardware that is later than predicted (link_slack.c). Links of `either` protocol are udp if there are
  * depths for that, too, else credit; of those that must be udp a remark says that there are none.
  * Requires: depths of all other streams, as fit-fifos chooses them.
- * Changes: depth of streams with sys.link, and what they are built of; emithls.timing; the reports of the processes that
- * read these, which get what their FIFOs take beyond those of fit-fifos; protocol of those that left it
- * open.
+ * Changes: depth of streams with sys.link, and what they are built of; emithls.timing; the reports of the
+ * processes that read these, which get what their FIFOs take beyond those of fit-fifos; protocol of
+ * those that left it open.
  * Tests: lit/target/split/connect-cards.mir, test/e2e/system_check.py */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* Makes the instances of a tile: one design with the ports, streams and processes of each, which
  * nothing joins. So whatever sizes FIFOs, proves, emits, simulates and reports has all of them.
- * The first one keeps its names, those of instance 2 end in _i2; functions are those of one call each. What is made says which
- * instance it belongs to, and a port which one of the first instance it is as (SYS_ATTR_INSTANCE).
+ * The first one keeps its names, those of instance 2 end in _i2; functions are those of one call each.
+ * What is made says which instance it belongs to, and a port which one of the first instance it is as
+ * (SYS_ATTR_INSTANCE).
  * Tests: lit/target/split/place-tiles.mir, test/e2e/card_tiles_check.py */
 #include <stdlib.h>
 #include <string.h>
