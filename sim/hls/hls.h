@@ -164,6 +164,10 @@ typedef struct HlsPeriod {
     int64_t frames, cycles;
 } HlsPeriod;
 HlsPeriod hls_sim_period(const HlsSim *sim);
+/* Whether every stream on which words are on their way for an interval or longer has been read for so many
+ * frames by the end of its writer's last one: such a stream still fills up when frames recur already, so
+ * what it holds in the periodic state is known later. */
+bool hls_sim_has_filled_up(const HlsSim *sim, int64_t interval, int64_t frames);
 /* Says that an interval is known to be kept for good, though the state may take long to recur. */
 void hls_sim_know_interval(HlsSim *sim, int64_t interval);
 int64_t hls_sim_known_interval(const HlsSim *sim); /* 0: none is */

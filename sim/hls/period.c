@@ -75,6 +75,23 @@ HlsPeriod hls_sim_period(const HlsSim *sim)
             return period;
     return (HlsPeriod){0};
 }
+
+bool hls_sim_has_filled_up(const HlsSim *sim, int64_t interval, int64_t frames)
+{
+    for (size_t i = 0; i < sim->design->streams.len; i++) {
+        const HlsStream *stream = &sim->design->streams.data[i];
+        const TimedProcess *writer = &sim->processes[stream->writer],
+                           *reader = &sim->processes[stream->reader];
+        if (stream->latency < interval || writer->model->is_once || reader->model->is_once)
+            continue;
+        const HlsFrames *sent = &writer->frames, *taken = &reader->frames;
+        if ((int64_t)taken->len < frames ||
+            sent->data[sent->len - 1].end < taken->data[frames - 1].end)
+            return false;
+    }
+    return true;
+}
+
 bool hls_sim_keeps_interval(const HlsSim *sim)
 {
     int64_t needed = memory_of(sim);

@@ -48,6 +48,17 @@ static int64_t mean_interval(HlsPeriod period)
     return period.frames > 0 ? (period.cycles + period.frames - 1) / period.frames : 0;
 }
 
+/* Further frames, in which streams with latency come to hold what they hold in a period that has begun. */
+static int64_t fill_up(HlsSim *sim, int64_t interval, int64_t frames, int64_t max_frames,
+                       int64_t events)
+{
+    const int64_t recurred = frames + hls_sim_period(sim).frames;
+    while (frames < max_frames && hls_sim_events(sim) < events &&
+           !hls_sim_has_filled_up(sim, interval, recurred))
+        if (!hls_sim_run(sim, ++frames)) break;
+    return frames;
+}
+
 /* Simulates until the state recurs or, if depths are not asked for, until it is proven that the
  * interval is kept. A frame that was begun within the events may end, unless it is too large for its
  * FIFOs to be searched. Depths are those that pipelines need which stall. */
@@ -74,6 +85,8 @@ static SizingOutcome run_to_period(const HlsDesign *design, HlsSimOptions option
         outcome = outcome == SIZING_UNDECIDED && out->interval > 0 ? SIZING_PERIODIC : outcome;
         if (hls_sim_events(sim) == 0) break; /* nor will later frames read or write */
     }
+    if (needed && outcome == SIZING_PERIODIC && hls_sim_events(sim) > 0)
+        frames = fill_up(sim, out->interval, frames - 1, max_frames, *events) + 1;
     *events -= hls_sim_events(sim);
     out->frames = frames - 1;
     hls_sim_finish(sim);
