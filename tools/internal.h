@@ -176,6 +176,21 @@ typedef struct OutputChecks {
             "Elements may be apart by abs + rel x |the second one, or the expected|, default 0",   \
             NULL                                                                                   \
     }
+/* The options of an OutputChecks, in a table of flags. */
+#define CHECK_FLAGS(checks)                                                                        \
+    {"expected",                                                                                   \
+     FLAG_TEXTS,                                                                                   \
+     &(checks)->expected,                                                                          \
+     "[name=]file.npy",                                                                            \
+     "What an output should be; prints how it differs, and exits with 1 if it does",               \
+     NULL},                                                                                        \
+        TOLERANCE_FLAG(&(checks)->tolerance),                                                      \
+    {                                                                                              \
+        "labels", FLAG_TEXT, &(checks)->labels, "file.npy",                                        \
+            "Right index for each frame; prints how often the first output is greatest there, "    \
+            "and among the five greatest",                                                         \
+            NULL                                                                                   \
+    }
 /* Before anything is run. False: diagnosed, --tolerance is none, or there is nothing it is for. */
 bool tool_check_tolerance(const Tool *tool, const OutputChecks *checks) MUST_CHECK;
 /* Prints how outputs differ from what is expected, and how often labels are hit. UNKNOWN: it is said

@@ -189,14 +189,7 @@ int command_engine(int argc, char **argv)
          "Array of each input that the module has, in order; rows x columns x channels", NULL},
         {"output", FLAG_TEXTS, &engine.outputs, "file.npy,...", "Write the outputs, in order",
          NULL},
-        {"expected", FLAG_TEXTS, &engine.checks.expected, "[name=]file.npy",
-         "What an output should be; prints how it differs, and exits with 1 if it does", NULL},
-        TOLERANCE_FLAG(&engine.checks.tolerance),
-        {"labels", FLAG_TEXT, &engine.checks.labels, "file.npy",
-         "Right index for each frame; prints how often the first output is greatest there, and "
-         "among "
-         "the five greatest",
-         NULL},
+        CHECK_FLAGS(&engine.checks),
         {"memory", FLAG_TEXTS, &engine.memories, "bank:file",
          "What a bank of external memory holds; may be repeated", NULL},
         {"space", FLAG_TEXTS, &engine.spaces, "bank:bytes", "Bytes that a bank has at least, zeros",
