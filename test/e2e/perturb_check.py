@@ -54,7 +54,9 @@ SPECS = ("+1", "other+1", "window+1", "kernel+1", "kernel+8,window+2,other+1",
          "kernel+16,window+4,other+2", "x1.5+8", "other+8", "window+8", "fifo-latency=2",
          "start=2,end=2", BOUND)
 IN_COSIM = ("+1", "kernel+8,window+2,other+1", BOUND)
-BEYOND = {"kernel+16,window+4,other+2"} # of pipelines that are not deep: no guarantee, but kept
+# Of pipelines that are not deep: no guarantee, but kept on one card. On several, whose links are sized to the
+# word for the slack that is promised, a design of short frames can stand still (cards-rates-5).
+BEYOND = {"kernel+16,window+4,other+2"}
 BUDGETS = (1, 8, 32, 128)               # DSP
 COSIM_FRAMES = 6
 TIMES = re.compile(r"^(?:cosim|emulate): (?:latency|interval).*: (\d+) cycles$", re.M)
@@ -366,6 +368,8 @@ def check_case(args, case, folder):
     seeds = [f"random:{rng.randrange(1 << 20)}" for _ in range(2 if args.quick else 6)]
     receivers = Receivers(design)
     for spec in (*(SPECS[::3] if args.quick else SPECS[:-1]), BOUND, *seeds):
+        if spec in BEYOND and case.cards:
+            continue
         check_interval(design, spec)
         if spec not in BEYOND:
             receivers.check(spec, f"--frames={FRAMES_OF_LINKS}")
