@@ -124,6 +124,7 @@ static Value *expand_gemm(Importer *im, NodeParts *parts)
     Value *bias = operand(parts, 6);
     Value *operands[] = {dequantize(im, parts, 0, 1), dequantize(im, parts, 3, !is_transposed),
                          NULL};
+    if (!operands[0] || !operands[1]) return NULL;
     if (bias && !type_is_ranked(bias->type)) {
         strbuf_add_c(&im->why, "has a bias of unknown shape");
         return NULL;
