@@ -157,7 +157,7 @@ static void add_links(const Emitter *e, const HlsDesign *design, const Units *un
         const HlsStream *stream = &design->streams.data[i];
         const Attr *link = op_attr(stream->op, SYS_ATTR_LINK);
         if (!link) continue;
-        Str protocol = attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string;
+        Str protocol = sys_protocol(stream->op);
         strbuf_printf(out, "\n        {\"%s\", %lld, %lld, %lld, %lld, %s",
                       (const char *)ptrmap_get(&e->fifos, stream->op),
                       (long long)unit_of(e, design, units, stream->writer),

@@ -44,8 +44,7 @@ static const Attr *link_of(const HlsStream *stream)
 
 static bool has_protocol(const HlsStream *stream, const char *name)
 {
-    const Attr *link = link_of(stream);
-    return link && str_eq_c(attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string, name);
+    return stream->op && str_eq_c(sys_protocol(stream->op), name);
 }
 
 static int64_t packet_of(const HlsStream *stream)

@@ -143,14 +143,14 @@ static const Attr *stream_attrs(const Split *s, const Value *stream)
     Context *ctx = s->graph.top->ctx;
     const Type *word = emithls_stream_word(stream->type);
     int64_t lanes = emithls_lanes(word), elements = split_stream_words(s->design, stream) * lanes;
-    const Attr *link = op_attr(value_def(stream), SYS_ATTR_LINK);
-    bool is_copied = link && str_eq_c(attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string, SYS_HOST);
+    const Op *def = value_def(stream);
+    bool is_copied = str_eq_c(sys_protocol(def), SYS_HOST);
     const NamedAttr items[] = {
         build_named_attr(ctx, DFG_ATTR_NAME, name_of(stream, s->graph.top)),
         build_named_attr(ctx, EMITHLS_ATTR_FRAME,
                          attr_type(type_tensor(emithls_scalar(word), &elements, 1, NULL))),
         build_named_attr(ctx, EMITHLS_ATTR_WORD, attr_i64_array(ctx, &lanes, 1)),
-        build_named_attr(ctx, SYS_ATTR_LINK, link),
+        build_named_attr(ctx, SYS_ATTR_LINK, op_attr(def, SYS_ATTR_LINK)),
     };
     return attr_dict(ctx, items, COUNT_OF(items) - (is_copied ? 0 : 1));
 }
@@ -437,7 +437,7 @@ static bool check_links(const SplitGraph *graph)
         if ((from == to) != !link)
             return op_error(stream, "joins cards %lld and %lld, but has %s " SYS_ATTR_LINK,
                             (long long)from, (long long)to, from == to ? "a" : "no");
-        if (link && str_eq_c(attr_dict_get_c(link, SYS_ATTR_PROTOCOL)->u.string, "either"))
+        if (str_eq_c(sys_protocol(stream), "either"))
             return op_error(stream, "needs a protocol, which bound-links chooses");
     }
     return true;
