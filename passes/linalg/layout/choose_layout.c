@@ -15,8 +15,6 @@ static bool has_layout(const Value *value)
            !(def && op_has_trait(def, TRAIT_CONSTANT_LIKE));
 }
 
-/* Whether elements arrive one by one. A fill does not stream, nor does a tensor of which only the
- * shape matters, like that of a pool's window. */
 bool layout_is_streamed(const Value *value)
 {
     const Op *def = value_def(value);
@@ -71,8 +69,6 @@ static void want_of_reshape(Chooser *c, const Op *op)
     }
 }
 
-/* Of widths that are numbers, around by what does not depend on the index; widths that are values, and
- * indices, are in the order of the model. */
 bool layout_is_pad(const Op *op)
 {
     if (op->def != TENSOR(PAD) || op->operand_count != 1) return false;
@@ -96,7 +92,6 @@ static bool is_too_wide(const Type *type)
     return type->kind == TYPE_RANKED_TENSOR && type->u.shaped.rank > LAYOUT_MAX_RANK;
 }
 
-/* Whether a tensor has more dimensions than a layout has: then all keep their order. */
 bool layout_exceeds(const Op *op)
 {
     bool found = false;

@@ -19,7 +19,6 @@ Layout layout_identity(uint32_t rank)
     return layout;
 }
 
-/* The second dimension behind the others. */
 Layout layout_channels_last(uint32_t rank)
 {
     Layout layout = layout_identity(rank);
@@ -249,7 +248,6 @@ void layout_behind_kernel(const Kernel *kernel, uint32_t operand, const Layout *
         layout_in_order(kernel, output_map(kernel->op), order, count, out);
 }
 
-/* Loops of more than one turn that walk an operand. */
 uint32_t layout_walking_loops(const Kernel *kernel, const AffineMap *map)
 {
     bool walks[KERNEL_MAX_LOOPS] = {false};
