@@ -47,7 +47,8 @@ def make_files(folder):
 
 PLACES = {
     "good.bin": "", "data/good.bin": "", "exact.bin": "",
-    "../good.bin": "escapes", "data/../../good.bin": "escapes", "data/../good.bin": "dots", "./good.bin": "dots",
+    "./good.bin": "", "data/./good.bin": "", "data/.": "folder", "./": "empty name",
+    "../good.bin": "escapes", "./../good.bin": "escapes", "data/../../good.bin": "escapes", "data/../good.bin": "dots",
     "data//good.bin": "empty name", "good.bin/": "slash", "/good.bin": "absolute", "/etc/passwd": "absolute",
     "/dev/zero": "device", "/dev/stdin": "device", "/proc/self/mem": "device", "link.bin": "link",
     "up/good.bin": "link", "loop.bin": "link", "pipe.bin": "pipe", "data": "folder", ".": "folder", "": "empty",
@@ -72,7 +73,7 @@ def draw(rng):
     def pick(table, is_free, good):
         return rng.choice(list(table)) if is_free else good
 
-    place = pick(PLACES, wrong in ("place", "all"), rng.choice(("good.bin", "data/good.bin")))
+    place = pick(PLACES, wrong in ("place", "all"), rng.choice(("good.bin", "data/good.bin", "./good.bin")))
     is_exact = place == "exact.bin"
     offset = pick(OFFSETS, wrong in ("offset", "all"), "0" if is_exact else str(PAD))
     length = pick(LENGTHS, wrong in ("length", "all"), str(SIZE))
