@@ -68,10 +68,12 @@ config.substitutions.append(
     ("%onnx-encode\\b",
      "protoc --encode=onnx.ModelProto --proto_path=/usr/include/onnx onnx.proto"))
 
-# Upstream MLIR and the readers of Verilog are optional: tests that run them REQUIRE the feature.
+# Upstream MLIR, clang-format and the readers of Verilog are optional: tests that run them REQUIRE the
+# feature.
 for feature, names in {
     "mlir-opt": ("mlir-opt-19", "mlir-opt"),
     "mlir-runner": ("mlir-cpu-runner-19", "mlir-cpu-runner"),
+    "clang-format": ("clang-format-14",),
     "iverilog": ("iverilog",),
     "verilator": ("verilator",),
     "yosys": ("yosys",),

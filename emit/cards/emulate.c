@@ -153,6 +153,7 @@ static uint32_t process_at(const Emitter *e, const HlsDesign *design, uint32_t p
 static void add_links(const Emitter *e, const HlsDesign *design, const Units *units, StrBuf *out)
 {
     strbuf_add_c(out, "    {");
+    size_t empty = out->len;
     for (uint32_t i = design->port_count; i < design->streams.len; i++) {
         const HlsStream *stream = &design->streams.data[i];
         const Attr *link = op_attr(stream->op, SYS_ATTR_LINK);
@@ -171,7 +172,7 @@ static void add_links(const Emitter *e, const HlsDesign *design, const Units *un
             strbuf_printf(out, ", %lld, %lld", (long long)slot.bits, (long long)slot.elements);
         strbuf_add_c(out, "},");
     }
-    strbuf_add_c(out, "\n    },\n");
+    strbuf_add_c(out, out->len == empty ? "},\n" : "\n    },\n");
 }
 
 static void add_system(const Emitter *e, const HlsDesign *design, const Names *names, StrBuf *out)

@@ -51,10 +51,13 @@ const char *emit_declare_name(Function *f, const Value *value, Str raw)
     return name;
 }
 
-static void add_numbers(StrBuf *out, const Attr *list, const char *separator)
+/* "16 x 32"; "1" for no loops. */
+static void add_trips(StrBuf *out, const Attr *list)
 {
-    for (size_t i = 0; attr_is_int_array(list) && i < list->u.dense_array.count; i++)
-        strbuf_printf(out, "%s%lld", i ? separator : "", (long long)dense_array_i64(list, i));
+    size_t count = attr_is_int_array(list) ? list->u.dense_array.count : 0;
+    if (!count) strbuf_add_char(out, '1');
+    for (size_t i = 0; i < count; i++)
+        strbuf_printf(out, "%s%lld", i ? " x " : "", (long long)dense_array_i64(list, i));
 }
 
 static Str string_item(const Attr *dict, const char *name)
@@ -63,20 +66,21 @@ static Str string_item(const Attr *dict, const char *name)
     return value && value->kind == ATTR_STRING ? value->u.string : STR("");
 }
 
-/* "Conv_0, sliding-window: 1 x 16 x 32 x 32 trips, unrolled 1 x 4 x 1 x 1, 4104 cycles" */
+/* "sliding-window of Conv_0: trips 1 x 16 x 32 x 32, unrolled 1 x 4 x 1 x 1, 4104 cycles" */
 static void add_report(StrBuf *text, const Attr *report)
 {
     const Attr *cycles = attr_dict_get_c(report, DFG_COST_CYCLES);
     Str source = string_item(report, DFG_REPORT_SOURCE);
-    emit_comment_text(text, string_item(report, DFG_REPORT_CLASS));
+    Str class = string_item(report, DFG_REPORT_CLASS);
+    emit_comment_text(text, class.len ? class : STR("process"));
     if (source.len) {
         strbuf_add_c(text, " of ");
         emit_comment_text(text, source);
     }
     strbuf_add_c(text, ": trips ");
-    add_numbers(text, attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS), " x ");
+    add_trips(text, attr_dict_get_c(report, DFG_REPORT_TRIP_COUNTS));
     strbuf_add_c(text, ", unrolled ");
-    add_numbers(text, attr_dict_get_c(report, DFG_REPORT_UNROLL), " x ");
+    add_trips(text, attr_dict_get_c(report, DFG_REPORT_UNROLL));
     if (cycles && cycles->kind == ATTR_INTEGER)
         strbuf_printf(text, ", %lld cycles", (long long)attr_int_value(cycles));
     const Attr *buffer = attr_dict_get_c(report, DFG_REPORT_BUFFER);
