@@ -189,12 +189,20 @@ bool onnx_broadcast(OnnxShape *io, const Type *type, StrBuf *why)
     return true;
 }
 
+bool onnx_is_bounded(const Type *type)
+{
+    int64_t count = 1;
+    for (uint32_t i = 0; type_is_static(type) && i < type->u.shaped.rank; i++) {
+        int64_t extent = type->u.shaped.dims[i];
+        if (!i64_mul(count, extent ? extent : 1, &count) || count > ONNX_MAX_ELEMENTS) return false;
+    }
+    return true;
+}
+
 bool onnx_make_tensor(const Type *elem, const OnnxShape *shape, const Type **out, StrBuf *why)
 {
-    int64_t count;
     *out = type_tensor(elem, shape->dims, shape->rank, NULL);
-    if (type_element_count(*out, &count) && count <= ONNX_MAX_ELEMENTS) return true;
-    return onnx_why(why, "the result has too many elements");
+    return onnx_is_bounded(*out) || onnx_why(why, "the result has too many elements");
 }
 
 OnnxKnown onnx_begin(const Op *op, const Type **results, OnnxShape *in, StrBuf *why)

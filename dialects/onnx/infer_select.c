@@ -13,8 +13,9 @@ static bool join(const Op *op, uint32_t index, uint32_t axis, OnnxShape *io, Str
         if (i != axis && part.dims[i] != io->dims[i])
             return onnx_why(why, "input %u has extent %lld in dimension %u, the first has %lld",
                             index, (long long)part.dims[i], i, (long long)io->dims[i]);
-    if (i64_add(io->dims[axis], part.dims[axis], &io->dims[axis])) return true;
-    return onnx_why(why, "the extents in dimension %u add up to 2^63 or more", axis);
+    io->dims[axis] += part.dims[axis];
+    if (io->dims[axis] <= ONNX_MAX_ELEMENTS) return true;
+    return onnx_why(why, "the result has too many elements");
 }
 
 bool onnx_infer_concat(const Op *op, const Type **results, StrBuf *why)

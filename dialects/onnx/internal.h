@@ -86,7 +86,11 @@ typedef struct OnnxShape {
 bool onnx_shape(const Type *type, OnnxShape *out, StrBuf *why) MUST_CHECK;
 /* Broadcasts the shape with that of a static type (numpy's rule). */
 bool onnx_broadcast(OnnxShape *io, const Type *type, StrBuf *why) MUST_CHECK;
-/* The tensor type of a shape; false: it is larger than ONNX_MAX_ELEMENTS. */
+/* Whether no product of a tensor's extents is more than ONNX_MAX_ELEMENTS, even where it has none
+ * because of another extent; true of what is not static. */
+bool onnx_is_bounded(const Type *type) MUST_CHECK;
+
+/* The tensor type of a shape; false: it is not bounded. */
 bool onnx_make_tensor(const Type *elem, const OnnxShape *shape, const Type **out, StrBuf *why)
     MUST_CHECK;
 

@@ -14,6 +14,9 @@ static const OnnxOperator *operator_of(const OpDef *def)
 
 bool onnx_infer(const Op *op, const Type **results, StrBuf *why)
 {
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (!onnx_is_bounded(op_operand(op, i)->type))
+            return onnx_why(why, "operand #%u has too many elements", i);
     return operator_of(op->def)->infer(op, results, why);
 }
 
