@@ -125,23 +125,19 @@ bool tensor_verify_expand_shape(Op *op)
     return verify_reassociation(op, expanded, op_operand(op, 0)->type);
 }
 
-/* Extents of inputs agree where they are known; along `dim` they add up. */
-static bool tensor_concat_dims(const Op *op, int64_t *dims)
+/* The extent of the result in dimension d, in which inputs agree or, if it is that of the concat,
+ * add up; dynamic where it is not known. False: they add up to 2^63 or more. */
+static bool concat_extent(const Op *op, uint32_t d, bool adds_up, int64_t *out)
 {
-    uint32_t dim = (uint32_t)attr_int_value(op_attr(op, "dim"));
-    uint32_t rank = op_operand(op, 0)->type->u.shaped.rank;
-    for (uint32_t d = 0; d < rank; d++) {
-        dims[d] = d == dim ? 0 : DIM_DYNAMIC;
-        for (uint32_t i = 0; i < op->operand_count; i++) {
-            int64_t extent = op_operand(op, i)->type->u.shaped.dims[d];
-            if (d == dim)
-                dims[d] = extent == DIM_DYNAMIC || dims[d] == DIM_DYNAMIC ? DIM_DYNAMIC
-                                                                          : dims[d] + extent;
-            else if (extent != DIM_DYNAMIC && dims[d] == DIM_DYNAMIC)
-                dims[d] = extent;
-            else if (extent != DIM_DYNAMIC && extent != dims[d])
-                return false;
+    *out = adds_up ? 0 : DIM_DYNAMIC;
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        int64_t extent = op_operand(op, i)->type->u.shaped.dims[d];
+        if (adds_up && extent == DIM_DYNAMIC) {
+            *out = DIM_DYNAMIC;
+            return true;
         }
+        if (adds_up && !i64_add(*out, extent, out)) return false;
+        if (!adds_up && extent != DIM_DYNAMIC) *out = extent;
     }
     return true;
 }
@@ -164,6 +160,28 @@ static bool verify_concat_inputs(Op *op, uint32_t dim, uint32_t rank)
     return true;
 }
 
+static bool verify_concat_result(Op *op, uint32_t dim)
+{
+    const Type *result = op_result(op, 0)->type;
+    uint32_t rank = result->u.shaped.rank;
+    IntList dims = {0};
+    vec_reserve(&dims, rank);
+    bool fits = true, ok = true;
+    for (uint32_t d = 0; fits && d < rank; d++) {
+        int64_t got = result->u.shaped.dims[d];
+        fits = concat_extent(op, d, d == dim, &dims.data[d]);
+        ok &= !fits || dims.data[d] == got || dims.data[d] == DIM_DYNAMIC || got == DIM_DYNAMIC;
+    }
+    if (!fits)
+        ok = op_error(op, "the inputs' extents in dimension %u add up to 2^63 or more", dim);
+    else if (!ok)
+        (void)op_error(op, "result type '%s'does not match inferred shape '%s' static sizes",
+                       type_str(op->ctx, result),
+                       type_str(op->ctx, type_tensor(type_elem(result), dims.data, rank, NULL)));
+    vec_free(&dims);
+    return ok;
+}
+
 bool tensor_verify_concat(Op *op)
 {
     const Type *result = op_result(op, 0)->type;
@@ -179,19 +197,7 @@ bool tensor_verify_concat(Op *op)
     if ((uint64_t)dim >= rank)
         return op_error(op, "concatenation dim must be less than the tensor rank");
     if (!verify_concat_inputs(op, (uint32_t)dim, rank)) return false;
-    IntList dims = {0};
-    vec_reserve(&dims, rank);
-    bool ok = tensor_concat_dims(op, dims.data);
-    for (uint32_t d = 0; ok && d < rank; d++) {
-        int64_t want = dims.data[d], got = result->u.shaped.dims[d];
-        ok = want == got || want == DIM_DYNAMIC || got == DIM_DYNAMIC;
-    }
-    if (!ok)
-        (void)op_error(op, "result type '%s'does not match inferred shape '%s' static sizes",
-                       type_str(op->ctx, result),
-                       type_str(op->ctx, type_tensor(type_elem(result), dims.data, rank, NULL)));
-    vec_free(&dims);
-    return ok;
+    return verify_concat_result(op, (uint32_t)dim);
 }
 
 /* The extents of a pad's result as far as its static attributes say. False: they do not fit. */
