@@ -302,7 +302,8 @@ bool type_is_a(const Type *type, const TypeDef *def);
 const Type *type_elem(const Type *type);
 /* Width in bits of an integer or float type; 64 for index, 0 for others. */
 uint32_t type_width(const Type *type);
-/* Number of elements of a static shape. False: the shape is dynamic or the number overflows. */
+/* Number of elements of a static shape. False: the shape is dynamic, or its extents, even if one is
+ * 0, multiply to 2^63 or more without it. If true, all products of extents fit an int64_t. */
 bool type_element_count(const Type *type, int64_t *out) MUST_CHECK;
 
 /* Appends the type in upstream's syntax, without aliases. */

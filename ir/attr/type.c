@@ -402,8 +402,12 @@ bool type_element_count(const Type *type, int64_t *out)
 {
     if (!type_is_static(type)) return false;
     int64_t count = 1;
-    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
-        if (!i64_mul(count, type->u.shaped.dims[i], &count)) return false;
-    *out = count;
+    bool is_empty = false;
+    for (uint32_t i = 0; i < type->u.shaped.rank; i++) {
+        int64_t extent = type->u.shaped.dims[i];
+        is_empty |= extent == 0;
+        if (extent > 0 && !i64_mul(count, extent, &count)) return false;
+    }
+    *out = is_empty ? 0 : count;
     return true;
 }

@@ -316,8 +316,10 @@ static bool eval_slice(Interp *interp, const InterpStep *step, Array **inputs, A
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     for (uint32_t d = 0; d < rank; d++) {
         int64_t begin = dense_array_i64(start, d), extent = dims_of(inputs[0])[d];
-        dims[d] = dense_array_i64(size, d) == -1 ? extent - begin : dense_array_i64(size, d);
-        if (begin < 0 || dims[d] < 0 || begin > extent || dims[d] > extent - begin)
+        bool is_inside = begin >= 0 && begin <= extent;
+        dims[d] = dense_array_i64(size, d);
+        if (is_inside && dims[d] == -1) dims[d] = extent - begin;
+        if (!is_inside || dims[d] < 0 || dims[d] > extent - begin)
             return op_error(step->op, "slice is out of bounds: dimension %u has %lld elements", d,
                             (long long)extent);
         from.base += begin * from.steps[d];
@@ -343,7 +345,7 @@ static bool eval_tile(Interp *interp, const InterpStep *step, Array **inputs, Ar
         for (uint32_t d = 0; d < rank; d++) from += index[d] % dims_of(in)[d] * own.steps[d];
         vm_copy_element(results[0], i, in, from);
     }
-    return results[0] || op_error(step->op, "makes a tensor that is too large");
+    return true;
 }
 
 static bool eval_reshape(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
@@ -351,12 +353,15 @@ static bool eval_reshape(Interp *interp, const InterpStep *step, Array **inputs,
     const Attr *shape = op_attr(step->op, "new_shape");
     uint32_t rank = (uint32_t)shape->u.dense_array.count;
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank), known = 1;
+    bool is_empty = false;
     for (uint32_t d = 0; d < rank; d++) {
         dims[d] = dense_array_i64(shape, d);
-        known *= dims[d] >= 0 ? dims[d] : 1;
+        if (dims[d] > 0 && !i64_mul(known, dims[d], &known))
+            return op_error(step->op, "makes a tensor that is too large");
+        is_empty |= dims[d] == 0;
     }
     for (uint32_t d = 0; d < rank; d++)
-        if (dims[d] < 0) dims[d] = known > 0 ? inputs[0]->count / known : 0;
+        if (dims[d] < 0) dims[d] = is_empty ? 0 : inputs[0]->count / known;
     return interp_reshape_input(step, type_with_shape(inputs[0]->type, dims, rank), inputs,
                                 results);
 }

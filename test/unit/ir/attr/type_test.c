@@ -131,6 +131,10 @@ static void questions_are_answered(void **state)
     assert_int_equal(count, 12);
     assert_false(type_element_count(type_tensor(f16, dynamic, 2, NULL), &count));
     assert_false(type_element_count(type_tensor(f16, huge, 2, NULL), &count));
+    const int64_t none[] = {0, INT64_MAX, 3}, empty[] = {3, 0, INT64_MAX / 3};
+    assert_false(type_element_count(type_tensor(f16, none, 3, NULL), &count));
+    assert_true(type_element_count(type_tensor(f16, empty, 3, NULL), &count));
+    assert_int_equal(count, 0);
     assert_false(type_element_count(type_unranked_tensor(f16), &count));
     assert_true(type_is_float(f16) && !type_is_float(i4));
     assert_true(type_is_int_width(i4, 4) && !type_is_int_width(type_integer(ctx, 4, SIGNED), 4));
