@@ -1,7 +1,9 @@
 /* Runs a simulation as its settings say.
- * Tests: lit/tools/ming-sim.mir, lit/tools/ming-sim-invalid.mir, test/e2e/sizing_check.py */
+ * Tests: lit/tools/ming-sim.mir, lit/tools/ming-sim-invalid.mir, lit/driver/simulate,
+ * test/e2e/sizing_check.py */
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -237,17 +239,18 @@ static bool run_data(Simulation *s)
     return ok;
 }
 
-/* Words per cycle, as words per million cycles. */
+/* Words per cycle, as words per million cycles, to the nearest. */
 static bool read_rate(DriverErrors errors, const char *name, const char *text, int64_t *out)
 {
     char *end = NULL;
     double rate = text ? strtod(text, &end) : 1;
     *out = HLS_FULL_RATE;
     if (!text) return true;
-    if (end == text || *end || !(rate > 0 && rate <= 1) || rate * HLS_FULL_RATE < 1)
+    if (end == text || *end || !(rate >= 1.0 / HLS_FULL_RATE && rate <= 1))
         return driver_error(errors, DRIVER_ERROR_OTHER,
-                            "--%s takes words per cycle, above 0 and at most 1", name);
-    *out = (int64_t)(rate * HLS_FULL_RATE);
+                            "--%s takes words per cycle, at least 1 in %d and at most 1", name,
+                            HLS_FULL_RATE);
+    *out = llround(rate * HLS_FULL_RATE);
     return true;
 }
 

@@ -45,12 +45,79 @@ static bool fits_alone(const PartitionModel *model, const PartitionNode *node, T
     return is_known && out->use <= out->limit;
 }
 
+/* The row of an average that a version alone exceeds most on a die, and how many times it takes it;
+ * 0: none. */
+static double worst_average(const PartitionPlatform *platform, uint32_t die,
+                            const PartitionVersion *version, PartitionRow *out)
+{
+    int64_t use[PARTITION_KINDS];
+    double most = 0;
+    PartitionRows rows = {0};
+    partition_die_rows(platform, die, &rows);
+    for (int k = 0; k < PARTITION_KINDS; k++)
+        use[k] = version->use[k] +
+                 (version->controller < 0 ? 0 : platform->dies[die].charge[version->controller][k]);
+    for (size_t r = PARTITION_KINDS; r < rows.len; r++) {
+        const PartitionRow *row = &rows.data[r];
+        double share = (double)partition_row_use(row, use) / (double)i64_max(row->limit, 1);
+        if (partition_row_holds(row, use) || share <= most) continue;
+        most = share;
+        *out = *row;
+    }
+    vec_free(&rows);
+    return most;
+}
+
+/* Whether the averages of all dies that have room for the node's kinds are too low for it; then the
+ * one by which it comes closest, and how many times it takes that. */
+static bool exceeds_averages(const PartitionModel *model, const PartitionNode *node,
+                             PartitionRow *row, double *times)
+{
+    const PartitionPlatform *platform = model->platform;
+    *times = 0;
+    for (uint32_t d = 0; d < platform->die_count; d++)
+        for (uint32_t v = 0; node->dies >> d & 1 && v < node->version_count; v++) {
+            const PartitionVersion *version = &model->versions.data[node->version + v];
+            Tightest kinds;
+            PartitionRow worst = {.limit = 0};
+            if (!find_tightest(&platform->dies[d], version, &kinds) || kinds.use > kinds.limit)
+                continue;
+            double share = worst_average(platform, d, version, &worst);
+            if (share == 0) return false;
+            if (*times > 0 && share >= *times) continue;
+            *times = share;
+            *row = worst;
+        }
+    return *times > 0;
+}
+
+static bool explain_average(const PartitionModel *model, const PartitionNode *node, StrBuf *why)
+{
+    PartitionRow row;
+    double times;
+    const char *separator = " ";
+    if (!exceeds_averages(model, node, &row, &times)) return false;
+    strbuf_printf(why, "node ");
+    strbuf_add_quoted(why, node->name);
+    strbuf_printf(why, " fits on no die: its mean share of");
+    for (PartitionKind k = 0; k < PARTITION_KINDS; k++) {
+        if (row.coefficient[k] == 0) continue;
+        strbuf_printf(why, "%s%s", separator, partition_kind_name(k));
+        separator = ", ";
+    }
+    strbuf_printf(why, " is %.2f times what a die may have", times);
+    return true;
+}
+
 static bool explain_nodes(const PartitionModel *model, StrBuf *why)
 {
     for (size_t i = 0; i < model->nodes.len; i++) {
         Tightest tightest = {.limit = 1};
         const PartitionNode *node = &model->nodes.data[i];
-        if (fits_alone(model, node, &tightest)) continue;
+        if (fits_alone(model, node, &tightest)) {
+            if (explain_average(model, node, why)) return true;
+            continue;
+        }
         strbuf_printf(why, "node ");
         strbuf_add_quoted(why, node->name);
         strbuf_printf(why, " fits on no die: it takes %lld of at most %lld %s (%.2f times)",

@@ -357,6 +357,42 @@ static bool check_circles(Reader *r)
     return false;
 }
 
+/* Cards with a die of the set. */
+static uint32_t cards_of(const PartitionPlatform *platform, uint64_t dies)
+{
+    uint32_t cards = 0;
+    for (; dies; dies &= dies - 1)
+        cards |= UINT32_C(1) << platform->dies[__builtin_ctzll(dies)].card;
+    return cards;
+}
+
+/* Nodes that stay on one card, by the anchors together, need a card. */
+static bool check_cards(Reader *r)
+{
+    const PartitionModel *model = r->model;
+    uint32_t *cards = xcalloc(model->nodes.len + 1, sizeof *cards), node = PARTITION_NONE;
+    for (size_t i = 0; i < model->nodes.len; i++)
+        cards[i] = cards_of(r->platform, model->nodes.data[i].dies);
+    for (bool is_changed = true; is_changed && node == PARTITION_NONE;) {
+        is_changed = false;
+        for (size_t i = 0; i < model->pairs.len; i++) {
+            const uint32_t *ends = model->pairs.data[i].nodes;
+            uint32_t common = cards[ends[0]] & cards[ends[1]];
+            is_changed |= cards[ends[0]] != common || cards[ends[1]] != common;
+            cards[ends[0]] = cards[ends[1]] = common;
+            if (common == 0) node = ends[1];
+        }
+    }
+    free(cards);
+    if (node == PARTITION_NONE) return true;
+    StrBuf text = {0};
+    strbuf_add_quoted(&text, model->nodes.data[node].name);
+    diag_error(r->json.ctx, place_of(r, r->json.root),
+               "node %s and those that are to be on its card have no card in common", text.data);
+    strbuf_free(&text);
+    return false;
+}
+
 /* Nodes that stay on one die, by the anchors together, need a die, and each a controller's. */
 static bool check_anchors(Reader *r)
 {
@@ -397,7 +433,7 @@ static bool read_graph(Reader *r)
     return read_list(r, root, "nodes", read_node) && read_list(r, root, "edges", read_edge) &&
            read_list(r, root, "anchors", read_anchor) &&
            read_list(r, root, "colocate", read_pair) && read_limits(r) && read_averages(r) &&
-           check_circles(r) && check_anchors(r) &&
+           check_circles(r) && check_anchors(r) && check_cards(r) &&
            (r->model->nodes.len > 0 ||
             diag_error(r->json.ctx, place_of(r, root), "a task graph has at least one node"));
 }
