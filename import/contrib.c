@@ -52,6 +52,7 @@ static Value *dequantize(Importer *im, const NodeParts *parts, size_t index, int
     Value *operands[] = {operand(parts, index), operand(parts, index + 1),
                          operand(parts, index + 2)};
     size_t count = operands[2] ? 3 : 2;
+    onnx_build_same_shape(&im->b, &operands[1], &operands[2]);
     return append(im, parts, ONNX(DEQUANTIZE_LINEAR), operands, count, axis_attr(im, axis));
 }
 
@@ -66,6 +67,7 @@ static Value *quantize(Importer *im, const NodeParts *parts, Value *reals, size_
         const Type *scalar = type_tensor(elem, NULL, 0, NULL);
         operands[2] = onnx_build_constant(&im->b, attr_dense_splat(scalar, attr_int(elem, 0)));
     }
+    onnx_build_same_shape(&im->b, &operands[1], &operands[2]);
     return append(im, parts, ONNX(QUANTIZE_LINEAR), operands, operands[2] ? 3 : 2,
                   axis_attr(im, 1));
 }
@@ -93,7 +95,7 @@ static Value *expand_binary(Importer *im, NodeParts *parts)
 static Value *expand_concat(Importer *im, NodeParts *parts)
 {
     VEC(Value *) values = {0};
-    for (size_t i = 2; i + 1 < parts->operands.len; i += 3)
+    for (size_t i = 2; i < parts->operands.len; i += 3)
         *vec_push(&values) = dequantize(im, parts, i, 1);
     Value *reals = compute(im, parts, values.data, values.len);
     vec_free(&values);
@@ -163,6 +165,8 @@ const OpDef *import_contrib_operator(const Contrib *contrib)
 bool import_contrib_prepare(Importer *im, NodeParts *parts)
 {
     const Contrib *contrib = parts->contrib;
+    while (parts->operands.len > contrib->least && !parts->operands.data[parts->operands.len - 1])
+        parts->operands.len--; /* absent operands at the end */
     size_t count = parts->operands.len;
     const Attr *last = attr_dict_get_c(parts->attrs, "channels_last");
     if (last && (last->kind != ATTR_INTEGER || attr_int_value(last) != 0)) {

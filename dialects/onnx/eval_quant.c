@@ -55,7 +55,7 @@ static int64_t param_index(const LinearParams *p, int64_t i)
 {
     int64_t row = i / p->inner;
     if (!p->is_blocked) return row % p->extent;
-    int64_t blocks = (p->extent + p->block - 1) / p->block;
+    int64_t blocks = (p->extent - 1) / p->block + 1; /* the last one may be shorter */
     return (row / p->extent * blocks + row % p->extent / p->block) * p->inner + i % p->inner;
 }
 

@@ -150,6 +150,34 @@ Value *onnx_build_constant(Builder *b, const Attr *value)
     return op_result(build(b, ONNX(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
+/* Whether a parameter of one element is to have the shape of another one. */
+static bool is_less(const Type *type, const Type *like)
+{
+    int64_t count, other;
+    return type_is_static(type) && type_is_static(like) && type_element_count(type, &count) &&
+           type_element_count(like, &other) && count == 1 &&
+           (other > 1 || type->u.shaped.rank < like->u.shaped.rank);
+}
+
+static void expand_to(Builder *b, Value **value, const Type *like)
+{
+    int64_t rank = like->u.shaped.rank;
+    const Type *list = type_tensor(type_i(b->ctx, 64), &rank, 1, NULL);
+    const Type *type = type_with_elem(like, type_elem((*value)->type));
+    const Attr *extents = attr_dense_i64(list, like->u.shaped.dims, (size_t)rank);
+    Value *operands[] = {*value, onnx_build_constant(b, extents)};
+    *value = op_result(build(b, ONNX(EXPAND), operands, 2, &type, 1, NULL, 0), 0);
+}
+
+void onnx_build_same_shape(Builder *b, Value **scale, Value **zero)
+{
+    if (!*scale || !*zero) return;
+    if (is_less((*scale)->type, (*zero)->type))
+        expand_to(b, scale, (*zero)->type);
+    else if (is_less((*zero)->type, (*scale)->type))
+        expand_to(b, zero, (*scale)->type);
+}
+
 static bool is_dense_tensor(const Attr *attr)
 {
     return attr->kind == ATTR_DENSE && type_is_tensor(attr->type);

@@ -71,6 +71,9 @@ bool onnx_elem_is_numeric(const Type *elem);
 const Attr *onnx_constant(const Value *value);
 /* An onnx.Constant with that value. */
 Value *onnx_build_constant(Builder *b, const Attr *value);
+/* Gives a scale and a zero point, where both are there, one shape, as QuantizeLinear and
+ * DequantizeLinear want them: one number beside several, or a scalar beside a vector, is expanded. */
+void onnx_build_same_shape(Builder *b, Value **scale, Value **zero);
 
 /* Reports an error about a node, "node 'conv1' (Conv): text", at its location. Returns false. */
 bool onnx_error(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -31,19 +31,18 @@ static double element(const Npy *npy, int64_t i)
     return npy->kind == 'u' ? (double)(uint64_t)bits : (double)bits;
 }
 
-/* csim and simulations write float64, the interpreter float32: the wider float is rounded then. */
-static void narrow(const Npy *a, const Npy *b, double *x, double *y)
+/* An element as the other array has them, if those are narrower floats: csim and simulations write what
+ * integers stand for in float32 or float64, the interpreter rounds it to the network's type. */
+static double narrowed(const Npy *npy, const Npy *other, double x)
 {
-    enum { FLOAT = 4, DOUBLE = 8 };
-    if (a->kind != 'f' || b->kind != 'f') return;
-    if (a->item == DOUBLE && b->item == FLOAT) *x = (float)*x;
-    if (a->item == FLOAT && b->item == DOUBLE) *y = (float)*y;
+    int kind = other->item == 4 ? TYPE_F32 : TYPE_F16;
+    if (npy->kind != 'f' || other->kind != 'f' || npy->item <= other->item) return x;
+    return float_from_bits(kind, float_to_bits(kind, x));
 }
 
 static bool is_equal(const Npy *a, const Npy *b, int64_t i)
 {
-    double x = element(a, i), y = element(b, i);
-    narrow(a, b, &x, &y);
+    double x = narrowed(a, b, element(a, i)), y = narrowed(b, a, element(b, i));
     bool are_integers = a->kind != 'f' && b->kind != 'f';
     if (are_integers && npy_get_i64(a, i) != npy_get_i64(b, i)) return false;
     return x == y || (isnan(x) && isnan(y));

@@ -43,6 +43,7 @@ static const Type *real_type(const Decomposition *d)
 /* (x - zero) * scale; the zero point may be absent. */
 static Value *dequantize(Decomposition *d, Value *x, Value *scale, Value *zero, int64_t axis)
 {
+    onnx_build_same_shape(&d->b, &scale, &zero);
     Value *operands[] = {x, scale, zero};
     NamedAttr attr = build_named_attr(d->b.ctx, "axis", attr_i64(d->b.ctx, axis));
     const Type *elem = type_elem(scale->type);
@@ -112,6 +113,7 @@ static Value *convolution(Decomposition *d, Value *const *operands, uint32_t cou
 static void requantize(Decomposition *d, Value *y)
 {
     Value *operands[] = {y, op_operand(d->op, 6), op_operand(d->op, 7)};
+    onnx_build_same_shape(&d->b, &operands[1], &operands[2]);
     const Type *elem = type_elem(op_operand(d->op, 7)->type);
     decompose_replace(d, decompose_make(d, ONNX(QUANTIZE_LINEAR), operands, 3, elem, NULL, 0));
 }

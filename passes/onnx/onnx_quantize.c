@@ -213,6 +213,7 @@ static void quantize_bias(Quantize *q, Op *op, uint32_t index, const Op *layer)
     int64_t *integers = ARENA_ARRAY(&q->pass->scratch, int64_t, count);
     for (int64_t i = 0; i < count; i++) {
         double sum = dense_f64(x, 0) * dense_f64(w, channels > 1 ? i : 0);
+        if (!isfinite(dense_f64(bias, i))) return; /* no integer */
         scales[i] = bias_scale(dense_f64(bias, i), sum);
         if (scales[i] < FLT_MIN) return; /* no scale of floats */
         integers[i] = (int64_t)rint(dense_f64(bias, i) / scales[i]);

@@ -161,11 +161,19 @@ bool quantizer_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *spec
     return true;
 }
 
-/* Whether the grid's arithmetic is exact in f32. */
-static bool is_narrow_grid(const Quantizer *quant)
+static bool holds_number(const Type *real, double number)
 {
-    const int64_t limit = INT64_C(1) << 24;
-    return quant->zero == 0 && quant->low >= -limit && quant->high <= limit;
+    return array_round(real, number) == number;
+}
+
+/* Whether the grid's arithmetic is exact in a type of floats: it has the bounds, and for ties that
+ * go down, which are found by the number less a half, that number. */
+static bool holds_grid(const Type *real, const Quantizer *quant)
+{
+    double half = quant->rounding == ROUND_HALF_DOWN ? 0.5 : 0.0;
+    double low = (double)quant->low, high = (double)quant->high;
+    return quant->zero == 0 && holds_number(real, low) && holds_number(real, high) &&
+           holds_number(real, fabs(low) - half) && holds_number(real, fabs(high) - half);
 }
 
 /* The quotient is of x's type, as in the network; what follows is exact. */
@@ -174,11 +182,11 @@ static Value *grid_integer(Builder *b, const QuantizerSpec *spec, Value *x, cons
     const Quantizer *quant = &spec->quant;
     const Type *real = x->type, *f64 = type_float(b->ctx, TYPE_F64);
     int exponent;
-    if (onnx_exact_log2(spec->scale, &exponent))
+    if (onnx_exact_log2(spec->scale, &exponent) && holds_number(real, 1.0 / spec->scale))
         x = build_binary(b, ARITH(MULF), real, x, lower_build_float(b, real, 1.0 / spec->scale));
     else
         x = build_binary(b, ARITH(DIVF), real, x, lower_build_float(b, real, spec->scale));
-    if (real != f64 && !is_narrow_grid(quant)) {
+    if (real != f64 && !holds_grid(real, quant)) {
         real = f64;
         x = build_unary(b, ARITH(EXTF), f64, x);
     }
@@ -326,6 +334,19 @@ static Fixed shift_zero(OnnxLowering *lw, const Fixed *x, int64_t zero)
     return result;
 }
 
+/* A type of floats in which integers of the type are exact with and without their zero point: the
+ * result's where it holds the largest odd number, which takes the most bits. */
+static const Type *centered_type(const Type *elem, bool is_unsigned, double zero,
+                                 const Type *result)
+{
+    if (!type_is_integer(elem)) return result;
+    double count = onnx_exact_pow2((int)type_width(elem));
+    double low = is_unsigned ? 0.0 : -count / 2, high = low + count - 1.0;
+    double most = fmax(fmax(-low, high), fmax(zero - low, high - zero));
+    double odd = fmod(most, 2.0) == 0.0 ? most - 1.0 : most;
+    return holds_number(result, odd) ? result : type_float(elem->ctx, TYPE_F64);
+}
+
 /* (x - zero_point) * scale on plain integers, or floats of 8 bits. */
 static bool dequantize_plain(OnnxLowering *lw, double zero, double scale)
 {
@@ -333,16 +354,18 @@ static bool dequantize_plain(OnnxLowering *lw, double zero, double scale)
     const Type *type = op_result(lw->node, 0)->type, *elem = type_elem(type);
     if (!x) return false;
     bool is_unsigned = lower_is_unsigned_elem(op_operand(lw->node, 0)->type);
+    const Type *real = centered_type(type_elem(x->type), is_unsigned, zero, elem);
     Generic g;
     generic_elementwise(lw, &g, &x, 1);
     generic_open(lw, &g, lower_build_empty(lw, type));
     const OpDef *convert = type_is_float(type_elem(x->type)) ? ARITH(EXTF)
                            : is_unsigned                     ? ARITH(UITOFP)
                                                              : ARITH(SITOFP);
-    Value *y = build_unary(&g.body, convert, elem, generic_arg(&g, 0));
+    Value *y = build_unary(&g.body, convert, real, generic_arg(&g, 0));
     if (zero != 0.0)
-        y = build_binary(&g.body, ARITH(SUBF), elem, y, lower_build_float(&g.body, elem, zero));
-    y = build_binary(&g.body, ARITH(MULF), elem, y, lower_build_float(&g.body, elem, scale));
+        y = build_binary(&g.body, ARITH(SUBF), real, y, lower_build_float(&g.body, real, zero));
+    y = build_binary(&g.body, ARITH(MULF), real, y, lower_build_float(&g.body, real, scale));
+    if (real != elem) y = build_unary(&g.body, ARITH(TRUNCF), elem, y);
     lower_plain_result(lw, 0, generic_close(&g, y));
     return true;
 }
