@@ -14,6 +14,8 @@ typedef struct Tightest {
 
 static bool is_tighter(const Tightest *a, const Tightest *b)
 {
+    bool exceeds = a->use > a->limit;
+    if (exceeds != (b->use > b->limit)) return exceeds;
     return a->use * i64_max(b->limit, 1) > b->use * i64_max(a->limit, 1);
 }
 
@@ -120,10 +122,11 @@ static bool explain_nodes(const PartitionModel *model, StrBuf *why)
         }
         strbuf_printf(why, "node ");
         strbuf_add_quoted(why, node->name);
-        strbuf_printf(why, " fits on no die: it takes %lld of at most %lld %s (%.2f times)",
+        strbuf_printf(why, " fits on no die: it takes %lld of at most %lld %s",
                       (long long)tightest.use, (long long)tightest.limit,
-                      partition_kind_name(tightest.kind),
-                      (double)tightest.use / (double)i64_max(tightest.limit, 1));
+                      partition_kind_name(tightest.kind));
+        if (tightest.limit > 0)
+            strbuf_printf(why, " (%.2f times)", (double)tightest.use / (double)tightest.limit);
         return true;
     }
     return false;
