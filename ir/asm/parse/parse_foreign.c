@@ -1,8 +1,9 @@
 /* Text of types and attributes of upstream's dialects that ming only carries through. Upstream
  * parses them and prints them anew, and its printers agree on spacing; so the text is taken apart
  * into tokens and put together as they would: no blank inside brackets, one blank behind a comma,
- * elsewhere one blank where there were any. Aliases are written out.
- * Tests: lit/ir/asm/parse/foreign-dialects.mir */
+ * elsewhere one blank where there were any. Aliases are written out; symbols of unknown dialects
+ * inside are kept as they are, as they are elsewhere.
+ * Tests: lit/ir/asm/parse/foreign-dialects.mir, lit/ir/asm/parse/foreign-unknown.mir */
 #include <string.h>
 
 #include "ir/asm/parse/internal.h"
@@ -23,12 +24,40 @@ static bool wants_blank(Token before, Token tok)
     return before.kind == TOK_COMMA || before.text.data + before.text.len != tok.text.data;
 }
 
+static bool has_body(const Lexer *lex)
+{
+    return lex->cur < lex->end && *lex->cur == '<';
+}
+
 /* #name or !name with neither a dot nor a body. */
 static bool is_alias(Token tok, const Lexer *lex)
 {
     if (tok.kind != TOK_HASH && tok.kind != TOK_BANG) return false;
-    bool has_body = lex->cur < lex->end && *lex->cur == '<';
-    return !has_body && !memchr(tok.text.data, '.', tok.text.len);
+    return !has_body(lex) && !memchr(tok.text.data, '.', tok.text.len);
+}
+
+/* #dialect… or !dialect… that is no alias and that no dialect reads. */
+static bool is_unknown(const OpParser *p, Token tok, const Lexer *lex)
+{
+    if ((tok.kind != TOK_HASH && tok.kind != TOK_BANG) || is_alias(tok, lex)) return false;
+    const char *name = tok.text.data + 1, *dot = memchr(name, '.', tok.text.len - 1);
+    Str dialect = {name, dot ? (size_t)(dot - name) : tok.text.len - 1};
+    return !dialect_lookup(p->ctx, dialect) && !dialect_lookup_foreign(p->ctx, dialect);
+}
+
+/* Continues behind the body that begins here. The text around it was found to be balanced. */
+static void skip_body(Lexer *lex)
+{
+    size_t depth = 0;
+    do {
+        char c = *lex->cur;
+        if (c == '"')
+            (void)lexer_next(lex);
+        else
+            lex->cur += c == '-' && lex->cur[1] == '>' ? 2 : 1;
+        depth += c == '<' || c == '[' || c == '(' || c == '{';
+        depth -= c == '>' || c == ']' || c == ')' || c == '}';
+    } while (depth > 0 && lex->cur < lex->end);
 }
 
 static bool write_alias(OpParser *p, StrBuf *out, Token tok)
@@ -60,8 +89,13 @@ bool parse_foreign_text(OpParser *p, Str body, StrBuf *out)
         if (tok.kind == TOK_EOF) return true;
         if (tok.kind == TOK_ERROR && !take_sign(&lex, &tok))
             return parse_fail(p, "unexpected character in the text before");
+        bool is_name = is_alias(tok, &lex);
+        if (is_unknown(p, tok, &lex) && has_body(&lex)) {
+            skip_body(&lex);
+            tok.text.len = (size_t)(lex.cur - tok.text.data);
+        }
         if (wants_blank(before, tok)) strbuf_add_char(out, ' ');
-        if (!is_alias(tok, &lex))
+        if (!is_name)
             strbuf_add_str(out, tok.text);
         else if (!write_alias(p, out, tok))
             return false;
