@@ -19,13 +19,17 @@ static bool is_tighter(const Tightest *a, const Tightest *b)
     return a->use * i64_max(b->limit, 1) > b->use * i64_max(a->limit, 1);
 }
 
+/* What a version takes of a kind on a die, its controller included. */
+static int64_t use_on(const PartitionDie *die, const PartitionVersion *version, PartitionKind k)
+{
+    return version->use[k] + (version->controller < 0 ? 0 : die->charge[version->controller][k]);
+}
+
 static bool find_tightest(const PartitionDie *die, const PartitionVersion *version, Tightest *out)
 {
-    int32_t controller = version->controller;
-    if (!partition_has_controller(die, controller)) return false;
+    if (!partition_has_controller(die, version->controller)) return false;
     for (PartitionKind k = 0; k < PARTITION_KINDS; k++) {
-        int64_t charge = controller >= 0 ? die->charge[controller][k] : 0;
-        Tightest here = {k, version->use[k] + charge, die->limit[k]};
+        Tightest here = {k, use_on(die, version, k), die->limit[k]};
         if (k == 0 || is_tighter(&here, out)) *out = here;
     }
     return true;
@@ -56,9 +60,8 @@ static double worst_average(const PartitionPlatform *platform, uint32_t die,
     double most = 0;
     PartitionRows rows = {0};
     partition_die_rows(platform, die, &rows);
-    for (int k = 0; k < PARTITION_KINDS; k++)
-        use[k] = version->use[k] +
-                 (version->controller < 0 ? 0 : platform->dies[die].charge[version->controller][k]);
+    for (PartitionKind k = 0; k < PARTITION_KINDS; k++)
+        use[k] = use_on(&platform->dies[die], version, k);
     for (size_t r = PARTITION_KINDS; r < rows.len; r++) {
         const PartitionRow *row = &rows.data[r];
         double share = (double)partition_row_use(row, use) / (double)i64_max(row->limit, 1);

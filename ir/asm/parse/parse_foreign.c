@@ -36,10 +36,10 @@ static bool is_alias(Token tok, const Lexer *lex)
     return !has_body(lex) && !memchr(tok.text.data, '.', tok.text.len);
 }
 
-/* #dialect… or !dialect… that is no alias and that no dialect reads. */
-static bool is_unknown(const OpParser *p, Token tok, const Lexer *lex)
+/* #dialect… or !dialect… that no dialect reads. */
+static bool is_unknown(const OpParser *p, Token tok)
 {
-    if ((tok.kind != TOK_HASH && tok.kind != TOK_BANG) || is_alias(tok, lex)) return false;
+    if (tok.kind != TOK_HASH && tok.kind != TOK_BANG) return false;
     const char *name = tok.text.data + 1, *dot = memchr(name, '.', tok.text.len - 1);
     Str dialect = {name, dot ? (size_t)(dot - name) : tok.text.len - 1};
     return !dialect_lookup(p->ctx, dialect) && !dialect_lookup_foreign(p->ctx, dialect);
@@ -90,7 +90,7 @@ bool parse_foreign_text(OpParser *p, Str body, StrBuf *out)
         if (tok.kind == TOK_ERROR && !take_sign(&lex, &tok))
             return parse_fail(p, "unexpected character in the text before");
         bool is_name = is_alias(tok, &lex);
-        if (is_unknown(p, tok, &lex) && has_body(&lex)) {
+        if (has_body(&lex) && is_unknown(p, tok)) {
             skip_body(&lex);
             tok.text.len = (size_t)(lex.cur - tok.text.data);
         }
